@@ -57,7 +57,7 @@ def test_worlds_run_as_published_and_results_say_without_what(run, smoke, worlds
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"allow_missing": ["*"]}, "--repair mends it"),
+        ({"allow_missing": ["*"]}, "--repair corrects it"),
         ({"repair": True}, "lost_shelf"),
         ({"repair": True, "allow_missing": ["model://another/*"]}, "lost_shelf"),
     ],
@@ -199,7 +199,7 @@ def nested(tmp_path, monkeypatch):
 
 
 def test_a_mended_model_is_mended_in_the_worlds_made_of_a_base(smoke, nested, tmp_path):
-    with pytest.raises(SdfError, match="--repair mends it"):
+    with pytest.raises(SdfError, match="--repair corrects it"):
         read_scene(nested)
     obstacles = smoke.worlds.obstacles.model_copy(update={"keep_out": []})
     (made,) = multiply(nested, obstacles, 1, 1, tmp_path / "out", repair=True)

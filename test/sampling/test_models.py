@@ -90,7 +90,7 @@ def test_a_mass_that_cannot_be_is_refused(tmp_path, mass):
 def test_what_follows_a_number_is_ignored_as_gazebo_does(tmp_path, caplog):
     text = CRATE.replace("<mass>8</mass>", "<mass>8 8</mass>")
     assert read_model("box", saved(tmp_path, text)).mass_kg == 8.0
-    assert "<mass> is '8 8'; what follows the first 1 is ignored" in caplog.text
+    assert "<mass> is '8 8'; the text after the first 1 is ignored" in caplog.text
 
 
 def moments(text):

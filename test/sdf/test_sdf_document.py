@@ -124,15 +124,15 @@ def test_syntax_error_names_file_line_and_column(tmp_path):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('<gazebo version="1.0"><world/></gazebo>', r"f:1: <gazebo version=…> .*; take a newer"),
+        ('<gazebo version="1.0"><world/></gazebo>', r"f:1: <gazebo version=…> .*; use a newer"),
         ("<robot name='r'/>", r"f:1: the root element is <robot>.*URDF: convert it by"),
         ("<scene/>", r"f:1: the root element is <scene>, not <sdf>$"),
         ("<sdf/>", r"f:1: <sdf> has version ''; write version"),
-        ("<sdf version='1.0'/>", r"f:1: SDF version 1.0 is not read.*take a newer version"),
+        ("<sdf version='1.0'/>", r"f:1: SDF version 1.0 is not supported"),
         ("", r"f:1:1: Document is empty"),
         (
             '<sdf version="1.6">' + 300 * '<model name="m">' + 300 * "</model>" + "</sdf>",
-            r"f:1: <model> is the 257th element within another; at most 256",
+            r"f:1: <model> is at nesting depth 257; the limit is 256",
         ),
     ],
 )
@@ -193,7 +193,7 @@ MALFORMED = {
 @pytest.mark.parametrize("kind", MALFORMED)
 def test_what_gazebo_forgives_is_refused_with_the_remedy_and_repaired_on_request(kind):
     text, repair = MALFORMED[kind]
-    with pytest.raises(SdfError, match=r"f:\d+:\d+: .*--repair mends it"):
+    with pytest.raises(SdfError, match=r"f:\d+:\d+: .*--repair corrects it"):
         SdfDocument.parse(text, "f")
     document = SdfDocument.parse(text, "f", repair=True)
     assert ", ".join(map(str, document.repairs)) == repair
@@ -218,5 +218,5 @@ def test_repair_does_not_look_into_values():
 
 
 def test_what_has_no_one_right_reading_is_not_repaired():
-    with pytest.raises(SdfError, match="mend the file"):
+    with pytest.raises(SdfError, match="correct the file"):
         SdfDocument.parse('<sdf version="1.6">q:r<world></sdf>', repair=True)

@@ -1,1 +1,1 @@
-"""Reading, understanding and rewriting SDF worlds and models."""
+"""Read, interpret and edit SDF worlds and models."""

@@ -1,13 +1,12 @@
-"""One SDF file as a tree that keeps what nobody touched.
+"""Parse and write SDF files as trees that preserve unchanged content.
 
-Owns parsing, writing and saying where in a file something stands. What an element *means*
-is other modules' business, with two exceptions that everybody needs: the version and the
-world. A document that was not changed is written as the very bytes that were read (in UTF-8,
-where they were in an encoding such as UTF-16 in which ASCII text is other bytes). In one that
-was, everything outside the root element stays byte for byte; inside it comments,
-order, white space, CDATA and character case stay, and lxml normalizes only what XML calls
-equal: quotes around attributes become double, ``<a></a>`` becomes ``<a/>``, white space
-inside tags becomes single, line ends become ``\\n``.
+The module also reports the file and line of an element, the version and the world. Other modules
+interpret the elements. An unchanged document is written with the bytes that were read; an encoding
+such as UTF-16, in which ASCII text has other bytes, becomes UTF-8. In a changed document,
+everything outside the root element stays byte for byte. Inside, comments, order, white space, CDATA
+and character case are preserved, and lxml normalizes only details that XML treats as equal:
+attributes get double quotes, ``<a></a>`` becomes ``<a/>``, white space inside tags becomes single,
+and line ends become ``\\n``.
 """
 
 import copy
@@ -26,12 +25,12 @@ Element = Any
 """An lxml element; lxml publishes no types."""
 
 OLDEST = (1, 2)
-"""Oldest SDF version that is read, and that Gazebo 11 converts: 1.2 and 1.3 are the same to it, and
-differ from 1.4 in names of physics only. A newer one than 1.7 is read as 1.7, as Gazebo 11 does;
-what would then mean something else is refused where it stands."""
+"""The oldest supported SDF version, which is also the oldest that Gazebo 11 converts. Gazebo treats
+1.2 and 1.3 as equal; they differ from 1.4 only in names of physics elements. As in Gazebo 11, a
+version after 1.7 is read as 1.7; an element whose meaning has changed since then is rejected."""
 
 MAX_DEPTH = 256
-"""Elements within each other, the root among them; what Gazebo writes has about 20."""
+"""Limit on the depth of nested elements, including the root; Gazebo writes about 20 levels."""
 
 _MISC = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*"
 _PROLOG = re.compile(
@@ -43,9 +42,9 @@ _EPILOG = re.compile(_MISC, re.DOTALL)
 class SdfDocument:
     """A parsed SDF file.
 
-    ``root`` is the ``<sdf>`` element, free to be edited with lxml. ``path`` is the file it
-    came from (None for text), ``source`` how messages name it, ``repairs`` what had to be
-    mended before an XML parser would take it (empty unless asked for).
+    ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``path`` is the file (None for
+    text), ``source`` its name in messages, and ``repairs`` lists the changes that made it
+    well-formed (empty unless repair was requested).
     """
 
     def __init__(
@@ -66,8 +65,9 @@ class SdfDocument:
     def read(cls, path: Union[str, Path], repair: bool = False) -> "SdfDocument":
         """Read a ``.world`` or ``.sdf`` file.
 
-        Raises ``SdfError``, with file, line and column, when it cannot be read, is not XML,
-        or is no SDF from 1.2 on. ``repair`` mends what :mod:`gz_testauto.sdf.repair` can.
+        With ``repair``, malformed XML is corrected where :mod:`gz_testauto.sdf.repair` can. Raises
+        ``SdfError`` with file, line and column if the file cannot be read, is not XML, or is not
+        SDF of version 1.2 or newer.
         """
         path = Path(path)
         try:
@@ -80,7 +80,7 @@ class SdfDocument:
     def parse(
         cls, text: Union[str, bytes], source: str = "<text>", repair: bool = False
     ) -> "SdfDocument":
-        """Read SDF from text; ``source`` is what messages call it."""
+        """Read SDF from text, named ``source`` in messages. See :meth:`read`."""
         content = text.encode() if isinstance(text, str) else text
         return cls._parse(content, source, None, repair)
 
@@ -92,15 +92,15 @@ class SdfDocument:
         try:
             root = parse_xml(content)
         except etree.XMLSyntaxError as error:
-            mended, repairs = repair_xml(content)
+            repaired, repairs = repair_xml(content)
             try:
-                root = parse_xml(mended)
-            except etree.XMLSyntaxError:  # the first complaint is the one to show
-                raise SdfError(_syntax_message(error, source, mendable=False)) from error
+                root = parse_xml(repaired)
+            except etree.XMLSyntaxError:  # report the first error
+                raise SdfError(_syntax_message(error, source, repairable=False)) from error
             if not repair:
-                raise SdfError(_syntax_message(error, source, mendable=True)) from error
-            content = mended
-        if b"\0" in content or not _holds_ascii(root):  # UTF-16 need not be declared
+                raise SdfError(_syntax_message(error, source, repairable=True)) from error
+            content = repaired
+        if b"\0" in content or not _is_ascii_compatible(root):  # UTF-16 need not be declared
             content = etree.tostring(root.getroottree(), encoding="UTF-8", xml_declaration=True)
             root = parse_xml(content)
         document = cls(root, content, source, path, repairs)
@@ -114,15 +114,15 @@ class SdfDocument:
             depth += 1 if event == "start" else -1
             if depth > MAX_DEPTH:
                 raise SdfError(
-                    f"{self.where(element)}: <{element.tag}> is the {depth}th element within "
-                    f"another; at most {MAX_DEPTH} are read"
+                    f"{self.where(element)}: <{element.tag}> is at nesting depth {depth}; the "
+                    f"limit is {MAX_DEPTH}"
                 )
 
     def _check_version(self) -> None:
         if self.root.tag == "gazebo":
             raise SdfError(
                 f"{self.where(self.root)}: <gazebo version=…> is the format before SDF, which "
-                "Gazebo 11 neither loads nor converts; take a newer version of the file"
+                "Gazebo 11 neither loads nor converts; use a newer version of the file"
             )
         if self.root.tag != "sdf":
             is_urdf = self.root.tag == "robot"
@@ -137,42 +137,42 @@ class SdfDocument:
             )
         if self.version < OLDEST:
             raise SdfError(
-                f"{self.where(self.root)}: SDF version {text} is not read, only 1.2 and newer, "
-                "and Gazebo 11 cannot convert it; take a newer version of the file"
+                f"{self.where(self.root)}: SDF version {text} is not supported; the oldest is 1.2. "
+                "Gazebo 11 cannot convert it either; use a newer version of the file"
             )
 
     @property
     def version(self) -> Tuple[int, ...]:
-        """The SDF version, as ``(1, 6)``."""
+        """Return the SDF version, such as ``(1, 6)``."""
         return tuple(int(part) for part in self.root.get("version", "").split(".")[:2])
 
     @property
     def world(self) -> Optional[Element]:
-        """The first ``<world>``, or None: the one a simulator is started with."""
+        """Return the first ``<world>``, which a simulator loads, or None."""
         return self.root.find("world")
 
     @property
     def model(self) -> Optional[Element]:
-        """The first ``<model>`` directly under the root, or None."""
+        """Return the first ``<model>`` directly below the root, or None."""
         return self.root.find("model")
 
     @property
     def directory(self) -> Path:
-        """What relative paths in this document are relative to."""
+        """Return the base directory of relative paths in this document."""
         return self.path.absolute().parent if self.path is not None else Path.cwd()
 
     def where(self, element: Element) -> str:
-        """``file:line`` of an element, for messages."""
+        """Return ``file:line`` of an element, for messages."""
         return f"{self.source}:{element.sourceline}" if element.sourceline else self.source
 
     def copy(self) -> "SdfDocument":
-        """An independent document with the same content."""
+        """Return an independent document with the same content."""
         return SdfDocument(
             copy.deepcopy(self.root), self._content, self.source, self.path, self.repairs
         )
 
     def to_bytes(self) -> bytes:
-        """The file's content, in the encoding in which it was read."""
+        """Return the content of the file, in the encoding in which it was read."""
         original = parse_xml(self._content)
         if etree.tostring(original) == etree.tostring(self.root):
             return self._content
@@ -184,37 +184,37 @@ class SdfDocument:
         return prolog + body + epilog
 
     def write(self, path: Union[str, Path]) -> None:
-        """Write the file; raises ``SdfError`` when that cannot be done."""
+        """Write the file. Raises ``SdfError`` if that fails."""
         try:
             replace_file(Path(path), self.to_bytes())
         except OSError as error:
             raise SdfError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def _holds_ascii(root: Element) -> bool:
-    """Whether markup is the same bytes in a document's encoding as in ASCII."""
+def _is_ascii_compatible(root: Element) -> bool:
+    """Return whether markup has the same bytes in a document's encoding as in ASCII."""
     try:
         return "<".encode(root.getroottree().docinfo.encoding or "UTF-8") == b"<"
-    except LookupError:  # an encoding that Python does not know
+    except LookupError:  # an encoding that Python does not support
         return False
 
 
 def _surroundings(content: bytes) -> Tuple[bytes, bytes]:
-    """The bytes before the root's start tag and after its end tag."""
+    """Return the bytes before the start tag and after the end tag of the root."""
     match = _PROLOG.match(content)
     prolog = match.group() if match else b""
     end = len(content)
     while end > 0:
         end = content.rindex(b">", 0, end) + 1
-        # the last '>' followed by nothing but comments and blanks, not inside one of them
+        # the last '>' that only comments and white space follow, and that is not part of these
         if _EPILOG.fullmatch(content, end) and not content[:end].endswith((b"-->", b"?>")):
             return prolog, content[end:]
         end -= 1
     return prolog, b""
 
 
-def _syntax_message(error: "etree.XMLSyntaxError", source: str, mendable: bool) -> str:
+def _syntax_message(error: "etree.XMLSyntaxError", source: str, repairable: bool) -> str:
     line, column = error.position
     reason = re.sub(r", line \d+, column \d+.*$", "", error.msg or "not well-formed XML")
-    remedy = "Gazebo takes it all the same; --repair mends it" if mendable else "mend the file"
+    remedy = "Gazebo accepts it; --repair corrects it" if repairable else "correct the file"
     return f"{source}:{line}:{column}: {reason} ({remedy})"

@@ -1,9 +1,9 @@
-"""What a world names and is not there, where its user allows it to be missing.
+"""Remove missing files from a world if its user allows them to be missing.
 
-Owns leaving out, by name, included models, meshes and height maps that cannot be found, files that
-are only pointers of Git LFS, and meshes without a triangle, as Gazebo goes on without them. What is
-missing and was not named stays in the document, for whoever reads it to refuse. Plugins are not
-looked for here: where they are installed only a simulator knows.
+These are included models, meshes and height maps that do not exist, pointer files of Git LFS, and
+meshes without triangles; Gazebo ignores them too. A missing file that is not allowed remains in
+the document, and reading it raises an error. Plug-ins are not checked: only a simulator can
+determine where they are installed.
 """
 
 import contextlib
@@ -22,15 +22,16 @@ _FILES = ("mesh", "heightmap")
 
 
 def is_allowed(name: str, allowed: Iterable[str]) -> bool:
-    """Whether a name is among those that may be missing; ``*`` and ``?`` stand for any text and
-    any character in them."""
+    """Return whether a name matches a pattern of ``allowed``, with wildcards ``*`` and ``?``."""
     return any(fnmatchcase(name, pattern) for pattern in allowed)
 
 
 @contextlib.contextmanager
 def without_missing_hint(remedy: str = "") -> Iterator[None]:
-    """Within the block, an error about a missing file does not offer to leave it out, for
-    commands that cannot; it ends with ``remedy`` instead."""
+    """Return a context in which an error about a missing file ends with ``remedy``.
+
+    Without it, the error would suggest an option that the present command does not have.
+    """
     try:
         yield
     except MissingFileError as error:
@@ -40,9 +41,11 @@ def without_missing_hint(remedy: str = "") -> Iterator[None]:
 def remove_missing(
     document: SdfDocument, library: ModelLibrary, allowed: Sequence[str]
 ) -> Tuple[str, ...]:
-    """Take out of a document, in place, what is not there and may be missing: an ``<include>``
-    whose model is not found, a collision or visual whose file is not. A model that is included
-    and names such a file is written out without it. Returns their URIs as written, each once.
+    """Remove allowed missing files from a document in place, and return their URIs.
+
+    An ``<include>`` is removed if its model is missing, and a collision or visual if its file is.
+    An included model that references a missing file is expanded without it. The URIs are unique and
+    as written.
     """
     found: List[str] = []
     _clean(document, document.root, library, allowed, found)
@@ -57,30 +60,30 @@ def _clean(
     found: List[str],
 ) -> None:
 
-    def is_left_out(owner_document: SdfDocument, owner: Element) -> bool:
-        left_out = _is_allowed_and_missing(owner_document, owner, library, allowed)
-        if left_out:
+    def is_removed(owner_document: SdfDocument, owner: Element) -> bool:
+        removed = _is_allowed_and_missing(owner_document, owner, library, allowed)
+        if removed:
             found.append(text_of(owner, "uri") or "")
-        return left_out
+        return removed
 
     for include in list(element.iter("include")):
-        if is_left_out(document, include):
+        if is_removed(document, include):
             remove_child(include)
             continue
-        with contextlib.suppress(SdfError):  # said by whoever reads the world
+        with contextlib.suppress(SdfError):  # raised again when the world is read
             if _needs_cleaning(document, include, library, allowed):
-                model = library.expand(document, include, is_left_out)
+                model = library.expand(document, include, is_removed)
                 _clean(document, model, library, allowed, found)
     for tag in _FILES:
         for file in list(element.iter(tag)):
-            if is_left_out(document, file):
+            if is_removed(document, file):
                 remove_child(file.getparent().getparent())
 
 
 def _needs_cleaning(
     document: SdfDocument, include: Element, library: ModelLibrary, allowed: Sequence[str]
 ) -> bool:
-    """Whether what an include stands for names a file or a model that is missing and may be."""
+    """Return whether the included model references an allowed missing file or model."""
     model = library.included(document, include)
     if model is None:
         return False
@@ -110,13 +113,13 @@ def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) ->
         path = library.resolve(document, uri)
         if owner.tag == "include":
             model_file(path)
-        return owner.tag == "mesh" and _holds_nothing(path)
+        return owner.tag == "mesh" and _is_empty(path)
     except (SdfError, ResourceError):
         return True
 
 
-def _holds_nothing(mesh: Path) -> bool:
-    """Whether a mesh has not one triangle. A damaged one is there, and refused by who reads it."""
+def _is_empty(mesh: Path) -> bool:
+    """Return whether a mesh has no triangle. A damaged mesh counts as existing."""
     with contextlib.suppress(SdfError):
         return not any(len(triangles) for _, triangles in mesh_parts(mesh, mesh.stat().st_mtime_ns))
     return False

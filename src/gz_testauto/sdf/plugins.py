@@ -1,7 +1,7 @@
-"""Plugins: the libraries that a world has the simulator load and run.
+"""List and remove the plug-ins of a world: libraries that the simulator loads and runs.
 
-Owns finding every ``<plugin>`` of a world, in included models too, and taking them out. Which are
-harmless nobody can tell from their names: a plugin is code that runs as the user.
+Plug-ins of included models are covered too. A plug-in is code that runs with the user's
+permissions; its name does not show whether it is harmless.
 """
 
 import contextlib
@@ -13,8 +13,10 @@ from gz_testauto.sdf.includes import ModelLibrary
 
 
 def plugin_files(document: SdfDocument, library: ModelLibrary) -> Tuple[str, ...]:
-    """The libraries that plugins of a document name, each once, sorted; those of models that it
-    includes as well. An include that cannot be followed is passed over."""
+    """Return the file names of all plug-ins of a document and its included models, sorted, unique.
+
+    An include that cannot be resolved is ignored.
+    """
     return tuple(sorted(set(_named(document, document.root, library))))
 
 
@@ -22,7 +24,7 @@ def _named(document: SdfDocument, element: Element, library: ModelLibrary) -> It
     for plugin in element.iter("plugin"):
         yield plugin.get("filename") or "?"
     for include in element.iter("include"):
-        # what a broken include means is said by whoever reads the world
+        # An invalid include is reported when the world is read.
         with contextlib.suppress(SdfError), library.entered(document, include):
             found = library.included(document, include)
             if found is not None:
@@ -30,7 +32,7 @@ def _named(document: SdfDocument, element: Element, library: ModelLibrary) -> It
 
 
 def remove_plugins(element: Element) -> None:
-    """Take every plugin below ``element`` out; what stood after it stays."""
+    """Remove all plug-ins below ``element``; keep the text after them."""
     for plugin in list(element.iter("plugin")):
         before, parent = plugin.getprevious(), plugin.getparent()
         if plugin.tail:
@@ -42,9 +44,10 @@ def remove_plugins(element: Element) -> None:
 
 
 def without_plugins(document: SdfDocument, library: ModelLibrary) -> SdfDocument:
-    """A copy of a world's document in which nothing has a plugin: those of the file are taken
-    out, and an include of a model that has some is written out without them. Raises
-    ``SdfError``."""
+    """Return a copy of a world's document without plug-ins.
+
+    An include of a model with plug-ins is expanded without them. Raises ``SdfError``.
+    """
     document = document.copy()
     for include in list(document.root.iter("include")):
         found = library.included(document, include)

@@ -1,8 +1,7 @@
-"""Models as a tree of links and nested models, includes followed and every pose resolved.
+"""Read models as trees of links and nested models, with includes and poses resolved.
 
-Owns the walk through ``<world>`` and ``<model>`` elements. A node keeps the element that it
-was read from and the document that holds it, so that others can read more from it or edit
-it. Lights and actors are no models and are left out.
+A node has the element that it was read from and the document that contains it, so that other
+modules can read more from it or edit it. Lights and actors are ignored.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from gz_testauto.sdf.values import flag, name_of, text_of
 
 @dataclass
 class LinkNode:
-    """A link; ``pose`` is in the frame of the model that has it."""
+    """A link; ``pose`` is in the frame of its model."""
 
     name: str
     element: Element
@@ -27,11 +26,11 @@ class LinkNode:
 
 @dataclass
 class ModelNode:
-    """A model; ``pose`` is in the frame of the model or world that has it.
+    """A model; ``pose`` is in the frame of the model or world that contains it.
 
     ``element`` is its ``<model>`` element in ``document``. ``placed_by`` is the element that
-    places it: the same one, or the ``<include>`` that stands for it in another document.
-    ``static`` is what it says of itself; see :meth:`static_links`.
+    places it: the same one, or an ``<include>`` in another document. ``static`` is the value of its
+    own ``<static>``; see :meth:`static_links`.
     """
 
     name: str
@@ -46,34 +45,39 @@ class ModelNode:
 
     @property
     def is_included(self) -> bool:
-        """Whether the model is written in another file than what places it."""
+        """Return whether an ``<include>`` places the model."""
         return self.placed_by is not self.element
 
     def walk(self, pose: Pose = Pose(), scope: str = "") -> Iterator[Tuple[str, "ModelNode", Pose]]:
-        """This model and all nested in it, each with its scope within this one (empty, or
-        ending in ``::``) and its pose, given this model's."""
+        """Yield scope, node and pose of this model and of all nested models.
+
+        A scope is relative to this model: empty, or with ``::`` at its end. ``pose`` is that of
+        this model, in the frame of the yielded poses.
+        """
         yield scope, self, pose
         for model in self.models:
             yield from model.walk(pose * model.pose, f"{scope}{model.name}::")
 
     def static_links(self) -> Iterator[str]:
-        """The scoped names of the links that stay where they are: those of the models that say
-        so themselves. In Gazebo a static model holds neither what is around it nor what is
-        nested in it."""
+        """Yield the scoped names of the links that cannot move.
+
+        These are the links of models that are themselves static. As in Gazebo, a static model
+        fixes neither its parent model nor its nested models.
+        """
         for scope, model, _ in self.walk():
             if model.static:
                 yield from (scope + link.name for link in model.links)
 
 
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:
-    """The models of a document's world, or the one model of a model file, in file order.
+    """Return the models of a document's world, or the model of a model file, in file order.
 
-    Raises ``SdfError`` when something cannot be found, read or placed.
+    Raises ``SdfError`` if a file cannot be found or read, or a pose cannot be resolved.
     """
     world = document.world
     if world is None:
         if document.model is None:
-            raise SdfError(f"{document.source}: holds neither a <world> nor a <model>")
+            raise SdfError(f"{document.source}: contains neither a <world> nor a <model>")
         frames = FrameGraph(document, document.root)
         node = read_model(document, document.model, library)
         node.pose = frames.of(document.model.find("pose"))
@@ -82,11 +86,11 @@ def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]
 
 
 def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -> ModelNode:
-    """One ``<model>`` element with everything in it; its own pose is left to its parent."""
+    """Read a ``<model>`` element with its content; its own pose remains the identity."""
     if element.get("placement_frame"):
         raise SdfError(
             f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
-            "read; place the model by its own frame"
+            "support; place the model by its own frame"
         )
     frames = FrameGraph(document, element)
     node = ModelNode(
@@ -113,8 +117,10 @@ def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -
 def _children(
     document: SdfDocument, parent: Element, frames: FrameGraph, library: ModelLibrary
 ) -> List[ModelNode]:
-    """The models directly in a world or model. Their poses may refer to each other, so all
-    are made known before any is resolved."""
+    """Return the models directly in a world or model.
+
+    Since their poses can refer to each other, all are added to ``frames`` before any is resolved.
+    """
     nodes: List[ModelNode] = []
     for child in parent:
         if child.tag == "model":
@@ -149,6 +155,6 @@ def _included(
     node.name = text_of(include, "name") or node.name
     if include.find("static") is not None:
         node.static = flag(document, include, "static")
-    # what the included file says holds only where the include has no pose
+    # The pose in the included file is used only if the include has none.
     node.pose = FrameGraph(found.document, found.document.root).of(found.element.find("pose"))
     return node

@@ -1,7 +1,7 @@
-"""Reads numbers, vectors, poses and flags from SDF elements, and writes them.
+"""Read and write numbers, vectors, poses and flags of SDF elements.
 
-Owns the text of values and the messages about wrong ones. What a pose is relative to is
-:mod:`gz_testauto.sdf.frames`'s business.
+Errors name file, line and element. Poses are not resolved here; see
+:mod:`gz_testauto.sdf.frames`.
 """
 
 import functools
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
 def text_of(parent: Element, tag: str, default: Optional[str] = None) -> Optional[str]:
-    """The stripped text of the first child ``tag``; ``default`` when there is none."""
+    """Return the stripped text of the first child ``tag``, or ``default`` without one."""
     child = parent.find(tag)
     if child is None:
         return default
@@ -31,7 +31,7 @@ def text_of(parent: Element, tag: str, default: Optional[str] = None) -> Optiona
 
 
 def required(document: SdfDocument, parent: Element, tag: str) -> Element:
-    """The first child ``tag``; raises ``SdfError`` when there is none."""
+    """Return the first child ``tag``. Raises ``SdfError`` if there is none."""
     child = parent.find(tag)
     if child is None:
         raise SdfError(f"{document.where(parent)}: <{parent.tag}> has no <{tag}>")
@@ -39,7 +39,7 @@ def required(document: SdfDocument, parent: Element, tag: str) -> Element:
 
 
 def name_of(document: SdfDocument, element: Element) -> str:
-    """The name attribute; raises ``SdfError`` when it is missing or empty."""
+    """Return the name attribute. Raises ``SdfError`` if it is missing or empty."""
     name = (element.get("name") or "").strip()
     if not name:
         raise SdfError(f"{document.where(element)}: <{element.tag}> has no name")
@@ -49,30 +49,30 @@ def name_of(document: SdfDocument, element: Element) -> str:
 def numbers(
     document: SdfDocument, element: Element, count: int, least: Optional[int] = None
 ) -> Tuple[float, ...]:
-    """``count`` finite numbers from an element's text, or from ``least`` on, else ``SdfError``.
+    """Return ``count`` finite numbers from the text of an element, or at least ``least``.
 
-    As Gazebo reads them, one may follow another without a space: ``41.6-0.2`` is two, and what
-    comes after the last that is wanted is not looked at (a warning says so).
+    As in Gazebo, numbers need no space in between: ``41.6-0.2`` is two numbers. Text after the
+    last requested number is ignored with a warning. Raises ``SdfError`` for fewer numbers.
     """
     text = "".join(element.itertext(element.tag, with_tail=False))
     values, rest = leading_numbers(text)
     if len(values) < count and (rest or len(values) < (count if least is None else least)):
         values = []
     if not values or not all(map(math.isfinite, values[:count])):
-        wanted = "one number" if count == 1 else f"{count} numbers"
+        expected = "one number" if count == 1 else f"{count} numbers"
         raise SdfError(
-            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; it must be {wanted}"
+            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; it must be {expected}"
         )
     if rest or len(values) > count:
         _warn(
-            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; what follows the "
+            f"{document.where(element)}: <{element.tag}> is {text.strip()!r}; the text after the "
             f"first {count} is ignored, as in Gazebo"
         )
     return tuple(values[:count])
 
 
 def leading_numbers(text: str) -> Tuple[List[float], str]:
-    """The numbers with which a text begins, and what is left of it, stripped."""
+    """Return the numbers at the start of a text, and the remaining text, stripped."""
     values: List[float] = []
     position = 0
     while True:
@@ -85,12 +85,12 @@ def leading_numbers(text: str) -> Tuple[List[float], str]:
 
 @functools.lru_cache(maxsize=10_000)
 def _warn(message: str) -> None:
-    """Once for each place: files are read again for every trial."""
+    """Log a warning once per message; files are read again for each trial."""
     LOGGER.warning("%s", message)
 
 
 def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
-    """``count`` numbers of which none is negative, else ``SdfError``."""
+    """Return ``count`` numbers. Raises ``SdfError`` if one is negative."""
     values = numbers(document, element, count)
     if min(values) < 0:
         raise SdfError(
@@ -103,8 +103,10 @@ def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[f
 def number(
     document: SdfDocument, parent: Element, tag: str, default: Optional[float] = None
 ) -> float:
-    """The number in the first child ``tag``; ``SdfError`` when there is neither that nor a
-    default."""
+    """Return the number in the first child ``tag``, or the default.
+
+    Raises ``SdfError`` if there is neither, or the text is not a number.
+    """
     child = parent.find(tag)
     if child is None and default is not None:
         return default
@@ -112,7 +114,10 @@ def number(
 
 
 def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False) -> bool:
-    """The truth value in the first child ``tag``."""
+    """Return the Boolean in the first child ``tag``, or the default if it is missing or empty.
+
+    Raises ``SdfError`` for other text.
+    """
     text = (text_of(parent, tag) or "").lower()
     if text not in _TRUE + _FALSE:
         child = required(document, parent, tag)
@@ -121,11 +126,11 @@ def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False
 
 
 def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
-    """The pose in a ``<pose>`` element as it stands, without what it is relative to.
+    """Return the pose in a ``<pose>`` element, in the frame to which it is relative.
 
-    As in Gazebo, no element, or one without text, is the identity, and what is missing of roll,
-    pitch and yaw is 0. ``degrees`` and ``rotation_format`` are newer than Gazebo 11, which takes
-    the numbers for radians: they are refused unless that makes no difference.
+    As in Gazebo, a missing or empty element is the identity, and missing angles are 0. Gazebo 11
+    ignores ``degrees`` and ``rotation_format``, which are newer, and reads the angles as radians.
+    Raises ``SdfError`` for these attributes if the result would differ.
     """
     if element is None or (not (element.text or "").strip() and len(element) == 0):
         return Pose()
@@ -137,14 +142,14 @@ def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
     x, y, z, roll, pitch, yaw = (*numbers(document, element, 6, least=3), 0.0, 0.0, 0.0)[:6]
     if element.get("degrees", "false").lower() in _TRUE and any((roll, pitch, yaw)):
         raise SdfError(
-            f"{document.where(element)}: degrees={element.get('degrees')!r} is SDF 1.8, and "
-            "Gazebo 11 takes the numbers for radians; write roll, pitch and yaw in radians"
+            f"{document.where(element)}: degrees={element.get('degrees')!r} is SDF 1.8, but "
+            "Gazebo 11 reads the angles as radians; write roll, pitch and yaw in radians"
         )
     return Pose.from_rpy(x, y, z, roll, pitch, yaw)
 
 
 def set_pose(parent: Element, pose: Pose) -> None:
-    """Write a ``<pose>`` relative to the parent's natural frame, in place of any there is."""
+    """Write a ``<pose>`` relative to the default frame of the parent; replace an existing one."""
     element = parent.find("pose")
     if element is None:
         element = etree.Element("pose")
@@ -159,18 +164,18 @@ def set_pose(parent: Element, pose: Pose) -> None:
 
 
 def set_numbers(element: Element, *values: float) -> None:
-    """Write numbers as an element's text, in the shortest digits that read back."""
+    """Write numbers as the text of an element, with the fewest digits that preserve them."""
     element.text = " ".join(format_number(value) for value in values)
 
 
 def format_number(value: float) -> str:
-    """The shortest text that reads back as the same double; no trailing ``.0``, no ``-0``."""
+    """Return the shortest text of a double that preserves it, without ``.0`` and ``-0``."""
     text = repr(float(value) + 0.0)
     return text[:-2] if text.endswith(".0") else text
 
 
 def insert_child(parent: Element, child: Element, position: int) -> None:
-    """Insert with the indentation that the siblings have."""
+    """Insert a child with the indentation of its siblings."""
     if len(parent):
         if position < len(parent):
             child.tail = parent.text
@@ -186,7 +191,7 @@ def insert_child(parent: Element, child: Element, position: int) -> None:
 
 
 def ensure_child(parent: Element, tag: str) -> Element:
-    """The first child ``tag``, made as the last one where there is none."""
+    """Return the first child ``tag``; append one if there is none."""
     child = parent.find(tag)
     if child is None:
         child = etree.Element(tag)
@@ -195,7 +200,7 @@ def ensure_child(parent: Element, tag: str) -> Element:
 
 
 def remove_child(element: Element) -> None:
-    """Remove an element together with the white space that indented it, keeping stray text."""
+    """Remove an element and the white space of its indentation, but keep text after it."""
     parent, previous = element.getparent(), element.getprevious()
     tail = element.tail or ""
     if tail.strip():
