@@ -147,7 +147,7 @@ def test_any_model_is_scaled_as_a_whole_with_mass_and_inertia(tmp_path):
         (SIGN, "box", "is not just one box; use it as type: model"),
         (CRATE, "cylinder", "is not just one cylinder"),
         (CRATE.replace("<pose>0 0 0.5 0 0 0", "<pose>0 0 0.5 0 1 0"), "box", "is turned in its"),
-        ("<sdf version='1.6'/>", "model", "holds no <model>"),
+        ("<sdf version='1.6'/>", "model", "no <model>"),
         ("<sdf version='1.6'><model name='m'><link name='l'/></model></sdf>", "model",
          "has no collision shape"),
     ],

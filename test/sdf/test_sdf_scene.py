@@ -271,7 +271,7 @@ def test_lights_and_roads_are_no_models(model_directory):
 def test_second_model_of_a_name_is_left_out_and_noted():
     scene = scene_of(world(model("m", pose="1 0 0 0 0 0"), model("m", pose="2 0 0 0 0 0")))
     assert scene.models["m"].pose.position == (1, 0, 0)
-    assert "w.world:4: a second model named 'm' was left out" in scene.notes[0]
+    assert "w.world:4: a second model named 'm' was ignored" in scene.notes[0]
 
 
 def test_footprint_is_that_of_all_parts_between_the_heights():

@@ -1,8 +1,7 @@
-"""Moves, resizes, adds and removes the models of a world.
+"""Move, resize, add and remove the models of a world.
 
-Owns edits of a whole world. Each first applies ``<state>`` and drops it, so that a moved
-model is where the file says it is. For hundreds of variants of one world use
-:class:`gz_testauto.worlds.base.WorldTemplate`.
+Each function first applies and removes ``<state>``, so that a pose in the file is the pose of the
+model. For hundreds of variants of one world use :class:`gz_testauto.worlds.base.WorldTemplate`.
 """
 
 import copy
@@ -24,10 +23,10 @@ from gz_testauto.sdf.values import insert_child, remove_child, set_pose, text_of
 def model_elements(
     document: SdfDocument, library: Optional[ModelLibrary] = None
 ) -> Dict[str, Element]:
-    """The ``<model>`` and ``<include>`` elements directly in the world, by the name that the
-    model has in the world. An include without ``<name>`` bears its model's name.
+    """Return the ``<model>`` and ``<include>`` elements directly in the world by model name.
 
-    Includes of lights and actors are left out, and so is a name that comes again.
+    An include without ``<name>`` has the name of its model. Includes of lights and actors are
+    ignored, and of several models with one name all but the first.
     """
     world = _world(document)
     found: Dict[str, Element] = {}
@@ -55,8 +54,8 @@ def _world(document: SdfDocument) -> Element:
 def find_model_element(
     document: SdfDocument, name: str, library: Optional[ModelLibrary] = None
 ) -> Element:
-    """The element that places a model; raises ``SdfError`` that lists what there is."""
-    # names that are written here come first: a missing include then stands in nobody's way
+    """Return the element that places a model. Raises ``SdfError`` that lists the models."""
+    # Names in this file are compared first, so that a missing include of another model is no error.
     for child in _world(document).iterchildren("model", "include"):
         if name == (child.get("name") if child.tag == "model" else text_of(child, "name")):
             return child
@@ -70,7 +69,7 @@ def find_model_element(
 def set_model_pose(
     document: SdfDocument, name: str, pose: Pose, library: Optional[ModelLibrary] = None
 ) -> None:
-    """Place a model in the world frame. Raises ``SdfError`` when there is no such model."""
+    """Set the pose of a model in the world frame. Raises ``SdfError`` for an unknown model."""
     apply_state(document, library)
     set_pose(find_model_element(document, name, library), pose)
 
@@ -82,9 +81,9 @@ def set_model_size(
     mass_kg: Optional[float] = None,
     library: Optional[ModelLibrary] = None,
 ) -> None:
-    """Resize a simple obstacle, as :func:`gz_testauto.sdf.scale.resize_model` does.
+    """Resize a simple obstacle; see :func:`gz_testauto.sdf.scale.resize_model`.
 
-    An included one is written out first. Raises ``SdfError`` when it cannot be resized.
+    An include is expanded first. Raises ``SdfError`` if the model cannot be resized.
     """
     apply_state(document, library)
     element = find_model_element(document, name, library)
@@ -94,7 +93,7 @@ def set_model_size(
 
 
 def remove_model(document: SdfDocument, name: str, library: Optional[ModelLibrary] = None) -> None:
-    """Take a model out of the world. Raises ``SdfError`` when there is no such model."""
+    """Remove a model from the world. Raises ``SdfError`` for an unknown model."""
     apply_state(document, library)
     remove_child(find_model_element(document, name, library))
 
@@ -106,10 +105,10 @@ def add_model(
     name: Optional[str] = None,
     library: Optional[ModelLibrary] = None,
 ) -> Element:
-    """Append a model, given as SDF text (``<sdf><model>…`` or ``<model>…``), to the world.
+    """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world.
 
-    ``pose`` and ``name`` replace what the text says. Raises ``SdfError`` when the text is no
-    model or the name is taken.
+    ``pose`` and ``name`` replace those in the text. Raises ``SdfError`` if the text has no model or
+    the name exists already.
     """
     apply_state(document, library)
     model = parse_model(sdf)
@@ -124,8 +123,10 @@ def add_model(
 
 
 def parse_model(sdf: Union[str, bytes]) -> Element:
-    """The ``<model>`` in SDF text, with or without ``<sdf>`` around it, as an element of its
-    own. Raises ``SdfError`` when there is none."""
+    """Return the ``<model>`` in SDF text, with or without an enclosing ``<sdf>``, as a new element.
+
+    Raises ``SdfError`` if there is none.
+    """
     content = sdf.encode() if isinstance(sdf, str) else sdf
     try:
         root = parse_xml(content.lstrip())
@@ -140,7 +141,7 @@ def parse_model(sdf: Union[str, bytes]) -> Element:
 
 
 def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
-    """A sensor, called ``name``, of contacts with these shapes of its link."""
+    """Return a contact sensor element for these collisions of its link."""
     sensor = etree.Element("sensor", name=name, type="contact")
     contact = etree.SubElement(sensor, "contact")
     for collision in collisions:
@@ -149,7 +150,7 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
 
 
 def find_link(model: Element, scoped: str) -> Optional[Element]:
-    """The ``<link>`` of that name, scoped within the model; None where it is included."""
+    """Return the ``<link>`` by its name scoped within the model, or None if it is included."""
     *nested, link = scoped.split("::")
     element = model
     for name in nested:

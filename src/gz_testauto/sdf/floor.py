@@ -1,8 +1,8 @@
-"""What of a world is floor, and between which heights what stands in it obstructs a robot.
+"""Rules for the ground of a world, and for the heights at which a model obstructs a robot.
 
-Owns these two rules for everybody: clearance and collisions, the shortest way and "solvable",
-the placing of obstacles, and what of a robot stands on the floor. Which collision of a robot
-*touches* the floor in a running simulation is :mod:`gz_testauto.trial.contacts`' to say.
+They are used for clearance, collisions, shortest paths, solvability, the placement of obstacles,
+and the parts of a robot above the ground. See :mod:`gz_testauto.trial.contacts` for the collisions
+of a robot that *touch* the ground in a running simulation.
 """
 
 from typing import FrozenSet, Mapping, NamedTuple, Tuple
@@ -10,41 +10,41 @@ from typing import FrozenSet, Mapping, NamedTuple, Tuple
 import numpy as np
 
 FLOOR_SKIN_M = 0.02
-"""What rises less than this above the floor (a sheet, a marking, a seam) is no obstacle; a shape of
-a robot that reaches down to less than this above its lowest point stands on the floor."""
+"""Height below which an object on the ground (a sheet, a marking, a seam) is no obstacle, and below
+which a shape of a robot, measured from the robot's lowest point, is in contact with the ground."""
 
 SLAB_TOP_M = 0.1
-"""A slab is a floor only when its top is no higher than this above the world's zero ..."""
+"""Maximum z of the top of a slab that is ground."""
 SLAB_SIDE_M = 2.0
-"""... and it is at least this long and wide ..."""
+"""Minimum length and width of a slab that is ground."""
 SLAB_FLATNESS = 0.1
-"""... and no thicker than this share of its shorter side."""
+"""Maximum thickness of a slab that is ground, as a share of its shorter side."""
 
 
 class Heights(NamedTuple):
-    """Two heights (m) between which something lies, both included."""
+    """A closed range of heights (m)."""
 
     low_m: float
     high_m: float
 
     def above(self, ground_m: float) -> "Heights":
-        """The same heights, measured from ``ground_m`` up."""
+        """Return the heights relative to ``ground_m``."""
         return Heights(self.low_m - ground_m, self.high_m - ground_m)
 
     def overlap(self, low_m: float, high_m: float) -> bool:
-        """Whether something that reaches from ``low_m`` to ``high_m`` reaches in between."""
+        """Return whether the range from ``low_m`` to ``high_m`` overlaps this one."""
         return high_m >= self.low_m and low_m <= self.high_m
 
 
 ANY_ROBOT = Heights(FLOOR_SKIN_M, 2.0)
-"""What obstructs where no robot is known: lower is floor, higher is ceiling."""
+"""The obstructing heights for an unknown robot; lower is ground, higher is ceiling."""
 
 
 def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
-    """Between which heights, in the world frame, what stands there obstructs a robot.
+    """Return the heights, in the world frame, at which an object obstructs a robot.
 
-    ``body_m`` has the lowest and the highest point of its body above its model's origin. That
-    origin is at height 0, or, of a body that reaches below it, so high that the body stands there.
+    ``body_m`` has the lowest and the highest z of its body in the model frame. The origin of the
+    model is at height 0, or higher if the body extends below it, so that the lowest point is at 0.
     """
     low_m, high_m = body_m
     lift_m = max(0.0, -low_m)
@@ -52,8 +52,10 @@ def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
 
 
 def is_floor_slab(bounds: np.ndarray) -> bool:
-    """Whether something of these bounds (m, shape (3, 2), world frame) is a floor: wide, flat,
-    and its top about the world's zero."""
+    """Return whether a shape with these bounds (m, (3, 2), world frame) is ground.
+
+    It must be wide and flat, with its top near z = 0.
+    """
     length, width, thickness = bounds[:, 1] - bounds[:, 0]
     shorter = min(length, width)
     flat = shorter >= SLAB_SIDE_M and thickness <= SLAB_FLATNESS * shorter
@@ -61,7 +63,9 @@ def is_floor_slab(bounds: np.ndarray) -> bool:
 
 
 def parts_above_floor(lowest_m: Mapping[str, float]) -> FrozenSet[str]:
-    """Which parts of a robot do not stand on the floor, of all by name with the height of their
-    lowest point (m)."""
+    """Return the names of a robot's parts that are not in contact with the ground.
+
+    ``lowest_m`` has the height of the lowest point of each part by name.
+    """
     floor_m = min(lowest_m.values(), default=0.0)
     return frozenset(name for name, low in lowest_m.items() if low - floor_m > FLOOR_SKIN_M)

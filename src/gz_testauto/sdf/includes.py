@@ -1,7 +1,7 @@
-"""Follows ``<include>``: which file it names, what it overrides, and how to write it out.
+"""Find included models, apply the overrides of ``<include>``, and expand includes.
 
-Owns the search for included models and the expansion of an include into the model it
-stands for. Included files are read once per :class:`ModelLibrary`.
+Expanding replaces an ``<include>`` by the ``<model>`` from the included file. A
+:class:`ModelLibrary` reads each file once.
 """
 
 import contextlib
@@ -19,24 +19,24 @@ from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import insert_child, remove_child, text_of
 
 MAX_NESTED_INCLUDES = 50
-"""Includes within each other."""
+"""Limit on the depth of nested includes."""
 
 _URI_PARENTS = ("mesh", "heightmap", "script", "image")
 
 
 class IncludedModel(NamedTuple):
-    """What an include stands for: a ``<model>`` or ``<light>`` and the document that holds it."""
+    """The ``<model>`` or ``<light>`` of an include, and the document that contains it."""
 
     document: SdfDocument
     element: Element
 
 
 Without = Callable[[SdfDocument, Element], bool]
-"""Whether an ``<include>`` of a document is to be left out."""
+"""Return whether to remove an ``<include>`` of a document."""
 
 
 class ModelLibrary:
-    """Finds and keeps included models.
+    """A cache of included models, which finds and reads them.
 
     ``model_path`` lists the directories for ``model://``; the default is
     :func:`gz_testauto.base.resources.model_path` at the time of construction.
@@ -50,9 +50,9 @@ class ModelLibrary:
         self._entered: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
-        """The file or directory that the text of a ``<uri>`` element names.
+        """Return the file or directory of a ``<uri>`` element.
 
-        Raises ``SdfError`` that names the URI, where it is written and where was looked.
+        Raises ``SdfError`` with the URI, its file and line, and the searched directories.
         """
         uri = (element.text or "").strip()
         if not uri:
@@ -81,15 +81,15 @@ class ModelLibrary:
         return found
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """The model behind an ``<include>``, or None when it is a light or an actor.
+        """Return the model of an ``<include>``, or None if it is a light or an actor.
 
-        Raises ``SdfError`` when it cannot be found or read.
+        Raises ``SdfError`` if it cannot be found or read.
         """
         found = self._included_file(document, include)
         return None if found.model is None else IncludedModel(found, found.model)
 
     def included_light(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """The ``<light>`` behind an ``<include>``, with its document; None where it is none."""
+        """Return the ``<light>`` of an ``<include>``, or None if it is of another kind."""
         found = self._included_file(document, include)
         light = None if found.model is not None else found.root.find("light")
         return None if light is None else IncludedModel(found, light)
@@ -119,37 +119,38 @@ class ModelLibrary:
         found = self._documents[path]
         if any(found.root.find(tag) is not None for tag in ("model", "light", "actor")):
             return found
-        raise SdfError(f"{document.where(uri)}: {path} holds no <model>, <light> or <actor>")
+        raise SdfError(f"{document.where(uri)}: {path} contains no <model>, <light> or <actor>")
 
     def expand(
         self, document: SdfDocument, include: Element, without: Optional[Without] = None
     ) -> Element:
-        """Replace an ``<include>`` of ``document`` by the ``<model>`` it stands for.
+        """Replace an ``<include>`` of ``document`` by the included ``<model>``, and return that.
 
-        Overrides are applied, nested includes expanded, but for those ``without`` which it is to
-        be, and relative URIs made absolute. Returns the new element, which stands where the
-        include stood.
+        Overrides are applied, relative URIs become absolute, and nested includes are expanded.
+        Nested includes for which ``without`` returns True are removed.
         """
         model = self._expanded(document, include, document.version, without)
         if model is None:
-            raise SdfError(f"{document.where(include)}: this <include> is of no model")
+            raise SdfError(f"{document.where(include)}: this <include> is not of a model")
         model.tail = include.tail
         include.getparent().replace(include, model)
         return model
 
     def expand_all(self, document: SdfDocument, element: Element) -> None:
-        """Expand every include of a model below ``element``, which belongs to ``document``."""
+        """Expand each include of a model below ``element``, which belongs to ``document``."""
         for include in list(element.iter("include")):
             if self.included(document, include) is not None:
                 self.expand(document, include)
 
     def expand_repaired(self, document: SdfDocument) -> bool:
-        """Write out, in place, every include of a model whose file was mended in reading, or that
-        of a model within it: who reads the document next may not mend. Returns whether one was."""
-        mended = [e for e in document.root.iter("include") if self._was_repaired(document, e)]
-        for include in mended:
+        """Expand, in place, each include whose file or nested include was repaired when read.
+
+        The next reader of the document possibly cannot repair it. Returns whether any was expanded.
+        """
+        repaired = [e for e in document.root.iter("include") if self._was_repaired(document, e)]
+        for include in repaired:
             self.expand(document, include)
-        return bool(mended)
+        return bool(repaired)
 
     def _was_repaired(self, document: SdfDocument, include: Element) -> bool:
         found = self.included(document, include)
@@ -189,7 +190,10 @@ class ModelLibrary:
 
     @contextlib.contextmanager
     def entered(self, document: SdfDocument, include: Element) -> Iterator[None]:
-        """While inside, entering the same include again raises ``SdfError``: a circle."""
+        """Return a context for reading an include; a nested entry of the same one is a cycle.
+
+        Raises ``SdfError`` for a cycle or too many nested includes.
+        """
         place = document.where(include)
         if place in self._entered:
             raise SdfError(f"{place}: this <include> includes itself")
@@ -204,8 +208,10 @@ class ModelLibrary:
             self._entered.pop()
 
     def absolutize(self, document: SdfDocument, element: Element) -> None:
-        """Rewrite URIs below ``element`` so that they hold in any file and for any simulator:
-        what is found here becomes ``file://`` with an absolute path, the rest stays."""
+        """Replace resolvable URIs below ``element`` by ``file://`` with an absolute path.
+
+        They are then valid in any file and simulator. Other URIs are not changed.
+        """
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             if not text or uri.getparent().tag not in _URI_PARENTS:
@@ -216,22 +222,24 @@ class ModelLibrary:
                     uri.text = f"file://{path}"
 
     def anchor(self, document: SdfDocument) -> None:
-        """Write out the whole path of every file that lies beside the document and is named from
-        there, so that the document can be written elsewhere."""
+        """Make relative paths absolute if the file exists relative to the document.
+
+        The document can then be written to another directory.
+        """
         for uri in document.root.iter("uri"):
             text = (uri.text or "").strip()
             scheme, separator, rest = text.partition("://")
             name = rest if separator else text
-            named_there = scheme == "file" or not separator
-            if uri.getparent().tag not in (*_URI_PARENTS, "include") or not named_there or not name:
+            is_path = scheme == "file" or not separator
+            if uri.getparent().tag not in (*_URI_PARENTS, "include") or not is_path or not name:
                 continue
-            beside = document.directory / name
-            if not Path(name).is_absolute() and os.path.exists(beside):
-                uri.text = f"file://{os.path.normpath(beside)}"
+            file = document.directory / name
+            if not Path(name).is_absolute() and os.path.exists(file):
+                uri.text = f"file://{os.path.normpath(file)}"
 
 
 def override(model: Element, include: Element) -> None:
-    """Apply what an ``<include>`` says to a ``<model>`` that is to take its place."""
+    """Apply the overrides of an ``<include>`` to the ``<model>`` that replaces it."""
     name = text_of(include, "name")
     if name:
         model.set("name", name)
@@ -265,8 +273,10 @@ def _not_there(uri: str, path: Path) -> str:
 
 
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
-    """Say explicitly what an older version meant by leaving it out: until SDF 1.4 a joint's
-    axis was given in the model frame, from 1.5 on in the joint's."""
+    """Make the default frame of joint axes explicit for another SDF version.
+
+    Up to SDF 1.4 an axis is in the model frame, from 1.5 on in the joint frame.
+    """
     if version >= (1, 5) or to < (1, 5):
         return
     for axis in (*model.iter("axis"), *model.iter("axis2")):

@@ -1,9 +1,9 @@
-"""A world as a set of placed models with collision shapes: what an SDF document means.
+"""Read a world as a set of placed models with collision shapes.
 
-Owns the reading of whole worlds and the answers planners, maps and metrics need: where each
-model stands, its outline from above, and which parts are the ground. ``<state>`` is applied,
-includes are followed, nested models are part of the model that holds them. Visuals, lights and
-plugins are not looked at, nor actors, which :mod:`gz_testauto.actors.world_actors` moves.
+Planners, maps and metrics use it for poses, horizontal outlines, and ground. ``<state>`` is
+applied, includes are resolved, and nested models belong to the model that contains them. Visuals,
+lights and plug-ins are ignored, and so are actors, which :mod:`gz_testauto.actors.world_actors`
+moves.
 """
 
 import functools
@@ -31,10 +31,10 @@ from gz_testauto.sdf.values import name_of, required
 
 @dataclass(frozen=True)
 class CollisionShape:
-    """One collision, placed.
+    """A collision with its pose.
 
-    ``scoped_name`` is what Gazebo calls it in contacts: ``model::link::collision``. ``link``
-    is scoped within the model. ``pose`` is in the world frame, ``local_pose`` in the model's.
+    ``scoped_name`` is its name in Gazebo's contacts: ``model::link::collision``. ``link`` is scoped
+    within the model. ``pose`` is in the world frame, ``local_pose`` in the model frame.
     """
 
     scoped_name: str
@@ -45,17 +45,20 @@ class CollisionShape:
 
     @property
     def bounds(self) -> np.ndarray:
-        """Axis-aligned bounds in the world frame, shape (3, 2): lowest and highest (m)."""
+        """Return the axis-aligned bounds in the world frame, shape (3, 2): lower, upper (m)."""
         return self.geometry.bounds(self.pose)
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Outline from above of what lies between two heights, in the world frame."""
+        """Return the outline of the part between two heights, in the world frame."""
         return self.geometry.footprint(self.pose, z_min, z_max)
 
     @functools.cached_property
     def is_ground(self) -> bool:
-        """Whether robots drive on it: a plane facing up, terrain, or a wide flat slab whose
-        top is about the world's zero. Names do not matter."""
+        """Return whether robots drive on it, independent of its name.
+
+        This is true for a plane that faces up, terrain, and a wide flat slab whose top is near
+        z = 0.
+        """
         if isinstance(self.geometry, Plane):
             return bool(self.geometry.world_normal[2] > 0.7)
         if isinstance(self.geometry, Heightmap):
@@ -65,12 +68,12 @@ class CollisionShape:
 
 @dataclass(frozen=True, eq=False)
 class SceneModel:
-    """A model at the top of a world, with all that is nested in it.
+    """A model directly in a world, with all nested models.
 
-    ``pose`` is in the world frame. ``links`` has every link's pose in the model frame, by
-    scoped name; ``static_links`` are those that stay where they are, and ``static`` says that
-    all do. ``element`` is the ``<model>`` or ``<include>`` in the scene's document that places
-    it; ``source`` the ``<model>`` it was read from, and ``node`` that one as a tree.
+    ``pose`` is in the world frame. ``links`` has the pose of each link in the model frame, by
+    scoped name. ``static_links`` are those that cannot move; with ``static``, none can. ``element``
+    is the ``<model>`` or ``<include>`` in the scene's document that places the model, ``source``
+    the ``<model>`` that it was read from, and ``node`` the tree of that.
     """
 
     name: str
@@ -85,23 +88,23 @@ class SceneModel:
 
     @property
     def is_ground(self) -> bool:
-        """Whether it has collisions and all of them are ground."""
+        """Return whether the model has collisions and all of them are ground."""
         return bool(self.collisions) and all(shape.is_ground for shape in self.collisions)
 
     @property
     def bounds(self) -> Optional[np.ndarray]:
-        """Bounds of all collisions (3, 2) in the world frame; None when there are none."""
+        """Return the bounds of all collisions (3, 2) in the world frame, or None without any."""
         if not self.collisions:
             return None
         all_bounds = np.stack([shape.bounds for shape in self.collisions])
         return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Outline from above of everything between two heights, in the world frame."""
+        """Return the outline of the part between two heights, in the world frame."""
         return union(shape.footprint(z_min, z_max) for shape in self.collisions)
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """The same, were the model at ``pose``."""
+        """Return :meth:`footprint` for the model at ``pose``."""
         return union(
             shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
             for shape in self.collisions
@@ -109,14 +112,14 @@ class SceneModel:
 
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
-        """The collisions that do not stand on the floor, the model being a robot."""
+        """Return the collisions that are not in contact with the ground, for a robot."""
         off = parts_above_floor(
             {s.scoped_name: s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions}
         )
         return tuple(shape for shape in self.collisions if shape.scoped_name in off)
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """The footprint of what is not ground."""
+        """Return the footprint of the collisions that are not ground."""
         return union(
             shape.footprint(z_min, z_max) for shape in self.collisions if not shape.is_ground
         )
@@ -126,8 +129,8 @@ class SceneModel:
 class WorldScene:
     """All models of a world, in file order, by name.
 
-    ``document`` is what they were read from, with ``<state>`` applied. ``notes`` says what
-    may hold obstacles and was not read, each with file and line.
+    ``document`` is the one that they were read from, with ``<state>`` applied. ``notes`` names the
+    unsupported elements that possibly contain obstacles, each with file and line.
     """
 
     name: str
@@ -135,9 +138,9 @@ class WorldScene:
     document: SdfDocument
     notes: Tuple[str, ...] = ()
     unmeasured: Tuple[str, ...] = ()
-    """The same in a few words each, without the place."""
+    """A short form of each note, without file and line."""
     missing: Tuple[str, ...] = ()
-    """What the document names, is not there, and was allowed to be missing."""
+    """The URIs of missing files that were allowed to be missing."""
 
 
 def read_scene(
@@ -146,13 +149,12 @@ def read_scene(
     repair: bool = False,
     allow_missing: Sequence[str] = (),
 ) -> WorldScene:
-    """Read a world (or a model file, as a world with that one model).
+    """Read a world, or a model file as a world with that model.
 
-    ``model_path`` lists the directories for ``model://``; by default
-    :func:`gz_testauto.base.resources.model_path`. ``allow_missing`` names models and files without
-    which the world is read when they are not there (:mod:`gz_testauto.sdf.missing`). The document
-    handed in is not changed.
-    Raises ``SdfError`` when anything with a collision cannot be found or understood.
+    ``model_path`` lists the directories for ``model://`` (default:
+    :func:`gz_testauto.base.resources.model_path`). ``allow_missing`` has patterns of models and
+    files that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is not
+    changed. Raises ``SdfError`` if anything with a collision cannot be found or is not supported.
     """
     document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
     library = ModelLibrary(model_path, repair)
@@ -171,8 +173,8 @@ def read_scene(
     for node in read_models(document, library):
         if node.name in models:
             notes.append(
-                f"{document.where(node.placed_by)}: a second model named {node.name!r} was left "
-                "out; Gazebo loads the first only"
+                f"{document.where(node.placed_by)}: a second model named {node.name!r} was "
+                "ignored; Gazebo loads only the first"
             )
             unmeasured.append(f"a second model named {node.name!r}")
         else:
@@ -187,7 +189,7 @@ def read_scene(
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
-    """One model of the tree with its collisions; the node's pose is the one in the world."""
+    """Return a model of the tree with its collisions; ``node.pose`` is in the world frame."""
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
     for scope, model, model_pose in node.walk():
@@ -225,8 +227,10 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
 
 
 def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
-    """A model of SDF text, with or without ``<sdf>`` around it, at a place of the world, under a
-    name of its own; the name and the pose in the text do not count. Raises ``SdfError``."""
+    """Return a model from SDF text, with or without an enclosing ``<sdf>``.
+
+    ``name`` and ``pose`` (world frame) replace those in the text. Raises ``SdfError``.
+    """
     text = sdf.strip()
     if not text.startswith("<?xml") and "<sdf" not in text:
         text = f'<sdf version="1.6">{text}</sdf>'
@@ -240,7 +244,7 @@ def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
 
 
 def collisions_by_link(scene: SceneModel) -> Dict[str, List[str]]:
-    """Names of the collisions that do not stand on the floor, by link."""
+    """Return the names of the collisions above the ground by link, for a robot."""
     shapes: Dict[str, List[str]] = {}
     for shape in scene.body_shapes:
         shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])

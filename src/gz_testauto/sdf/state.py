@@ -1,11 +1,10 @@
-"""Applies a saved world's ``<state>`` and drops it.
+"""Apply the ``<state>`` of a saved world to its models, and remove it.
 
-Owns the meaning of ``<state>``, which overrides the poses written in the models. Gazebo
-loads the first one, whatever its ``world_name``; every pose in it, of links and of nested
-models too, is in the world frame; a pose of the canonical link moves the model with it. After
-:func:`apply_state` the poses in the models say the same and there is no ``<state>`` left,
-so nothing can contradict. Velocities, and the simulated time at which the world was saved,
-are dropped with it.
+A ``<state>`` overrides the poses in the models. Gazebo loads the first one, with any
+``world_name``. All its poses, also those of links and nested models, are in the world frame, and a
+pose of the canonical link moves the model. :func:`apply_state` writes the same poses into the
+models and removes ``<state>``, so that no pose is specified twice. Velocities and the simulated
+time of saving are removed too.
 """
 
 import copy
@@ -29,13 +28,13 @@ from gz_testauto.sdf.values import (
 )
 
 ROUNDING = 1e-5
-"""Poses of links that differ by less (m, and in a rotation matrix) differ by the digits that
-Gazebo saves, and stay as the model has them."""
+"""Tolerance (m, and in entries of a rotation matrix) for the digits that Gazebo saves. A link whose
+pose differs by less keeps the pose in its model."""
 
 
 @dataclass
 class SavedModelState:
-    """What a ``<state>`` says of one model: poses in the world frame, and its scale."""
+    """The state of one model in a ``<state>``: poses in the world frame, and its scale."""
 
     pose: Optional[Pose] = None
     scale: Optional[Tuple[float, float, float]] = None
@@ -44,11 +43,11 @@ class SavedModelState:
 
 
 def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -> None:
-    """Write what ``<state>`` says into the document's models and lights; remove ``<state>``.
+    """Write the poses in ``<state>`` into the document's models and lights; remove ``<state>``.
 
-    Models that the state inserted or deleted are inserted or deleted. An include whose links
-    stand differently than in the included file is expanded into a ``<model>``. Does nothing
-    when there is no ``<state>``. Raises ``SdfError`` when a model cannot be found.
+    Insertions and deletions of the state are applied. An include is expanded into a ``<model>`` if
+    poses of its links differ from the included file. Without ``<state>``, nothing is changed.
+    Raises ``SdfError`` if a model cannot be found.
     """
     world = document.world
     if world is None:
@@ -107,7 +106,7 @@ def _insert_and_delete(document: SdfDocument, world: Element, state: Element) ->
 
 
 def _placing(world: Element, name: str) -> List[Element]:
-    """The elements of a world that place something by that name."""
+    """Return the elements of a world that place a model or light of that name."""
     found = [
         child
         for child in world
@@ -129,7 +128,7 @@ def _place_lights(document: SdfDocument, world: Element, state: Element) -> None
 
 @dataclass
 class _Placement:
-    """Where one model ends up: its pose, and those links' whose pose in it changes."""
+    """The new pose of a model, and the new poses of its links that change in the model frame."""
 
     node: ModelNode
     pose: Pose
@@ -138,7 +137,7 @@ class _Placement:
 
     @property
     def is_rigid(self) -> bool:
-        """Whether everything in the model stays where the model has it."""
+        """Return whether all links and nested models keep their poses in the model."""
         return not self.links and all(
             same_pose(inner.pose, inner.node.pose) and inner.is_rigid for inner in self.models
         )
@@ -147,7 +146,7 @@ class _Placement:
 def _place(
     document: SdfDocument, node: ModelNode, state: SavedModelState, library: ModelLibrary
 ) -> None:
-    placement = _settle(node, state, node.pose)
+    placement = _apply_poses(node, state, node.pose)
     if (state.scale is not None or not placement.is_rigid) and _has_includes(node):
         if node.is_included:
             element = library.expand(document, node.placed_by)
@@ -155,7 +154,7 @@ def _place(
             element = node.element
             library.expand_all(document, element)
         node = next(fresh for fresh in read_models(document, library) if fresh.placed_by is element)
-        placement = _settle(node, state, node.pose)
+        placement = _apply_poses(node, state, node.pose)
     _write(placement)
     if state.scale is not None:
         for _, model, _ in node.walk():
@@ -167,12 +166,14 @@ def _has_includes(node: ModelNode) -> bool:
     return any(model.is_included for _, model, _ in node.walk())
 
 
-def _settle(
+def _apply_poses(
     node: ModelNode, state: SavedModelState, present: Pose, parent: Optional[Pose] = None
 ) -> _Placement:
-    """Do what Gazebo does: move the model with all in it, then single links, then nested
-    models. ``present`` is the model's pose in the world, ``parent`` that of the model around it
-    (None: it is not nested)."""
+    """Return the placement of a model by Gazebo's rules: first the model, then links and models.
+
+    ``present`` is the pose of the model in the world, ``parent`` that of the model that contains
+    it, or None if it is not nested.
+    """
     base = present if state.pose is None else state.pose
     moved = base
     canonical = _canonical_link(node, base) if parent is None else None
@@ -189,7 +190,7 @@ def _settle(
         if not same_pose(actual, moved * link.pose):
             changed[link.name] = moved.inverse() * actual
     inner = [
-        _settle(model, _nested_state(state, model.name), base * model.pose, moved)
+        _apply_poses(model, _nested_state(state, model.name), base * model.pose, moved)
         for model in node.models
     ]
     own = moved if parent is None else parent.inverse() * moved
@@ -197,9 +198,10 @@ def _settle(
 
 
 def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
-    """The link that carries the frame of a model that is not nested: the first, nested models
-    included, whatever ``canonical_link`` says (so Gazebo 11). Its scoped name, and where it is
-    when the model is at ``pose``."""
+    """Return scoped name and pose of the canonical link of a model at ``pose``, not nested.
+
+    As in Gazebo 11, it is the first link, also of a nested model; ``canonical_link`` is ignored.
+    """
     for scope, model, inner in node.walk():
         for link in model.links:
             return scope + link.name, pose * inner * link.pose
@@ -207,7 +209,7 @@ def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
 
 
 def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
-    """What a state says of a link, by its name scoped within the model."""
+    """Return the pose of a link in a state by its name scoped within the model, or None."""
     if name in state.links:
         return state.links[name]
     outer, separator, rest = name.partition("::")
@@ -215,8 +217,11 @@ def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
 
 
 def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
-    """A nested model's state, also from links that are named ``inner::link``, as Gazebo saves
-    models that came by an include within a model."""
+    """Return the state of a nested model.
+
+    Gazebo saves the links of a model that is included in a model as ``inner::link``; these are
+    merged.
+    """
     nested = state.models.get(name, SavedModelState())
     scope = f"{name}::"
     scoped = {
@@ -238,7 +243,7 @@ def _write(placement: _Placement) -> None:
 
 
 def same_pose(one: Pose, other: Pose, tolerance: float = ROUNDING) -> bool:
-    """Whether two poses differ by rounding only, in m and in entries of the rotation."""
+    """Return whether two poses are equal within ``tolerance`` (m, and in rotation entries)."""
     if tolerance == 0.0:
         return one == other
     return bool(

@@ -151,7 +151,7 @@ LIGHT = '<sdf version="1.6"><light name="lamp" type="point"><pose>0 0 5 0 0 0</p
     [
         (PLANE, "has <plane> geometry"),
         (TERRAIN, "has <heightmap> geometry"),
-        (LIGHT, "holds no <model>"),
+        (LIGHT, "no <model>"),
     ],
 )
 def test_what_cannot_be_placed_is_refused_and_the_remedy_works(workshop, sdf, complaint):
