@@ -61,7 +61,7 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/results": Limit(27.0, 22),
     "src/gz_testauto/ros": Limit(35.0, 88),
     "src/gz_testauto/sampling": Limit(27.0, 39),
-    "src/gz_testauto/sdf": Limit(12.5, 49),
+    "src/gz_testauto/sdf": Limit(9.0, 32),
     "src/gz_testauto/simulators": Limit(30.0, 98),
     "src/gz_testauto/spec": Limit(26.0, 82),
     "src/gz_testauto/testing": Limit(27.0, 25),

@@ -163,7 +163,7 @@ MALFORMED = {
     ),
     "two colons in the name of an element": (
         '<sdf version="1.6"><world name="w">\n<a::b><a::c k="d::e"/>f::g</a::b></world></sdf>',
-        "line 2: left one colon of two in <a::b>, line 2: left one colon of two in <a::c>, "
+        "line 2: removed one of two colons in <a::b>, line 2: removed one of two colons in <a::c>, "
         "line 2: declared the namespace prefix 'a'",
     ),
     "text after the root": (

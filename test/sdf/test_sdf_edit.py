@@ -157,7 +157,7 @@ def test_included_obstacle_is_written_out_to_be_resized(model_directory):
             '<link name="l"><collision name="c"><geometry><box><size>1 1 1</size></box></geometry>'
             '</collision><visual name="v"><geometry><box><size>2 2 2</size></box></geometry>'
             "</visual></link>",
-            "visual 'v' has not the shape of the collision",
+            "visual 'v' does not have the shape of the collision",
         ),
     ],
 )

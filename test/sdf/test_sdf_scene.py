@@ -107,7 +107,7 @@ def test_relative_to_names_a_joint_a_nested_link_or_another_model():
         ),
         (
             link("a", shape="<cone/>"),
-            r"geometry <cone> is not supported, nor .*: replace it .*a <mesh>",
+            r"geometry <cone> is not supported.*: .*; replace it .*a <mesh>",
         ),
         (link("a", shape="<box><size>1 -1 1</size></box>"), "size must not be negative"),
         (link("a", shape="<cylinder><radius>1</radius></cylinder>"), "<cylinder> has no <length>"),

@@ -1,9 +1,8 @@
-"""How things look: the colors of a ``<visual>``, and lights.
+"""Read and write the appearance of visuals, and lights.
 
-Owns the reading of ``<material>``, ``<transparency>``, ``<visible>`` and ``<light>``, and their
-writing. What nobody says is what :data:`GREY` and Gazebo's own defaults say. A material that is a
-script has its colors in a file of OGRE's, which is not read: it counts as gray until it is given
-colors.
+The elements are ``<material>``, ``<transparency>``, ``<visible>`` and ``<light>``. Missing values
+are :data:`GREY` and Gazebo's defaults. A material with a script has its colors in a file of OGRE,
+which is not read: such a material is gray until it is given colors.
 """
 
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Appearance:
-    """How a visual looks. ``transparency`` is from 0, solid, to 1."""
+    """The appearance of a visual. ``transparency`` is between 0, opaque, and 1."""
 
     ambient: Color = GREY
     diffuse: Color = GREY
@@ -47,9 +46,12 @@ class Appearance:
 
 @dataclass(frozen=True)
 class Light:
-    """A light of the world. ``kind`` is point, directional or spot; ``direction`` is in the frame
-    of its pose, ``range_m`` how far it reaches, and its strength at a distance d 1 / (constant +
-    linear d + quadratic d²)."""
+    """A light of the world.
+
+    ``kind`` is point, directional or spot; ``direction`` is in the frame of its pose, and
+    ``range_m`` its reach. Its intensity at a distance d is 1 / (constant + linear d + quadratic
+    d²).
+    """
 
     kind: str = "point"
     pose: Pose = Pose()
@@ -73,22 +75,22 @@ _ATTENUATION = {
 
 
 def read_appearance(document: SdfDocument, visual: Element) -> Appearance:
-    """How a ``<visual>`` looks. Raises ``SdfError`` for what is no number."""
+    """Return the appearance of a ``<visual>``. Raises ``SdfError`` for an invalid number."""
     material = visual.find("material")
     colors = {tag: _color(document, material, tag) for tag in COLORS}
-    said = {tag: color for tag, color in colors.items() if color is not None}
-    if "ambient" not in said and "diffuse" in said:
-        said["ambient"] = said["diffuse"]
-    shown = visual.find("visible")
+    specified = {tag: color for tag, color in colors.items() if color is not None}
+    if "ambient" not in specified and "diffuse" in specified:
+        specified["ambient"] = specified["diffuse"]
+    visible = visual.find("visible")
     return Appearance(
         transparency=number(document, visual, "transparency", 0.0),
-        visible=True if shown is None else flag(document, visual, "visible"),
-        **said,
+        visible=True if visible is None else flag(document, visual, "visible"),
+        **specified,
     )
 
 
 def write_appearance(visual: Element, look: Appearance) -> None:
-    """Have a ``<visual>`` look like this; a material's script would overrule it and goes."""
+    """Write the appearance of a ``<visual>``; remove a script, which would override it."""
     material = ensure_child(visual, "material")
     for script in material.findall("script"):
         material.remove(script)
@@ -105,8 +107,10 @@ def write_appearance(visual: Element, look: Appearance) -> None:
 def read_lights(
     document: SdfDocument, library: ModelLibrary
 ) -> Iterator[Tuple[str, Element, Light]]:
-    """The lights of a world by name, each with the element that is it: those written in the world
-    and those it includes, whose element is in another document."""
+    """Yield name, element and values of each light of a world.
+
+    The element is the ``<light>`` or the ``<include>`` in the world.
+    """
     world = document.world
     for child in () if world is None else world:
         if child.tag == "light":
@@ -122,7 +126,7 @@ def read_lights(
 
 
 def read_light(document: SdfDocument, element: Element) -> Light:
-    """A ``<light>``. Raises ``SdfError`` for what is no number."""
+    """Read a ``<light>``. Raises ``SdfError`` for an invalid number."""
     default = Light()
     fall = element.find("attenuation")
     direction = element.find("direction")
@@ -144,7 +148,7 @@ def read_light(document: SdfDocument, element: Element) -> Light:
 
 
 def write_light(element: Element, light: Light) -> None:
-    """Have a ``<light>`` be like this."""
+    """Write the values of a light into a ``<light>``."""
     set_pose(element, light.pose)
     for tag in ("diffuse", "specular", "direction"):
         set_numbers(ensure_child(element, tag), *getattr(light, tag))
@@ -155,7 +159,7 @@ def write_light(element: Element, light: Light) -> None:
 
 
 def new_light(name: str, light: Light) -> Element:
-    """A ``<light>`` of that name."""
+    """Return a new ``<light>`` element."""
     element = etree.Element("light", name=name, type=light.kind)
     write_light(element, light)
     return element

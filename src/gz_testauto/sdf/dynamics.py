@@ -1,8 +1,7 @@
-"""What a physics engine needs of a model beyond its shapes: mass, friction, joints.
+"""Read masses, friction and joints of a model, and the gravity of a world.
 
-Owns the reading of ``<inertial>``, ``<surface>``, ``<joint>`` and of a world's gravity, with
-SDF's defaults and with every pose and axis expressed in the frame of a link. What an engine
-makes of them is its adaptor's business.
+The values of ``<inertial>``, ``<surface>`` and ``<joint>`` have SDF's defaults, with poses and axes
+in the frame of a link. The adapter of each physics engine applies them.
 """
 
 from dataclasses import dataclass
@@ -27,10 +26,10 @@ from gz_testauto.sdf.values import (
 Vector = Tuple[float, float, float]
 
 GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
-"""SDF's default."""
+"""The default in SDF."""
 
 UNLIMITED = 1e15
-"""Joint limits from here on are none; SDF's defaults are ±1e16."""
+"""Joint limits of this size and larger are ignored; SDF's defaults are ±1e16."""
 
 _AXES = {
     "revolute": ("axis",),
@@ -43,14 +42,17 @@ _AXES = {
 }
 
 
-_GAZEBOS_ONLY = ("gearbox", "screw")
-"""Joints that Gazebo has and this package does not represent."""
+_ONLY_IN_GAZEBO = ("gearbox", "screw")
+"""Joint types of Gazebo that this package does not support."""
 
 
 @dataclass(frozen=True)
 class Inertial:
-    """Mass (kg), center of mass (m) in the link's frame, and the tensor (kg m²) about it along
-    the link's axes: xx, yy, zz, xy, xz, yz."""
+    """The mass properties of a link.
+
+    They are mass (kg), center of mass (m) in the link frame, and inertia tensor (kg m²) about it
+    along the axes of the link: xx, yy, zz, xy, xz, yz.
+    """
 
     mass_kg: float
     center_m: Vector
@@ -58,26 +60,29 @@ class Inertial:
 
     @property
     def matrix(self) -> np.ndarray:
-        """The tensor, shape (3, 3)."""
+        """Return the tensor, shape (3, 3)."""
         xx, yy, zz, xy, xz, yz = self.tensor_kgm2
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def scaled_to(self, mass_kg: float) -> "Inertial":
-        """Of a body of the same shape that weighs so much."""
+        """Return the mass properties of a body of the same shape with another mass."""
         factor = mass_kg / self.mass_kg
         return Inertial(mass_kg, self.center_m, tuple(m * factor for m in self.tensor_kgm2))
 
     @property
     def is_possible(self) -> bool:
-        """Whether a body can have these moments: none exceeds the sum of the other two."""
+        """Return whether a body can have these moments: none exceeds the sum of the other two."""
         smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
         return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
 
 
 @dataclass(frozen=True)
 class ContactParameters:
-    """How a collision touches: Coulomb coefficients along both directions, and which others it
-    touches: those whose bits meet its own."""
+    """The contact properties of a collision.
+
+    They are the Coulomb coefficients along both friction directions, and the bit mask: two
+    collisions have contacts if their masks have a common bit.
+    """
 
     mu: float = 1.0
     mu2: float = 1.0
@@ -86,7 +91,11 @@ class ContactParameters:
 
 @dataclass(frozen=True)
 class JointAxis:
-    """A direction in the child link's frame, limits (m or rad; None: none) and what brakes."""
+    """An axis of a joint.
+
+    It has a direction in the frame of the child link, limits (m or rad, None without limits),
+    damping, friction, and a spring.
+    """
 
     direction: Vector
     limits: Optional[Tuple[float, float]]
@@ -98,8 +107,11 @@ class JointAxis:
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint of a model, nested ones included. Names of links and of the joint are scoped
-    within the model; ``parent`` is None for the world. ``anchor_m`` is in the child's frame."""
+    """A joint of a model or of a nested model.
+
+    Names of the joint and of links are scoped within the model; ``parent`` is None for the world.
+    ``anchor_m`` is in the frame of the child.
+    """
 
     name: str
     kind: str
@@ -110,15 +122,14 @@ class Joint:
 
 
 def chosen_physics(world: Element) -> Optional[Element]:
-    """The ``<physics>`` of a world that counts: the one marked as default, else the first."""
+    """Return the active ``<physics>`` of a world: the one marked as default, else the first."""
     presets = world.findall("physics")
     chosen = next((p for p in presets if p.get("default") in ("1", "true")), None)
     return presets[0] if chosen is None and presets else chosen
 
 
 def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[float]:
-    """A number of the physics that counts, such as ``max_step_size`` (s); None where it is not
-    said."""
+    """Return a number of the active physics, such as ``max_step_size`` (s), or None without it."""
     chosen = chosen_physics(world)
     if chosen is None or not (chosen.findtext(tag) or "").strip():
         return None
@@ -126,7 +137,7 @@ def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[fl
 
 
 def read_gravity(document: SdfDocument, world: Element) -> Vector:
-    """A world's gravity (m/s²), which SDF 1.6 has in the world and older ones in the physics."""
+    """Return the gravity of a world (m/s²), in the world (SDF 1.6) or its physics (older)."""
     for parent in (world, chosen_physics(world)):
         element = None if parent is None else parent.find("gravity")
         if element is not None and (element.text or "").strip():
@@ -136,8 +147,7 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 
 
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
-    """The mass of a link; one that says nothing weighs 1 kg. Raises ``SdfError`` for less than
-    0."""
+    """Return the mass of a link (default: 1 kg). Raises ``SdfError`` for a negative one."""
     element = link.find("inertial")
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
@@ -149,9 +159,9 @@ def read_mass_kg(document: SdfDocument, link: Element) -> float:
 
 
 def read_inertial(document: SdfDocument, link: Element) -> Inertial:
-    """The ``<inertial>`` of a link; 1 kg and 1 kg m² about every axis where it says nothing.
+    """Return the ``<inertial>`` of a link; the default is 1 kg and 1 kg m² about each axis.
 
-    Raises ``SdfError`` for a mass that is not above 0.
+    Raises ``SdfError`` for a mass that is not greater than 0.
     """
     element = link.find("inertial")
     if element is None:
@@ -172,13 +182,13 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
         ):
             value = number(document, moments, tag, 1.0 if row == column else 0.0)
             own[row, column] = own[column, row] = value
-    turned = pose.rotation @ own @ pose.rotation.T
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = turned.tolist()
+    rotated = pose.rotation @ own @ pose.rotation.T
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = rotated.tolist()
     return Inertial(mass, pose.position, (xx, yy, zz, xy, xz, yz))
 
 
 def read_surface(document: SdfDocument, collision: Element) -> ContactParameters:
-    """The ``<surface>`` of a collision: friction as ODE takes it, and the bits."""
+    """Return the ``<surface>`` of a collision: friction as for ODE, and the bit mask."""
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
     if ode is not None:
@@ -194,15 +204,17 @@ def read_surface(document: SdfDocument, collision: Element) -> ContactParameters
 
 
 def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
-    """A coefficient of friction; one that is written as infinite is merely very large."""
+    """Return a coefficient of friction; an infinite one becomes a very large number."""
     if (text_of(ode, tag) or "").lower().lstrip("+") in ("inf", "infinity"):
         return UNLIMITED
     return number(document, ode, tag, 1.0)
 
 
 def read_joints(robot: ModelNode) -> List[Joint]:
-    """All joints of a model, in file order. Raises ``SdfError`` for a kind that is unknown or a
-    child that is no link."""
+    """Return all joints of a model, in file order.
+
+    Raises ``SdfError`` for an unsupported type or an unknown link.
+    """
     links = {scope + link.name for scope, model, _ in robot.walk() for link in model.links}
     return [
         _read_joint(model, element, scope, links)
@@ -215,7 +227,7 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
     document, name = model.document, name_of(model.document, element)
     kind = (element.get("type") or "").strip()
     if kind not in _AXES:
-        remedy = "; Gazebo as simulator has it" if kind in _GAZEBOS_ONLY else ""
+        remedy = "; the simulator gazebo supports it" if kind in _ONLY_IN_GAZEBO else ""
         raise SdfError(
             f"{document.where(element)}: joint {name!r} is of the type {kind!r}, which is not "
             f"supported{remedy}. Known: {', '.join(sorted(_AXES))}"
@@ -237,7 +249,7 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
     )
     kind = "revolute" if kind == "continuous" else kind
     if len(axes) == 1 and axes[0].limits == (0.0, 0.0):
-        kind, axes = "fixed", ()  # how many models write that it cannot move
+        kind, axes = "fixed", ()  # many models specify a fixed joint so
     return Joint(
         name=scope + name,
         kind=kind,
@@ -266,29 +278,31 @@ def _read_axis(
     if length == 0:
         if limits != (0.0, 0.0):
             raise SdfError(
-                f"{document.where(axis)}: a joint's axis must not be 0 0 0; write the direction in "
-                "which it moves, or limits of 0 and 0 if it cannot"
+                f"{document.where(axis)}: a joint's axis must not be 0 0 0; write the direction of "
+                "its motion, or limits of 0 and 0 for a fixed joint"
             )
         direction, length = np.array((0.0, 0.0, 1.0)), 1.0
     frame = _axis_frame(model, axis, joint)
     x, y, z = (to_child.rotation @ frame.rotation @ (direction / length)).tolist()
 
-    def brake(tag: str) -> float:
+    def dynamics_value(tag: str) -> float:
         return 0.0 if dynamics is None else number(document, dynamics, tag, 0.0)
 
     return JointAxis(
         direction=(x, y, z),
         limits=limits,
-        damping=brake("damping"),
-        friction=brake("friction"),
-        stiffness=brake("spring_stiffness"),
-        reference=brake("spring_reference"),
+        damping=dynamics_value("damping"),
+        friction=dynamics_value("friction"),
+        stiffness=dynamics_value("spring_stiffness"),
+        reference=dynamics_value("spring_reference"),
     )
 
 
 def _axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
-    """What an axis is expressed in, in the model's frame: until SDF 1.4 the model itself, from
-    1.5 on the joint unless it says otherwise."""
+    """Return the frame of an axis in the model frame.
+
+    Up to SDF 1.4 it is the model frame, from 1.5 on the joint frame unless specified.
+    """
     document = model.document
     written = axis.find("xyz")
     named = written.get("expressed_in", "") if written is not None else ""

@@ -1,7 +1,6 @@
-"""Reads ``<geometry>`` elements into shapes.
+"""Read ``<geometry>`` elements as shapes.
 
-Owns the XML of each shape and what is wrong with it. A shape that Gazebo 11 does not collide
-with is refused by name.
+Shapes without collisions in Gazebo 11 are rejected, and so are invalid values.
 """
 
 from pathlib import Path
@@ -27,9 +26,9 @@ from gz_testauto.sdf.values import flag, non_negative, numbers, required, text_o
 def read_geometry(
     document: SdfDocument, geometry: Element, library: ModelLibrary
 ) -> Optional[Geometry]:
-    """The shape in a ``<geometry>`` element; None when it is ``<empty/>``.
+    """Return the shape in a ``<geometry>`` element, or None for ``<empty/>``.
 
-    Raises ``SdfError`` for shapes that are unknown, lack a value, or name a missing file.
+    Raises ``SdfError`` for an unsupported shape, a missing or invalid value, or a missing file.
     """
     children = [child for child in geometry if isinstance(child.tag, str)]
     if not children:
@@ -43,8 +42,8 @@ def read_geometry(
     if reader is None:
         known = ", ".join(sorted([*_READERS, "polyline", "empty"]))
         raise SdfError(
-            f"{document.where(first)}: geometry <{first.tag}> is not supported, nor does Gazebo 11 "
-            f"know more than {known}: replace it by one of these, a <mesh> where none has its form"
+            f"{document.where(first)}: geometry <{first.tag}> is not supported, as in Gazebo 11. "
+            f"Supported: {known}; replace it by one of these, or by a <mesh> of the same shape"
         )
     return reader(document, first, library)
 
@@ -103,7 +102,7 @@ def _file(document: SdfDocument, element: Element, library: ModelLibrary) -> Pat
     if uri is None:
         old = " (<filename> is not read)" if element.find("filename") is not None else ""
         raise SdfError(
-            f"{document.where(element)}: <{element.tag}> has no <uri>{old}; name its file in one"
+            f"{document.where(element)}: <{element.tag}> has no <uri>{old}; add one with its file"
         )
     return library.resolve(document, uri)
 

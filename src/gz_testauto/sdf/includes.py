@@ -71,7 +71,7 @@ class ModelLibrary:
             ) from error
         if not os.path.exists(found):
             raise MissingFileError(
-                f"{document.where(element)}: {_not_there(uri, found)}; {ALLOW_MISSING_HINT}"
+                f"{document.where(element)}: {_missing_message(uri, found)}; {ALLOW_MISSING_HINT}"
             )
         if found.is_file() and is_lfs_pointer(found):
             raise MissingFileError(
@@ -258,18 +258,18 @@ def override(model: Element, include: Element) -> None:
         insert_child(model, copy.deepcopy(plugin), len(model))
 
 
-def _not_there(uri: str, path: Path) -> str:
-    """Say that the file is not there which a URI names, and what may have been meant."""
-    named = f"{uri} is" if uri in (str(path), f"file://{path}") else f"{uri} names {path}, which is"
+def _missing_message(uri: str, path: Path) -> str:
+    """Return the message that the file of a URI does not exist, with a similar existing name."""
+    subject = uri if uri in (str(path), f"file://{path}") else f"{uri} names {path}, which"
     also = uri.startswith("file://") and not uri.startswith("file:///")
     places = [(Path(path.anchor), str(path.relative_to(path.anchor)))]
     places += [(folder, uri[len("file://") :]) for folder in resources.media_directories() if also]
     for start, name in places:
-        meant = resources.find_ignoring_case(start, name)
-        if meant:
-            return f"{named} not there; did you mean {start / meant}?"
-    remedy = "; a file:// is also looked for on GAZEBO_RESOURCE_PATH" if also else ""
-    return f"{named} not there{remedy}"
+        similar = resources.find_ignoring_case(start, name)
+        if similar:
+            return f"{subject} does not exist; did you mean {start / similar}?"
+    remedy = "; a file:// is also searched on GAZEBO_RESOURCE_PATH" if also else ""
+    return f"{subject} does not exist{remedy}"
 
 
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:

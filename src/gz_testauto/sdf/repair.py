@@ -1,12 +1,12 @@
-"""Mends the kinds of malformed XML that Gazebo accepts and an XML parser does not.
+"""Correct malformed XML that Gazebo accepts and XML parsers reject.
 
-Owns exactly these, all found in public worlds: prefixes that no ``xmlns`` declares, which
-get a declaration on the root element; names of elements with two colons, such as
-``ignition::corrected_offsets``, of which one is left; stray text before or after the root
-element, which is removed; an XML declaration that is not the first thing in the file, which is
-moved there; ``--`` inside a comment, which becomes ``==``; values of attributes without
-quotes, which end at the next blank, ``/`` or ``>``, as TinyXML has it, and get quotes. Anything
-else (a missing end tag or quote, a bare ``&``) has no one right reading and is refused.
+Only these errors, which occur in public worlds, are corrected: undeclared namespace prefixes (a
+declaration is added to the root element); element names with two colons, such as
+``ignition::corrected_offsets`` (one is removed); text before or after the root element (removed);
+an XML declaration that is not at the start of the file (moved there); ``--`` in a comment (replaced
+by ``==``); and attribute values without quotes, which end at the next blank, ``/`` or ``>`` as in
+TinyXML (quotes are added). Other errors (a missing end tag or quote, a bare ``&``) are ambiguous
+and are not corrected.
 """
 
 import re
@@ -25,7 +25,7 @@ _MARKUP = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>|\s
 
 
 class Repair(NamedTuple):
-    """One thing that was mended, and the line it stood on."""
+    """One correction, and the line of the error."""
 
     line: int
     what: str
@@ -35,7 +35,7 @@ class Repair(NamedTuple):
 
 
 def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
-    """Return the mended bytes and what was done; the same bytes when nothing was found."""
+    """Return the corrected bytes and the corrections; the same bytes if there are none."""
     repairs: List[Repair] = []
     content = _without_double_hyphens(content, repairs)
     content = _with_quoted_attributes(content, repairs)
@@ -51,12 +51,12 @@ def _line(content: bytes, offset: int) -> int:
 
 
 def _blanked(content: bytes) -> bytes:
-    """The same length, with comments, CDATA and instructions blanked out."""
+    """Return the content with comments, CDATA and instructions replaced by blanks."""
     return _SKIPPED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), content)
 
 
 def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
-    def mended(match: "re.Match[bytes]") -> bytes:
+    def corrected(match: "re.Match[bytes]") -> bytes:
         inside = match.group(1)
         fixed = re.sub(rb"-(?=-)|(?<=-)-|-$", b"=", inside)
         if fixed != inside:
@@ -64,11 +64,11 @@ def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
             repairs.append(Repair(line, "replaced '--' inside a comment by '=='"))
         return b"<!--" + fixed + b"-->"
 
-    return re.sub(rb"<!--(.*?)-->", mended, content, flags=re.DOTALL)
+    return re.sub(rb"<!--(.*?)-->", corrected, content, flags=re.DOTALL)
 
 
 def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
-    """Put quotes around values that have none; ``<pose frame=>`` has an empty one."""
+    """Add quotes around attribute values without them; ``<pose frame=>`` has an empty value."""
     pieces, position = [], 0
     for tag in _TAG.finditer(_blanked(content)):
         found: List[bytes] = []
@@ -80,18 +80,18 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
             found.append(value)
             return equals.rstrip() + b'"' + value + b'"'
 
-        mended = _VALUE.sub(quoted, tag.group())
+        corrected = _VALUE.sub(quoted, tag.group())
         if found:
             shown = ", ".join(value.decode("utf-8", "replace") or "nothing" for value in found)
             line = _line(content, tag.start())
             repairs.append(Repair(line, f"put quotes around the attribute value {shown}"))
-            pieces += [content[position : tag.start()], mended]
+            pieces += [content[position : tag.start()], corrected]
             position = tag.end()
     return b"".join([*pieces, content[position:]])
 
 
 def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
-    """Leave one colon in names such as ``ignition::corrected_offsets``."""
+    """Remove one colon from names such as ``ignition::corrected_offsets``."""
     pieces, position = [], 0
     for tag in _ANY_TAG.finditer(_blanked(content)):
         found = _TWO_COLONS.match(tag.group())
@@ -100,7 +100,7 @@ def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
         colons = tag.start() + found.end(1)
         if not tag.group().startswith(b"</"):
             name = tag.group()[1:].split(maxsplit=1)[0].strip(b"/>").decode()
-            repairs.append(Repair(_line(content, colons), f"left one colon of two in <{name}>"))
+            repairs.append(Repair(_line(content, colons), f"removed one of two colons in <{name}>"))
         pieces += [content[position:colons], b":"]
         position = colons + 2
     return b"".join([*pieces, content[position:]])
@@ -135,7 +135,7 @@ def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) -> bytes:
-    """Keep comments, instructions and white space of a stretch outside the root."""
+    """Return comments, instructions and white space of a section outside the root."""
     kept: List[bytes] = []
     position = start
     if start == 0 and content.startswith(b"\xef\xbb\xbf"):

@@ -1,7 +1,6 @@
-"""What a robot's SDF says that the rest of the package needs to know.
+"""Read drive plug-ins, sensors and the outline of a robot from its SDF.
 
-Owns the reading of drive plugins and sensors; refuses to interpret anything else. The SDF
-text itself is handed to the simulator as it is.
+The simulator receives the SDF text itself and interprets all other elements.
 """
 
 import copy
@@ -27,11 +26,11 @@ from gz_testauto.sdf.values import name_of, number, pose_value, required, text_o
 
 @dataclass(frozen=True)
 class DriveDescription:
-    """A differential or skid-steer drive, from its plugin elements.
+    """A differential or skid-steer drive controller, from its plug-in elements.
 
-    ``plugin`` is the library's file name; ``left_joints`` and ``right_joints`` have one
-    entry for each axle, the front one first. A drive of several axles is one SkidSteerDrivePlugin,
-    or one DiffDrivePlugin for each of them.
+    ``plugin`` is the file name of the library. ``left_joints`` and ``right_joints`` have one entry
+    per axle, the front one first. Several axles have one SkidSteerDrivePlugin, or one
+    DiffDrivePlugin each.
     """
 
     plugin: str
@@ -58,7 +57,7 @@ class LidarDescription:
 
 @dataclass(frozen=True)
 class ImuDescription:
-    """An inertial sensor. ``mount`` is its pose in the model frame."""
+    """An IMU. ``mount`` is its pose in the model frame."""
 
     link: str
     sensor: str
@@ -68,10 +67,10 @@ class ImuDescription:
 
 @dataclass(frozen=True)
 class RobotBody:
-    """Where the body of the robot ``name`` is, in its base frame (m).
+    """The extent of the robot ``name`` in its base frame (m).
 
-    ``footprint_m`` is its outline from above, counter-clockwise and not closed; ``height_m`` the
-    (lowest, highest) z.
+    ``footprint_m`` is its horizontal outline, counter-clockwise and not closed. ``height_m`` has
+    the lowest and the highest z.
     """
 
     name: str
@@ -79,11 +78,13 @@ class RobotBody:
     height_m: Tuple[float, float]
 
     def span_m(self, pose: Pose) -> Tuple[float, float]:
-        """Lowest and highest z (m), in the world frame, of the upright prism around the body,
-        with the base at ``pose``."""
+        """Return the lowest and highest z (m, world frame) of the robot with its base at ``pose``.
+
+        The robot is represented by the prism of its footprint and height.
+        """
         x, y, z, w = pose.quaternion
         forward, left, up = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
-        rims = [forward * ahead_m + left * aside_m for ahead_m, aside_m in self.footprint_m]
+        rims = [forward * x_m + left * y_m for x_m, y_m in self.footprint_m]
         ends = [up * height_m for height_m in self.height_m]
         z_m = pose.position[2]
         return z_m + (min(rims) + min(ends)), z_m + (max(rims) + max(ends))
@@ -91,9 +92,9 @@ class RobotBody:
 
 @dataclass(frozen=True)
 class RobotModel(RobotBody):
-    """A robot ready to be spawned under ``name``. Its body is that of its collision shapes.
+    """A robot that can be spawned as ``name``. Its extent is that of its collision shapes.
 
-    ``sdf`` is the complete model SDF text with mesh URIs made absolute.
+    ``sdf`` is the complete SDF text of the model with absolute URIs.
     """
 
     path: Path
@@ -108,13 +109,13 @@ def read_robot(
 ) -> RobotModel:
     """Read a robot from a model directory or a model SDF file.
 
-    Includes are written out and the model is renamed to ``name``; its own ``<pose>`` counts
-    for nothing, as whoever spawns it says where. Drive, lidar and IMU are None where the
-    model has none that is known: the drives are Gazebo's DiffDrivePlugin, one for each axle, and
-    SkidSteerDrivePlugin, and gazebo_ros's diff_drive and skid_steer_drive; the lidar is the
-    first ``ray`` or ``gpu_ray`` sensor with a single row.
+    Includes are expanded, and the model is renamed to ``name``. Its ``<pose>`` is ignored, since
+    the pose is specified when it is spawned. Drive, lidar and IMU are None without a supported one.
+    Supported drives are Gazebo's DiffDrivePlugin, one per axle, and SkidSteerDrivePlugin, and
+    diff_drive and skid_steer_drive of gazebo_ros. The lidar is the first ``ray`` or ``gpu_ray``
+    sensor with a single row.
 
-    Raises ``SdfError``, with file and line, when something is missing or contradicts itself.
+    Raises ``SdfError`` with file and line if a value is missing or inconsistent.
     """
     path = Path(path).absolute()
     try:
@@ -146,7 +147,7 @@ def _read(file: Path, name: str, library: ModelLibrary) -> RobotModel:
 
 
 def _standalone(document: SdfDocument, library: ModelLibrary, name: str) -> str:
-    """The model's SDF text with includes written out and URIs that hold anywhere."""
+    """Return the SDF text of the model with expanded includes and absolute URIs."""
     root = etree.Element("sdf", version=document.root.get("version"))
     assert document.model is not None
     model = copy.deepcopy(document.model)
@@ -210,7 +211,7 @@ class _Parts:
         return cls(links, joints)
 
     def joint(self, document: SdfDocument, plugin: Element, tag: str) -> Tuple[str, _PlacedJoint]:
-        """The joint that a plugin names in ``tag``, else ``SdfError``."""
+        """Return name and joint in the element ``tag`` of a plug-in. Raises ``SdfError``."""
         element = required(document, plugin, tag)
         name = (element.text or "").strip()
         if name not in self.joints:
@@ -224,9 +225,10 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _DriveKind:
-    """How a drive plugin names its joints, and its sizes if it does not measure the model.
+    """The parameters of a drive plug-in: tags of its joints and sizes.
 
-    ``sizes`` has separation and diameter, each the tag and the plugin's own default.
+    ``sizes`` has tag and default of wheel separation and diameter, or is None if the plug-in
+    measures the model.
     """
 
     left: Tuple[str, ...]
@@ -246,16 +248,16 @@ _DRIVES = {
         (("wheelSeparation", 0.4), ("wheelDiameter", 0.15)),
     ),
 }
-"""Known drives by library name. The plain ones take the separation from the joints' anchors
-and the diameter from the longest side of a wheel's bounding box; the sizes of the others are
+"""Supported drives by library name. Gazebo's plug-ins measure the separation between the joints'
+anchors, and the diameter as the longest side of a wheel's bounding box. The sizes of the others are
 the defaults in gazebo_ros_pkgs."""
 
 _ONE_AXLE = "DiffDrivePlugin"
-"""Of this there may be several: they listen to the same commands."""
+"""The plug-in of which a robot can have several, since they subscribe to the same commands."""
 
 
 class _Axle(NamedTuple):
-    """What one drive plugin says: its element, its joints from front to rear, its sizes (m)."""
+    """One drive plug-in: its element, its joints from front to rear, its sizes (m)."""
 
     plugin: Element
     left: Tuple[Tuple[str, _PlacedJoint], ...]
@@ -280,7 +282,7 @@ def _find_drive(robot: ModelNode, parts: _Parts, scene: SceneModel) -> Optional[
         if {stem, found[0][2]} != {_ONE_AXLE}:
             raise SdfError(
                 f"{document.where(plugin)}: a second drive plugin, {file_name}, besides "
-                f"{found[0][1]}; keep one (only of {_ONE_AXLE} there may be several, one per axle)"
+                f"{found[0][1]}; keep one (several are supported of {_ONE_AXLE} only, one per axle)"
             )
     axles = [_axle(document, plugin, _DRIVES[stem], parts, scene) for plugin, _, stem in found]
     axles.sort(key=lambda axle: -float(axle.left[0][1].anchor[0]))
@@ -315,21 +317,23 @@ def _axle(
 
 
 def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
-    """Refuse axles that would not turn alike, or a joint that two of them drive: each plugin
-    works out the speeds of its wheels from their own sizes."""
+    """Raise ``SdfError`` if axles differ in size or direction, or two of them drive one joint.
+
+    Each plug-in computes its wheel speeds from the sizes of its own axle.
+    """
     driven: Dict[str, _Axle] = {}
     first = axles[0]
     for axle in axles:
         if _leftward_m(axle) * _leftward_m(first) < 0:
             raise SdfError(
-                f"{document.where(axle.plugin)}: the drive's left joint {axle.left[0][0]!r} is on "
-                f"the other side than {first.left[0][0]!r}; they would turn against each other"
+                f"{document.where(axle.plugin)}: the drive's left joint {axle.left[0][0]!r} is not "
+                f"on the side of {first.left[0][0]!r}; they would turn in opposite directions"
             )
         for name, _ in (*axle.left, *axle.right):
             if driven.setdefault(name, axle) is not axle:
                 raise SdfError(
                     f"{document.where(axle.plugin)}: joint {name!r} is driven twice; each drive "
-                    "plugin must have an axle of its own"
+                    "plugin must have a separate axle"
                 )
         for what, first_m, own_m in (
             ("wheel separation", first.separation_m, axle.separation_m),
@@ -347,7 +351,7 @@ def _leftward_m(axle: _Axle) -> float:
 
 
 def _wheel_diameter(named: Tuple[str, _PlacedJoint], scene: SceneModel) -> float:
-    """The longest side of the wheel's bounding box, as Gazebo's plugins measure it."""
+    """Return the longest side of the wheel's bounding box, as Gazebo's plug-ins measure it."""
     name, joint = named
     link = joint.child.scope + joint.child.link.name
     boxes = [
@@ -356,7 +360,7 @@ def _wheel_diameter(named: Tuple[str, _PlacedJoint], scene: SceneModel) -> float
     if not boxes:
         raise SdfError(
             f"{joint.document.where(joint.element)}: joint {name!r} drives link {link!r}, which "
-            "has no collision, so the wheel's diameter cannot be known"
+            "has no collision, so the wheel's diameter is unknown"
         )
     box = np.stack(boxes)
     return float((box[..., 1].max(axis=0) - box[..., 0].min(axis=0)).max())
@@ -433,7 +437,7 @@ def _footprint(document: SdfDocument, scene: SceneModel) -> Tuple[Tuple[float, f
     hull = shapely.convex_hull(shapely.GeometryCollection(outlines))
     if hull.geom_type != "Polygon" or hull.is_empty:
         raise SdfError(
-            f"{document.source}: the robot has no collision shapes with an outline from above"
+            f"{document.source}: the robot has no collision shapes with a horizontal outline"
         )
     ring = shapely.get_coordinates(shapely.geometry.polygon.orient(hull).exterior)[:-1]
     return tuple((float(x), float(y)) for x, y in ring)

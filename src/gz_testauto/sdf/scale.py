@@ -1,9 +1,8 @@
-"""Changes the size of models, collision and visual and inertia together.
+"""Change the size of models: collisions, visuals and inertia together.
 
-Owns which numbers of a shape are lengths, and three edits: :func:`resize_model` gives a model of
-one simple shape another size; :func:`scale_model` multiplies a whole model by one factor;
-:func:`scale_geometry` multiplies the shapes of a link as Gazebo does for the ``<scale>`` of a
-``<state>``.
+:func:`resize_model` sets the size of a model of one simple shape, :func:`scale_model` multiplies a
+model by one factor, and :func:`scale_geometry` multiplies the shapes of a link like the ``<scale>``
+of a ``<state>`` in Gazebo.
 """
 
 import dataclasses
@@ -29,21 +28,24 @@ from gz_testauto.sdf.values import (
 )
 
 _NO_FILES = ModelLibrary(())
-"""Simple shapes name no files."""
+"""Without directories: simple shapes reference no files."""
 _SIMPLE = {
     shape.__name__.lower(): tuple(each.name for each in dataclasses.fields(shape))
     for shape in (Box, Cylinder, Sphere, Capsule, Ellipsoid)
 }
-"""Shapes of one size, with their elements in SDF; the classes have the same names for them."""
+"""The elements of each simple shape in SDF; the fields of the classes have the same names."""
 _LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
-"""Elements that are lengths, or factors of lengths."""
-_DIGITS = 9  # nanometers: what a product with a drawn number has beyond that is rounding
+"""The elements of each shape that are lengths, or factors of lengths."""
+_DIGITS = 9  # nanometers: further digits of a product with a random number are rounding errors
 _PRODUCTS = ("ixy", "ixz", "iyz")
 
 
 def simple_shape(document: SdfDocument, model: Element) -> Geometry:
-    """The one shape of a simple obstacle: a model whose collisions all are the same box,
-    cylinder, sphere, capsule or ellipsoid. Raises ``SdfError`` for any other model."""
+    """Return the shape of a simple obstacle.
+
+    All collisions of such a model are the same box, cylinder, sphere, capsule or ellipsoid. Raises
+    ``SdfError`` for any other model.
+    """
     shapes = {shape for _, shape in _simple_shapes(document, model, "collision")}
     if len(shapes) != 1:
         raise SdfError(
@@ -57,12 +59,12 @@ def simple_shape(document: SdfDocument, model: Element) -> Geometry:
 def resize_model(
     document: SdfDocument, model: Element, geometry: Geometry, mass_kg: Optional[float] = None
 ) -> None:
-    """Give a simple obstacle a new size: every collision, and every visual of the old shape.
+    """Set the size of a simple obstacle: of all its collisions and visuals.
 
-    The mass grows with the volume unless ``mass_kg`` says otherwise, and the inertia is that
-    of the homogeneous solid. What is placed off the link's origin moves out in proportion,
-    so a box that stood on the ground still stands on it. Raises ``SdfError`` when the shapes
-    are of another kind, a visual is not of the collision's shape, or the inertia is no number.
+    The mass is proportional to the volume unless ``mass_kg`` is specified, and the inertia is that
+    of the homogeneous solid. Offsets from the link's origin are scaled too, so that a box on the
+    ground remains on it. Raises ``SdfError`` if the shapes are of another kind, a visual does not
+    have the shape of the collision, or the inertia overflows.
     """
     old = simple_shape(document, model)
     if type(old) is not type(geometry):
@@ -75,12 +77,12 @@ def resize_model(
     unlike = [element for element, shape in visuals if shape != old]
     if unlike:
         raise SdfError(
-            f"{document.where(unlike[0])}: visual {unlike[0].get('name')!r} has not the shape "
-            "of the collision, so it cannot be resized with it"
+            f"{document.where(unlike[0])}: visual {unlike[0].get('name')!r} does not have the "
+            "shape of the collision, so it cannot be resized with it"
         )
     for element, _ in (*_simple_shapes(document, model, "collision"), *visuals):
         write_geometry(element, geometry)
-        _move_out(document, element, ratio)
+        _scale_offset(document, element, ratio)
     for inertial in model.iter("inertial"):
         try:
             mass = mass_kg
@@ -90,16 +92,16 @@ def resize_model(
             write_inertia(inertial, geometry, mass)
         except OverflowError as error:
             raise SdfError(
-                f"{document.where(model)}: model {model.get('name')!r} is too large for moments "
-                f"of inertia that are numbers: {geometry}; give it another size"
+                f"{document.where(model)}: model {model.get('name')!r} is too large, its moments "
+                f"of inertia overflow: {geometry}; reduce its size"
             ) from error
-        _move_out(document, inertial, ratio)
+        _scale_offset(document, inertial, ratio)
 
 
 def scale_model(model: Element, factor: float) -> None:
-    """Multiply every length below ``model`` by ``factor``, in place; its own pose stays.
+    """Multiply all lengths below ``model`` by ``factor`` in place, except its own pose.
 
-    Raises ``SdfError`` when it has a shape that cannot be scaled (planes, terrain).
+    Raises ``SdfError`` for a shape that cannot be scaled (plane, terrain).
     """
     for geometry in model.iter("geometry"):
         for shape in geometry:
@@ -118,8 +120,10 @@ def scale_model(model: Element, factor: float) -> None:
 
 
 def write_geometry(holder: Element, geometry: Geometry) -> None:
-    """Write a simple shape's numbers into the ``<geometry>`` of a collision or visual, which
-    must already be of that kind."""
+    """Write the size of a simple shape into the ``<geometry>`` of a collision or visual.
+
+    The element must already be of that kind. Raises ``ValueError`` for other shapes.
+    """
     kind = type(geometry).__name__.lower()
     if kind not in _SIMPLE:
         raise ValueError(f"a {kind} has no size to write")
@@ -151,8 +155,8 @@ def write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None
 def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, float, float]) -> None:
     """Multiply the sizes of a link's collisions and visuals, as Gazebo does.
 
-    A cylinder's and a capsule's radius grow with the larger of x and y, a sphere's with the
-    largest of all; poses and mass stay. Planes, polylines and terrain stay as well.
+    The radius of a cylinder or capsule is scaled by the larger of x and y, that of a sphere by the
+    largest of all. Poses, mass, planes, polylines and terrain do not change.
     """
     x, y, z = scale
     factors = {"box": scale, "ellipsoid": scale, "sphere": (max(scale),), "mesh": scale}
@@ -182,7 +186,10 @@ def _child(parent: Element, tag: str) -> Element:
 def _simple_shapes(
     document: SdfDocument, model: Element, tag: str, strict: bool = False
 ) -> List[Tuple[Element, Geometry]]:
-    """Collisions or visuals with simple shapes; others are left out, or refused if strict."""
+    """Return collisions or visuals with simple shapes.
+
+    Others are ignored, or raise ``SdfError`` if ``strict`` or for a collision.
+    """
     found = []
     for holder in model.iter(tag):
         geometry = required(document, holder, "geometry")
@@ -200,18 +207,18 @@ def _simple_shapes(
 
 
 def _extent(geometry: Geometry) -> Tuple[float, float, float]:
-    """Size along the shape's own axes (m)."""
+    """Return the size along the axes of the shape's frame (m)."""
     bounds = geometry.bounds(Pose())
     return tuple(float(high - low) for low, high in bounds)  # type: ignore[return-value]
 
 
-def _move_out(document: SdfDocument, element: Element, ratio: np.ndarray) -> None:
-    """Stretch an element's offset from the link by the ratio along the element's own axes."""
+def _scale_offset(document: SdfDocument, element: Element, ratio: np.ndarray) -> None:
+    """Multiply an element's offset from the link by ``ratio`` along the element's axes."""
     pose = pose_value(document, element.find("pose"))
     if pose.position == (0.0, 0.0, 0.0):
         return
-    turned = pose.rotation.T @ np.asarray(pose.position)
-    x, y, z = pose.rotation @ (turned * ratio)
+    rotated = pose.rotation.T @ np.asarray(pose.position)
+    x, y, z = pose.rotation @ (rotated * ratio)
     set_pose(element, Pose((float(x), float(y), float(z)), pose.quaternion))
 
 

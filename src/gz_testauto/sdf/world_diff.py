@@ -1,8 +1,8 @@
-"""What has to change for one world to become another while it runs.
+"""Compute the changes that turn one running world into another.
 
-Owns the one rule for what is the same model, and the comparison of two worlds by it: which models
-are gone, which are new, which only stand elsewhere, and whether anything else differs, which no
-simulator can change in a world that runs. Changes nothing itself.
+Two worlds are compared by their models: some must be deleted, spawned or moved. The result also
+states whether anything else differs, which no simulator can change in a running world. The changes
+are not applied here.
 """
 
 import copy
@@ -21,42 +21,49 @@ from gz_testauto.sdf.state import same_pose
 
 @dataclass(frozen=True)
 class ModelChanges:
-    """Names of models to delete, of models to spawn, in that order, and of those that stay, which
-    only may have to be moved. One that is replaced is in the first two."""
+    """Names of models to delete, then to spawn, and to keep, which possibly must be moved.
+
+    A replaced model is in ``to_delete`` and in ``to_spawn``.
+    """
 
     to_delete: Tuple[str, ...]
     to_spawn: Tuple[str, ...]
     kept: Tuple[str, ...]
 
 
-def model_changes(standing: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
-    """What makes the ``standing`` models the ``wanted`` ones, each SDF text by name.
+def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
+    """Return the changes from the ``present`` to the ``wanted`` models, each SDF text by name.
 
-    A model stays where its text means the same as the wanted one's, as :func:`same_model` says. A
-    standing text of None is not known, so that model goes.
+    A model is kept if both texts are equivalent (:func:`same_model`). A present model with an
+    unknown text (None) is deleted.
     """
     kept = tuple(
         name
-        for name, text in standing.items()
+        for name, text in present.items()
         if text is not None and name in wanted and same_model(text, wanted[name])
     )
     return ModelChanges(
-        to_delete=tuple(name for name in standing if name not in kept),
+        to_delete=tuple(name for name in present if name not in kept),
         to_spawn=tuple(name for name in wanted if name not in kept),
         kept=kept,
     )
 
 
 def same_model(one: str, other: str) -> bool:
-    """Whether two SDF texts say the same but for the model's name and pose, and for comments and
-    white space. Raises ``SdfError`` for what is no model."""
+    """Return whether two SDF texts are equal except for name, pose, comments and white space.
+
+    Raises ``SdfError`` if one of them is not a model.
+    """
     return one == other or _nameless(one) == _nameless(other)
 
 
 @dataclass(frozen=True)
 class WorldChanges:
-    """What has to change: models by name, new ones as SDF text without a pose, and poses (world
-    frame) of those to move. ``rest`` says what else differs, empty where nothing does."""
+    """The changes from one world to another.
+
+    ``to_spawn`` has SDF texts without poses, and ``moved`` new poses in the world frame, by name.
+    ``other`` describes other differences; it is empty if there are none.
+    """
 
     to_delete: Tuple[str, ...]
     to_spawn: Mapping[str, str]
@@ -65,11 +72,14 @@ class WorldChanges:
 
 
 class WorldModels:
-    """A world's models: ``poses`` in the world frame, and ``texts``, each SDF of its own with
-    includes written out, URIs absolute and no pose, by name in file order."""
+    """The models of a world by name, in file order.
+
+    ``poses`` are in the world frame. ``texts`` are separate SDF documents with expanded includes,
+    absolute URIs and no pose.
+    """
 
     def __init__(self, scene: WorldScene) -> None:
-        """Raises ``SdfError`` for what is included and not found."""
+        """Read the models of a scene. Raises ``SdfError`` if an included model is missing."""
         document = scene.document.copy()
         library = ModelLibrary()
         self.poses: Dict[str, Pose] = {name: model.pose for name, model in scene.models.items()}
@@ -81,7 +91,7 @@ class WorldModels:
         self.rest = _canonical(document.world)
 
     def changes_to(self, other: "WorldModels") -> WorldChanges:
-        """What makes this world the other one."""
+        """Return the changes from this world to another."""
         changes = model_changes(self.texts, other.texts)
         return WorldChanges(
             to_delete=changes.to_delete,
@@ -96,7 +106,7 @@ class WorldModels:
 
 
 def _text(document: SdfDocument, library: ModelLibrary, element: Element, name: str) -> str:
-    """A model's whole SDF, includes written out and URIs absolute, without its pose."""
+    """Return the SDF of a model with expanded includes and absolute URIs, without its pose."""
     if element.tag == "include":
         model = library.expand(document, element)
         alone = copy.deepcopy(model)
@@ -116,7 +126,7 @@ def _text(document: SdfDocument, library: ModelLibrary, element: Element, name: 
 
 
 def _nameless(sdf: str) -> str:
-    """A model's text as it is compared."""
+    """Return the text of a model for comparison, without name and pose."""
     model = parse_model(sdf)
     model.set("name", "")
     _remove_pose(model)
@@ -129,7 +139,7 @@ def _remove_pose(model: Element) -> None:
 
 
 def _canonical(element: Element) -> str:
-    """XML that is equal where the meaning is: no comments, no white space between elements."""
+    """Return canonical XML without comments and white space between elements."""
     bare = copy.deepcopy(element)
     etree.strip_tags(bare, etree.Comment)
     for part in bare.iter():
