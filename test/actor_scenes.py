@@ -38,7 +38,7 @@ def simulated(tmp_path, models, actors=(), filters=(), hooks=(), seed=1, spare_m
     robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
     simulation = EmbeddedSimulator().load(Scene(world, robot, models=tuple(models)))
     for number, actor in enumerate(actors):
-        actor.begin(np.random.default_rng([seed, number]))
+        actor.start(np.random.default_rng([seed, number]))
     return ActorSimulation(simulation, (*actors, *hooks, SpareModels(spare_models)), filters)
 
 

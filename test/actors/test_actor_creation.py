@@ -10,8 +10,8 @@ import shapely
 from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.creation import Ground, create_actors
-from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.actors.creation import ActorPlacementArea, create_actors
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import BEHAVIORS, ActorSpec
@@ -20,7 +20,7 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import PoseSpec, Spec
 
 WALL = shapely.box(2.0, -5.0, 2.2, 5.0)
-GROUND = Ground(Surroundings({"wall": WALL}), Pose2D(0.0, 0.0), 0.6)
+GROUND = ActorPlacementArea(ObstacleOutlines({"wall": WALL}), Pose2D(0.0, 0.0), 0.6)
 
 
 class Actors(Spec):
@@ -57,7 +57,7 @@ def registered(monkeypatch):
     return BEHAVIORS.register
 
 
-def test_an_actor_type_of_another_package_has_its_own_keys(registered):
+def test_actor_type_of_another_package_has_its_own_keys(registered):
     registered("spin", SpinSpec)
     line = "{name: top, behavior: spin, start: {x_m: -4, y_m: 1}, rate_radps: [0.5, 2.0]}"
     (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
@@ -70,7 +70,7 @@ def test_an_actor_type_of_another_package_has_its_own_keys(registered):
         actors(line.replace("[0.5, 2.0]", "0"))
 
 
-def test_an_actor_class_of_another_package_has_the_parameters_of_its_constructor(registered):
+def test_actor_class_of_another_package_has_the_parameters_of_its_constructor(registered):
     registered("spin", Spin)
     line = "{name: top, behavior: spin, start: {x_m: -4, y_m: 1}, parameters: {rate_radps: 2.0}}"
     (top,) = create_actors(actors(line), 5, 0, 0, GROUND)
@@ -91,7 +91,7 @@ def starts(created):
     return {model.name: model.pose.position[:2] for actor in created for model in actor.models}
 
 
-def test_walkers_start_in_free_places_away_from_the_robot_and_each_other():
+def test_walkers_start_at_free_points_away_from_the_robot_and_each_other():
     for world in range(20):
         places = np.array(
             list(starts(create_actors(actors(WALKERS), 5, world, 0, GROUND)).values())
@@ -99,11 +99,11 @@ def test_walkers_start_in_free_places_away_from_the_robot_and_each_other():
         assert np.abs(places).max() <= 6.0
         assert np.hypot(*places.T).min() >= 0.6 + 0.25 + 1.5
         assert min(WALL.distance(shapely.Point(*place)) for place in places) > 0.25
-        apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-        assert apart[~np.eye(8, dtype=bool)].min() >= 0.6
+        distances = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+        assert distances[~np.eye(8, dtype=bool)].min() >= 0.6
 
 
-def test_a_world_and_a_repetition_have_their_own_and_always_the_same():
+def test_draws_are_reproducible_and_differ_between_worlds_and_repetitions():
     def drawn(world, repetition):
         created = create_actors(actors(WALKERS), 5, world, repetition, GROUND)
         speeds = [actor.speed_mps for actor in created]
@@ -113,7 +113,7 @@ def test_a_world_and_a_repetition_have_their_own_and_always_the_same():
     assert len({drawn(world, repetition) for world in range(3) for repetition in range(3)}) == 9
 
 
-def test_one_entry_more_changes_none_before_it():
+def test_further_entry_does_not_change_earlier_ones():
     alone, both = (
         create_actors(actors(*lines), 5, 0, 0, GROUND) for lines in ([WALKERS], [WALKERS, GUARD])
     )
@@ -121,33 +121,33 @@ def test_one_entry_more_changes_none_before_it():
     assert {name: second[name] for name in first} == first
 
 
-def test_patrols_of_several_start_along_their_route():
+def test_starts_of_several_patrols_are_spread_along_the_path():
     assert starts(create_actors(actors(GUARD), 5, 0, 0, GROUND)) == {
         "guard_0": (-4.0, -4.0),
         "guard_1": (-4.0, 4.0),
     }
 
 
-def test_where_there_is_no_room_that_is_said_with_a_remedy():
+def test_full_region_is_reported_with_a_remedy():
     many = WALKERS.replace("count: 8", "count: 200").replace("[-6, 6]", "[-4, 4]")
-    with pytest.raises(PlacementError, match=r"finds no place to begin .* enlarge the region"):
+    with pytest.raises(PlacementError, match=r"'walker_\d+' has no free start .* region"):
         create_actors(actors(many), 5, 0, 0, GROUND)
 
 
-def test_a_way_into_what_stands_is_refused():
+def test_path_through_an_obstacle_is_rejected():
     through = GUARD.replace("[-4, 4]", "[6, 4]")
-    with pytest.raises(PlacementError, match="'guard_0': its way meets wall"):
+    with pytest.raises(PlacementError, match="'guard_0': its path crosses wall"):
         create_actors(actors(through), 5, 0, 0, GROUND)
 
 
-def test_an_unknown_behavior_is_refused_by_name():
+def test_unknown_behavior_is_rejected_with_its_name():
     line = "{name: x, behavior: wandr, start: {x_m: 0, y_m: 5}}"
     with pytest.raises(SpecError, match="unknown behavior 'wandr'; did you mean 'wander'"):
         create_actors(actors(line), 5, 0, 0, GROUND)
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("{name: x}", "actors.yaml:2: actors[0] has no behavior; give patrol, wander"),
         (
@@ -168,25 +168,25 @@ def test_an_unknown_behavior_is_refused_by_name():
         (GUARD.replace("count: 2", "model: nowhere.sdf"), "there is no such file"),
     ],
 )
-def test_an_entry_that_makes_no_sense_is_refused_with_its_line(line, says):
-    with pytest.raises(SpecError, match=re.escape(says)):
+def test_invalid_entry_is_rejected_with_its_line(line, message):
+    with pytest.raises(SpecError, match=re.escape(message)):
         actors(line)
 
 
-def test_a_model_of_ones_own_keeps_as_far_away_as_it_is_wide(tmp_path):
+def test_free_path_is_checked_with_the_size_of_a_user_model(tmp_path):
     path = tmp_path / "cart.sdf"
     path.write_text(
         '<sdf version="1.6"><model name="cart"><link name="l"><collision name="c"><geometry><box>'
         "<size>3 4 1</size></box></geometry></collision></link></model></sdf>"
     )
     narrow = f"{{name: cart, behavior: patrol, waypoints_m: [[0, -4], [0, 4]], model: {path}}}"
-    with pytest.raises(PlacementError, match="'cart': its way meets wall"):
+    with pytest.raises(PlacementError, match="'cart': its path crosses wall"):
         create_actors(actors(narrow), 5, 0, 0, GROUND)
     wide = narrow.replace("[0, -4], [0, 4]", "[-2, -4], [-2, 4]")
     assert starts(create_actors(actors(wide), 5, 0, 0, GROUND)) == {"cart": (-2.0, -4.0)}
 
 
-def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
+def test_scripts_are_shifted_by_their_draws_and_must_be_free_of_obstacles():
     script = (
         "{name: w, behavior: script, waypoints_m: [[-4, 0], [-4, 2]], shift_x_m: [-1, 1], "
         "speed_mps: [0.5, 1.0], start_s: [0, 2]}"
@@ -197,7 +197,7 @@ def test_scripts_are_shifted_as_drawn_and_keep_off_what_stands():
         starts(create_actors(actors(script), 5, world, 0, GROUND))["w"][0] for world in range(20)
     ]
     assert xs == again
-    with pytest.raises(PlacementError, match="its way meets wall"):
+    with pytest.raises(PlacementError, match="its path crosses wall"):
         create_actors(actors(script.replace("-4", "1.9")), 5, 0, 0, GROUND)
 
 
@@ -206,21 +206,21 @@ def test_polynomials_start_away_from_the_robot_and_each_other():
     for world in range(5):
         places = np.array(list(starts(create_actors(spec, 5, world, 0, GROUND)).values()))
         assert np.hypot(*places.T).min() >= 0.6 + 0.5 + 1.5
-        apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-        assert apart[~np.eye(10, dtype=bool)].min() >= 1.1
+        distances = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+        assert distances[~np.eye(10, dtype=bool)].min() >= 1.1
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
-        ("script, waypoints_m: [[0, 0], [0, 0]]", "are in the same place"),
-        ("script, waypoints_m: [[0, 0], [1, 0]], repeat: around", "at least three way-points"),
+        ("script, waypoints_m: [[0, 0], [0, 0]]", "have the same position"),
+        ("script, waypoints_m: [[0, 0], [1, 0]], repeat: around", "at least three waypoints"),
         ("script, waypoints_m: [[0, 0], [1, 0]], speeds_mps: [1, 2]", "1 legs need 1"),
         ("polynomial, order: [3, 1]", "order must be two integers from 1 to 9"),
         ("polynomial, mean_mps: 4.0", "outside speed_bounds_mps"),
         ("polynomial, order: [3, 6], half_m: 2", "needs 7 columns of points"),
     ],
 )
-def test_a_script_that_cannot_be_is_refused_with_what_to_do(line, said):
-    with pytest.raises(SpecError, match=said):
+def test_invalid_script_is_rejected_with_a_remedy(line, message):
+    with pytest.raises(SpecError, match=message):
         actors(f"{{name: w, behavior: {line}}}")

@@ -26,7 +26,7 @@ class Failing(Hook):
 
     def before_step(self, context):
         if context.time_s > 0.15:
-            raise KeyError("nobody")
+            raise KeyError("missing")
 
 
 class Moving(Hook):
@@ -45,7 +45,7 @@ def test_hooks_are_called_before_each_step_by_priority_and_then_by_name(tmp_path
     assert log == [(name, time_s) for time_s in (0.0, 0.1, 0.2) for name in order]
 
 
-def test_a_hook_that_is_removed_is_asked_no_more_and_names_are_taken_once(tmp_path):
+def test_removed_hook_is_not_called_and_names_are_unique(tmp_path):
     log = []
     simulation = simulated(tmp_path, (), hooks=[Noting("a", HIGH, log)])
     with pytest.raises(ValueError, match="a hook named 'a' exists already"):
@@ -58,30 +58,30 @@ def test_a_hook_that_is_removed_is_asked_no_more_and_names_are_taken_once(tmp_pa
     assert len(log) == 1
 
 
-def test_what_is_asked_for_holds_from_the_beginning_of_the_period(tmp_path):
+def test_requested_changes_hold_from_the_start_of_the_step(tmp_path):
     simulation = simulated(tmp_path, [person("walker", 2.0, 2.0)], hooks=[Moving()])
     assert place(simulation.step(PERIOD_S), "walker") == pytest.approx((2.1, 2.0, 0.02), abs=1e-6)
 
 
-def test_a_hook_that_fails_ends_the_trial_by_name(tmp_path):
+def test_failing_hook_ends_the_trial_with_its_name(tmp_path):
     simulation = simulated(tmp_path, (), hooks=[Failing()])
     run(simulation, 0.2)
-    says = "hook 'careless' (Failing) failed at 0.20 s: KeyError: 'nobody'"
-    with pytest.raises(SceneError, match=re.escape(says)):
+    message = "hook 'careless' (Failing) failed at 0.20 s: KeyError: 'missing'"
+    with pytest.raises(SceneError, match=re.escape(message)):
         simulation.step(PERIOD_S)
     with pytest.raises(SimulatorError, match="this simulation is over: hook 'careless'"):
         simulation.step(PERIOD_S)
 
 
-def test_a_change_that_is_refused_ends_the_trial_with_the_simulators_words(tmp_path):
+def test_rejected_change_ends_the_trial_with_the_error_of_the_simulator(tmp_path):
     class Wrong(Hook):
         name = "wrong"
 
         def before_step(self, context):
-            context.change(SetVisual("nobody::link::visual", visible=False))
+            context.change(SetVisual("unknown::link::visual", visible=False))
 
     simulation = simulated(tmp_path, (), hooks=[Wrong()])
-    with pytest.raises(SimulatorError, match="unknown visual 'nobody::link::visual'"):
+    with pytest.raises(SimulatorError, match="unknown visual 'unknown::link::visual'"):
         simulation.step(PERIOD_S)
 
 
@@ -98,7 +98,7 @@ class Recorded(Filter):
         return Twist2D(command.linear_mps / 2, command.angular_radps)
 
 
-def test_filters_see_each_scan_once_and_the_command_in_every_period(tmp_path):
+def test_filters_receive_each_scan_once_and_the_command_in_every_step(tmp_path):
     filter_ = Recorded()
     simulation = simulated(tmp_path, (), filters=[filter_])
     simulation.drive(Twist2D(1.0, 0.0))
@@ -111,7 +111,7 @@ def test_filters_see_each_scan_once_and_the_command_in_every_period(tmp_path):
     assert speeds == pytest.approx(np.full(4, 0.5), rel=0.02)
 
 
-def test_without_hooks_and_filters_a_stage_gives_the_bits_of_the_simulation(tmp_path):
+def test_simulation_without_hooks_and_filters_is_unchanged_bit_by_bit(tmp_path):
     def drive(simulation):
         rows = []
         for index in range(30):

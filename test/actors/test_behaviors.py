@@ -12,8 +12,8 @@ from gz_testauto.actors.bodies import body_sdf, read_body
 from gz_testauto.actors.cross import Cross
 from gz_testauto.actors.door import Door
 from gz_testauto.actors.follow import Follow
-from gz_testauto.actors.patrol import Patrol, along, length_m
-from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
+from gz_testauto.actors.patrol import Patrol, length_m, point_along
 from gz_testauto.actors.wander import Wander
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
@@ -22,57 +22,57 @@ from gz_testauto.sdf.shapes import Box
 from gz_testauto.simulators.interface import NamedModel
 
 
-def ways(snapshots, name):
+def positions(snapshots, name):
     return np.array([place(snapshot, name)[:2] for snapshot in snapshots])
 
 
 class TestPatrol:
-    def test_it_goes_there_and_back_at_its_speed(self, tmp_path):
+    def test_patrol_moves_back_and_forth_at_its_speed(self, tmp_path):
         patrol = Patrol("p", (), [(-2.0, 3.0), (1.0, 3.0)], 1.0)
-        way = ways(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 9.0), "p")
-        assert way[29] == pytest.approx((1.0, 3.0), abs=1e-3)
-        assert way[59] == pytest.approx((-2.0, 3.0), abs=2e-3)
-        assert way[89] == pytest.approx((1.0, 3.0), abs=3e-3)
+        path = positions(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 9.0), "p")
+        assert path[29] == pytest.approx((1.0, 3.0), abs=1e-3)
+        assert path[59] == pytest.approx((-2.0, 3.0), abs=2e-3)
+        assert path[89] == pytest.approx((1.0, 3.0), abs=3e-3)
 
-    def test_it_waits_at_its_way_points(self, tmp_path):
+    def test_patrol_waits_at_its_waypoints(self, tmp_path):
         patrol = Patrol("p", (), [(-2.0, 3.0), (-1.0, 3.0)], 1.0, pause_s=1.0)
-        way = ways(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 2.5), "p")
-        assert way[9:20] == pytest.approx(np.tile((-1.0, 3.0), (11, 1)), abs=1e-3)
-        assert way[20][0] < -1.05
+        path = positions(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 2.5), "p")
+        assert path[9:20] == pytest.approx(np.tile((-1.0, 3.0), (11, 1)), abs=1e-3)
+        assert path[20][0] < -1.05
 
-    def test_a_closed_one_goes_around(self, tmp_path):
+    def test_closed_patrol_moves_in_a_loop(self, tmp_path):
         square = [(-2.0, 3.0), (-1.0, 3.0), (-1.0, 4.0), (-2.0, 4.0)]
         patrol = Patrol("p", (), square, 1.0, closed=True)
-        way = ways(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 4.0), "p")
-        assert way[[9, 19, 29, 39]] == pytest.approx(np.array([*square[1:], square[0]]), abs=3e-3)
+        path = positions(run(simulated(tmp_path, [person("p", -2.0, 3.0)], [patrol]), 4.0), "p")
+        assert path[[9, 19, 29, 39]] == pytest.approx(np.array([*square[1:], square[0]]), abs=3e-3)
 
-    def test_several_begin_along_their_way(self):
+    def test_starts_are_spread_along_the_path(self):
         points = [(0.0, 0.0), (4.0, 0.0)]
         assert length_m(points, closed=False) == 8.0
-        assert along([(0.0, 0.0), (4.0, 0.0)], 6.0) == ((2.0, 0.0), 0)
+        assert point_along([(0.0, 0.0), (4.0, 0.0)], 6.0) == ((2.0, 0.0), 0)
         assert Patrol("p", (), points, 1.0, ahead_m=6.0).start_m == (2.0, 0.0)
 
 
 class TestFollow:
-    def test_it_comes_to_its_distance_and_stays(self, tmp_path):
+    def test_follower_stops_at_its_distance(self, tmp_path):
         follow = Follow("f", (), "robot", 1.0, distance_m=2.0)
         simulation = simulated(tmp_path, [person("f", -6.0, 0.0)], [follow])
         last = run(simulation, 6.0)[-1]
         assert place(last, "f")[:2] == pytest.approx((-2.0, 0.0), abs=0.02)
 
-    def test_at_an_offset_it_is_where_a_camera_would_be(self, tmp_path):
+    def test_follower_with_an_offset_keeps_it(self, tmp_path):
         follow = Follow("f", (), "robot", 5.0, offset_m=(-2.0, 0.0, 1.5))
         simulation = simulated(tmp_path, [person("f", -2.0, 0.0)], [follow])
         simulation.drive(Twist2D(0.8, 0.0))
         last = run(simulation, 3.0)[-1]
         assert place(last, "robot")[0] > 2.0
         behind = place(last, "robot") - place(last, "f")
-        assert behind[0] == pytest.approx(2.08, abs=0.03)  # a period of the robot's way behind
+        assert behind[0] == pytest.approx(2.08, abs=0.03)  # one step of the robot
         assert behind[2] == pytest.approx(-1.5, abs=0.02)
 
 
 class TestCross:
-    def test_it_goes_when_the_robot_is_near_and_stays_on_the_other_side(self, tmp_path):
+    def test_actor_crosses_when_the_robot_is_near_and_stays_on_the_other_side(self, tmp_path):
         cross = Cross("c", (), (3.0, -2.0), 1.0, trigger_distance_m=3.0)
         simulation = simulated(tmp_path, [person("c", 3.0, 2.0)], [cross])
         run(simulation, 1.0)
@@ -83,11 +83,11 @@ class TestCross:
         run(simulation, 5.0)
         assert place(simulation.snapshot(), "c")[:2] == pytest.approx((3.0, -2.0), abs=1e-3)
 
-    def test_it_waits_before_it_goes(self, tmp_path):
+    def test_actor_waits_for_its_delay_before_it_crosses(self, tmp_path):
         cross = Cross("c", (), (3.0, -2.0), 1.0, trigger_distance_m=9.0, delay_s=0.55)
-        way = ways(run(simulated(tmp_path, [person("c", 3.0, 2.0)], [cross]), 1.0), "c")
-        assert way[5] == pytest.approx((3.0, 2.0), abs=1e-6)
-        assert way[6] == pytest.approx((3.0, 1.9), abs=1e-3)
+        path = positions(run(simulated(tmp_path, [person("c", 3.0, 2.0)], [cross]), 1.0), "c")
+        assert path[5] == pytest.approx((3.0, 2.0), abs=1e-6)
+        assert path[6] == pytest.approx((3.0, 1.9), abs=1e-3)
 
 
 class TestDoor:
@@ -95,7 +95,7 @@ class TestDoor:
         sdf = body_sdf(Box((1.0, 0.08, 2.0)), 40.0, (shift, 0.0, 1.0))
         return NamedModel("d", sdf, Pose.from_rpy(2.5, 0.0, 0.02, 0, 0, math.pi / 2))
 
-    def test_it_slides_open_for_who_comes_and_closes_after(self, tmp_path):
+    def test_door_slides_open_for_its_target_and_closes_later(self, tmp_path):
         door = Door("d", (), Pose2D(2.5, 0.0, math.pi / 2), "walker", 1.5, 1.0, 0.5, travel_m=1.0)
         there_and_away = Patrol("walker", (), [(2.5, 4.0), (2.5, 2.0)], 1.0)
         simulation = simulated(
@@ -107,13 +107,13 @@ class TestDoor:
         assert place(snapshots[-1], "d")[:2] == pytest.approx((2.5, 0.0), abs=1e-3)
         near = Door("d", (), Pose2D(2.5, 0.0, math.pi / 2), "robot", 3.0, 1.0, 0.5, travel_m=1.0)
         simulation = simulated(tmp_path, [self.leaf()], [near])
-        way = ways(run(simulation, 1.5), "d")
-        assert way[4] == pytest.approx((2.5, 0.5), abs=1e-3)
-        assert way[-1] == pytest.approx((2.5, 1.0), abs=1e-3)
+        path = positions(run(simulation, 1.5), "d")
+        assert path[4] == pytest.approx((2.5, 0.5), abs=1e-3)
+        assert path[-1] == pytest.approx((2.5, 1.0), abs=1e-3)
 
-    def test_it_swings_about_its_hinge(self, tmp_path):
+    def test_door_swings_about_its_hinge(self, tmp_path):
         at = Pose2D(2.5, 0.0, math.pi / 2)
-        door = Door("d", (), at, "robot", 3.0, 1.0, swing_rad=1.2, middle_m=0.5)
+        door = Door("d", (), at, "robot", 3.0, 1.0, swing_rad=1.2, center_m=0.5)
         simulation = simulated(tmp_path, [self.leaf(0.5)], [door])
         for snapshot in run(simulation, 2.0):
             assert place(snapshot, "d")[:2] == pytest.approx((2.5, 0.0), abs=1e-3)
@@ -125,27 +125,31 @@ class TestWander:
     wall = shapely.box(4.9, -4.0, 5.1, 4.0)
 
     def wander(self, name="w", **more):
-        return Wander(name, (), self.region, Surroundings({"wall": self.wall}), 0.25, 1.0, **more)
+        return Wander(
+            name, (), self.region, ObstacleOutlines({"wall": self.wall}), 0.25, 1.0, **more
+        )
 
     @pytest.mark.slow
-    def test_it_stays_in_its_region_and_away_from_what_stands(self, tmp_path):
-        way = ways(run(simulated(tmp_path, [person("w", 3.0, 5.0)], [self.wander()]), 60.0), "w")
-        assert np.abs(way).max() <= 8.0 + 1e-3
-        away = [self.wall.distance(shapely.Point(*point)) for point in way]
+    def test_wanderer_stays_in_its_region_and_away_from_obstacles(self, tmp_path):
+        path = positions(
+            run(simulated(tmp_path, [person("w", 3.0, 5.0)], [self.wander()]), 60.0), "w"
+        )
+        assert np.abs(path).max() <= 8.0 + 1e-3
+        away = [self.wall.distance(shapely.Point(*point)) for point in path]
         assert min(away) > 0.25 - 1e-3
-        length = np.hypot(*np.diff(way, axis=0).T).sum()
+        length = np.hypot(*np.diff(path, axis=0).T).sum()
         assert 45.0 < length <= 60.0 + 1e-2
 
     @pytest.mark.slow
-    def test_the_same_seed_is_the_same_way_and_another_is_another(self, tmp_path):
-        def way(seed):
+    def test_trajectory_depends_on_the_seed(self, tmp_path):
+        def trajectory(seed):
             simulation = simulated(tmp_path, [person("w", 3.0, 5.0)], [self.wander()], seed=seed)
-            return ways(run(simulation, 10.0), "w").tobytes()
+            return positions(run(simulation, 10.0), "w").tobytes()
 
-        assert way(1) == way(1)
-        assert way(1) != way(2)
+        assert trajectory(1) == trajectory(1)
+        assert trajectory(1) != trajectory(2)
 
-    def test_it_gives_way_to_the_robot(self, tmp_path):
+    def test_wanderer_gives_way_to_the_robot(self, tmp_path):
         wander = self.wander(give_way_m=1.5)
         simulation = simulated(tmp_path, [person("w", -2.5, 0.0)], [wander])
         wander._target, wander._going, wander._until_s = (3.0, 0.0), True, 100.0
@@ -169,7 +173,7 @@ class Counting(Actor):
 
 
 class TestLife:
-    def test_fixed_updates_come_at_their_rate_and_a_disabled_one_stands(self, tmp_path):
+    def test_fixed_updates_have_their_rate_and_a_disabled_actor_stops(self, tmp_path):
         one = Counting("one")
         simulation = simulated(tmp_path, [person("one", -2.0, 2.0)], [one])
         run(simulation, 1.0)
@@ -181,7 +185,7 @@ class TestLife:
         assert place(last, "one") == pytest.approx(before, abs=1e-6)
         assert one.acted == 10
 
-    def test_others_are_found_by_name_and_tag(self, tmp_path):
+    def test_other_actors_are_found_by_name_and_tag(self, tmp_path):
         one, two = Counting("one", ["people"]), Counting("two", ["people", "staff"])
         models = [person("one", -2.0, 2.0), person("two", -4.0, 2.0)]
         simulation = simulated(tmp_path, models, [two, one])
@@ -194,7 +198,7 @@ class TestLife:
         with pytest.raises(ValueError, match="a hook named 'one' exists already"):
             simulation.add(Counting("one"))
 
-    def test_one_whose_model_is_deleted_is_asked_no_more(self, tmp_path):
+    def test_actor_of_a_deleted_model_is_not_called(self, tmp_path):
         one = Counting("one")
         simulation = simulated(tmp_path, [person("one", -2.0, 2.0)], [one])
         run(simulation, 0.3)
@@ -202,10 +206,10 @@ class TestLife:
         run(simulation, 0.3)
         assert one.acted == 3
 
-    def test_a_look_changes_all_visuals(self, tmp_path):
+    def test_set_visuals_changes_all_visuals(self, tmp_path):
         class Blushing(Actor):
             def act(self, context):
-                self.look(diffuse=(1.0, 0.0, 0.0, 1.0))
+                self.set_visuals(diffuse=(1.0, 0.0, 0.0, 1.0))
 
         simulation = simulated(tmp_path, [person("b", -2.0, 2.0)], [Blushing("b")])
         simulation.step(0.1)
@@ -213,7 +217,7 @@ class TestLife:
 
 
 class TestBodies:
-    def test_a_users_model_becomes_a_body_without_weight(self, tmp_path):
+    def test_user_model_becomes_a_body_without_weight(self, tmp_path):
         path = tmp_path / "cart.sdf"
         path.write_text(
             '<sdf version="1.6"><model name="cart"><static>true</static><link name="l">'
@@ -225,18 +229,16 @@ class TestBodies:
         assert "static" not in text
         assert "plugin" not in text
 
-    def test_one_of_several_links_is_refused(self, tmp_path):
+    def test_model_with_several_links_is_rejected(self, tmp_path):
         path = tmp_path / "train.sdf"
         path.write_text(
             '<sdf version="1.6"><model name="m"><link name="a"/><link name="b"/></model></sdf>'
         )
-        with pytest.raises(
-            SpecError, match="has 2 links, and the model of what moves must have one"
-        ):
+        with pytest.raises(SpecError, match=r"train\.sdf: has 2 links"):
             read_body(path)
 
 
-def test_a_velocity_is_the_mean_of_the_last_period_for_whoever_it_is_asked(tmp_path):
+def test_velocity_of_any_model_is_the_mean_over_the_last_step(tmp_path):
     class Watching(Actor):
         def act(self, context):
             self.seen = context.velocity_mps("p")

@@ -1,4 +1,4 @@
-"""Effects lie over each other, and whichever ends last leaves the original."""
+"""Effects stack, and the original visual returns when the last one ends."""
 
 import itertools
 
@@ -36,7 +36,7 @@ def looks(simulation, periods):
     return found
 
 
-def test_a_blinking_one_has_its_color_in_every_second_interval(simulation, effects):
+def test_blinking_model_has_its_color_in_every_second_interval(simulation, effects):
     original = look(simulation)
     effects.start(Blink(RED, 0.2), "p", 1.0)
     colors = [each.diffuse for each in looks(simulation, 11)]
@@ -45,7 +45,7 @@ def test_a_blinking_one_has_its_color_in_every_second_interval(simulation, effec
     assert look(simulation) == original
 
 
-def test_a_fade_goes_over_with_its_time_and_ends(simulation, effects):
+def test_fade_is_linear_over_its_duration_and_ends(simulation, effects):
     original = look(simulation)
     effects.start(Fade(1.0), "p", 0.5)
     shares = [each.transparency for each in looks(simulation, 6)]
@@ -53,7 +53,7 @@ def test_a_fade_goes_over_with_its_time_and_ends(simulation, effects):
     assert look(simulation) == original
 
 
-def test_what_vanishes_comes_back_when_it_is_stopped(simulation, effects):
+def test_invisible_model_is_visible_again_when_the_effect_is_stopped(simulation, effects):
     original = look(simulation)
     ended = []
     running = effects.start(Invisible(), "p", on_end=ended.append)
@@ -65,7 +65,7 @@ def test_what_vanishes_comes_back_when_it_is_stopped(simulation, effects):
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_whichever_ends_last_leaves_the_original(simulation, effects, order):
+def test_original_visual_returns_when_the_last_effect_ends(simulation, effects, order):
     original = look(simulation)
     kinds = (Invisible(), Blink(RED, 0.1), Fade(0.7))
     for rank, kind in zip(order, kinds):
@@ -75,7 +75,7 @@ def test_whichever_ends_last_leaves_the_original(simulation, effects, order):
     assert look(simulation) == original
 
 
-def test_what_others_change_meanwhile_lies_under_the_effect(tmp_path):
+def test_changes_by_other_hooks_apply_below_the_effect(tmp_path):
     class Painter(Hook):
         name = "painter"
 
@@ -90,7 +90,7 @@ def test_what_others_change_meanwhile_lies_under_the_effect(tmp_path):
     assert looks(simulation, 1)[0].diffuse == (0.0, 1.0, 0.0, 1.0)
 
 
-def test_flickering_is_the_same_from_the_same_seed(simulation, effects):
+def test_flickering_is_reproducible_from_its_seed(simulation, effects):
     own = look(simulation).diffuse[0]
     effects.start(Flicker(np.random.default_rng(4), 0.2), "p", 1.0)
     first = [each.diffuse[0] for each in looks(simulation, 10)]

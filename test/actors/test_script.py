@@ -1,4 +1,4 @@
-"""Actors who go by a timetable: where they are is known for every time, and they are there."""
+"""Actors with a timetable: their pose is known for every time, and they reach it."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def at(timetable, *times_s):
     return timetable.at(np.array(times_s))
 
 
-def test_once_it_goes_leg_by_leg_at_their_speeds_and_stays_at_the_end():
+def test_timetable_has_the_speed_of_each_leg_and_stays_at_the_end():
     timetable = Timetable(CORNER, np.array([2.0, 1.0]))
     assert timetable.duration_s == 5.0
     found = at(timetable, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 99.0)
@@ -28,13 +28,13 @@ def test_once_it_goes_leg_by_leg_at_their_speeds_and_stays_at_the_end():
     assert found[:, 2] == pytest.approx([0, 0, 0, np.pi / 2, np.pi / 2, np.pi / 2, np.pi / 2])
 
 
-def test_it_waits_at_each_point():
+def test_timetable_waits_at_each_point():
     timetable = Timetable(CORNER, np.array([2.0, 1.0]), wait_s=1.5)
     found = at(timetable, 2.0, 3.4, 3.5, 4.5)
     assert found[:, :2] == pytest.approx(np.array([(4, 0), (4, 0), (4, 0), (4, 1)], dtype=float))
 
 
-def test_back_it_returns_the_way_it_came_and_begins_anew():
+def test_timetable_with_back_returns_along_the_path_and_repeats():
     timetable = Timetable(CORNER, np.array([2.0, 1.0]), repeat="back")
     assert timetable.duration_s == 10.0
     found = at(timetable, 6.5, 9.0, 10.0, 11.0)
@@ -42,23 +42,23 @@ def test_back_it_returns_the_way_it_came_and_begins_anew():
     assert found[0, 2] == pytest.approx(-np.pi / 2)
 
 
-def test_around_it_closes_the_way():
+def test_timetable_with_around_closes_the_path():
     timetable = Timetable(CORNER, np.array([2.0, 1.0, 2.5]), repeat="around")
     assert timetable.duration_s == 7.0
     assert at(timetable, 6.0)[0, :2] == pytest.approx([2.0, 1.5])
 
 
-def test_a_single_way_point_is_stood_at():
+def test_timetable_with_one_waypoint_stays_there():
     timetable = Timetable(np.array([[1.0, 2.0]]), np.empty(0))
     assert timetable.at(np.array([0.0, 9.0]), 0.5) == pytest.approx(np.array([[1, 2, 0.5]] * 2))
 
 
 @pytest.mark.parametrize(
-    ("points", "speeds", "said"),
-    [(CORNER, [1.0], "2 legs, and as many speeds"), ([[1, 1], [1, 1]], [1.0], "the same place")],
+    ("points", "speeds", "message"),
+    [(CORNER, [1.0], "2 legs, but 1 speeds"), ([[1, 1], [1, 1]], [1.0], "the same position")],
 )
-def test_what_is_no_timetable_is_refused(points, speeds, said):
-    with pytest.raises(ValueError, match=said):
+def test_invalid_timetable_is_rejected(points, speeds, message):
+    with pytest.raises(ValueError, match=message):
         Timetable(np.array(points), np.array(speeds))
 
 
@@ -74,27 +74,27 @@ def test_paths_of_polynomials_cross_the_field_from_border_to_border(order):
         assert ends == pytest.approx([10.0, 10.0], abs=1e-5)
 
 
-def test_paths_go_either_way_and_repeat_by_their_seed():
+def test_paths_have_both_directions_and_are_reproducible():
     paths = [dynabarn_path(np.random.default_rng(seed), 2) for seed in range(30)]
     again = [dynabarn_path(np.random.default_rng(seed), 2) for seed in range(30)]
     assert all(np.array_equal(a, b) for a, b in zip(paths, again))
     assert {bool(path[0, 0] < path[-1, 0]) for path in paths} == {True, False}
 
 
-def test_speeds_of_legs_lie_within_their_bounds_around_the_mean():
+def test_speeds_of_legs_are_within_their_bounds_around_the_mean():
     speeds = dynabarn_speeds(np.random.default_rng(1), 2000, 1.0, 0.4, (0.5, 1.5))
     assert ((speeds >= 0.5) & (speeds < 1.5)).all()
     assert speeds.mean() == pytest.approx(1.0, abs=0.02)
     assert 0.2 < speeds.std() < 0.3
 
 
-def test_bounds_that_are_too_narrow_for_the_spread_are_kept_all_the_same():
+def test_speeds_keep_bounds_that_are_much_narrower_than_sigma():
     speeds = dynabarn_speeds(np.random.default_rng(1), 5, 1.0, 1e9, (0.99, 1.01))
     assert ((speeds >= 0.99) & (speeds <= 1.01)).all()
 
 
 def errors_m(simulation, script, periods):
-    """How far it is from its script at the end of each period (m), and by which angle (rad)."""
+    """Return the largest distance (m) and angle (rad) from the script at the ends of steps."""
     found = []
     for _ in range(periods):
         snapshot = simulation.step(PERIOD_S)
@@ -108,7 +108,7 @@ def errors_m(simulation, script, periods):
 WINDING = np.array([[2.0, -3.0], [3.0, -1.0], [2.5, 1.0], [3.5, 3.0]])
 
 
-def test_it_is_where_its_script_says_at_every_tick(tmp_path):
+def test_script_is_exact_at_every_step(tmp_path):
     script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
     simulation = simulated(tmp_path, [person("walker", 2.0, -3.0)], [script])
     away_m, turned_rad = errors_m(simulation, script, 150)
@@ -118,12 +118,12 @@ def test_it_is_where_its_script_says_at_every_tick(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.gazebo
-def test_it_is_so_in_gazebo_as_well(tmp_path):
+def test_script_is_exact_in_gazebo(tmp_path):
     from gz_testauto.actors.simulation import ActorSimulation
 
     robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
     script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
-    script.begin(np.random.default_rng(0))
+    script.start(np.random.default_rng(0))
     world = share_directory() / "worlds" / "plain.world"
     with open_simulator("gazebo") as simulator:
         models = (person("walker", 2.0, -3.0),)
@@ -133,7 +133,7 @@ def test_it_is_so_in_gazebo_as_well(tmp_path):
     assert turned_rad < 1e-4
 
 
-def test_it_waits_for_the_robot_and_for_its_delay(tmp_path):
+def test_script_waits_for_the_robot_and_for_its_delay(tmp_path):
     timetable = Timetable(np.array([[2.0, 0.0], [2.0, 4.0]]), np.array([1.0]))
     early = Script("early", (), timetable, delay_s=0.5, trigger_distance_m=2.5)
     late = Script("late", (), timetable, trigger_distance_m=1.0)

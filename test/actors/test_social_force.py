@@ -1,4 +1,4 @@
-"""People who make way: the forces on paper, and what comes of them."""
+"""The social force model: forces known on paper, and trajectories of people."""
 
 import math
 
@@ -7,14 +7,14 @@ import pytest
 import shapely
 from actor_scenes import PERIOD_S, person, place, simulated
 
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.actors.social_force import Forces, SocialForce, driving, repulsion
-from gz_testauto.actors.surroundings import Surroundings
 from gz_testauto.testing.simulator_scene import WALL
 
 AHEAD = np.array([1.0, 0.0])
 
 
-def test_the_desired_velocity_is_taken_on_within_the_time_to_relax():
+def test_velocity_approaches_the_desired_one_within_the_relaxation_time():
     found = driving(np.array([1.0, 0.0]), np.array([0.0, 0.5]), Forces(relaxation_time_s=0.5))
     assert found == pytest.approx([2.0, -1.0])
 
@@ -23,25 +23,25 @@ def test_the_desired_velocity_is_taken_on_within_the_time_to_relax():
     ("away", "share"),
     [((-1.0, 0.0), 1.0), ((1.0, 0.0), 0.25), ((0.0, 1.0), 0.625), ((0.0, -1.0), 0.625)],
 )
-def test_who_is_ahead_pushes_most(away, share):
+def test_neighbor_ahead_repels_most(away, share):
     found = repulsion(np.array(away), 0.6, AHEAD, Forces())
     assert found == pytest.approx(share * 3.0 * math.exp(-0.4 / 0.2) * np.array(away))
 
 
-def test_who_touches_pushes_with_all_of_it_and_who_is_in_the_same_place_nowhere():
+def test_repulsion_is_maximal_at_contact_and_zero_at_the_same_position():
     assert repulsion(np.array([-0.6, 0.0]), 0.6, AHEAD, Forces()) == pytest.approx([-3.0, 0.0])
     assert repulsion(np.zeros(2), 0.6, AHEAD, Forces()) == pytest.approx([0.0, 0.0])
 
 
 def bound_for(name, x_m, y_m, standing=None, **forces):
-    """One who wants to that place, and stays there."""
+    """Return a person that walks to a point and stays there."""
     region = shapely.Point(x_m, y_m).buffer(0.01)
-    surroundings = Surroundings(standing or {})
+    surroundings = ObstacleOutlines(standing or {})
     options = {"pause_s": 99.0, "others_m": 0.6, "forces": Forces(**forces)}
     return SocialForce(name, (), region, surroundings, 0.25, 1.2, **options)
 
 
-def test_alone_it_walks_at_its_speed_and_arrives(tmp_path):
+def test_single_walker_has_its_speed_and_arrives(tmp_path):
     walker = bound_for("walker", 2.0, 4.0)
     simulation = simulated(tmp_path, [person("walker", 2.0, -4.0)], [walker])
     ys = np.array([place(simulation.step(PERIOD_S), "walker")[1] for _ in range(90)])
@@ -52,21 +52,21 @@ def test_alone_it_walks_at_its_speed_and_arrives(tmp_path):
     assert ys[-1] == pytest.approx(4.0, abs=0.35)
 
 
-def test_two_who_meet_pass_each_other(tmp_path):
+def test_two_opposing_walkers_pass_each_other(tmp_path):
     up, down = bound_for("up", 2.0, 4.0), bound_for("down", 2.02, -4.0)
     models = [person("up", 2.0, -4.0), person("down", 2.02, 4.0)]
     simulation = simulated(tmp_path, models, [up, down])
     least = np.inf
     for _ in range(110):
         snapshot = simulation.step(PERIOD_S)
-        apart = place(snapshot, "up") - place(snapshot, "down")
-        least = min(least, float(np.hypot(*apart[:2])))
+        offset = place(snapshot, "up") - place(snapshot, "down")
+        least = min(least, float(np.hypot(*offset[:2])))
     assert least > 0.5
     assert place(snapshot, "up")[1] > 3.5
     assert place(snapshot, "down")[1] < -3.5
 
 
-def test_it_makes_way_for_the_robot_that_stands(tmp_path):
+def test_walker_avoids_a_robot_at_rest(tmp_path):
     walker = bound_for("walker", 0.05, 4.0)
     simulation = simulated(tmp_path, [person("walker", 0.0, -4.0)], [walker])
     least = np.inf
@@ -77,7 +77,7 @@ def test_it_makes_way_for_the_robot_that_stands(tmp_path):
     assert place(snapshot, "walker")[1] > 3.5
 
 
-def test_it_keeps_off_what_stands(tmp_path):
+def test_walker_avoids_obstacles(tmp_path):
     assert "wall" in WALL  # at x = 5 m
     walls = {"wall": shapely.box(4.9, -5.0, 5.1, 5.0)}
     walker = bound_for("walker", 4.45, 4.0, walls)

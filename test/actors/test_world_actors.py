@@ -1,4 +1,4 @@
-"""The actors of a world's file as bodies that go their ways."""
+"""The actors of a world file as bodies that follow their paths."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def walker(*stops, loop="true"):
     return WALKER.format(loop=loop, waypoints=points)
 
 
-def test_an_actor_goes_through_its_way_points_at_their_times_and_goes_back():
+def test_actor_passes_its_waypoints_at_their_times_and_returns():
     scene = world_with(walker((0, 0, -2), (4, 0, 2), (5, 0, 2), (7, 2, 2)))
     (actor,) = world_actors(scene)
     assert actor.name == "walker_1_body"
@@ -45,11 +45,11 @@ def test_an_actor_goes_through_its_way_points_at_their_times_and_goes_back():
     assert scene.unmeasured == ()
 
 
-def test_one_that_comes_back_goes_around_and_one_without_loop_goes_once():
+def test_closed_path_repeats_around_and_path_without_loop_runs_once():
     square = [(1, 0, 0), (2, 2, 0), (3, 2, 2), (5, 0, 0)]
     around, once = (world_actors(world_with(walker(*square, loop=loop)))[0] for loop in "10")
     assert (around.repeat, around.times_s) == ("around", [0, 1, 2, 3, 5])
-    assert around.waypoints_m == [(0, 0), (0, 0), (2, 0), (2, 2)]  # it stands for the first second
+    assert around.waypoints_m == [(0, 0), (0, 0), (2, 0), (2, 2)]  # a pause in the first second
     assert (once.repeat, once.times_s) == ("once", [0, 1, 2, 3, 5])
 
 
@@ -62,17 +62,17 @@ def test_one_that_comes_back_goes_around_and_one_without_loop_goes_once():
         "</waypoint></trajectory></script></actor>",
     ],
 )
-def test_one_without_a_way_stands(actor):
-    (stands,) = world_actors(world_with(actor))
-    assert (stands.waypoints_m, stands.yaw_rad) == ([(3.0, 1.0)], 0.5)
-    assert stands.times_s is None
+def test_actor_without_a_path_does_not_move(actor):
+    (actor,) = world_actors(world_with(actor))
+    assert (actor.waypoints_m, actor.yaw_rad) == ([(3.0, 1.0)], 0.5)
+    assert actor.times_s is None
 
 
-def test_a_world_without_actors_is_as_before():
+def test_world_without_actors_has_none():
     assert world_actors(world_with()) == ()
     assert notice_of(world_with()) == ""
 
 
-def test_a_time_before_the_beginning_is_refused_with_its_line():
+def test_negative_time_is_rejected_with_its_line():
     with pytest.raises(SdfError, match=r"w\.world:3: <time> must be at least 0"):
         world_actors(world_with(walker((-1, 0, 0), (2, 1, 0))))

@@ -4,12 +4,13 @@ A :class:`~gz_testauto.actors.hook.Hook` is called before each step and requests
 :class:`~gz_testauto.actors.actor.Actor` is a hook with a model. An
 :class:`~gz_testauto.actors.simulation.ActorSimulation` is a simulation with hooks. An
 :class:`~gz_testauto.actors.tracker.ObjectTracker`, between simulator and planner, turns true states
-into tracked objects, in the same way for every simulator.
+into tracked objects, identically for every simulator.
 """
 
 from gz_testauto.base.registry import Registry
 
 HOOKS = Registry("hook", {})
-"""Functions that make a hook for one trial; see :func:`gz_testauto.trial.actors.prepare_actors`."""
+"""Functions that create a hook for one trial; see
+:func:`gz_testauto.trial.actors.prepare_actors`."""
 
 __all__ = ["HOOKS"]

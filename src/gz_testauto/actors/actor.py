@@ -1,9 +1,9 @@
 """An actor: a model with a behavior.
 
-Owns the life of an actor in a trial: :meth:`Actor.begin`, then before each step :meth:`Actor.act`,
+Owns the life of an actor in a trial: :meth:`Actor.start`, then before each step :meth:`Actor.act`,
 and :meth:`Actor.fixed_update` at the actor's own rate. An actor reads other models from the
-:class:`~gz_testauto.actors.hook.StepContext` and draws from the generator that it is given, so
-the same seed repeats the same trial.
+:class:`~gz_testauto.actors.hook.StepContext` and draws from its own generator, so the same
+seed repeats the same trial.
 """
 
 import math
@@ -23,37 +23,39 @@ ARRIVED_M = 1e-3
 must not arrive one step later in one simulator than in another for these."""
 
 FASTEST_TURN_RADPS = 6.0
-"""How fast an actor turns to face its direction of motion."""
+"""Largest yaw rate with which an actor turns to its direction of motion."""
 
 
-def straight(way: np.ndarray, speed_mps: float, duration_s: float) -> Tuple[np.ndarray, bool]:
-    """Return the velocity (m/s) along ``way`` (m) for one step, no farther than its end, and
-    whether that is reached."""
-    length = float(np.linalg.norm(way))
+def velocity_towards(
+    offset: np.ndarray, speed_mps: float, duration_s: float
+) -> Tuple[np.ndarray, bool]:
+    """Return the velocity (m/s) along ``offset`` (m) for one step, at most to its end, and
+    whether it ends there."""
+    length = float(np.linalg.norm(offset))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
-    return (way / duration_s if arrives else way * (speed_mps / length)), arrives
+    return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
 
 
-def turning(yaw_rad: float, wanted_rad: float, duration_s: float) -> float:
+def turn_rate(yaw_rad: float, desired_rad: float, duration_s: float) -> float:
     """Return the yaw rate (rad/s) that turns to another heading by the end of a step, limited."""
-    turn = wrap_angle(wanted_rad - yaw_rad) / duration_s
+    turn = wrap_angle(desired_rad - yaw_rad) / duration_s
     return max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
 
 
 class Actor(Hook):
     """A model with a behavior. Subclass it and implement :meth:`act`.
 
-    ``name`` is the name of its model; ``tags`` are words by which others find it; while ``enabled``
-    is False it stands still and :meth:`act` is not called. With ``spawn_later`` its model is not
-    in the world at the beginning, and ``spare_models`` are further models that it can spawn.
-    ``fixed_period_s`` is the simulated time between two calls of :meth:`fixed_update`, None for
-    none.
+    ``name`` is the name of its model. ``tags`` are words by which other actors find it. While
+    ``enabled`` is False it does not move and :meth:`act` is not called. With ``spawn_later`` its
+    model is not in the world at the start of a trial. ``spare_models`` are further models that it
+    can spawn. ``fixed_period_s`` is the simulated time between two calls of :meth:`fixed_update`,
+    None for none.
     """
 
     fixed_period_s: Optional[float] = None
     spawn_later = False
     context: StepContext
-    """That of the current step."""
+    """The context of the current step."""
 
     def __init__(self, name: str, tags: Sequence[str] = ()) -> None:
         self.name = name
@@ -64,8 +66,8 @@ class Actor(Hook):
         self._fixed_calls = 0
         self._stopped = False
 
-    def begin(self, random: np.random.Generator) -> None:
-        """Begin a trial, in which the actor draws from ``random``, and call :meth:`reset`."""
+    def start(self, random: np.random.Generator) -> None:
+        """Start a trial in which the actor draws from ``random``, and call :meth:`reset`."""
         self.random = random
         self._fixed_calls = 0
         self.reset()
@@ -83,11 +85,11 @@ class Actor(Hook):
     # to implement
 
     def reset(self) -> None:
-        """Draw what is drawn once per trial. Does nothing by default."""
+        """Draw the values that are drawn once per trial. The default does nothing."""
 
     def expected(self, times_s: np.ndarray) -> Optional[np.ndarray]:
-        """Return the poses at these future times of the scene (k,): x, y (m) and yaw (rad), (k, 3);
-        None, the default, where they are not known."""
+        """Return the poses at future times of the scene (k,): x, y (m) and yaw (rad), (k, 3). The
+        default, None, means that they are not known."""
         return None
 
     def act(self, context: StepContext) -> None:
@@ -95,11 +97,11 @@ class Actor(Hook):
         raise NotImplementedError
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Called in place of :meth:`act` while the model does not exist. Does nothing by
-        default."""
+        """Request changes in place of :meth:`act` while the model does not exist. The default does
+        nothing."""
 
     def fixed_update(self, context: StepContext) -> None:
-        """Called every ``fixed_period_s``, before :meth:`act`. Does nothing by default."""
+        """Run every ``fixed_period_s``, before :meth:`act`. The default does nothing."""
 
     def before_step(self, context: StepContext) -> None:
         """Call the methods above; see :class:`~gz_testauto.actors.hook.Hook`."""
@@ -112,7 +114,7 @@ class Actor(Hook):
             return
         if not self.enabled:
             if not self._stopped:
-                self.stand()
+                self.stop()
             self._stopped = True
             return
         self._stopped = False
@@ -150,11 +152,11 @@ class Actor(Hook):
         """Return its z axis in the world frame, shape (3,)."""
         return np.asarray(self.pose.rotation[:, 2])
 
-    def nearest(self, who: str) -> float:
-        """Return the distance (m) to the nearest of them, between origins seen from above; ``inf``
-        where none exists. ``who`` is as in :meth:`StepContext.names_of`."""
+    def nearest(self, selector: str) -> float:
+        """Return the distance (m) to the nearest model that ``selector`` denotes, between origins
+        in the plane; ``inf`` if none exists. ``selector`` is as in :meth:`StepContext.names_of`."""
         x_m, y_m = self.pose.position[:2]
-        names = self.context.names_of(who)
+        names = self.context.names_of(selector)
         states = (self.context.state(name) for name in names if name != self.name)
         away = [
             math.hypot(state.pose.position[0] - x_m, state.pose.position[1] - y_m)
@@ -164,15 +166,15 @@ class Actor(Hook):
         return min(away, default=math.inf)
 
     def set_pose(self, pose: Pose) -> None:
-        """Place it, at rest. In Gazebo that takes 0.2 s of wall time: move it instead."""
+        """Place the model at rest. In Gazebo that takes 0.2 s of wall time: prefer a velocity."""
         self.context.change(SetModel(self.name, pose))
 
     def set_twist(self, linear_mps: Vector, angular_radps: Vector = (0.0, 0.0, 0.0)) -> None:
         """Set its velocity for the step, in the world frame."""
         self.context.change(SetModel(self.name, None, linear_mps, angular_radps))
 
-    def stand(self) -> None:
-        """Keep it at its pose."""
+    def stop(self) -> None:
+        """Keep the model at its pose."""
         self.set_twist((0.0, 0.0, 0.0))
 
     def go_to(
@@ -183,17 +185,17 @@ class Actor(Hook):
         z_m: Optional[float] = None,
         yaw_rad: Optional[float] = None,
     ) -> bool:
-        """Move it straight towards a point, no farther, facing its direction of motion, or
-        ``yaw_rad``; its height is kept unless ``z_m`` is given. Return whether it will be there at
-        the end of the step."""
+        """Move the model straight to a point, at most. It faces its direction of motion, or
+        ``yaw_rad``; its height does not change without ``z_m``. Return whether it arrives by the
+        end of the step."""
         duration_s = self.context.duration_s
         x, y, z = self.pose.position
-        way = np.array([x_m - x, y_m - y, 0.0 if z_m is None else z_m - z])
-        speed, arrives = straight(way, speed_mps, duration_s)
+        offset = np.array([x_m - x, y_m - y, 0.0 if z_m is None else z_m - z])
+        speed, arrives = velocity_towards(offset, speed_mps, duration_s)
         heading = yaw_rad
-        if heading is None and math.hypot(way[0], way[1]) > 1e-3:
-            heading = math.atan2(way[1], way[0])
-        turn = 0.0 if heading is None else turning(self.pose.yaw_rad, heading, duration_s)
+        if heading is None and math.hypot(offset[0], offset[1]) > 1e-3:
+            heading = math.atan2(offset[1], offset[0])
+        turn = 0.0 if heading is None else turn_rate(self.pose.yaw_rad, heading, duration_s)
         self.set_twist(tuple(speed.tolist()), (0.0, 0.0, turn))
         return arrives
 
@@ -206,8 +208,9 @@ class Actor(Hook):
         """Delete its model with this step. It can be spawned again if it is a spare model."""
         self.context.delete(self.name)
 
-    def look(self, **looks: Any) -> None:
-        """Change all its visuals; see :class:`~gz_testauto.simulators.changes.SetVisual`."""
+    def set_visuals(self, **properties: Any) -> None:
+        """Change all visuals of the model; see
+        :class:`~gz_testauto.simulators.changes.SetVisual`."""
         for visual in self.context.describe().visuals:
             if visual.startswith(f"{self.name}::"):
-                self.context.change(SetVisual(visual, **looks))
+                self.context.change(SetVisual(visual, **properties))

@@ -1,7 +1,6 @@
-"""What actors are made of: SDF of one link without weight, which goes where it is told.
+"""SDF of actors: models of one link without weight that move at the requested velocity.
 
-Owns the SDF of upright cylinders and boxes, and the reading of a user's model, SDF, URDF or xacro,
-as such a body.
+Owns the SDF of upright cylinders and boxes, and reads a user's model (SDF, URDF or xacro) as one.
 """
 
 import subprocess
@@ -26,7 +25,8 @@ COLOR = (0.25, 0.45, 0.7, 1.0)
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
-    """A model of one cylinder or box whose middle is at ``center_m`` of its origin."""
+    """Return the SDF of one cylinder or box whose center is at ``center_m`` (x, y, z) of its
+    origin."""
     root = etree.Element("sdf", version="1.6")
     link = etree.SubElement(etree.SubElement(root, "model", name="actor"), "link", name="link")
     inertial = etree.SubElement(link, "inertial")
@@ -49,13 +49,15 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
             material = etree.SubElement(part, "material")
             for light in ("ambient", "diffuse"):
                 set_numbers(etree.SubElement(material, light), *COLOR)
-    return _as_mover(root)
+    return _as_actor_body(root)
 
 
 def read_body(path: Path) -> str:
-    """The model of a file, SDF, URDF or xacro, as a body without weight. Raises ``SpecError`` for
-    one that has more links than one, ``SdfError`` for what cannot be read, and
-    ``MissingDependencyError`` where a converter is."""
+    """Return the model of an SDF, URDF or xacro file as a body without weight.
+
+    Raises ``SpecError`` for a model with several links, ``SdfError`` for a file that cannot be
+    read, and ``MissingDependencyError`` if a converter is missing.
+    """
     if path.suffix in (".xacro", ".urdf"):
         text = _urdf(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
         from gz_testauto.simulators.urdf import convert_urdf
@@ -65,29 +67,31 @@ def read_body(path: Path) -> str:
         document = SdfDocument.read(model_file(path) if path.is_dir() else path)
     model = document.model
     if model is None:
-        raise SdfError(f"{path}: holds no <model>")
+        raise SdfError(f"{path}: has no <model>")
     library = ModelLibrary()
     library.absolutize(document, model)
     library.expand_all(document, model)
-    return mover_of(model, document.root.get("version", "1.6"), str(path))
+    return actor_body_of(model, document.root.get("version", "1.6"), str(path))
 
 
-def mover_of(model: Element, version: str, place: str) -> str:
-    """A model, whose includes are written out, as a body without weight, in SDF of that version.
-    Raises ``SpecError``, which begins with ``place``, for one that has more links than one."""
+def actor_body_of(model: Element, version: str, place: str) -> str:
+    """Return a model without includes as a body without weight, in SDF of that version.
+
+    Raises ``SpecError``, which starts with ``place``, for a model with several links.
+    """
     links = list(model.iter("link"))
     if len(links) != 1:
         raise SpecError(
-            f"{place}: has {len(links)} links, and the model of what moves must have one; join "
-            "them, or take another"
+            f"{place}: has {len(links)} links, but the model of an actor must have one; join "
+            "them or use another model"
         )
     root = etree.Element("sdf", version=version)
     root.append(parse_model(etree.tostring(model)))
-    return _as_mover(root)
+    return _as_actor_body(root)
 
 
-def _as_mover(root: Element) -> str:
-    """Take weight and what would hold it from a model: only what it is told moves it."""
+def _as_actor_body(root: Element) -> str:
+    """Remove weight, joints and plugins from a model, so that only requested velocities move it."""
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):
@@ -104,7 +108,7 @@ def _as_mover(root: Element) -> str:
 
 
 def _urdf(path: Path) -> str:
-    """What xacro, a tool of ROS's, makes of a file."""
+    """Return the output of xacro, a tool of ROS, for a file."""
     command = [sys.executable, "-c", "import xacro; xacro.main()", str(path)]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=XACRO_TIMEOUT_S, check=False
@@ -114,7 +118,7 @@ def _urdf(path: Path) -> str:
             f"{path}: needs xacro: python3 -m pip install xacro, or install ros-noetic-xacro"
         )
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or ["it said nothing"]
-        raise SpecError(f"{path}: xacro refuses it: {said[-1]}")
+        lines = done.stderr.strip().splitlines() or ["no output"]
+        raise SpecError(f"{path}: xacro reports an error: {lines[-1]}")
     parse_xml(done.stdout.encode())
     return done.stdout

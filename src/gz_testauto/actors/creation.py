@@ -13,7 +13,7 @@ import numpy as np
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import body_sdf, read_body
-from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sampling.seeds import ACTOR, child_generator
@@ -24,15 +24,15 @@ from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Distribution
 
 START_GAP_M = 0.1
-"""Between two actors at the beginning, from edge to edge, at least."""
+"""Least gap between the outlines of two actors at their start."""
 
 
 @dataclass(frozen=True)
-class Ground:
-    """Where actors can begin: the obstacles, the start of the robot and the radius (m) of its
-    circle."""
+class ActorPlacementArea:
+    """The obstacles, the start of the robot and the radius (m) of its circle, for the starts of
+    actors."""
 
-    surroundings: Surroundings
+    surroundings: ObstacleOutlines
     start: Pose2D
     robot_radius_m: float
 
@@ -45,8 +45,8 @@ class NewActor:
     name: str
     index: int
     random: np.random.Generator
-    ground: Ground
-    begun: Sequence[Tuple[float, float, float]]
+    ground: ActorPlacementArea
+    started: Sequence[Tuple[float, float, float]]
 
     def draw(self, distribution: Distribution) -> float:
         """Return a number drawn from a distribution."""
@@ -61,39 +61,41 @@ class NewActor:
             and self.ground.surroundings.is_free(*point, reach_m)
             and all(
                 math.hypot(point[0] - x_m, point[1] - y_m) >= reach_m + other_m + START_GAP_M
-                for x_m, y_m, other_m in self.begun
+                for x_m, y_m, other_m in self.started
             )
         )
 
 
 def create_actors(
-    specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: Ground
+    specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
-    """Return the actors of a world's trial, the same for all planners, with their models. Raises
-    ``PlacementError`` where no start is free, and ``SpecError`` for an unknown behavior."""
+    """Return the actors of a trial, the same for all planners, with their models.
+
+    Raises ``PlacementError`` if no start is free, and ``SpecError`` for an unknown behavior.
+    """
     actors: Dict[str, Actor] = {}
-    begun: List[Tuple[float, float, float]] = []
+    started: List[Tuple[float, float, float]] = []
     for spec in specs:
         for index, name in enumerate(spec.names):
             path = (ACTOR, spec.name, index, world, repetition)
-            new = NewActor(name, index, child_generator(seed, *path), ground, begun)
+            new = NewActor(name, index, child_generator(seed, *path), ground, started)
             actor, start = spec.create(new)
             if name in actors:
                 raise SpecError(f"actor {name!r}: two actors have this name; rename one")
             if spec.path is not None and spec.needs_free_path:
-                stands = ground.surroundings.meets(spec.path.buffer(reach_of(spec)))
-                if stands:
+                obstacle = ground.surroundings.touched_by(spec.path.buffer(reach_of(spec)))
+                if obstacle:
                     raise PlacementError(
-                        f"actor {name!r}: its way meets {stands}, which it would walk into; lead "
-                        "it another way, or keep that away from it"
+                        f"actor {name!r}: its path crosses {obstacle}; change the path or "
+                        "keep obstacles out of it"
                     )
-            actor.begin(child_generator(seed, *path, 1))
+            actor.start(child_generator(seed, *path, 1))
             actors[name] = actor
             model = NamedModel(name, sdf_of(spec), start.to_pose(spec.height_above_floor_m))
             if actor.spawn_later:
                 actor.spare_models = (*actor.spare_models, model)
             else:
-                begun.append((start.x_m, start.y_m, reach_of(spec)))
+                started.append((start.x_m, start.y_m, reach_of(spec)))
                 actor.models = (model,)
     return tuple(actors.values())
 
@@ -108,7 +110,7 @@ def sdf_of(spec: ActorSpec) -> str:
 
 
 def reach_of(spec: ActorSpec) -> float:
-    """Return the radius (m) of the circle that an entry's actor needs where it begins."""
+    """Return the radius (m) of the circle that an entry's actor needs at its start."""
     if not spec.needs_free_path:
         return 0.0
     if spec.model is None:

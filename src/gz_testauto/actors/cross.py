@@ -1,4 +1,4 @@
-"""To the other side, when the robot comes near."""
+"""``cross``: an actor that moves to the other side when the robot is near."""
 
 from typing import Optional, Sequence, Tuple
 
@@ -60,13 +60,13 @@ class Cross(Actor):
 
     def reset(self) -> None:
         """See :class:`Actor`."""
-        self._goes_s: Optional[float] = None
+        self._start_s: Optional[float] = None
 
     def act(self, context: StepContext) -> None:
-        """Stand, or go."""
-        if self._goes_s is None and self.nearest("robot") <= self.trigger_distance_m:
-            self._goes_s = context.time_s + self.delay_s
-        if self._goes_s is None or context.time_s < self._goes_s - 1e-9:
-            self.stand()
+        """Stop, or move to the other side."""
+        if self._start_s is None and self.nearest("robot") <= self.trigger_distance_m:
+            self._start_s = context.time_s + self.delay_s
+        if self._start_s is None or context.time_s < self._start_s - 1e-9:
+            self.stop()
         else:
             self.go_to(*self.to, self.speed_mps)

@@ -1,4 +1,4 @@
-"""Opens while somebody is near."""
+"""``door``: a door that opens while a model is near."""
 
 import math
 from typing import Sequence, Tuple
@@ -19,12 +19,13 @@ from gz_testauto.spec.model import LARGEST, PoseSpec
 
 
 class DoorSpec(ActorSpec):
-    """Opens while somebody is near, and closes after: slides along itself, or swings about the end
-    at its origin."""
+    """A door that opens while a model is near and closes later: it slides along its x axis, or
+    swings about the end at its origin."""
 
     behavior: Literal["door"]
     at: PoseSpec
-    """The middle of a sliding door when it is closed, the hinge of a swinging one; along x."""
+    """The center of a closed sliding door, or the hinge of a swinging one; the door extends along
+    x."""
     kind: Literal["sliding", "swinging"] = "sliding"
     size_m: Size = (1.0, 0.08, 2.0)
     mass_kg: Positive = 40.0
@@ -49,11 +50,6 @@ class DoorSpec(ActorSpec):
         ]
         return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
 
-    @property
-    def way(self) -> BaseGeometry:
-        """The same."""
-        return self.path
-
     def create(self, new: NewActor) -> Tuple["Door", Pose2D]:
         """See :class:`ActorSpec`."""
         slides = self.kind == "sliding"
@@ -67,7 +63,7 @@ class DoorSpec(ActorSpec):
             self.stays_open_s,
             travel_m=self.size_m[0] if slides else 0.0,
             swing_rad=0.0 if slides else self.swing_rad,
-            middle_m=0.0 if slides else self.size_m[0] / 2,
+            center_m=0.0 if slides else self.size_m[0] / 2,
         )
         return door, self.at.pose
 
@@ -80,7 +76,7 @@ class DoorSpec(ActorSpec):
 
     @property
     def needs_free_path(self) -> bool:
-        """Return False: it fills its doorway, in which no other actor begins by chance."""
+        """Return False: it fills its doorway, in which no other actor starts."""
         return False
 
 
@@ -90,7 +86,7 @@ class Door(Actor):
 
     ``at`` is the pose of the closed leaf's origin (world frame). The leaf slides by ``travel_m``
     along its x axis, or turns by ``swing_rad`` about its origin; either takes ``opening_s``.
-    ``middle_m`` is the x coordinate of its center of mass in its own frame.
+    ``center_m`` is the x coordinate of its center of mass in its own frame.
     """
 
     def __init__(
@@ -104,22 +100,22 @@ class Door(Actor):
         stays_open_s: float = 1.0,
         travel_m: float = 0.0,
         swing_rad: float = 0.0,
-        middle_m: float = 0.0,
+        center_m: float = 0.0,
     ) -> None:
         super().__init__(name, tags)
         self.at, self.opens_for, self.trigger_distance_m = at, opens_for, trigger_distance_m
         self.opening_s, self.stays_open_s = opening_s, stays_open_s
-        self.travel_m, self.swing_rad, self.middle_m = travel_m, swing_rad, middle_m
+        self.travel_m, self.swing_rad, self.center_m = travel_m, swing_rad, center_m
         self.reset()
 
     def reset(self) -> None:
-        """Closed."""
+        """Close the door."""
         self.open_share = 0.0
         self._closes_s = -math.inf
 
     def act(self, context: StepContext) -> None:
-        """Go on opening or closing; ``open_share`` is how far it is open, from 0 to 1."""
-        if self._somebody_is_near(context):
+        """Continue to open or close; ``open_share`` is the opened share, from 0 to 1."""
+        if self._is_triggered(context):
             self._closes_s = context.time_s + self.stays_open_s
         opens = context.time_s <= self._closes_s
         step = context.duration_s / self.opening_s
@@ -128,27 +124,28 @@ class Door(Actor):
         x_m = self.at.x_m + slid_m * math.cos(self.at.yaw_rad)
         y_m = self.at.y_m + slid_m * math.sin(self.at.yaw_rad)
         yaw_rad = self.at.yaw_rad + self.open_share * self.swing_rad
-        # Left to itself a body turns about its center of mass, which goes straight: where that has
-        # to be at the end says how fast, and so how fast the origin is at the beginning.
+        # A free body turns about its center of mass, which moves in a straight line. The center's
+        # position at the end of the step gives its velocity, and with that the velocity of the
+        # origin at the start.
         x, y, _ = self.pose.position
         before, turn = self.pose.yaw_rad, wrap_angle(yaw_rad - self.pose.yaw_rad)
         rate = turn / context.duration_s
         center = (
-            self.middle_m * (math.cos(before + turn) - math.cos(before)),
-            self.middle_m * (math.sin(before + turn) - math.sin(before)),
+            self.center_m * (math.cos(before + turn) - math.cos(before)),
+            self.center_m * (math.sin(before + turn) - math.sin(before)),
         )
         self.set_twist(
             (
                 (x_m - x + center[0]) / context.duration_s
-                + rate * self.middle_m * math.sin(before),
+                + rate * self.center_m * math.sin(before),
                 (y_m - y + center[1]) / context.duration_s
-                - rate * self.middle_m * math.cos(before),
+                - rate * self.center_m * math.cos(before),
                 0.0,
             ),
             (0.0, 0.0, rate),
         )
 
-    def _somebody_is_near(self, context: StepContext) -> bool:
+    def _is_triggered(self, context: StepContext) -> bool:
         for name in context.names_of(self.opens_for):
             state = context.state(name)
             if state is not None and name != self.name:

@@ -1,4 +1,5 @@
-"""In at one place, along way-points, out at another, and in again some time later."""
+"""``flow``: an actor that appears at its first waypoint, leaves at the last, and appears again
+later."""
 
 import math
 from typing import Callable, ClassVar, List, Sequence, Tuple
@@ -19,18 +20,18 @@ from gz_testauto.spec.model import LARGEST, Point
 
 
 class FlowSpec(ActorSpec):
-    """Passes through, again and again: comes in at the first way-point, goes along to the last and
-    is gone; several do so independently of each other."""
+    """An actor that passes through repeatedly: it is spawned at the first waypoint, moves to the
+    last, and is deleted. Several actors do so independently."""
 
     behavior: Literal["flow"]
     waypoints_m: List[Point] = Field(min_length=2)
     speed_mps: PositiveDistribution = Fixed(value=1.0)
-    """Drawn anew each time."""
+    """Drawn for each pass."""
     absence_s: Distribution = Uniform(min=0.0, max=20.0)
-    """Before it comes, drawn anew each time."""
+    """Time until the next spawn, drawn for each pass."""
     min_clearance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
-    """It does not come while the robot or another actor is nearer to the first way-point, from
-    origin to origin."""
+    """Least distance of robot and other actors from the first waypoint for a spawn, between
+    origins."""
 
     @property
     def path(self) -> BaseGeometry:
@@ -57,11 +58,12 @@ RETRY_S = 0.5
 
 
 class Flow(Actor):
-    """An actor that passes through the world again and again.
+    """An actor that passes through the world repeatedly.
 
-    It is absent for a random time ``absence_s`` (s), is spawned at the first way-point (m, world
-    frame) as soon as no model is within ``min_clearance_m`` of it, moves to the last way-point, and
-    is deleted. ``height_m`` is the height of its origin."""
+    It is absent for a random time ``absence_s`` (s), is spawned at the first waypoint (m, world
+    frame) as soon as no model is within ``min_clearance_m`` of it, moves to the last waypoint, and
+    is deleted. ``height_m`` is the height of its origin.
+    """
 
     spawn_later = True
 
@@ -80,41 +82,41 @@ class Flow(Actor):
         self.waypoints_m = [(float(x), float(y)) for x, y in waypoints_m]
         self.min_clearance_m, self.height_m = min_clearance_m, height_m
         self._draws = (speed_mps, absence_s)
-        self.speed_mps = self._comes_s = 0.0
+        self.speed_mps = self._spawn_s = 0.0
         self.reset()
 
     @property
     def activity(self) -> str:
         """See :class:`~gz_testauto.actors.actor.Actor`."""
-        return f"flow, to way-point {self._next + 1} of {len(self.waypoints_m)}"
+        return f"flow, to waypoint {self._next + 1} of {len(self.waypoints_m)}"
 
     def reset(self) -> None:
-        """Away, and draw for how long."""
-        self._leave(0.0)
+        """Start absent, and draw the duration."""
+        self._draw_next(0.0)
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Come, where it is time and there is room."""
-        if context.time_s < self._comes_s - 1e-9:
+        """Spawn the model when it is due and the first waypoint is free."""
+        if context.time_s < self._spawn_s - 1e-9:
             return
         (x_m, y_m), (to_x_m, to_y_m) = self.waypoints_m[:2]
         if self._is_taken(x_m, y_m, context):
-            self._comes_s = context.time_s + RETRY_S
+            self._spawn_s = context.time_s + RETRY_S
             return
         yaw_rad = math.atan2(to_y_m - y_m, to_x_m - x_m)
         self.spawn(Pose.from_rpy(x_m, y_m, self.height_m, 0.0, 0.0, yaw_rad))
 
     def act(self, context: StepContext) -> None:
-        """Walk; at the end, go."""
+        """Move along the waypoints; delete the model at the last one."""
         if self._next == len(self.waypoints_m):
             self.delete()
-            self._leave(context.time_s)
+            self._draw_next(context.time_s)
         elif self.go_to(*self.waypoints_m[self._next], self.speed_mps):
             self._next += 1
 
-    def _leave(self, now_s: float) -> None:
+    def _draw_next(self, now_s: float) -> None:
         speed_mps, absence_s = (float(draw(float(self.random.random()))) for draw in self._draws)
         self.speed_mps = speed_mps
-        self._comes_s = now_s + max(0.0, absence_s)
+        self._spawn_s = now_s + max(0.0, absence_s)
         self._next = 1
 
     def _is_taken(self, x_m: float, y_m: float, context: StepContext) -> bool:

@@ -1,4 +1,4 @@
-"""After a model, or beside it at an offset."""
+"""``follow``: an actor that follows a model at a distance, or stays at an offset from it."""
 
 import math
 from typing import Optional, Sequence, Tuple
@@ -19,20 +19,22 @@ from gz_testauto.spec.model import LARGEST, PoseSpec
 
 
 class FollowSpec(ActorSpec):
-    """Goes after a model at a distance, or stays at an offset from it, as a camera does."""
+    """An actor that follows a model at a distance, or stays at an offset from it, such as a
+    camera."""
 
     behavior: Literal["follow"]
     start: PoseSpec
     target: str = "robot"
-    """The name of a model; ``robot`` is the robot whatever it is called."""
+    """The name of a model; ``robot`` denotes the robot."""
     distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
     offset_m: Optional[Offset] = None
-    """x forward, y left, z up of the target's own origin and heading; overrules ``distance_m``."""
+    """x forward, y left, z up in the frame of the target's origin and heading; replaces
+    ``distance_m``."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
 
     @property
     def path(self) -> BaseGeometry:
-        """Where it begins."""
+        """Return the start point."""
         return shapely.Point(self.start.x_m, self.start.y_m)
 
     def create(self, new: NewActor) -> Tuple["Follow", Pose2D]:
@@ -43,8 +45,9 @@ class FollowSpec(ActorSpec):
 
 
 class Follow(Actor):
-    """Comes after ``target`` until it is ``distance_m`` away, or stays at ``offset_m`` (x forward,
-    y left, z up of the target's origin and heading), facing as the target does."""
+    """An actor that moves towards ``target`` until it is ``distance_m`` away. With ``offset_m`` (x
+    forward, y left, z up of the target's origin and heading) it stays there and faces as the target
+    does."""
 
     def __init__(
         self,
@@ -60,11 +63,11 @@ class Follow(Actor):
         self.distance_m, self.offset_m = distance_m, offset_m
 
     def act(self, context: StepContext) -> None:
-        """Go where the target is now."""
+        """Move towards the target's current position."""
         names = context.names_of(self.target)
         state = context.state(names[0]) if names else None
         if state is None:
-            self.stand()
+            self.stop()
             return
         pose = state.pose
         if self.offset_m is not None:
@@ -77,7 +80,7 @@ class Follow(Actor):
         dx, dy = pose.position[0] - self.pose.position[0], pose.position[1] - self.pose.position[1]
         away_m = math.hypot(dx, dy)
         if away_m <= self.distance_m:
-            self.stand()
+            self.stop()
             return
         part = (away_m - self.distance_m) / away_m
         self.go_to(

@@ -18,12 +18,12 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
 HIGH, NORMAL, LOW = 0, 1, 2
-"""Priorities: what others depend on, behaviors, effects that follow them."""
+"""Priorities: hooks that others depend on, behaviors, effects that follow them."""
 
 
 class OtherActor(Protocol):
-    """An :class:`~gz_testauto.actors.actor.Actor` as other hooks see it: ``name`` and ``tags``
-    find it, ``pose`` is that of its model, and it does not move while ``enabled`` is False."""
+    """An :class:`~gz_testauto.actors.actor.Actor` as other hooks use it: ``name`` and ``tags`` find
+    it, ``pose`` is that of its model, and it does not move while ``enabled`` is False."""
 
     name: str
     tags: FrozenSet[str]
@@ -32,11 +32,13 @@ class OtherActor(Protocol):
 
 
 class StepContext:
-    """What a hook reads and requests before one step of ``duration_s``. ``snapshot`` is the current
-    one, at ``time_s`` of the scene, and ``before`` that at the beginning of the last step, None in
-    the first. ``spare_models`` are the models that can be spawned, by name; ``to_spawn`` and
-    ``to_delete`` those that are spawned and deleted with this step. ``robot`` is the name of the
-    first robot's model, ``actors`` are those of the trial by name."""
+    """The snapshot that a hook reads, and its requests, before one step of ``duration_s``.
+
+    ``snapshot`` is the current one, at ``time_s`` of the scene; ``before`` is that at the start of
+    the last step, None in the first. ``spare_models`` are the models that can be spawned, by name.
+    ``to_spawn`` and ``to_delete`` are spawned and deleted with this step. ``robot`` is the name of
+    the first robot's model, ``actors`` are those of the trial by name.
+    """
 
     def __init__(
         self,
@@ -61,29 +63,30 @@ class StepContext:
 
     @property
     def time_s(self) -> float:
-        """Return the simulated time at which the step begins."""
+        """Return the simulated time at which the step starts."""
         return self.snapshot.time_s
 
     def change(self, *changes: Change) -> None:
-        """Request changes, which hold from the beginning of the step. Of two of the same thing the
-        later one holds."""
+        """Request changes from the start of the step. The later of two changes of one property
+        holds."""
         self.changes.extend(changes)
 
     def spawn(self, name: str, pose: Pose) -> None:
-        """Request that a spare model is spawned, at rest at ``pose``. Raises ``ValueError`` for one
-        that is not a spare model, or exists."""
+        """Request that a spare model is spawned, at rest at ``pose``. Raises ``ValueError`` for a
+        model that is not a spare model, or that exists."""
         model = self.spare_models.get(name)
         if model is None:
             raise ValueError(
                 f"{name!r} is not a spare model (these are: {', '.join(self.spare_models) or 0}); "
-                "name it in spare_models of the hook"
+                "add it to spare_models of the hook"
             )
         if name in self.snapshot.models or any(one.name == name for one in self.to_spawn):
             raise ValueError(f"{name!r} exists already")
         self.to_spawn.append(replace(model, pose=pose))
 
     def delete(self, name: str) -> None:
-        """Request that a model is deleted. Raises ``ValueError`` for one that does not exist."""
+        """Request that a model is deleted. Raises ``ValueError`` for a model that does not
+        exist."""
         if name not in self.snapshot.models or name in self.to_delete:
             raise ValueError(f"{name!r} does not exist and cannot be deleted")
         self.to_delete.append(name)
@@ -119,11 +122,11 @@ class StepContext:
         """Return all actors with a tag, in order of their names."""
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 
-    def names_of(self, who: str) -> Sequence[str]:
-        """Return the models that a word denotes: ``robot``, a tag, or a model's own name."""
-        if who == "robot":
+    def names_of(self, selector: str) -> Sequence[str]:
+        """Return the models that ``selector`` denotes: ``robot``, a tag, or the name of a model."""
+        if selector == "robot":
             return () if self.robot is None else (self.robot,)
-        return [actor.name for actor in self.tagged(who)] or (who,)
+        return [actor.name for actor in self.tagged(selector)] or (selector,)
 
     @property
     def moving_models(self) -> Sequence[str]:
@@ -133,16 +136,22 @@ class StepContext:
 
 @dataclass(frozen=True)
 class HookResults:
-    """What a hook adds to a trial's results: ``numbers`` by column, and ``series`` by name, shape
-    (n, 2) or (n, 4): the time (s) since the trial began, and a number or a position (m)."""
+    """Numbers and series that a hook adds to a trial's results.
+
+    ``numbers`` are by column. ``series`` are by name, of shape (n, 2) or (n, 4): the time (s) since
+    the start of the trial, and a number or a position (m).
+    """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
     series: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 class Hook(abc.ABC):
-    """Called before each step of a trial. ``name`` denotes it in messages. ``models`` are in the
-    world from the beginning, ``spare_models`` can be spawned later."""
+    """An object that is called before each step of a trial.
+
+    ``name`` denotes it in messages. ``models`` are in the world from the start, ``spare_models``
+    can be spawned later.
+    """
 
     name: str = ""
     priority: int = NORMAL
@@ -151,8 +160,8 @@ class Hook(abc.ABC):
 
     @abc.abstractmethod
     def before_step(self, context: StepContext) -> None:
-        """Read the snapshot and request changes. An exception ends the trial and is reported with
-        the hook's name."""
+        """Read the snapshot and request changes. An exception ends the trial; the message has the
+        hook's name."""
 
     def after_step(self, snapshot: Snapshot) -> None:
         """Read the snapshot at the end of a step, also of the last one. Does nothing by default."""

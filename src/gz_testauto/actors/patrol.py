@@ -1,4 +1,4 @@
-"""Along way-points, over and over."""
+"""``patrol``: an actor that moves along waypoints repeatedly."""
 
 from typing import ClassVar, List, Sequence, Tuple
 
@@ -19,14 +19,14 @@ from gz_testauto.spec.model import LARGEST, Point
 
 
 class PatrolSpec(ActorSpec):
-    """Goes along way-points, over and over: back the way it came, or around (``closed``)."""
+    """An actor that moves along waypoints repeatedly: there and back, or in a loop (``closed``)."""
 
     behavior: Literal["patrol"]
     waypoints_m: List[Point] = Field(min_length=2)
     closed: bool = False
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    """At each way-point."""
+    """Pause at each waypoint."""
 
     @property
     def path(self) -> BaseGeometry:
@@ -37,7 +37,7 @@ class PatrolSpec(ActorSpec):
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple["Patrol", Pose2D]:
-        """See :class:`ActorSpec`; several begin spread along the path."""
+        """See :class:`ActorSpec`; the starts of several are spread along the path."""
         speed = new.draw(self.speed_mps)
         ahead_m = length_m(self.waypoints_m, self.closed) * new.index / self.count
         patrol = Patrol(
@@ -47,8 +47,8 @@ class PatrolSpec(ActorSpec):
 
 
 class Patrol(Actor):
-    """Goes from one way-point (m, world frame) to the next, and back the way it came, or around
-    where it is ``closed``. ``ahead_m`` is how far along its way it begins."""
+    """An actor that moves from one waypoint (m, world frame) to the next, and back, or in a loop if
+    it is ``closed``. ``ahead_m`` is the length of path before its start."""
 
     def __init__(
         self,
@@ -62,55 +62,58 @@ class Patrol(Actor):
     ) -> None:
         super().__init__(name, tags)
         self.speed_mps, self.pause_s = speed_mps, pause_s
-        self._way = round_trip(waypoints_m, closed)
-        self._start_m, self._first = along(self._way, ahead_m)
+        self._round = round_trip(waypoints_m, closed)
+        self._start_m, self._first = point_along(self._round, ahead_m)
         self.reset()
 
     @property
     def start_m(self) -> Tuple[float, float]:
-        """Where it begins."""
+        """Return the start point."""
         return self._start_m
 
     def reset(self) -> None:
-        """Go to the first way-point after the start."""
+        """Set the first waypoint after the start as the next one."""
         self._next = self._first
-        self._goes_on_s = 0.0
+        self._resume_s = 0.0
 
     def act(self, context: StepContext) -> None:
-        """Walk, or wait at a way-point."""
-        if context.time_s < self._goes_on_s - 1e-9:
-            self.stand()
+        """Move, or wait at a waypoint."""
+        if context.time_s < self._resume_s - 1e-9:
+            self.stop()
             return
-        x_m, y_m = self._way[self._next]
+        x_m, y_m = self._round[self._next]
         if self.go_to(x_m, y_m, self.speed_mps):
-            self._next = (self._next + 1) % len(self._way)
+            self._next = (self._next + 1) % len(self._round)
             if self.pause_s:
-                self._goes_on_s = context.time_s + context.duration_s + self.pause_s
+                self._resume_s = context.time_s + context.duration_s + self.pause_s
 
 
 def round_trip(
     waypoints_m: Sequence[Tuple[float, float]], closed: bool
 ) -> List[Tuple[float, float]]:
-    """The way-points of one round, the first of which follows the last."""
+    """Return the waypoints of one round, the first of which follows the last."""
     forth = [(float(x), float(y)) for x, y in waypoints_m]
     return forth if closed else forth + forth[-2:0:-1]
 
 
-def along(way: Sequence[Tuple[float, float]], ahead_m: float) -> Tuple[Tuple[float, float], int]:
-    """The point so far along a round from its first way-point, and the way-point after it."""
-    points = np.array([*way, way[0]])
+def point_along(
+    points_m: Sequence[Tuple[float, float]], ahead_m: float
+) -> Tuple[Tuple[float, float], int]:
+    """Return the point ``ahead_m`` along a round from its first waypoint, and the index of the
+    waypoint after it."""
+    points = np.array([*points_m, points_m[0]])
     lengths = np.hypot(*np.diff(points, axis=0).T)
     total = float(lengths.sum())
     left = ahead_m % total if total > 0 else 0.0
     for index, length in enumerate(lengths.tolist()):
         if left < length:
             x, y = (points[index] + (points[index + 1] - points[index]) * (left / length)).tolist()
-            return (x, y), (index + 1) % len(way)
+            return (x, y), (index + 1) % len(points_m)
         left -= length
-    return (float(points[0, 0]), float(points[0, 1])), 1 % len(way)
+    return (float(points[0, 0]), float(points[0, 1])), 1 % len(points_m)
 
 
 def length_m(waypoints_m: Sequence[Tuple[float, float]], closed: bool) -> float:
-    """The length of one round."""
+    """Return the length of one round."""
     points = np.array(round_trip(waypoints_m, closed))
     return float(np.hypot(*(np.roll(points, -1, axis=0) - points).T).sum())

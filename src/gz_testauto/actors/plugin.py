@@ -1,4 +1,4 @@
-"""Actors whose behavior is a class of another package, without a specification of its own."""
+"""Actors whose behavior is a class of another package without its own specification."""
 
 from typing import Any, Dict, Tuple
 
@@ -17,7 +17,7 @@ from gz_testauto.spec.model import LocatedSpec, PoseSpec
 
 
 class PluginSpec(ActorSpec, LocatedSpec):
-    """A behavior that another package brings, by its registered name."""
+    """A behavior of another package, by its registered name."""
 
     behavior: str
     start: PoseSpec
@@ -25,7 +25,7 @@ class PluginSpec(ActorSpec, LocatedSpec):
 
     @property
     def path(self) -> BaseGeometry:
-        """Where it begins."""
+        """Return the start point."""
         return shapely.Point(self.start.x_m, self.start.y_m)
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
@@ -34,7 +34,7 @@ class PluginSpec(ActorSpec, LocatedSpec):
             actor = construct(BEHAVIORS, self.behavior, self.parameters, new.name, self.tags)
             if not isinstance(actor, Actor):
                 raise SpecError(
-                    f"actor {new.name!r}: {self.behavior!r} is no behavior; it must be a "
+                    f"actor {new.name!r}: {self.behavior!r} is not a behavior; it must be a "
                     "subclass of gz_testauto.actors.actor.Actor"
                 )
         return actor, self.start.pose

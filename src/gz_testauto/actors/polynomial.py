@@ -1,6 +1,6 @@
 """``polynomial``: an actor that follows a random polynomial, as DynaBARN's obstacles do.
 
-Owns their recipe (Nair, Jiang, Hou, Xu, Li, Xiao 2022), which makes a timetable from a random
+Owns their method (Nair, Jiang, Hou, Xu, Li, Xiao 2022), which derives a timetable from a random
 polynomial. The actor ignores obstacles, the robot and other actors.
 """
 
@@ -14,8 +14,8 @@ from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.actors.creation import NewActor, reach_of
+from gz_testauto.actors.obstacle_outlines import TRIES as TRIES_TO_START
 from gz_testauto.actors.script import Script, Timetable
-from gz_testauto.actors.surroundings import TRIES as TRIES_TO_START
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import ActorSpec, BodySpec
@@ -23,13 +23,13 @@ from gz_testauto.spec.distributions import PositiveDistribution, Uniform
 from gz_testauto.spec.model import LARGEST, Interval, Point, as_tuple
 
 MOST_ORDER = 9
-"""Of a polynomial: DynaBARN's field has 21 columns of points to draw from."""
+"""Largest order of a polynomial: DynaBARN's field has 21 columns of points to draw from."""
 
 
 class PolynomialSpec(ActorSpec):
-    """Goes there and back along a random polynomial through a square field, as DynaBARN's obstacles
-    do: of that ``order`` through random points, with a random speed for each leg around one of its
-    own."""
+    """An actor that moves back and forth on a random polynomial through a square field, as
+    DynaBARN's obstacles do. The polynomial has that ``order`` and random points. Each leg has a
+    random speed around a mean that is drawn for the actor."""
 
     behavior: Literal["polynomial"]
     body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
@@ -37,14 +37,14 @@ class PolynomialSpec(ActorSpec):
     half_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
     """Half the side of the field."""
     order: Annotated[Tuple[int, int], BeforeValidator(as_tuple)] = (1, 3)
-    """Least and greatest."""
+    """Smallest and largest order."""
     mean_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
     """Drawn once for each actor."""
     sigma_mps: Annotated[float, Field(ge=0, le=LARGEST)] = 0.2
     speed_bounds_mps: Interval = (0.1, 3.0)
-    """Speeds of legs are drawn again until they are at least the first and below the second."""
+    """Speeds of legs are drawn until they are at least the first and below the second."""
     keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
-    """How far from the robot's start it begins, from edge to edge."""
+    """Least gap between its outline and the robot's at the start."""
 
     @property
     def ground(self) -> BaseGeometry:
@@ -71,14 +71,14 @@ class PolynomialSpec(ActorSpec):
         for mean in self.mean_mps.support:
             if not low_mps <= mean < high_mps:
                 raise ValueError(
-                    f"mean_mps can be {mean:g}, which is outside speed_bounds_mps; widen those"
+                    f"mean_mps can be {mean:g}, which is outside speed_bounds_mps; widen them"
                 )
         return self
 
     has_several_starts: ClassVar[bool] = True
 
     def create(self, new: NewActor) -> Tuple[Script, Pose2D]:
-        """See :class:`ActorSpec`; the polynomial is drawn until its beginning is free."""
+        """See :class:`ActorSpec`; the polynomial is drawn until its start is free."""
         mean = new.draw(self.mean_mps)
         order = int(new.random.integers(self.order[0], self.order[1] + 1))
         reach_m = reach_of(self)
@@ -88,31 +88,33 @@ class PolynomialSpec(ActorSpec):
                 break
         else:
             raise PlacementError(
-                f"actor {new.name!r} finds no way whose beginning is free after {TRIES_TO_START} "
-                "tries; lower count or keep_from_robot_m"
+                f"actor {new.name!r} has no path with a free start after {TRIES_TO_START} "
+                "tries;  lower count or keep_from_robot_m"
             )
         speeds = dynabarn_speeds(
             new.random, len(points) - 1, mean, self.sigma_mps, self.speed_bounds_mps
         )
         script = Script(new.name, self.tags, Timetable(points, speeds, repeat="back"))
-        return script, Pose2D(*script.start)
+        return script, Pose2D(*script.start_pose)
 
 
 HALF_M, LEGS = 10, 10
-"""Of DynaBARN's field, and how many way-points its paths have beside their ends."""
+"""Half side (m) of DynaBARN's field, and the number of inner waypoints of its paths."""
 
 TRIES = 1000
-"""Draws until another way is taken, so that nobody waits for ever."""
+"""Largest number of draws."""
 
 LEAST_SHARE = 0.1
-"""Of half the field: a shorter path is drawn again."""
+"""Smallest length along x relative to half the field: a shorter path is drawn again."""
 
 
 def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_M) -> np.ndarray:
-    """Way-points (n, 2) of an obstacle in a square field about the origin: on a polynomial of that
-    order through as many random points and one, from where it comes into the field to where it
-    leaves it, one way or the other; straight across, should none be found. Raises ``ValueError``
-    for a field with too few columns of points."""
+    """Return waypoints (n, 2) of an obstacle in a square field about the origin.
+
+    They are on a polynomial of that order through ``order + 1`` random points, between the borders
+    of the field, in a random direction. If no polynomial is long enough, they are on a straight
+    line. Raises ``ValueError`` for a field with too few columns of points.
+    """
     reach = int(half_m)
     low, high, curve = -half_m, half_m, np.polynomial.Polynomial([0.0, 0.0])
     for _ in range(TRIES):
@@ -129,7 +131,7 @@ def dynabarn_path(random: np.random.Generator, order: int, half_m: float = HALF_
 
 
 def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[float, float]:
-    """From where to where (m) along x the longest piece of a curve within the field goes."""
+    """Return the range of x (m) of the longest piece of a curve inside the field."""
     roots = np.concatenate([(curve - edge).roots() for edge in (-half_m, half_m)])
     real = roots.real[np.abs(roots.imag) < 1e-9]
     cuts = np.unique(np.concatenate([[-half_m, half_m], real[np.abs(real) < half_m]]))
@@ -148,8 +150,8 @@ def dynabarn_speeds(
     sigma_mps: float,
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
-    """The speed of each leg (legs,): normal about the obstacle's mean, drawn again where out of
-    bounds; even between the bounds where these are too narrow for that."""
+    """Return the speed of each leg (legs,), normal about the obstacle's mean and within the bounds;
+    uniform between the bounds if these are too narrow for that."""
     low, high = bounds_mps
     speeds = np.empty(legs)
     for leg in range(legs):

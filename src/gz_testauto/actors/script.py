@@ -1,4 +1,4 @@
-"""``script``: an actor that follows way-points by a timetable, so its pose is a function of time.
+"""``script``: an actor that follows waypoints by a timetable, so its pose is a function of time.
 
 It ignores obstacles, the robot and other actors.
 """
@@ -22,44 +22,44 @@ from gz_testauto.spec.model import LARGEST, Bounded, Point
 
 
 class ScriptSpec(ActorSpec):
-    """Goes by a timetable: where it is, is a function of the time since it began."""
+    """An actor that follows a timetable: its pose is a function of the time since its start."""
 
     behavior: Literal["script"]
     waypoints_m: List[Point] = Field(min_length=1)
-    """One way-point: it stands there."""
+    """With one waypoint, the actor stays there."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     speeds_mps: Optional[List[Positive]] = None
-    """Of each leg; overrules ``speed_mps``."""
+    """Speed of each leg; replaces ``speed_mps``."""
     times_s: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
-    """When it is at each way-point, from 0 on; ``around`` needs one more, when it is back.
-    Overrules speeds and ``wait_s``; two way-points in one place are a pause."""
+    """Time at each waypoint, the first is 0; ``around`` needs one more, for the return. Replaces
+    speeds and ``wait_s``. Two waypoints with one position are a pause."""
     wait_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    """At each way-point."""
+    """Pause at each waypoint."""
     repeat: Literal["once", "back", "around"] = "once"
     yaw_rad: Bounded = 0.0
-    """How one with a single way-point stands."""
+    """Heading of an actor with one waypoint."""
     start_s: Distribution = Fixed(value=0.0)
-    """From the beginning, or from when the robot is near, until it goes."""
+    """Delay from the start of the trial, or from the trigger, until it moves."""
     trigger_distance_m: Optional[Positive] = None
-    """How near the robot's origin must come to its own; null: it does not wait for it."""
+    """Distance of the robot's origin at which it starts; null: it does not wait for the robot."""
     shift_x_m: Distribution = Fixed(value=0.0)
     shift_y_m: Distribution = Fixed(value=0.0)
-    """By how much all way-points lie elsewhere."""
+    """Shift of all waypoints."""
 
     @property
     def path(self) -> BaseGeometry:
-        """See :class:`ActorSpec`; anywhere that shifts may bring it."""
+        """See :class:`ActorSpec`; it covers all shifts."""
         ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "around" else ())]
-        way = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
+        path = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
         shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
-        ways = [shapely.affinity.translate(way, *shift) for shift in dict.fromkeys(shifts)]
-        return ways[0] if len(ways) == 1 else shapely.unary_union(ways).convex_hull
+        paths = [shapely.affinity.translate(path, *shift) for shift in dict.fromkeys(shifts)]
+        return paths[0] if len(paths) == 1 else shapely.unary_union(paths).convex_hull
 
     @model_validator(mode="after")
     def _has_legs(self) -> "ScriptSpec":
         count = len(self.waypoints_m)
         if self.repeat == "around" and count < 3:
-            raise ValueError("around needs at least three way-points; give them, or repeat: back")
+            raise ValueError("around needs at least three waypoints; add some, or use repeat: back")
         legs = count if self.repeat == "around" else count - 1
         if self.times_s is not None:
             if len(self.times_s) != legs + 1:
@@ -67,12 +67,12 @@ class ScriptSpec(ActorSpec):
                     f"times_s has {len(self.times_s)} entries; {legs} legs need {legs + 1}"
                 )
             if self.times_s[0] != 0 or any(a >= b for a, b in zip(self.times_s, self.times_s[1:])):
-                raise ValueError("times_s must begin with 0 and rise")
+                raise ValueError("times_s must start with 0 and increase")
             return self
         if any(a == b for a, b in zip(self.waypoints_m, self.waypoints_m[1:])):
-            raise ValueError("two way-points that follow one another are in the same place")
+            raise ValueError("two consecutive waypoints have the same position")
         if self.repeat == "around" and self.waypoints_m[0] == self.waypoints_m[-1]:
-            raise ValueError("around closes the way itself; leave out the last way-point")
+            raise ValueError("around closes the path itself; remove the last waypoint")
         if self.speeds_mps is not None and len(self.speeds_mps) != legs:
             raise ValueError(
                 f"speeds_mps has {len(self.speeds_mps)} entries; {legs} legs need {legs}"
@@ -93,12 +93,14 @@ class ScriptSpec(ActorSpec):
         script = Script(
             new.name, self.tags, timetable, start_s, self.trigger_distance_m, self.yaw_rad
         )
-        return script, Pose2D(*script.start)
+        return script, Pose2D(*script.start_pose)
 
 
 class Timetable:
-    """Through ``points_m`` (n, 2), with a speed for each leg and ``wait_s`` at each point: once, or
-    there and back (``back``), or around to the first point again (``around``), over and over."""
+    """A path through ``points_m`` (n, 2), with a speed for each leg and ``wait_s`` at each point.
+
+    It is followed once, back and forth (``back``), or in a loop to the first point (``around``).
+    """
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class Timetable:
         wait_s: float = 0.0,
         repeat: str = "once",
     ) -> None:
-        """Raises ``ValueError`` for another number of speeds, and for two points in one place."""
+        """Raise ``ValueError`` for a wrong number of speeds and for consecutive equal points."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         speeds = np.asarray(speeds_mps, dtype=float)
         if repeat == "back":
@@ -115,71 +117,77 @@ class Timetable:
         points = _repeated(points, repeat)
         if len(speeds) != len(points) - 1:
             raise ValueError(
-                f"{len(points)} points have {len(points) - 1} legs, and as many speeds"
+                f"{len(points)} points have {len(points) - 1} legs, but {len(speeds)} speeds"
             )
         lengths = np.hypot(*np.diff(points, axis=0).T)
         if not (lengths > 0.0).all():
-            raise ValueError("two way-points that follow one another are in the same place")
-        self._lay(points, lengths / speeds, wait_s, repeat != "once")
+            raise ValueError("two consecutive waypoints have the same position")
+        self._set_legs(points, lengths / speeds, wait_s, repeat != "once")
 
     @classmethod
     def of_times(
         cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
     ) -> "Timetable":
-        """At each of ``points_m`` (n, 2) at its time, (n,), from 0 on; with ``around`` one more
-        time, when it is back. Raises ``ValueError`` for another number of times."""
+        """Return the timetable with a time for each of ``points_m`` (n, 2): (n,), the first is 0,
+        and one more with ``around``, for the return. Raises ``ValueError`` for a wrong number of
+        times."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
-        takes = np.diff(np.asarray(times_s, dtype=float))
+        durations = np.diff(np.asarray(times_s, dtype=float))
         if repeat == "back":
-            takes = np.append(takes, takes[::-1])
+            durations = np.append(durations, durations[::-1])
         points = _repeated(points, repeat)
-        if len(takes) != len(points) - 1:
-            raise ValueError(f"{len(points)} points need as many times")
+        if len(durations) != len(points) - 1:
+            raise ValueError(
+                f"{len(points)} points need {len(points)} times, but have {len(durations) + 1}"
+            )
         table = cls.__new__(cls)
-        table._lay(points, takes, 0.0, repeat != "once")
+        table._set_legs(points, durations, 0.0, repeat != "once")
         return table
 
-    def _lay(self, points: np.ndarray, takes: np.ndarray, wait_s: float, repeats: bool) -> None:
-        driven = np.cumsum(takes + wait_s)
+    def _set_legs(
+        self, points: np.ndarray, durations: np.ndarray, wait_s: float, repeats: bool
+    ) -> None:
+        elapsed = np.cumsum(durations + wait_s)
         self.repeats = repeats
-        self.duration_s = float(driven[-1]) if len(driven) else 0.0
-        self._points, self._ways = points, np.diff(points, axis=0)
-        self._leaves = np.concatenate([[0.0], driven[:-1]])  # of each leg
-        self._takes = takes
-        self._yaws = _headings(self._ways)
+        self.duration_s = float(elapsed[-1]) if len(elapsed) else 0.0
+        self._points, self._offsets = points, np.diff(points, axis=0)
+        self._starts_s = np.concatenate([[0.0], elapsed[:-1]])  # of each leg
+        self._durations = durations
+        self._yaws = _headings(self._offsets)
 
     def at(self, times_s: np.ndarray, standing_yaw_rad: float = 0.0) -> np.ndarray:
-        """Where it is at these times, counted from its start: x, y (m) and yaw (rad), (k, 3).
-        Before it is where it starts. ``standing_yaw_rad`` is that of one that has one place."""
+        """Return the poses at times (k,) since the start: x, y (m) and yaw (rad), (k, 3). Before
+        the start it is the first pose. ``standing_yaw_rad`` is the yaw of an actor with one
+        point."""
         times = np.asarray(times_s, dtype=float)
-        if not len(self._ways):
+        if not len(self._offsets):
             here = np.append(self._points[0], standing_yaw_rad)
             return np.broadcast_to(here, (len(times), 3)).copy()
         if self.repeats:
             times = np.where(times > 0.0, np.mod(times, self.duration_s), times)
-        leg = np.searchsorted(self._leaves, times, side="right") - 1
-        leg = np.clip(leg, 0, len(self._ways) - 1)
-        share = np.clip((times - self._leaves[leg]) / self._takes[leg], 0.0, 1.0)
-        places = self._points[leg] + share[:, None] * self._ways[leg]
+        leg = np.searchsorted(self._starts_s, times, side="right") - 1
+        leg = np.clip(leg, 0, len(self._offsets) - 1)
+        share = np.clip((times - self._starts_s[leg]) / self._durations[leg], 0.0, 1.0)
+        places = self._points[leg] + share[:, None] * self._offsets[leg]
         return np.column_stack([places, self._yaws[leg]])
 
 
 def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
-    """The way once over, with what leads back to its beginning."""
+    """Return the points of one pass, with the return to the first point."""
     if repeat == "back":
         return np.vstack([points, points[-2::-1]])
     return np.vstack([points, points[:1]]) if repeat == "around" else points
 
 
-def _headings(ways: np.ndarray) -> np.ndarray:
-    """The heading of each leg (n, 2); one that leads nowhere keeps that of the leg before, or the
-    next one's where none goes before."""
-    moves = np.hypot(*ways.T) > 0.0
+def _headings(offsets: np.ndarray) -> np.ndarray:
+    """Return the heading of each leg (n, 2). A leg of length 0 has that of the leg before, or of
+    the next one."""
+    moves = np.hypot(*offsets.T) > 0.0
     if not moves.any():
-        return np.zeros(len(ways))
-    last = np.maximum.accumulate(np.where(moves, np.arange(len(ways)), -1))
-    taken = ways[np.where(last >= 0, last, int(np.argmax(moves)))]
-    return np.asarray(np.arctan2(taken[:, 1], taken[:, 0]))
+        return np.zeros(len(offsets))
+    last = np.maximum.accumulate(np.where(moves, np.arange(len(offsets)), -1))
+    used = offsets[np.where(last >= 0, last, int(np.argmax(moves)))]
+    return np.asarray(np.arctan2(used[:, 1], used[:, 0]))
 
 
 class Script(Actor):
@@ -203,37 +211,36 @@ class Script(Actor):
         self.reset()
 
     @property
-    def start(self) -> Tuple[float, float, float]:
-        """Where it begins: x, y (m), yaw (rad)."""
+    def start_pose(self) -> Tuple[float, float, float]:
+        """Return the start pose: x, y (m), yaw (rad)."""
         x_m, y_m, yaw_rad = self.timetable.at(np.zeros(1), self.yaw_rad)[0].tolist()
         return x_m, y_m, yaw_rad
 
     @property
     def activity(self) -> str:
         """See :class:`~gz_testauto.actors.actor.Actor`."""
-        return "script, waits for the robot" if self._begins_s is None else "script"
+        return "script, waits for the robot" if self._start_s is None else "script"
 
     def reset(self) -> None:
-        """Nobody has come yet."""
-        self._began_s: Optional[float] = None
-        self._begins_s: Optional[float] = None
+        """Forget the time at which it was triggered."""
+        self._start_s: Optional[float] = None
 
     def expected(self, times_s: np.ndarray) -> np.ndarray:
-        """Where it will be, by its script; see :class:`Actor`."""
-        if self._begins_s is None and self.trigger_distance_m is not None:
+        """Return the poses by the timetable; see :class:`Actor`."""
+        if self._start_s is None and self.trigger_distance_m is not None:
             return self.timetable.at(np.zeros(len(times_s)), self.yaw_rad)
-        begins_s = self.delay_s if self._begins_s is None else self._begins_s
-        return self.timetable.at(np.asarray(times_s) - begins_s, self.yaw_rad)
+        start_s = self.delay_s if self._start_s is None else self._start_s
+        return self.timetable.at(np.asarray(times_s) - start_s, self.yaw_rad)
 
     def act(self, context: StepContext) -> None:
-        """Be where the script says at the end of the period."""
-        if self._begins_s is None:
+        """Move to the pose by the timetable at the end of the step."""
+        if self._start_s is None:
             near = (
                 self.trigger_distance_m is None or self.nearest("robot") <= self.trigger_distance_m
             )
             if near:
-                came_s = 0.0 if self.trigger_distance_m is None else context.time_s
-                self._begins_s = came_s + self.delay_s
+                triggered_s = 0.0 if self.trigger_distance_m is None else context.time_s
+                self._start_s = triggered_s + self.delay_s
         ends_s = context.time_s + context.duration_s
         x_m, y_m, yaw_rad = self.expected(np.array([ends_s]))[0].tolist()
         x, y, _ = self.pose.position

@@ -1,8 +1,8 @@
 """A simulation with the actors and other hooks of a trial.
 
 Owns the order of a step: before it every hook is called, models are deleted and spawned, and the
-requested changes are applied in one batch. It is used like any other simulation, so trials are
-alike with it, in-process and behind a node. Filters change scans and commands between the robot
+requested changes are applied in one batch. It is used like any other simulation, both
+in-process and behind a node. Filters change scans and commands between the robot
 and its planner, and nothing in the world.
 """
 
@@ -20,27 +20,28 @@ from gz_testauto.simulators.interface import NamedModel, Simulation
 
 
 class Filter:
-    """A sensor or command filter between the first robot and its planner; called in order of
+    """A sensor or command filter between the first robot and its planner. It is called in order of
     time."""
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """Return a new scan as it is passed on; called once for each."""
+        """Return a changed scan; called once for each scan."""
         return scan
 
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        """Return the scan seen at ``time_s``; called for every snapshot, with the newest scan."""
+        """Return the scan that is visible at ``time_s``; called for every snapshot, with the newest
+        scan."""
         return scan
 
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
-        """Return the command that the drive gets for the step that begins at ``time_s`` and lasts
-        ``duration_s``."""
+        """Return the command for the drive controller in the step that starts at ``time_s`` and
+        lasts ``duration_s``."""
         return command
 
 
 class ActorSimulation(Simulation):
-    """A simulation with hooks and filters. See the module.
+    """A simulation with hooks and filters; see the module.
 
-    Closing, loading and ending are the inner simulation's; so are all checks.
+    The inner simulation closes, loads, ends and checks.
     """
 
     def __init__(
@@ -50,8 +51,8 @@ class ActorSimulation(Simulation):
         filters: Sequence[Filter] = (),
         robot: Optional[str] = None,
     ) -> None:
-        """``robot`` is the name of the first robot's model, by default that of the simulation's.
-        Raises ``ValueError`` for two hooks of one name."""
+        """Create the simulation. ``robot`` is the name of the first robot's model; the default is
+        that of ``simulation``. Raises ``ValueError`` for two hooks with one name."""
         super().__init__(simulation.step_size_s, simulation.robot)
         self.changes = simulation.changes
         self._inner = simulation
@@ -72,7 +73,7 @@ class ActorSimulation(Simulation):
     # hooks
 
     def add(self, hook: Hook) -> None:
-        """Call this one too, from the next step on. Raises ``ValueError`` for a name that is in
+        """Call a further hook from the next step on. Raises ``ValueError`` for a name that is in
         use."""
         if hook.name in self._hooks:
             raise ValueError(f"a hook named {hook.name!r} exists already")
@@ -80,7 +81,7 @@ class ActorSimulation(Simulation):
         self._arrange()
 
     def remove(self, name: str) -> None:
-        """Stop calling this one. Raises ``ValueError`` where none has that name."""
+        """Stop calling a hook. Raises ``ValueError`` for an unknown name."""
         if self._hooks.pop(name, None) is None:
             raise ValueError(f"no hook is named {name!r}")
         self._arrange()
@@ -99,20 +100,22 @@ class ActorSimulation(Simulation):
     # the interface
 
     def snapshot(self) -> Snapshot:
-        """What the world looks like now, as the planner sees it."""
+        """Return the current snapshot as the planner receives it."""
         return self._shown(self._inner.snapshot())
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
-        """Command a robot. Filters change the command of the first one in each step that it
-        holds for."""
-        self._inner.drive(command, robot)  # checks it; the next step tells what filters make of it
+        """Command a robot. In each step that the command of the first robot holds, filters change
+        it."""
+        self._inner.drive(command, robot)  # checks it; step() applies the filters
         if robot is not None and (self.robot is None or robot != self.robot.name):
             return
         self._command, self._driven = command, True
 
     def step(self, duration_s: float) -> Snapshot:
-        """Call all hooks, apply what they request, and simulate ``duration_s``. Raises
-        ``SceneError`` with the name of a hook that fails; then the simulation is over."""
+        """Call all hooks, apply their requests, and simulate ``duration_s``.
+
+        Raises ``SceneError`` with the name of a hook that fails; the simulation is then over.
+        """
         self._check_usable()
         seen = self._inner.snapshot() if self._seen is None else self._seen
         context = StepContext(
@@ -131,12 +134,12 @@ class ActorSimulation(Simulation):
             except SimulatorError:
                 raise
             except Exception as error:  # a hook of another package raises any exception
-                said = (
+                message = (
                     f"hook {hook.name!r} ({type(hook).__name__}) failed at "
                     f"{seen.time_s:.2f} s: {type(error).__name__}: {error}"
                 )
-                self.end(said)
-                raise SceneError(said) from error
+                self.end(message)
+                raise SceneError(message) from error
         changes = context.changes
         if context.to_delete:
             self.delete(context.to_delete)
@@ -156,35 +159,35 @@ class ActorSimulation(Simulation):
         return self._shown(after)
 
     def spawn(self, models: Sequence[NamedModel]) -> None:
-        """As the inner one does."""
+        """See :class:`Simulation`."""
         self._inner.spawn(models)
         self._seen = None
 
     def delete(self, names: Iterable[str]) -> None:
-        """As the inner one does."""
+        """See :class:`Simulation`."""
         self._inner.delete(names)
         self.robot, self._seen = self._inner.robot, None
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """As the inner one does."""
+        """See :class:`Simulation`."""
         self._inner.set_states(states)
         self._seen = None
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """As the inner one does."""
+        """See :class:`Simulation`."""
         self._inner.apply(changes)
 
     def describe(self) -> Description:
-        """As the inner one does."""
+        """See :class:`Simulation`."""
         return self._inner.describe()
 
     @property
     def brought(self) -> Mapping[str, str]:
-        """As the inner one has it."""
+        """See :class:`Simulation`."""
         return self._inner.brought
 
     def save_world(self, path: Path) -> None:
-        """As the inner one does."""
+        """See :class:`Simulation`."""
         self._inner.save_world(path)
 
     # inside
@@ -194,7 +197,7 @@ class ActorSimulation(Simulation):
         self._inner._check_usable()
 
     def _shown(self, snapshot: Snapshot) -> Snapshot:
-        """Remember what is there, and show it as filters have it."""
+        """Store the snapshot, and return it with the scan that filters pass on."""
         self._seen = snapshot
         scan = snapshot.scan
         if scan is None or not self._filters:
@@ -209,7 +212,7 @@ class ActorSimulation(Simulation):
             seen = filter_.delayed(seen, snapshot.time_s)
         return replace(snapshot, scan=seen)
 
-    # nobody asks for these: the public methods are the inner simulation's
+    # unused: the public methods call those of the inner simulation
 
     def _snapshot(self) -> Snapshot:
         return self._inner.snapshot()

@@ -1,8 +1,8 @@
-"""From one place to the next, making way for others as a crowd does.
+"""``social_force``: an actor that wanders and avoids others as in a crowd.
 
-Owns the forces: each person is driven to its desired velocity and pushed away by others and by what
-stands, all the more those ahead (Helbing, Molnár 1995; with the circular, exponential forces of
-Helbing, Farkas, Molnár, Vicsek 2002). Others are where they were at the last tick.
+Owns the forces: each person accelerates to its desired velocity and is repelled by others and by
+obstacles, more by those ahead (Helbing, Molnár 1995; with the circular, exponential forces of
+Helbing, Farkas, Molnár, Vicsek 2002). Positions of others are those at the start of the step.
 """
 
 import math
@@ -13,10 +13,10 @@ from pydantic import Field
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.actors.actor import turning
+from gz_testauto.actors.actor import turn_rate
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import OtherActor, StepContext
-from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.actors.wander import Wander, WanderSpec
 from gz_testauto.spec.actors import Positive
 
@@ -56,13 +56,13 @@ class SocialForceSpec(WanderSpec):
 
 
 FASTEST = 1.3
-"""Nobody is pushed to more than this many times its desired speed."""
+"""Largest speed, relative to the desired speed."""
 
 ARRIVED_M = 0.3
-"""From its place: a crowd seldom lets one stand on a point."""
+"""Distance from the target that counts as arrived: in a crowd an exact point is rarely reached."""
 
 SLOWEST_MPS = 0.05
-"""Slower than this one faces where it faced."""
+"""Below this speed the heading does not change."""
 
 
 class Forces(NamedTuple):
@@ -74,34 +74,35 @@ class Forces(NamedTuple):
     anisotropy: float = 0.25
 
 
-def driving(wanted: np.ndarray, velocity: np.ndarray, forces: Forces) -> np.ndarray:
-    """The acceleration (m/s²) towards the desired velocity, (2,)."""
-    return (wanted - velocity) / forces.relaxation_time_s
+def driving(desired: np.ndarray, velocity: np.ndarray, forces: Forces) -> np.ndarray:
+    """Return the acceleration (m/s²) towards the desired velocity, (2,)."""
+    return (desired - velocity) / forces.relaxation_time_s
 
 
 def repulsion(away: np.ndarray, touch_m: float, heading: np.ndarray, forces: Forces) -> np.ndarray:
-    """The acceleration (m/s²) by one whose middle is at -``away`` (2,), and who touches at
-    ``touch_m``; ``heading`` (2,) is where one wants to go, of length 1 or none."""
+    """Return the acceleration (m/s²) by a neighbor whose center is at -``away`` (2,) and that
+    touches at the distance ``touch_m``; ``heading`` (2,) is the desired direction, of length 1 or
+    0."""
     distance = float(np.hypot(*away))
     if distance < 1e-9:
         return np.zeros(2)
     normal = away / distance
-    ahead = 0.5 * (1.0 - float(normal @ heading))  # 1 for who is straight ahead
+    ahead = 0.5 * (1.0 - float(normal @ heading))  # 1 straight ahead
     share = forces.anisotropy + (1.0 - forces.anisotropy) * ahead
     strength = forces.repulsion_mps2 * math.exp((touch_m - distance) / forces.repulsion_range_m)
     return np.asarray(share * strength * normal)
 
 
 class SocialForce(Wander):
-    """Goes to places of its region as :class:`~gz_testauto.actors.wander.Wander` does, but not
-    straight: forces move it. ``others_m`` is the radius that the robot counts with."""
+    """An actor that moves to points of its region as :class:`~gz_testauto.actors.wander.Wander`
+    does, but by forces. ``others_m`` is the radius of the robot."""
 
     def __init__(
         self,
         name: str,
         tags: Sequence[str],
         region: BaseGeometry,
-        surroundings: Surroundings,
+        surroundings: ObstacleOutlines,
         radius_m: float,
         speed_mps: float,
         pause_s: float = 0.0,
@@ -114,7 +115,7 @@ class SocialForce(Wander):
 
     @property
     def radius_m(self) -> float:
-        """Of the circle that others keep off."""
+        """Return the radius of the actor for other actors."""
         return self._radius_m
 
     def go(self, context: StepContext) -> bool:
@@ -123,12 +124,12 @@ class SocialForce(Wander):
         way = np.array([self._target[0] - x, self._target[1] - y])
         left_m = float(np.hypot(*way))
         if left_m <= ARRIVED_M:
-            self.stand()
+            self.stop()
             return True
         heading = way / left_m
         velocity = np.array(self.linear_mps[:2])
         pushed = driving(self.speed_mps * heading, velocity, self._forces)
-        for away, touch_m in self._around(context):
+        for away, touch_m in self._neighbors(context):
             pushed = pushed + repulsion(away, touch_m, heading, self._forces)
         velocity = velocity + context.duration_s * pushed
         speed = float(np.hypot(*velocity))
@@ -138,13 +139,13 @@ class SocialForce(Wander):
         turn = 0.0
         if speed > SLOWEST_MPS:
             yaw_rad = math.atan2(float(velocity[1]), float(velocity[0]))
-            turn = turning(self.pose.yaw_rad, yaw_rad, context.duration_s)
+            turn = turn_rate(self.pose.yaw_rad, yaw_rad, context.duration_s)
         self.set_twist((float(velocity[0]), float(velocity[1]), 0.0), (0.0, 0.0, turn))
         return False
 
-    def _around(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
-        """Who and what is around: from its middle, or nearest point, to here, and the distance at
-        which one touches it."""
+    def _neighbors(self, context: StepContext) -> Iterator[Tuple[np.ndarray, float]]:
+        """Yield the offset from each neighbor's center, or an obstacle's nearest point, to this
+        actor, and the distance at which they touch."""
         here = np.array(self.pose.position[:2])
         for name in context.moving_models:
             state = context.state(name)
@@ -156,7 +157,7 @@ class SocialForce(Wander):
             yield here - np.array(nearest), self._radius_m
 
     def _radius_of(self, other: Optional[OtherActor]) -> float:
-        """Of the robot what was told; of who has none of its own, one's own."""
+        """Return the radius of another actor; this one's for an actor without a radius."""
         if other is None:
             return self._others_m
         return other.radius_m if isinstance(other, SocialForce) else self._radius_m

@@ -1,7 +1,7 @@
-"""From the true states of what moves to what a tracker tells of it.
+"""Tracked objects from the true states of moving models.
 
-Owns range, delay, line of sight, noise and prediction. Noise depends on seed, object and stamp
-alone, so that all planners meet the same.
+Owns range, delay, line of sight, noise and prediction. Noise depends only on seed, object and
+stamp, so it is the same for all planners.
 """
 
 import functools
@@ -15,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.surroundings import Surroundings
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.base.observation import ModelState, Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sampling.seeds import TRACKING, child_generator
@@ -28,26 +28,26 @@ ROUNDING_S = 1e-9
 
 @dataclass(frozen=True)
 class TrackedScene:
-    """Whom a tracker looks at, and what hides them: the models that move, who moves them, what
-    stands, and the seed with what follows it in the path of the noise."""
+    """The input of a tracker: moving models, their actors, obstacles that hide them, and the seed
+    with the rest of the path of the noise."""
 
     models: Tuple[NamedModel, ...]
     actors: Tuple[Actor, ...]
-    standing: Surroundings
+    obstacles: ObstacleOutlines
     seed: int
     world: int
     repetition: int
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _ReceivedSnapshot:
     time_s: float
     robot: Pose2D
     poses: Mapping[str, Pose2D]
 
 
-class _Told(NamedTuple):
-    """What is told of one, of when it is, and where it truly was then."""
+class _LastObservation(NamedTuple):
+    """The last observation of an object: its stamp, and its true pose at that time."""
 
     time_s: float
     seen: TrackedObject
@@ -55,7 +55,7 @@ class _Told(NamedTuple):
 
 
 class ObjectTracker:
-    """Tells one robot what moves around it. Shown every snapshot, in order of time."""
+    """A tracker of the objects around one robot. It receives every snapshot, in order of time."""
 
     def __init__(self, spec: TrackingSpec, robot: str, subject: TrackedScene) -> None:
         self._spec, self._robot, self._subject = spec, robot, subject
@@ -64,22 +64,22 @@ class ObjectTracker:
         }
         self._actors = {actor.name: actor for actor in subject.actors}
         self._times = spec.step_s * np.arange(round(spec.horizon_s / spec.step_s) + 1)
-        self._past: Deque[_Seen] = deque()
-        self._told: Dict[str, _Told] = {}
+        self._past: Deque[_ReceivedSnapshot] = deque()
+        self._observed: Dict[str, _LastObservation] = {}
         self._objects: Tuple[TrackedObject, ...] = ()
 
     @property
     def objects(self) -> Tuple[TrackedObject, ...]:
-        """What is told at the latest snapshot, in order of names."""
+        """Return the tracked objects at the latest snapshot, sorted by name."""
         return self._objects
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Take a snapshot in. One of the stamp of the one before changes nothing."""
+        """Process a snapshot. One with the stamp of the previous snapshot changes nothing."""
         time_s = snapshot.time_s
         if self._past and time_s <= self._past[-1].time_s + ROUNDING_S:
             return
         self._past.append(
-            _Seen(
+            _ReceivedSnapshot(
                 time_s,
                 _planar(snapshot.models[self._robot]),
                 {
@@ -92,21 +92,25 @@ class ObjectTracker:
         latest_s = time_s - self._spec.delay_s + ROUNDING_S
         while len(self._past) > 2 and self._past[2].time_s <= latest_s:
             self._past.popleft()
-        self._objects = self._tell(time_s, latest_s)
+        self._objects = self._update(time_s, latest_s)
 
-    def _tell(self, time_s: float, latest_s: float) -> Tuple[TrackedObject, ...]:
+    def _update(self, time_s: float, latest_s: float) -> Tuple[TrackedObject, ...]:
         past = [seen for seen in self._past if seen.time_s <= latest_s]
         if past:
             now, before = past[-1], past[-2] if len(past) > 1 else None
             for name in self._visible(now):
-                told = self._object(name, now, before)
-                self._told[name] = _Told(now.time_s, told, now.poses[name])
+                found = self._object(name, now, before)
+                self._observed[name] = _LastObservation(now.time_s, found, now.poses[name])
         oldest_s = (past[-1].time_s if past else time_s) - self._spec.hold_last_s - ROUNDING_S
-        self._told = {name: told for name, told in self._told.items() if told.time_s >= oldest_s}
-        return tuple(self._predicted(self._told[name], time_s) for name in sorted(self._told))
+        self._observed = {
+            name: last for name, last in self._observed.items() if last.time_s >= oldest_s
+        }
+        return tuple(
+            self._predicted(self._observed[name], time_s) for name in sorted(self._observed)
+        )
 
-    def _visible(self, seen: _Seen) -> List[str]:
-        """Who is near enough, and in sight."""
+    def _visible(self, seen: _ReceivedSnapshot) -> List[str]:
+        """Return the names of models that are in range and in sight."""
         limit_m = np.inf if self._spec.range_m is None else self._spec.range_m
         x_m, y_m = seen.robot.x_m, seen.robot.y_m
         near = [name for name, pose in seen.poses.items() if pose.distance_to(x_m, y_m) <= limit_m]
@@ -120,12 +124,13 @@ class ObjectTracker:
         return [name for name in near if self._is_in_sight(name, eye, bodies)]
 
     def _is_in_sight(self, name: str, eye: np.ndarray, bodies: Mapping[str, BaseGeometry]) -> bool:
-        """Whether a line from the eye to a corner of it, or to its middle, meets nothing else."""
+        """Return whether a line from the robot to a corner of the body, or to its center, is
+        free."""
         body = bodies[name]
         corners = shapely.get_coordinates(body)[:-1]
         ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
         lines = shapely.linestrings(np.stack([np.broadcast_to(eye, ends.shape), ends], axis=1))
-        free = ~self._subject.standing.crossed(lines)
+        free = ~self._subject.obstacles.crossed(lines)
         for other, shape in bodies.items():
             if not free.any():
                 return False
@@ -133,8 +138,10 @@ class ObjectTracker:
                 free &= ~shapely.intersects(shape, lines)
         return bool(free.any())
 
-    def _object(self, name: str, now: _Seen, before: Optional[_Seen]) -> TrackedObject:
-        """What is seen of one, at its stamp; its path is to follow."""
+    def _object(
+        self, name: str, now: _ReceivedSnapshot, before: Optional[_ReceivedSnapshot]
+    ) -> TrackedObject:
+        """Return an object as observed at its stamp, without a predicted path."""
         pose, velocity = now.poses[name], (0.0, 0.0, 0.0)
         was = None if before is None else before.poses.get(name)
         if before is not None and was is not None:
@@ -152,12 +159,12 @@ class ObjectTracker:
             yaw_rad = wrap_angle(pose.yaw_rad + float(drawn[2]) * noise.yaw_rad)
             pose = Pose2D(pose.x_m + x_m, pose.y_m + y_m, yaw_rad)
             velocity = (velocity[0] + vx_mps, velocity[1] + vy_mps, velocity[2])
-        nowhere = np.empty((0, 3))
-        return TrackedObject(name, pose, velocity, self._outlines[name], nowhere, self._spec.step_s)
+        no_path = np.empty((0, 3))
+        return TrackedObject(name, pose, velocity, self._outlines[name], no_path, self._spec.step_s)
 
-    def _predicted(self, told: _Told, now_s: float) -> TrackedObject:
-        """What was told with its path from now on."""
-        seen, age_s = told.seen, now_s - told.time_s
+    def _predicted(self, last: _LastObservation, now_s: float) -> TrackedObject:
+        """Return an observed object with its predicted path from now on."""
+        seen, age_s = last.seen, now_s - last.time_s
         actor = self._actors.get(seen.name)
         path: Optional[np.ndarray] = None
         if self._spec.prediction == "script" and actor is not None:
@@ -166,7 +173,7 @@ class ObjectTracker:
         if path is None:
             path = here + (age_s + self._times)[:, None] * np.array(seen.velocity)
         else:
-            path = path + (here - np.array(told.true))  # nothing without noise
+            path = path + (here - np.array(last.true))  # nothing without noise
         return replace(seen, path=path, age_s=age_s)
 
     def _noise(self, name: str, stamp_s: float) -> np.ndarray:
@@ -176,10 +183,10 @@ class ObjectTracker:
         return child_generator(subject.seed, *path, stamp).standard_normal(5)
 
 
-@functools.lru_cache(maxsize=256)  # actors of an entry are alike
+@functools.lru_cache(maxsize=256)  # the actors of one entry have one model
 def outline_m(sdf: str) -> np.ndarray:
-    """The convex hull of a model seen from above (n, 2), about its origin, counter-clockwise; of
-    one without a body its origin."""
+    """Return the convex hull of a model in the plane (n, 2), about its origin, counter-clockwise;
+    the origin for a model without a body."""
     footprint = placed_model(sdf, "model", Pose()).obstacle_footprint(-np.inf, np.inf)
     hull = footprint.convex_hull
     if not isinstance(hull, shapely.Polygon) or hull.is_empty:

@@ -1,4 +1,4 @@
-"""From one free place to the next."""
+"""``wander``: an actor that moves between random free points."""
 
 import math
 from typing import ClassVar, Sequence, Tuple
@@ -10,8 +10,8 @@ from typing_extensions import Annotated, Literal
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor, reach_of
 from gz_testauto.actors.hook import StepContext
-from gz_testauto.actors.surroundings import TRIES as TRIES_TO_START
-from gz_testauto.actors.surroundings import Surroundings, draw_point
+from gz_testauto.actors.obstacle_outlines import TRIES as TRIES_TO_START
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines, draw_point
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import ActorSpec
@@ -21,17 +21,18 @@ from gz_testauto.spec.regions import Regions, union_of
 
 
 class WanderSpec(ActorSpec):
-    """Goes from one free place to the next, in straight lines that meet nothing that stands."""
+    """An actor that moves in straight lines between random points of a region and avoids
+    obstacles."""
 
     behavior: Literal["wander"]
     region: Regions
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
-    """How far from the robot's start it begins, from edge to edge."""
+    """Least gap between its outline and the robot's at the start."""
     give_way_m: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    """It stands while the robot or another actor is nearer than this ahead of it; 0: it does not
-    look."""
+    """It stops while the robot or another actor is nearer than this ahead of it; 0: it never
+    stops."""
 
     @property
     def ground(self) -> BaseGeometry:
@@ -51,7 +52,7 @@ class WanderSpec(ActorSpec):
             if new.is_free(point, reach_m, self.keep_from_robot_m):
                 return wander, Pose2D(*point, float(new.random.uniform(-math.pi, math.pi)))
         raise PlacementError(
-            f"actor {new.name!r} finds no place to begin after {TRIES_TO_START} tries "
+            f"actor {new.name!r} has no free start after {TRIES_TO_START} tries "
             f"({reach_m:g} m around it, {self.keep_from_robot_m:g} m from the robot): enlarge the "
             "region, lower count or keep_from_robot_m"
         )
@@ -65,27 +66,27 @@ class WanderSpec(ActorSpec):
 
 
 TRIES = 50
-"""Places that are drawn until there is a straight free way to one; then it stands for a while."""
+"""Draws of a point with a free straight path; if all fail, the actor waits for ``RETRY_S``."""
 
 RETRY_S = 1.0
 
 LATE = 1.5
-"""Where a way takes this many times as long as it should, something is in it: another is drawn."""
+"""A leg that takes this many times its nominal duration is blocked: another point is drawn."""
 
 AHEAD = 0.3
-"""Cosine of the angle from its heading within which somebody counts as ahead."""
+"""Cosine of the angle from its heading within which a model counts as ahead."""
 
 
 class Wander(Actor):
-    """Goes straight to a place of ``region`` that it draws, waits there, and draws the next, such
-    that on its way it touches nothing of what stands."""
+    """An actor that moves straight to a random point of ``region``, waits there, and draws the
+    next. Its paths are free of obstacles."""
 
     def __init__(
         self,
         name: str,
         tags: Sequence[str],
         region: BaseGeometry,
-        surroundings: Surroundings,
+        surroundings: ObstacleOutlines,
         radius_m: float,
         speed_mps: float,
         pause_s: float = 0.0,
@@ -98,31 +99,31 @@ class Wander(Actor):
         self.reset()
 
     def reset(self) -> None:
-        """Draw a place with the first period."""
+        """Draw a point with the first step."""
         self._going = False
         self._until_s = 0.0
 
     def act(self, context: StepContext) -> None:
-        """Walk, wait, or draw where to go."""
+        """Move, wait, or draw the next point."""
         if self._going and context.time_s > self._until_s:
-            self._going, self._until_s = False, context.time_s  # somebody is in the way
+            self._going, self._until_s = False, context.time_s  # the path is blocked
         if not self._going and context.time_s >= self._until_s - 1e-9:
             self._draw(context)
         if not self._going or self._must_give_way(context):
-            self.stand()
+            self.stop()
         elif self.go(context):
             self._going = False
             self._until_s = context.time_s + context.duration_s + self.pause_s
 
     def go(self, context: StepContext) -> bool:
-        """Move on towards the place; whether it is reached at the end of the period."""
+        """Move towards the point. Return whether it arrives by the end of the step."""
         return self.go_to(*self._target, self.speed_mps)
 
     def _draw(self, context: StepContext) -> None:
         here = (self.pose.position[0], self.pose.position[1])
         for _ in range(TRIES):
             point = draw_point(self._region, self.random)
-            if point is not None and self._surroundings.is_free_way(here, point, self._radius_m):
+            if point is not None and self._surroundings.is_free_path(here, point, self._radius_m):
                 self._target, self._going = point, True
                 way_m = math.hypot(point[0] - here[0], point[1] - here[1])
                 self._until_s = context.time_s + LATE * way_m / self.speed_mps + 1.0

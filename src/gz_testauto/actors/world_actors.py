@@ -1,10 +1,10 @@
-"""What an ``<actor>`` of a world's file becomes: a body that goes its way.
+"""Actors for the ``<actor>`` elements of a world file.
 
-Gazebo draws actors and moves them, but gives them nothing to touch, and a ``ray`` lidar looks
-through them. Here each is a person's cylinder that goes through its way-points at their times,
-straight from one to the next (Gazebo rounds the corners), by the same script as an actor of the
-campaign. One whose way does not end where it began goes back the way it came, where Gazebo has it
-jump; one without a way stands. Skins, animations and plugins are left out.
+Gazebo draws and moves these actors, but without collision shapes, and a ``ray`` lidar does not see
+them. Here each is a cylinder of a person's size that follows its waypoints at their times by the
+``script`` behavior, in straight lines (Gazebo rounds the corners). If its path does not end at its
+start, it moves back along the path, whereas in Gazebo it jumps. One without a path does not move.
+Skins, animations and plugins are ignored.
 """
 
 import re
@@ -20,37 +20,37 @@ from gz_testauto.sdf.values import flag, number, pose_value, required
 from gz_testauto.spec.distributions import Fixed
 
 SUFFIX = "_body"
-"""After the actor's name: both are there in a Gazebo of the user's own."""
+"""Suffix of the actor's name, since a Gazebo of the user has both models."""
 
 CLOSES_M = 0.05
-"""A way that ends so near its beginning goes around."""
+"""A path whose end is this near its start is a loop."""
 
 
 class WorldActorSpec(ScriptSpec):
-    """An actor of a world's file. It goes through what stands, as it does in Gazebo."""
+    """An actor of a world file. It passes through obstacles, as in Gazebo."""
 
     @property
     def path(self) -> None:
-        """None that must be free."""
+        """Return None: no path must be free."""
         return None
 
 
 def world_actors(scene: WorldScene) -> Tuple[WorldActorSpec, ...]:
-    """The actors of a world. Raises ``SdfError`` for way-points that cannot be read."""
+    """Return the actors of a world. Raises ``SdfError`` for waypoints that cannot be read."""
     world = scene.document.world
     found = [] if world is None else world.findall("actor")
     return tuple(_read(scene.document, element) for element in found)
 
 
 def notice_of(scene: WorldScene) -> str:
-    """One line that says what a world's actors became; empty where it has none."""
+    """Return one line about the actors of a world; empty if it has none."""
     names = [actor.name for actor in world_actors(scene)]
     if not names:
         return ""
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     return (
-        f"{len(names)} <actor> in {scene.document.source}: a person's cylinder goes the way of "
-        f"each ({shown}), which a lidar sees and the robot can touch"
+        f"{len(names)} <actor> in {scene.document.source}: each is a cylinder of a person's "
+        f"size on the same path ({shown}), which a lidar sees and the robot can touch"
     )
 
 
@@ -67,7 +67,7 @@ def _read(document: SdfDocument, element: Element) -> WorldActorSpec:
     script = element.find("script")
     if script is not None and flag(document, script, "auto_start", True):
         given["start_s"] = Fixed(value=max(0.0, number(document, script, "delay_start", 0.0)))
-        times, points = _way(document, script)
+        times, points = _waypoints(document, script)
         if len(points) == 1:
             given["waypoints_m"] = points
         elif points:
@@ -82,8 +82,10 @@ def _read(document: SdfDocument, element: Element) -> WorldActorSpec:
     return WorldActorSpec(**given)
 
 
-def _way(document: SdfDocument, script: Element) -> Tuple[List[float], List[Tuple[float, float]]]:
-    """The times (s) and places (m) of an actor's trajectories, in order of time."""
+def _waypoints(
+    document: SdfDocument, script: Element
+) -> Tuple[List[float], List[Tuple[float, float]]]:
+    """Return the times (s) and positions (m) of an actor's trajectories, sorted by time."""
     found: Dict[float, Tuple[float, float]] = {}
     for trajectory in script.findall("trajectory"):
         for waypoint in trajectory.findall("waypoint"):
@@ -94,7 +96,7 @@ def _way(document: SdfDocument, script: Element) -> Tuple[List[float], List[Tupl
             x_m, y_m, _ = pose_value(document, waypoint.find("pose")).position
             found.setdefault(time_s, (x_m, y_m))
     times = sorted(found)
-    if times and times[0] > 0.0:  # it stands there until then
+    if times and times[0] > 0.0:  # it waits there until then
         found[0.0] = found[times[0]]
         times.insert(0, 0.0)
     return times, [found[time_s] for time_s in times]

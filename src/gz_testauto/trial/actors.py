@@ -13,10 +13,10 @@ import numpy as np
 
 from gz_testauto.actors import HOOKS
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.creation import Ground, create_actors
+from gz_testauto.actors.creation import ActorPlacementArea, create_actors
 from gz_testauto.actors.hook import Hook
+from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.actors.simulation import ActorSimulation, Filter
-from gz_testauto.actors.surroundings import Surroundings
 from gz_testauto.actors.tracker import ObjectTracker, TrackedScene
 from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import MissingDependencyError, SpecError
@@ -122,8 +122,8 @@ def prepare_actors(spec: CampaignSpec, site: Site, world: int, repetition: int) 
         robot = spec.robot
         heights = obstructing_heights(robot.height_m or site.robot.height_m)
         outline = np.asarray(robot.footprint_m or site.robot.footprint_m)
-        ground = Ground(
-            Surroundings(ObstacleField(site.scene, heights).outlines()),
+        ground = ActorPlacementArea(
+            ObstacleOutlines(ObstacleField(site.scene, heights).outlines()),
             site.start,
             float(np.hypot(*outline.T).max()),
         )
@@ -166,7 +166,7 @@ def tracker_of(
     subject = TrackedScene(
         models=(*actors.all_models, *others),
         actors=actors.actors,
-        standing=Surroundings(ObstacleField(site.scene, heights).outlines()),
+        obstacles=ObstacleOutlines(ObstacleField(site.scene, heights).outlines()),
         seed=spec.seed,
         world=world,
         repetition=repetition,

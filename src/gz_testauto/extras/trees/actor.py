@@ -58,7 +58,7 @@ class Tree(Actor):
     def act(self, context: StepContext) -> None:
         """Tick. If no leaf moves the actor, it does not move."""
         assert self.root is not None, "reset made it"
-        self.stand()
+        self.stop()
         self._clock.now_s = context.time_s
         for _ in self.root.tick():
             pass
@@ -152,7 +152,7 @@ class SetLook(Leaf):
 
     def update(self) -> Status:
         """See py_trees."""
-        self.actor.look(**self._looks)
+        self.actor.set_visuals(**self._looks)
         return Status.SUCCESS
 
 

@@ -25,8 +25,8 @@ from scenic.core.simulators import Simulation as ScenicSimulation
 from scenic.core.vectors import Orientation, Vector
 from scipy.spatial.transform import Rotation
 
-from gz_testauto.actors.actor import ARRIVED_M, ROUNDING_S, straight, turning
-from gz_testauto.actors.bodies import mover_of
+from gz_testauto.actors.actor import ARRIVED_M, ROUNDING_S, turn_rate, velocity_towards
+from gz_testauto.actors.bodies import actor_body_of
 from gz_testauto.actors.hook import HIGH, Hook, HookResults, StepContext
 from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
@@ -222,13 +222,13 @@ class ScenicDriver(Hook):
         if motion.toward is not None:
             point, speed_mps, faces = motion.toward
             way = np.array([point.x - x_m, point.y - y_m])
-            there, _ = straight(way, speed_mps, duration_s)
+            there, _ = velocity_towards(way, speed_mps, duration_s)
             velocity = (float(there[0]), float(there[1]), 0.0)
             if faces and np.linalg.norm(way) > ARRIVED_M:
                 heading = math.atan2(-way[0], way[1])
         turn = motion.turn_radps
         if heading is not None:
-            turn = turning(middle.yaw_rad, heading, duration_s)
+            turn = turn_rate(middle.yaw_rad, heading, duration_s)
         x_away, y_away = state.pose.position[0] - x_m, state.pose.position[1] - y_m
         # it turns about its middle
         linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, velocity[2])
@@ -378,6 +378,6 @@ def _models(bodies: bytes, acting: Dict[str, Performer], files: Path) -> Tuple[N
     found = []
     for model in world.findall("model"):
         name = model.get("name")
-        sdf = mover_of(model, document.root.get("version", "1.6"), f"agent {name!r}")
+        sdf = actor_body_of(model, document.root.get("version", "1.6"), f"agent {name!r}")
         found.append(NamedModel(name, sdf, acting[name].origin))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Models that behaviors have come and go while a trial goes on."""
+"""Actors spawn and delete models during a trial."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.spec.distributions import Fixed
 
-WAY = [(-2.0, 3.0), (1.0, 3.0)]
+PATH = [(-2.0, 3.0), (1.0, 3.0)]
 
 
-def flow(name="f", way=WAY, speed_mps=1.0, absence_s=1.0, min_clearance_m=0.0):
+def flow(name="f", path=PATH, speed_mps=1.0, absence_s=1.0, min_clearance_m=0.0):
     return Flow(
         name,
         (),
-        way,
+        path,
         Fixed(value=speed_mps).quantile,
         Fixed(value=absence_s).quantile,
         min_clearance_m,
@@ -33,27 +33,27 @@ def present(snapshots, name):
 
 
 class TestFlow:
-    def test_it_comes_walks_and_is_gone_and_comes_again(self, tmp_path):
+    def test_flow_is_spawned_walks_and_is_deleted_repeatedly(self, tmp_path):
         simulation = simulated(tmp_path, (), [flow()], spare_models=[person("f", 0.0, 0.0)])
         seen = run(simulation, 10.0)
-        # asked at 1.0 s it comes, walks from 1.1 s on for 3 s, goes at 4.1, and comes at 5.1
+        # spawned at 1.0 s, walks from 1.1 s on for 3 s, deleted at 4.1 s, spawned at 5.1 s
         expected = [10 <= i < 41 or 51 <= i < 82 or i >= 92 for i in range(100)]
         assert present(seen, "f") == expected
         assert place(seen[10], "f") == pytest.approx((-2.0, 3.0, 0.02), abs=1e-6)
         assert place(seen[40], "f") == pytest.approx((1.0, 3.0, 0.02), abs=1e-3)
 
-    def test_it_waits_until_there_is_room(self, tmp_path):
-        stands = Patrol("p", (), [(-2.0, 3.0), (-2.0, 6.0)], 1.0, pause_s=0.0)
+    def test_flow_waits_until_its_first_waypoint_is_free(self, tmp_path):
+        leaving = Patrol("p", (), [(-2.0, 3.0), (-2.0, 6.0)], 1.0, pause_s=0.0)
         simulation = simulated(
             tmp_path,
             [person("p", -2.0, 3.0)],
-            [stands, flow(absence_s=0.0, min_clearance_m=1.25)],
+            [leaving, flow(absence_s=0.0, min_clearance_m=1.25)],
             spare_models=[person("f", 0.0, 0.0)],
         )
         seen = run(simulation, 2.5)
-        assert present(seen, "f").index(True) == 15  # 1.3 m away at 1.3 s, asked every 0.5 s
+        assert present(seen, "f").index(True) == 15  # 1.3 m away at 1.3 s, tried every 0.5 s
 
-    def test_two_do_not_come_into_one_another(self, tmp_path):
+    def test_two_flows_do_not_spawn_at_one_point_together(self, tmp_path):
         pair = [flow(name, absence_s=0.0, min_clearance_m=1.0) for name in ("a", "b")]
         simulation = simulated(
             tmp_path, (), pair, spare_models=[person(name, 0.0, 0.0) for name in "ab"]
@@ -65,22 +65,22 @@ class TestFlow:
         assert both
         assert all(np.hypot(*(place(s, "a") - place(s, "b"))[:2]) > 0.9 for s in both)
 
-    def test_nobody_else_is_disturbed(self, tmp_path):
-        """The same bits of who walks elsewhere, with and without."""
+    def test_other_actors_move_identically_bit_by_bit(self, tmp_path):
+        """Compare another actor's positions bit by bit with and without a flow."""
 
-        def way(*others):
+        def positions(*others):
             patrol = Patrol("p", (), [(-4.0, -3.0), (3.0, -3.0)], 1.3)
-            come = [person(one.name, 0.0, 0.0) for one in others]
+            spare = [person(one.name, 0.0, 0.0) for one in others]
             simulation = simulated(
-                tmp_path, [person("p", -4.0, -3.0)], [patrol, *others], spare_models=come
+                tmp_path, [person("p", -4.0, -3.0)], [patrol, *others], spare_models=spare
             )
             return np.array([place(snapshot, "p") for snapshot in run(simulation, 6.0)])
 
-        assert np.array_equal(way(), way(flow()))
+        assert np.array_equal(positions(), positions(flow()))
 
 
 class Dropping(Actor):
-    """Has a crate come beside it, once."""
+    """An actor that spawns a crate next to it once."""
 
     spare_models = (person("crate", 0.0, 0.0),)
 
@@ -101,7 +101,7 @@ class Once(Hook):
             self.do(context)
 
 
-def test_an_actor_has_something_else_come(tmp_path):
+def test_actor_spawns_another_model(tmp_path):
     dropping = Dropping("d")
     simulation = simulated(
         tmp_path, [person("d", -2.0, 3.0)], [dropping], spare_models=dropping.spare_models
@@ -109,17 +109,17 @@ def test_an_actor_has_something_else_come(tmp_path):
     assert place(run(simulation, 0.5)[-1], "crate") == pytest.approx((-1.0, 3.0, 0.02), abs=1e-6)
 
 
-def test_what_goes_is_told_nothing_more(tmp_path):
-    def tell_and_delete(context):
+def test_changes_of_a_deleted_model_are_dropped(tmp_path):
+    def change_and_delete(context):
         context.change(SetModel("f", linear_mps=(1.0, 0.0, 0.0)))
         context.delete("f")
 
-    simulation = simulated(tmp_path, [person("f", -2.0, 3.0)], hooks=[Once(tell_and_delete)])
+    simulation = simulated(tmp_path, [person("f", -2.0, 3.0)], hooks=[Once(change_and_delete)])
     assert present(run(simulation, 0.2), "f") == [False, False]
 
 
 @pytest.mark.parametrize(
-    ("do", "said"),
+    ("do", "message"),
     [
         (lambda context: context.spawn("stranger", Pose()), "is not a spare model"),
         (lambda context: context.spawn("f", Pose()), "'f' exists already"),
@@ -127,14 +127,14 @@ def test_what_goes_is_told_nothing_more(tmp_path):
         (lambda context: [context.delete("f") for _ in range(2)], "'f' does not exist"),
     ],
 )
-def test_what_cannot_come_or_go_ends_the_trial_by_name(tmp_path, do, said):
+def test_invalid_spawn_or_delete_ends_the_trial_with_the_model_name(tmp_path, do, message):
     body = person("f", -2.0, 3.0)
     simulation = simulated(tmp_path, [body], hooks=[Once(do)], spare_models=[body])
-    with pytest.raises(SceneError, match=f"hook 'once' .*{said}"):
+    with pytest.raises(SceneError, match=f"hook 'once' .*{message}"):
         simulation.step(PERIOD_S)
 
 
-def test_two_that_come_at_once_need_two_names(tmp_path):
+def test_two_models_spawned_in_one_step_need_different_names(tmp_path):
     def twice(context):
         for _ in range(2):
             context.spawn("f", Pose((-2.0, 3.0, 0.02)))
