@@ -27,7 +27,8 @@ class DynamicWindow(ReactivePlanner):
 
     The window V_d holds what the accelerations allow within one control period; of it only the
     admissible commands V_a remain: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω a_ω), with dist
-    how far the *footprint* drives along the arc before it meets a point of the scan. They are
+    how far the *footprint* drives along the arc before it meets a point of the scan (the footprint
+    is that of ``task.limits``, a :class:`~gz_testauto.planners.interface.RobotLimits`). They are
     scored by
 
         G(v, ω) = σ(α heading + β dist + γ velocity)

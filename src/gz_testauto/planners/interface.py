@@ -23,10 +23,13 @@ from gz_testauto.base.pose import Pose2D
 
 @dataclass(frozen=True)
 class RobotLimits:
-    """What the base can do and where its body is.
+    """The footprint of a robot and the limits of its base; a planner gets it as ``task.limits``.
 
     ``footprint_m`` is the outline in the base frame, shape (n, 2), counter-clockwise, not
-    closed, as nested tuples so that the value is hashable. Speeds are magnitudes. A base that
+    closed, as nested tuples so that the value is hashable. In a campaign it is
+    ``robot.footprint_m``, or the outline of the collision shapes of the robot's model
+    (:func:`gz_testauto.trial.setup.robot_limits`); the planner node reads the parameter
+    ``~footprint`` (:mod:`gz_testauto.ros.planner.settings`). Speeds are magnitudes. A base that
     steers like a car has its rear axle at the base frame's origin, ``wheelbase_m`` between the
     axles, and front wheels that turn by ``max_steer_rad``; 0 is a base that turns on the spot.
     """

@@ -338,7 +338,11 @@ def read_body(spec: CampaignSpec) -> RobotBody:
 
 
 def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
-    """What the base can do, from the campaign, and its outline, from there or the model."""
+    """Return the limits of the base that the campaign states.
+
+    The footprint is ``robot.footprint_m`` of the campaign; without this key it is the outline of
+    the collision shapes of the robot's model (:func:`gz_testauto.sdf.robot.read_robot`).
+    """
     given, steering = spec.robot.footprint_m, spec.robot.steering
     return RobotLimits(
         footprint_m=robot.footprint_m if given is None else tuple(given),
