@@ -10,7 +10,7 @@ PASSES = "1" * 100
 
 
 def table(first_world=0, **planners):
-    """One letter per world: 1 reached, 0 failed, x invalid, a dot for no trial."""
+    """Return a CSV table of one letter per world: 1 reached, 0 failed, x invalid, . no trial."""
     lines = ["world,planner,outcome,time_s"]
     for planner, letters in planners.items():
         for world, letter in enumerate(letters, first_world):
@@ -21,7 +21,7 @@ def table(first_world=0, **planners):
 
 
 def import_table(folder, name, text):
-    """Make a results directory ``name`` in ``folder``."""
+    """Create a results directory ``name`` in ``folder``."""
     (folder / f"{name}.csv").write_text(text)
     assert main(["import", str(folder / f"{name}.csv"), "--out", str(folder / name)]) == 0
     return str(folder / name)

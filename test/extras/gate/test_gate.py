@@ -21,32 +21,32 @@ def test_a_planner_passes_against_itself(results, capsys):
     new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
     assert main(["gate", new, "--baseline", old, "--not-worse-than", "0.05"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("passed: fgm (new) succeeds not less often than fgm (baseline) by more")
+    assert said.startswith("PASSED: the success rate of fgm (new) equals that of fgm (baseline)")
     assert said.splitlines()[1:] == [
         "note: new, baseline: imported; robot, limits and goal are not known"
     ]
 
 
-def test_one_made_worse_on_purpose_is_red_and_the_worlds_are_named(results, tmp_path, capsys):
+def test_planner_that_is_worse_fails_and_the_worlds_are_named(results, tmp_path, capsys):
     new, old = results("new_ones", table(fgm=WORSE)), results("old_ones", table(fgm=GOOD))
     xml = tmp_path / "gate.xml"
     command = ["gate", new, "--baseline", old, "--junit", str(xml), "--name", "navigation"]
     assert main(command) == 1
     said = capsys.readouterr().out
-    assert said.startswith("worse: ")
-    assert "-30.0 points [" in said
-    assert "lost w000, w001, w002, w003, w004 and 25 more" in said
+    assert said.startswith("FAILED: ")
+    assert "30.0 points below" in said
+    assert "worse in w000, w001, w002, w003, w004 and 25 more" in said
     root = ElementTree.parse(xml).getroot()
     (failure,) = root.iter("failure")
-    assert failure.text.count("\nlost w0") == 30
+    assert failure.text.count("\nworse in w0") == 30
     assert root.get("failures") == "1"
 
 
-def test_too_few_worlds_cannot_decide_and_the_missing_number_is_given(results, capsys):
+def test_too_few_worlds_are_undecided_and_the_required_number_is_reported(results, capsys):
     new, old = results("new_ones", table(fgm="1" * 10)), results("old_ones", table(fgm="1" * 10))
     assert main(["gate", new, "--baseline", old]) == 2
     said = capsys.readouterr().out
-    more = int(re.search(r"cannot decide: .*; about (\d+) more worlds like these would", said)[1])
+    more = int(re.search(r"UNDECIDED: .*; about (\d+) more worlds like these are", said)[1])
     enough = "1" * (10 + more)
     new, old = results("more", table(fgm=enough)), results("more_old", table(fgm=enough))
     assert main(["gate", new, "--baseline", old]) == 0
@@ -61,28 +61,28 @@ def test_two_planners_of_one_campaign_are_judged(results, capsys):
     assert "unknown planner 'nobody'" in capsys.readouterr().err
 
 
-def test_a_rate_of_success_can_be_asked_for(results, capsys):
+def test_required_success_rate(results, capsys):
     out = results("new_ones", table(fgm=GOOD))
     assert main(["gate", out, "--min-success", "0.75"]) == 0
     assert main(["gate", out, "--min-success", "0.99"]) == 1
     assert main(["gate", out, "--min-success", "0.9"]) == 2
-    assert "90.0 % [" in capsys.readouterr().out
+    assert "is 90.0 %; at least 90 % is required" in capsys.readouterr().out
 
 
-def test_a_metric_is_judged_in_the_worlds_in_which_both_gave_a_number(results, capsys):
+def test_metric_is_compared_in_the_worlds_in_which_both_planners_have_a_value(results, capsys):
     slower = table(fgm=GOOD).replace(",2", ",3")  # ten seconds more
     new, old = results("new_ones", slower), results("old_ones", table(fgm=GOOD))
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:2"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("worse: time_s of fgm (new) is not worse than")
-    assert "+10.000 s [+10.000, +10.000] in 90 worlds, not in 10 where one of" in said[0]
-    assert said[1].startswith("passed: fgm (new) succeeds")
+    assert said[0].startswith("FAILED: time_s of fgm (new) is 10.000 s above that of fgm (baseline")
+    assert "the margin is 2 s (one-sided bounds +10.000 to +10.000 s, 90 worlds; 10 in" in said[0]
+    assert said[1].startswith("PASSED: the success rate of fgm (new) equals")
     assert main(["gate", new, "--baseline", old, "--metric", "time_s:12"]) == 0
     assert main(["gate", new, "--baseline", old, "--metric", "tim_s:12"]) == 2
     assert "unknown metric 'tim_s'; did you mean 'time_s'" in capsys.readouterr().err
 
 
-def test_json_has_every_answer(results, capsys):
+def test_json_contains_every_verdict(results, capsys):
     new, old = results("new_ones", table(fgm=GOOD)), results("old_ones", table(fgm=GOOD))
     capsys.readouterr()
     assert main(["gate", new, "--baseline", old, "--min-success", "0.9", "--json"]) == 2
@@ -94,7 +94,7 @@ def test_json_has_every_answer(results, capsys):
 def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, capsys):
     half = run(selection=Selection(trials=frozenset({0, 2, 3})))
     assert main(["gate", str(half.out), "--baseline-planner", "straight"]) == 2
-    assert "no world has the trials for it" in capsys.readouterr().out
+    assert "UNDECIDED: no world has the trials" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, c
     [
         ((), "no question is defined; give --baseline DIR or --baseline-planner NAME"),
         (("--not-worse-than", "0.1"), "nothing to compare with; give --baseline DIR or --"),
-        (("--min-success", "90"), "min_success is 90; it must lie between 0 and 1"),
+        (("--min-success", "90"), "min_success is 90; it must be between 0 and 1"),
         (("--min-success", "0.9", "--alpha", "0"), "alpha is 0"),
         (("--baseline-planner", "fgm", "--planner", "fgm"), "is compared with itself"),
         (("--baseline-planner", "fgm", "--metric", "safety"), "give it as NAME:MARGIN"),
@@ -113,7 +113,7 @@ def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, c
         (("--min-success", "0.9", "--worlds", "6"), "--worlds is 6; it must be between 1 and 5"),
     ],
 )
-def test_a_wrong_question_is_one_line(results, capsys, options, complaint):
+def test_invalid_question_is_an_error_of_one_line(results, capsys, options, complaint):
     out = results("new_ones", table(fgm="1" * 5))
     capsys.readouterr()
     assert main(["gate", out, *options]) == 2
@@ -129,7 +129,7 @@ def test_names_from_results_do_nothing_in_junit(results, tmp_path):
     command = ["gate", results("new_ones", text), "--baseline", results("old_ones", old)]
     assert main([*command, "--junit", str(xml)]) == 1
     (failure,) = ElementTree.parse(xml).getroot().iter("failure")
-    assert "lost <b>&\\x07w" in failure.text
+    assert "worse in <b>&\\x07w" in failure.text
 
 
 @pytest.mark.ros
@@ -146,15 +146,15 @@ def test_junit_is_read_back_by_the_parser_of_rostest(results, tmp_path):
 
 
 @pytest.mark.slow
-def test_power_says_what_worlds_can_show(results, capsys):
+def test_power_reports_the_detectable_differences(results, capsys):
     assert main(["power", "--worlds", "100", "--rates", "0.9,0.7", "--discordant", "0.25"]) == 0
     said = capsys.readouterr().out
-    assert "100 worlds, of which 25.0 % tell the planners apart" in said
-    assert re.search(r"20\.0 points are shown with a chance of (9\d|more than 99) %", said)
+    assert "100 worlds, of which 25.0 % are discordant" in said
+    assert re.search(r"of 20\.0 points is .* a probability of (9\d|more than 99) %", said)
     both = results("both", table(mine=WORSE, theirs=GOOD))
     assert main(["power", "--worlds", "60", "--pilot", both]) == 0
     said = capsys.readouterr().out
-    assert "30.0 % [21.2, 40.0] tell the planners apart (mine and theirs in 100 worlds" in said
+    assert "30.0 % [21.2, 40.0] are discordant (mine and theirs in 100 worlds" in said
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_power_of_a_pilot_whose_planners_never_differ_is_not_certain(results, ca
     both = results("equal", table(mine=GOOD, theirs=GOOD))
     assert main(["power", "--worlds", "100", "--pilot", both]) == 0
     said = capsys.readouterr().out
-    assert "of which at most 3.0 % tell the planners apart (upper 95 % bound" in said
+    assert "of which at most 3.0 % are discordant (upper 95 % bound" in said
     assert "100 %" not in said
 
 
@@ -176,9 +176,9 @@ def test_power_takes_a_pilot_with_repetitions(results, capsys):
             rows.append(f"w{world},b,{repetition},{ended if world % 2 else 'reached'}")
     assert main(["power", "--worlds", "40", "--pilot", results("three", "\n".join(rows))]) == 0
     said = capsys.readouterr().out
-    assert "50.0 % [33.8, 66.2] tell the planners apart" in said
+    assert "50.0 % [33.8, 66.2] are discordant" in said
     assert "(Gaffke's test, alpha 0.05)" in said
-    assert re.search(r"16\.7 points are shown with a chance of more than 99 %", said)
+    assert re.search(r"of 16\.7 points is .* a probability of more than 99 %", said)
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_power_takes_a_pilot_with_repetitions(results, capsys):
         (("--rates", "0.9"), "give two"),
         (("--rates", "0.9,0.5", "--pilot", "x"), "give either --pilot DIR or --rates A,B"),
         (("--pilot", "/nowhere"), "/nowhere: holds no campaign"),
-        (("--rates", "0.9,0.8", "--discordant", "0.01"), "told apart by at least"),
-        (("--rates", "0.9,0.8", "--margin", "5"), "it must lie between 0 and 1"),
+        (("--rates", "0.9,0.8", "--discordant", "0.01"), "discordant worlds is 0.01; it must be"),
+        (("--rates", "0.9,0.8", "--margin", "5"), "it must be between 0 and 1"),
     ],
 )
-def test_a_wrong_plan_is_one_line(capsys, options, complaint):
+def test_invalid_plan_is_an_error(capsys, options, complaint):
     assert main(["power", "--worlds", "50", *options]) == 2
     assert complaint in capsys.readouterr().err

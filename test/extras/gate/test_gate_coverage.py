@@ -1,4 +1,4 @@
-"""Which trials a gate can judge, and which missing worlds a campaign's own rule explains."""
+"""Trials that a gate can judge, and missing worlds that a campaign's own rule explains."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The node ``gate`` as rostest starts it; ``gate.test`` is one that passes."""
+"""The node ``gate`` as rostest starts it; ``gate.test`` passes."""
 
 import os
 import subprocess
@@ -50,7 +50,7 @@ def rostest(tmp_path):
 
 @pytest.fixture
 def rostest_of_a_campaign(rostest, tmp_path):
-    """The same, for a gate that runs a small campaign first."""
+    """Runs a rostest with a gate that first runs a small campaign."""
 
     def start(**parameters):
         return rostest(
@@ -64,7 +64,7 @@ def rostest_of_a_campaign(rostest, tmp_path):
 
 
 def console(ended):
-    """What rostest prints, after the list of nodes; it prints no traceback."""
+    """Return the output of rostest, which must not contain a traceback."""
     assert "Traceback" not in ended.stdout + ended.stderr
     assert "cannot read test result file" not in ended.stdout
     return ended.stdout
@@ -72,20 +72,21 @@ def console(ended):
 
 @pytest.mark.slow
 @pytest.mark.ros
-def test_a_planner_made_worse_on_purpose_turns_the_rostest_red(rostest_of_a_campaign):
+def test_rostest_fails_for_a_planner_that_is_worse(rostest_of_a_campaign):
     ended, read = rostest_of_a_campaign(
         planner="worse", baseline_planner="before", not_worse_than=0.2
     )
     assert ended.returncode != 0
     (case,) = read.test_case_results
     (failure,) = case.failures
-    assert "worse: worse succeeds not less often than before by more than 20 points" in failure.text
-    assert "lost world_0007" in failure.text
+    assert failure.text.startswith("FAILED: the success rate of worse is ")
+    assert "points below that of before; the margin is 20 points" in failure.text
+    assert "worse in world_0007" in failure.text
 
 
 @pytest.mark.slow
 @pytest.mark.ros
-def test_a_gate_that_cannot_be_judged_is_an_error_that_says_why(rostest_of_a_campaign):
+def test_unknown_planner_is_an_error_that_names_it(rostest_of_a_campaign):
     ended, read = rostest_of_a_campaign(planner="nobody", baseline_planner="before", worlds=1)
     assert ended.returncode != 0
     (case,) = read.test_case_results
@@ -94,14 +95,14 @@ def test_a_gate_that_cannot_be_judged_is_an_error_that_says_why(rostest_of_a_cam
 
 @pytest.mark.slow
 @pytest.mark.ros
-def test_a_gate_that_passes_is_green_and_prints_its_questions(rostest, tmp_path):
+def test_passed_gate_prints_its_questions(rostest, tmp_path):
     out = import_table(tmp_path, "prepared", table(fgm=PASSES))
     old = import_table(tmp_path, "old", table(fgm=PASSES, dwa=PASSES))
     ended, read = rostest(results=out, baseline=old, min_success=0.9, removed_planners="dwa")
     assert ended.returncode == 0, ended.stdout
     printed = console(ended)
-    assert "/fgm (new) succeeds in at least 90 percent of worlds][passed]" in printed
-    assert "/fgm (new) succeeds not less often than fgm (baseline) by more than 5" in printed
+    assert "/the success rate of fgm (new) is at least 90 percent][passed]" in printed
+    assert "/the success rate of fgm (new) is at most 5 points below that of fgm (baseli" in printed
     assert "/not judged, allowed: the new results have no trials of planner dwa, as" in printed
     assert "RESULT: SUCCESS" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (3, 0, 0)
@@ -109,28 +110,28 @@ def test_a_gate_that_passes_is_green_and_prints_its_questions(rostest, tmp_path)
 
 @pytest.mark.slow
 @pytest.mark.ros
-def test_a_gate_that_fails_is_red_and_prints_the_reason(rostest, tmp_path):
+def test_failed_gate_prints_the_reason(rostest, tmp_path):
     out = import_table(tmp_path, "prepared", table(mine=WORSE, theirs=GOOD))
     ended, read = rostest(results=out, planner="mine", baseline_planner="theirs", min_success=0.9)
     assert ended.returncode != 0
     printed = console(ended)
-    assert "/mine succeeds in at least 90 percent of worlds][FAILURE]" in printed
-    assert "worse: mine succeeds in at least 90 percent of worlds: 60.0 % [" in printed
-    assert "worse: mine succeeds not less often than theirs by more than 5 points: -30.0" in printed
-    assert "lost w003" in printed
+    assert "/the success rate of mine is at least 90 percent][FAILURE]" in printed
+    assert "FAILED: the success rate of mine is 60.0 %; at least 90 % is required" in printed
+    assert "FAILED: the success rate of mine is 30.0 points below that of theirs; the" in printed
+    assert "worse in w003" in printed
     assert "RESULT: FAIL" in printed
     assert (read.num_tests, read.num_errors, read.num_failures) == (2, 0, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.ros
-def test_a_gate_that_cannot_decide_is_red_and_prints_the_reasons(rostest, tmp_path):
+def test_undecided_gate_fails_and_prints_the_reasons(rostest, tmp_path):
     out = import_table(tmp_path, "prepared", table(fgm="1" * 8 + "x" * 2))
     ended, read = rostest(results=out, min_success=0.9)
     assert ended.returncode != 0
     printed = console(ended)
-    assert "/fgm succeeds in at least 90 percent of worlds][ERROR]" in printed
-    assert "cannot decide: fgm succeeds in at least 90 percent of worlds: 100.0 % [" in printed
+    assert "/the success rate of fgm is at least 90 percent][ERROR]" in printed
+    assert "UNDECIDED: the success rate of fgm is 100.0 %; at least 90 % is required" in printed
     assert (
         "not judged: 2 of 10 trials of fgm are invalid (20 %, allowed 1 %): w008, w009" in printed
     )

@@ -1,4 +1,4 @@
-"""How a gate sorts the worlds of two planners for a metric, and answers questions about it."""
+"""A gate sorts the worlds of two planners for a metric, and tests questions about it."""
 
 import math
 from dataclasses import replace
@@ -8,7 +8,13 @@ from lettered_trials import campaign
 
 from gz_testauto.analysis.comparison import trials_by_world
 from gz_testauto.base.errors import SpecError
-from gz_testauto.extras.gate.questions import GatePair, Rules, Verdict, judge, metric_worlds
+from gz_testauto.extras.gate.questions import (
+    GatePair,
+    GateQuestions,
+    Verdict,
+    evaluate,
+    metric_worlds,
+)
 from gz_testauto.metrics.interface import Metric
 
 LENGTH = Metric(
@@ -21,7 +27,7 @@ def pair(length=lambda planner, world: 10.0 + world, **letters):
     return GatePair("a", trials_by_world(results.of("a")), "b", trials_by_world(results.of("b")))
 
 
-def test_worlds_are_sorted_by_who_failed_and_what_was_not_measured():
+def test_worlds_are_sorted_into_differences_failures_and_missing_values():
     def length(planner, world):
         return math.nan if (planner, world) == ("b", 3) else {"a": 12.0, "b": 10.0}[planner]
 
@@ -34,13 +40,13 @@ def test_worlds_are_sorted_by_who_failed_and_what_was_not_measured():
 def test_values_that_are_both_infinite_do_not_differ():
     both = pair(lambda planner, world: math.inf if world % 2 else 1.0, a="RRRR", b="RRRR")
     assert set(metric_worlds(LENGTH, both).differences.values()) == {0.0}
-    answer = judge([both], Rules(metrics=(("distance_m", 1.0),)), [LENGTH])[-1]
+    answer = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [LENGTH])[-1]
     assert answer.value == 0.0
 
 
 def test_a_metric_that_is_infinite_for_one_planner_only_is_worse_for_it():
     both = pair(lambda planner, world: math.inf if planner == "a" else 1.0, a="R" * 30, b="R" * 30)
-    answer = judge([both], Rules(metrics=(("distance_m", 1.0),)), [LENGTH])[-1]
+    answer = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [LENGTH])[-1]
     assert answer.verdict is not Verdict.PASSED
     assert len(answer.lost) == 30
 
@@ -49,7 +55,7 @@ def test_a_metric_that_is_infinite_for_one_planner_only_is_worse_for_it():
 def test_a_difference_of_exactly_the_margin_speaks_neither_for_nor_against(mine, theirs, margin):
     values = {"a": mine, "b": theirs}
     both = pair(lambda planner, world: values[planner], a="R" * 20, b="R" * 20)
-    answer = judge([both], Rules(metrics=(("distance_m", margin),)), [LENGTH])[-1]
+    answer = evaluate([both], GateQuestions(metrics=(("distance_m", margin),)), [LENGTH])[-1]
     assert answer.verdict is Verdict.UNDECIDED
     assert answer.lost == ()
     assert answer.more_worlds is None
@@ -57,26 +63,26 @@ def test_a_difference_of_exactly_the_margin_speaks_neither_for_nor_against(mine,
 
 def test_worlds_in_which_the_planner_succeeds_less_often_speak_against_it():
     both = pair(a="RR RC CC RR", b="RR RR RR RC")
-    (answer,) = judge([both], Rules(not_worse_than=0.05))
+    (answer,) = evaluate([both], GateQuestions(not_worse_than=0.05))
     assert answer.lost == ("w1", "w2")
     assert answer.value == pytest.approx((0.0 - 0.5 - 1.0 + 0.5) / 4)
     assert (answer.limit, answer.worlds) == (-0.05, 4)
-    (enough,) = judge([both], Rules(min_success=0.5))
+    (enough,) = evaluate([both], GateQuestions(min_success=0.5))
     assert enough.lost == ("w1", "w2")
     assert (enough.value, enough.limit) == (pytest.approx(0.625), 0.5)
 
 
 def test_a_length_is_reported_as_the_planner_minus_the_baseline():
     both = pair(lambda planner, world: 12.0 if planner == "a" else 10.0, a="R" * 40, b="R" * 40)
-    worse = judge([both], Rules(metrics=(("distance_m", 1.0),)), [LENGTH])[0]
-    assert worse.verdict is Verdict.WORSE
+    worse = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [LENGTH])[0]
+    assert worse.verdict is Verdict.FAILED
     assert (worse.value, worse.limit, len(worse.lost)) == (2.0, 1.0, 40)
     assert worse.low <= worse.value <= worse.high
     assert worse.unit == "m"
-    passed = judge([both], Rules(metrics=(("distance_m", 4.0),)), [LENGTH])[0]
+    passed = evaluate([both], GateQuestions(metrics=(("distance_m", 4.0),)), [LENGTH])[0]
     assert passed.verdict is Verdict.PASSED
     higher = replace(LENGTH, better="higher")
-    best = judge([both], Rules(metrics=(("distance_m", 1.0),)), [higher])[0]
+    best = evaluate([both], GateQuestions(metrics=(("distance_m", 1.0),)), [higher])[0]
     assert (best.verdict, best.value, best.lost) == (Verdict.PASSED, 2.0, ())
 
 
@@ -87,20 +93,20 @@ def test_a_length_is_reported_as_the_planner_minus_the_baseline():
 )  # fmt: skip
 def test_margins_and_rates_at_their_limits_are_rejected(wrong):
     with pytest.raises(SpecError):
-        Rules(**wrong)
-    assert Rules(not_worse_than=0.01, min_success=0.99, alpha=0.49).metrics == ()
+        GateQuestions(**wrong)
+    assert GateQuestions(not_worse_than=0.01, min_success=0.99, alpha=0.49).metrics == ()
 
 
 def test_a_metric_of_the_rules_must_be_known_and_have_a_direction():
-    rules = Rules(metrics=(("distance_m", 1.0),))
+    rules = GateQuestions(metrics=(("distance_m", 1.0),))
     for metrics in ([], [replace(LENGTH, better="neither")]):
         with pytest.raises(SpecError, match="distance_m"):
-            judge([pair(a="RR", b="RR")], rules, metrics)
+            evaluate([pair(a="RR", b="RR")], rules, metrics)
 
 
 def test_without_a_common_world_a_question_is_undecided():
     results = campaign(a="RR", b="II")
     nothing = GatePair("a", trials_by_world(results.of("a")), "b", {})
-    (answer,) = judge([nothing], Rules(not_worse_than=0.1))
+    (answer,) = evaluate([nothing], GateQuestions(not_worse_than=0.1))
     assert (answer.verdict, answer.worlds, answer.more_worlds) == (Verdict.UNDECIDED, 0, None)
     assert math.isnan(answer.value)

@@ -8,12 +8,12 @@ from gz_testauto.analysis import anytime
 from gz_testauto.analysis.bounded_mean import DIFFERENCE, HALF, mean_p_value
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.power import (
-    Apart,
+    DiscordantRate,
     Pilot,
     gate_power,
     mcnemar_power,
     power_of_means,
-    share_at_most,
+    share_upper_bound,
     smallest_difference,
     smallest_mean_difference,
     stopping_worlds,
@@ -24,7 +24,7 @@ from gz_testauto.extras.gate.power import (
 
 @pytest.mark.slow
 def test_the_power_is_the_sum_over_all_tables_that_the_test_refuses():
-    apart, worlds = Apart(0.4, 0.3), 25
+    apart, worlds = DiscordantRate(0.4, 0.3), 25
     total = 0.0
     for first in range(worlds + 1):
         for second in range(worlds - first + 1):
@@ -37,48 +37,48 @@ def test_the_power_is_the_sum_over_all_tables_that_the_test_refuses():
 
 
 def test_without_a_difference_the_power_is_at_most_alpha():
-    assert 0.0 < mcnemar_power(100, Apart(0.3, 0.0), 0.05) <= 0.05
+    assert 0.0 < mcnemar_power(100, DiscordantRate(0.3, 0.0), 0.05) <= 0.05
 
 
 def test_the_smallest_difference_is_the_one_with_the_usual_chance():
     found = smallest_difference(200, 0.2, 0.05)
-    assert mcnemar_power(200, Apart(0.2, found), 0.05) == pytest.approx(0.8, abs=1e-3)
+    assert mcnemar_power(200, DiscordantRate(0.2, found), 0.05) == pytest.approx(0.8, abs=1e-3)
     assert smallest_difference(10, 0.2, 0.05) is None
 
 
 def test_worlds_for_a_difference_are_enough_and_a_tenth_less_are_not():
-    needed = worlds_for(Apart(0.25, 0.15), 0.05)
-    assert mcnemar_power(needed, Apart(0.25, 0.15), 0.05) >= 0.8
-    assert mcnemar_power(int(0.9 * needed), Apart(0.25, 0.15), 0.05) < 0.8
-    assert worlds_for(Apart(0.25, 0.0), 0.05) is None
+    needed = worlds_for(DiscordantRate(0.25, 0.15), 0.05)
+    assert mcnemar_power(needed, DiscordantRate(0.25, 0.15), 0.05) >= 0.8
+    assert mcnemar_power(int(0.9 * needed), DiscordantRate(0.25, 0.15), 0.05) < 0.8
+    assert worlds_for(DiscordantRate(0.25, 0.0), 0.05) is None
 
 
 @pytest.mark.slow
 def test_the_gate_passes_more_often_with_more_worlds_and_seldom_one_that_is_worse():
-    few, many = (gate_power(n, Apart(0.05, 0.0), 0.1, 0.05) for n in (40, 150))
+    few, many = (gate_power(n, DiscordantRate(0.05, 0.0), 0.1, 0.05) for n in (40, 150))
     assert few < 0.6 < 0.9 < many
-    assert gate_power(150, Apart(0.2, -0.1), 0.1, 0.05) <= 0.05 + 0.02
+    assert gate_power(150, DiscordantRate(0.2, -0.1), 0.1, 0.05) <= 0.05 + 0.02
 
 
 @pytest.mark.slow
 def test_a_large_difference_ends_a_campaign_early():
-    mean, decided = stopping_worlds(200, Apart(0.3, 0.25), 0.05)
+    mean, decided = stopping_worlds(200, DiscordantRate(0.3, 0.25), 0.05)
     assert mean < 80
     assert decided > 0.99
 
 
-def test_rates_are_taken_as_independent_unless_the_discordant_share_is_stated():
-    assert Apart.of_rates(0.8, 0.7).discordant == pytest.approx(0.8 * 0.3 + 0.2 * 0.7)
-    assert Apart.of_rates(0.75, 0.5, 0.3) == Apart(0.3, 0.25)
+def test_rates_are_assumed_independent_unless_the_discordant_share_is_stated():
+    assert DiscordantRate.from_rates(0.8, 0.7).discordant == pytest.approx(0.8 * 0.3 + 0.2 * 0.7)
+    assert DiscordantRate.from_rates(0.75, 0.5, 0.3) == DiscordantRate(0.3, 0.25)
     for rates in ((0.8, 0.7, 0.05), (0.8, 1.2, None), (0.9, 0.9, 0.5)):
         with pytest.raises(SpecError):
-            Apart.of_rates(*rates)
+            DiscordantRate.from_rates(*rates)
 
 
 def test_no_discordant_world_in_a_pilot_is_no_certainty():
     # The rule of three, exactly: (1 - p)^n = 0.05.
-    assert (1.0 - share_at_most(20)) ** 20 == pytest.approx(0.05)
-    assert share_at_most(1000) == pytest.approx(3.0 / 1000, rel=0.01)
+    assert (1.0 - share_upper_bound(20)) ** 20 == pytest.approx(0.05)
+    assert share_upper_bound(1000) == pytest.approx(3.0 / 1000, rel=0.01)
 
 
 @pytest.mark.slow
@@ -101,15 +101,15 @@ def test_the_power_with_repetitions_is_what_fresh_campaigns_find():
 
 def test_a_pilot_without_a_difference_needs_endless_worlds():
     assert worlds_for_mean(Pilot(np.array([0.2, -0.2, 0.0])), 0.05) is None
-    assert Pilot(np.array([0.5, 0.1])).as_good().difference == 0.0
+    assert Pilot(np.array([0.5, 0.1])).without_difference().difference == 0.0
 
 
 @pytest.mark.parametrize(("discordant", "difference"), [(0.0, 0.0), (1.0, 1.0), (1.0, -1.0)])
 def test_the_largest_difference_is_in_all_worlds(discordant, difference):
-    apart = Apart(discordant, difference)
+    apart = DiscordantRate(discordant, difference)
     assert apart.first_only == max(difference, 0.0)
     assert (apart.draw(np.random.default_rng(1), (3, 5)) == difference).all()
-    assert apart.as_good() == Apart(discordant, 0.0)
+    assert apart.without_difference() == DiscordantRate(discordant, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_the_largest_difference_is_in_all_worlds(discordant, difference):
 )
 def test_a_difference_larger_than_the_discordant_share_is_rejected(discordant, difference):
     with pytest.raises(SpecError):
-        Apart(discordant, difference)
+        DiscordantRate(discordant, difference)
 
 
 def test_differences_are_drawn_with_their_shares():
-    apart = Apart(0.4, 0.3)
+    apart = DiscordantRate(0.4, 0.3)
     assert apart.first_only == pytest.approx(0.35)
     drawn = apart.draw(np.random.default_rng(1), (100, 200))
     shares = [(drawn == value).mean() for value in (-1.0, 0.0, 1.0)]
@@ -132,16 +132,16 @@ def test_differences_are_drawn_with_their_shares():
     "rates", [(0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.9, 0.9, 0.2), (0.1, 0.2, 0.3)]
 )
 def test_rates_allow_a_discordant_share_up_to_all_successes_or_failures(rates):
-    assert Apart.of_rates(*rates).discordant == rates[2]
+    assert DiscordantRate.from_rates(*rates).discordant == rates[2]
     with pytest.raises(SpecError):
-        Apart.of_rates(rates[0], rates[1], rates[2] + 0.01)
+        DiscordantRate.from_rates(rates[0], rates[1], rates[2] + 0.01)
     for wrong in (-0.1, 1.1):
         with pytest.raises(SpecError):
-            Apart.of_rates(wrong, rates[1])
+            DiscordantRate.from_rates(wrong, rates[1])
 
 
 def test_the_power_of_eight_worlds_is_the_sum_over_all_tables():
-    for apart in (Apart(0.9, 0.5), Apart(0.9, -0.5), Apart(1.0, 0.2)):
+    for apart in (DiscordantRate(0.9, 0.5), DiscordantRate(0.9, -0.5), DiscordantRate(1.0, 0.2)):
         second = apart.discordant - apart.first_only
         total = 0.0
         for first in range(9):
@@ -152,35 +152,35 @@ def test_the_power_of_eight_worlds_is_the_sum_over_all_tables():
                 if first + other and binomtest(first, first + other).pvalue <= 0.05:
                     total += ways * chance
         assert mcnemar_power(8, apart, 0.05) == pytest.approx(total, abs=1e-9)
-    assert mcnemar_power(8, Apart(0.0, 0.0), 0.05) == 0.0
+    assert mcnemar_power(8, DiscordantRate(0.0, 0.0), 0.05) == 0.0
 
 
 def test_differences_that_are_all_equal_decide_after_a_known_number_of_worlds():
     needed = next(n for n in range(1, 50) if anytime.p_value(np.ones(n)) <= 0.05)
-    assert stopping_worlds(30, Apart(1.0, 1.0), 0.05) == (needed, 1.0)
-    assert stopping_worlds(needed, Apart(1.0, -1.0), 0.05) == (needed, 1.0)
-    assert stopping_worlds(needed - 1, Apart(1.0, 1.0), 0.05) == (needed - 1, 0.0)
+    assert stopping_worlds(30, DiscordantRate(1.0, 1.0), 0.05) == (needed, 1.0)
+    assert stopping_worlds(needed, DiscordantRate(1.0, -1.0), 0.05) == (needed, 1.0)
+    assert stopping_worlds(needed - 1, DiscordantRate(1.0, 1.0), 0.05) == (needed - 1, 0.0)
 
 
 def test_planners_that_never_differ_pass_the_gate_after_enough_worlds_for_the_margin():
-    never = Apart(0.0, 0.0)
+    never = DiscordantRate(0.0, 0.0)
     assert [gate_power(n, never, 0.4, 0.05) for n in (3, 25)] == [0.0, 1.0]
     assert gate_power(25, never, 0.05, 0.05) == 0.0
 
 
 def test_more_than_a_hundred_thousand_worlds_are_not_planned():
-    assert worlds_for(Apart(1e-3, 1e-5), 0.05) is None
-    assert worlds_for(Apart(1.0, 1.0), 0.05) in range(6, 9)  # 2 / 2^6 is below 0.05
+    assert worlds_for(DiscordantRate(1e-3, 1e-5), 0.05) is None
+    assert worlds_for(DiscordantRate(1.0, 1.0), 0.05) in range(6, 9)  # 2 / 2^6 is below 0.05
 
 
 def test_a_share_that_was_zero_in_one_world_is_at_most_95_percent():
-    assert share_at_most(1) == pytest.approx(0.95)
+    assert share_upper_bound(1) == pytest.approx(0.95)
 
 
 def test_a_pilot_counts_its_differences_in_favor_of_either_planner():
     pilot = Pilot(np.array([0.5, 0.1]))
     assert pilot.difference == pytest.approx(0.3)
-    assert sorted(pilot.as_good().differences) == [-0.5, -0.1, 0.1, 0.5]
+    assert sorted(pilot.without_difference().differences) == [-0.5, -0.1, 0.1, 0.5]
     drawn = pilot.draw(np.random.default_rng(1), (20, 30))
     assert drawn.shape == (20, 30)
     assert set(drawn.ravel()) == {0.5, 0.1}

@@ -18,7 +18,7 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 MAX_INVALID = 0.01
-"""Share of a planner's trials that may be invalid: it hides at most one point of a margin of 5."""
+"""Allowed share of a planner's invalid trials: they hide at most one point of a margin of 5."""
 
 Option = Callable[[str], str]
 """Return the name of an option as the user writes it: ``--max-invalid`` or ``~max_invalid``."""
@@ -26,10 +26,10 @@ Option = Callable[[str], str]
 
 @dataclass(frozen=True)
 class GateAllowances:
-    """What a gate may leave unjudged.
+    """The results that can be missing without an error.
 
-    ``missing_worlds`` is a number of worlds, ``max_invalid`` the share of a planner's trials that
-    may be invalid. ``new_planners`` have no baseline, ``removed_planners`` have no new trials.
+    ``missing_worlds`` is a number of worlds, ``max_invalid`` the allowed share of a planner's
+    invalid trials. ``new_planners`` have no baseline, ``removed_planners`` have no new trials.
     """
 
     missing_worlds: int = 0
@@ -63,12 +63,12 @@ class NotJudged:
 
 @dataclass(frozen=True)
 class GateSide:
-    """One results directory of a gate, with the names that the answers have.
+    """One results directory of a gate, with the names that the verdicts have.
 
-    ``title`` names it in messages, ``planners`` are those that are judged. ``worlds`` are the
-    expected worlds that the other directory has too, ``only`` those that it lacks. ``recorded``
-    are the trials that have ended, ``settled`` those of them that can be judged.
-    ``ended_by_rule`` is true where the campaign's own ``stop`` ended it.
+    ``title`` names it in messages, ``planners`` are the evaluated ones. ``worlds`` are the expected
+    worlds that the other directory has too, ``only`` those that it lacks. ``recorded`` are the
+    finished trials, ``settled`` those of them that can be evaluated. ``ended_by_rule`` is true if
+    the campaign's own ``stop`` ended it.
     """
 
     title: str
@@ -212,7 +212,7 @@ def _missing_worlds(
     most: int,
     option: Option,
 ) -> Iterator[NotJudged]:
-    """Worlds that all pairs lack, then those of one pair or one metric in addition to them."""
+    """Yield the worlds that all pairs lack, then those that one pair or one metric lacks too."""
     unfinished = [() if side.ended_by_rule else side.unsettled() for side in sides]
     absent = {world for side in sides for world in side.unsettled()}
     lacking = sum(len(side.only) for side in sides) + len({w for ws in unfinished for w in ws})
@@ -268,7 +268,7 @@ def _missing_worlds(
 def _worlds_without_trials(
     sides: Sequence[GateSide], pair: GatePair, absent: AbstractSet[str]
 ) -> Tuple[str, ...]:
-    """Worlds in which one of the two has no trial at all, though others have."""
+    """Return the worlds in which one planner of the pair has no trial, although others have."""
     found: Set[str] = set()
     for side in sides:
         for planner in {pair.planner, pair.baseline} & set(side.planners):

@@ -1,9 +1,9 @@
-"""The ``gate`` node: judges a campaign, as a test that rostest starts.
+"""The ``gate`` node: evaluates a campaign, as a test that rostest starts.
 
-Owns the parameters and the file of results; the campaign is run as by ``gz_testauto run``, unless
-``~results`` names one that was run, and judged as by ``gz_testauto gate``. The exit status is 0
-when the gate passes, 1 when the planner is worse, 2 when that cannot be decided or something was
-not judged. ``docs/gate.md`` lists every parameter.
+Owns the parameters and the file of results. The campaign is run as by ``gz_testauto run``, unless
+``~results`` names a finished one, and evaluated as by ``gz_testauto gate``. The exit status is 0
+for passed, 1 for failed, 2 for undecided or if expected results were not judged. ``docs/gate.md``
+lists every parameter.
 """
 
 import os
@@ -19,7 +19,7 @@ from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
-from gz_testauto.extras.gate.questions import Rules
+from gz_testauto.extras.gate.questions import GateQuestions
 from gz_testauto.extras.gate.report import (
     EXIT_STATUS,
     NOT_FINISHED,
@@ -29,9 +29,9 @@ from gz_testauto.extras.gate.report import (
     to_junit,
 )
 from gz_testauto.extras.gate.request import (
+    GateEvaluation,
     GateRequest,
-    Judged,
-    judge_request,
+    evaluate_gate,
     read_margins,
 )
 from gz_testauto.results.directory import write_atomically
@@ -43,11 +43,11 @@ from gz_testauto.trial.plan import Selection
 from gz_testauto.workers.processes import local_workers
 
 RESULT_FILE = "--gtest_output=xml:"
-"""What rostest puts before the path of the file that a test leaves."""
+"""Prefix of the argument with which rostest passes the path of the result file."""
 
 
 def start() -> int:
-    """Run the campaign where there are no results yet, and judge it."""
+    """Run the campaign unless it has results, and evaluate the gate."""
     name = rospy.get_name().strip("/")
     _write(error_to_junit(name, NOT_FINISHED))
     try:
@@ -60,13 +60,13 @@ def start() -> int:
     return EXIT_STATUS[judged.verdict]
 
 
-def _judge() -> Judged:
+def _judge() -> GateEvaluation:
     results = parameters.read_path("results", "")
     if results is not None:
         if parameters.read("campaign", str, ""):
             names = rospy.resolve_name("~results"), rospy.resolve_name("~campaign")
             raise SpecError(f"parameters {' and '.join(names)} are both set; give one of them")
-        return judge_request(_request(results, read_selection()))
+        return evaluate_gate(_request(results, read_selection()))
     spec = read_campaign(on_stack=parameters.read("stack", bool, False))
     out, selection = _output_directory(spec), read_selection()
     request = _request(out, selection)
@@ -84,12 +84,12 @@ def _judge() -> Judged:
             should_stop=stop,
         )
         if stop():
-            raise SimulatorError("the campaign was stopped before its end; nothing was judged")
-    return judge_request(request)
+            raise SimulatorError("the campaign was stopped before its end; no question was tested")
+    return evaluate_gate(request)
 
 
 def _output_directory(spec: CampaignSpec) -> Path:
-    """``~out``; a new directory each time unless it is set, as planners may change between."""
+    """Return ``~out``, or a new directory, because planners can change between two runs."""
     if parameters.read("out", str, ""):
         return output_directory(spec)
     return Path(tempfile.mkdtemp(prefix=f"gz_testauto_{spec.name}_"))
@@ -107,7 +107,7 @@ def _request(out: Path, selection: Selection) -> GateRequest:
         baseline,
         planners,
         base,
-        Rules(
+        GateQuestions(
             _rate("not_worse_than"),
             _rate("min_success"),
             read_margins(_names("metrics")),
@@ -136,12 +136,12 @@ def _names(name: str) -> Tuple[str, ...]:
 
 
 def _rate(name: str) -> Optional[float]:
-    """The parameter, None where it is 0 or not set."""
+    """Return the parameter; None if it is 0 or not set."""
     return parameters.read(name, float, 0.0) or None
 
 
 def _write(xml: str) -> None:
-    """Leave the results where rostest looks for them."""
+    """Write the results to the file that rostest reads."""
     for argument in sys.argv:
         if argument.startswith(RESULT_FILE):
             path = Path(argument[len(RESULT_FILE) :])
@@ -150,5 +150,5 @@ def _write(xml: str) -> None:
 
 
 def main() -> int:
-    """Entry point of the script."""
+    """Run the node."""
     return run_node("gate", start, own_signals=True)

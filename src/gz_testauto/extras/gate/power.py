@@ -1,12 +1,12 @@
-"""How many worlds it takes, before they are run.
+"""Estimate the required number of worlds before a campaign is run.
 
-Owns planning: what difference a number of paired worlds shows with the test of the report, and how
-often the gate passes. Both depend on how two planners differ world by world: on the share of worlds
-that tell them apart, which a pilot campaign estimates or two rates of success give if they were
-independent (:class:`Apart`), or, with repetitions, on the differences of the pilot's worlds
-(:class:`Pilot`). The power of McNemar's test is computed exactly, over the number of discordant
-worlds and how they fall: S. W. Duffy, Biometrics 40 (1984) 1005–1015. Those of Gaffke's test and of
-the gate are simulated, from a fixed seed.
+Owns planning: the smallest difference that the report's test detects in a number of paired worlds,
+and the probability that the gate passes. Both depend on how two planners differ world by world: on
+the share of discordant worlds, which a pilot campaign estimates or which follows from two
+independent success rates (:class:`DiscordantRate`); with repetitions, on the distribution of the
+pilot's differences (:class:`Pilot`). The power of McNemar's test is computed exactly, over the
+number of discordant worlds and their outcomes: S. W. Duffy, Biometrics 40 (1984) 1005–1015. The
+power of Gaffke's test and of the gate is simulated, from a fixed seed.
 """
 
 import math
@@ -21,13 +21,13 @@ from gz_testauto.analysis.rounding import mean
 from gz_testauto.base.errors import SpecError
 
 CHANCE = 0.8
-"""Of showing what is there; the usual one."""
+"""Usual power: the probability that an existing difference is detected."""
 
 MOST_WORLDS = 100_000
 SIMULATED = 1000
 SEED = 0
 TESTED = 300
-"""Simulated for a test that is computed for each."""
+"""Number of simulated campaigns if a test is computed for each."""
 _CHUNK = 100
 _HALVINGS = 30
 _HALVINGS_SIMULATED = 9
@@ -35,9 +35,9 @@ _TAIL = 1e-9
 
 
 @dataclass(frozen=True)
-class Apart:
-    """How two planners differ: ``discordant`` is the share of worlds in which exactly one of them
-    succeeds, ``difference`` the first's rate minus the second's."""
+class DiscordantRate:
+    """The difference of two planners: ``discordant`` is the share of worlds in which exactly one of
+    them succeeds, ``difference`` the first's rate minus the second's."""
 
     discordant: float
     difference: float
@@ -45,35 +45,37 @@ class Apart:
     def __post_init__(self) -> None:
         if not 0.0 <= self.discordant <= 1.0 or abs(self.difference) > self.discordant:
             raise SpecError(
-                f"planners whose rates differ by {self.difference:g} are told apart by at least "
-                f"that share of worlds and at most by all, not by {self.discordant:g}"
+                f"the share of discordant worlds is {self.discordant:g}; it must be at least the "
+                f"difference of the rates, {abs(self.difference):g}, and at most 1"
             )
 
     @classmethod
-    def of_rates(cls, first: float, second: float, discordant: Optional[float] = None) -> "Apart":
-        """Of two rates; ``discordant`` as if they were independent unless given, which is mostly
-        too much: planners fail in the same worlds."""
+    def from_rates(
+        cls, first: float, second: float, discordant: Optional[float] = None
+    ) -> "DiscordantRate":
+        """Return the instance for two rates. The default of ``discordant`` is that of independent
+        planners, which is usually too large: planners fail in the same worlds."""
         for rate in (first, second):
             if not 0.0 <= rate <= 1.0:
-                raise SpecError(f"a rate of success is {rate:g}; it must lie between 0 and 1")
+                raise SpecError(f"a success rate is {rate:g}; it must be between 0 and 1")
         if discordant is None:
             discordant = first * (1.0 - second) + second * (1.0 - first)
         most = min(first + second, 2.0 - first - second)
         if discordant > most + 1e-12:
             raise SpecError(
-                f"with rates of {first:g} and {second:g} at most {most:g} of worlds can tell the "
-                f"planners apart, not {discordant:g}"
+                f"the share of discordant worlds is {discordant:g}; with rates of {first:g} and "
+                f"{second:g} it must be at most {most:g}"
             )
         return cls(discordant, first - second)
 
     @property
     def first_only(self) -> float:
-        """Share of worlds in which only the first succeeds."""
+        """The share of worlds in which only the first succeeds."""
         return (self.discordant + self.difference) / 2.0
 
-    def as_good(self) -> "Apart":
+    def without_difference(self) -> "DiscordantRate":
         """Return the same share of worlds, half of them in favor of either."""
-        return Apart(self.discordant, 0.0)
+        return DiscordantRate(self.discordant, 0.0)
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
         """Draw differences of campaigns (campaigns, worlds)."""
@@ -83,8 +85,8 @@ class Apart:
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """How two planners differ with repetitions: ``differences`` of the pilot's worlds' rates, shape
-    (n,), at least two of which are not equal."""
+    """The difference of two planners with repetitions: ``differences`` of the rates in the pilot's
+    worlds, shape (n,), at least two of which are not equal."""
 
     differences: np.ndarray
 
@@ -93,7 +95,7 @@ class Pilot:
         """The first's mean rate minus the second's."""
         return mean(self.differences)
 
-    def as_good(self) -> "Pilot":
+    def without_difference(self) -> "Pilot":
         """Return the same differences, each in favor of either planner."""
         return Pilot(np.concatenate([self.differences, -self.differences]))
 
@@ -102,16 +104,16 @@ class Pilot:
         return generator.choice(self.differences, size=shape)
 
 
-Source = Union[Apart, Pilot]
+Source = Union[DiscordantRate, Pilot]
 
 
-def share_at_most(worlds: int) -> float:
-    """Return the upper 95 % bound of a share that was 0 in so many worlds."""
+def share_upper_bound(worlds: int) -> float:
+    """Return the upper 95 % bound of a share that is 0 in this number of worlds."""
     return float(1.0 - 0.05 ** (1.0 / worlds))
 
 
 def power_of_means(worlds: int, pilot: Pilot, alpha: float) -> float:
-    """Return the chance that the test of the report with repetitions finds the pilot's
+    """Return the probability that the report's test with repetitions detects the pilot's
     difference."""
     values = pilot.draw(np.random.default_rng(SEED), (TESTED, worlds))
     found = [mean_p_value(one, 0.0, DIFFERENCE, HALF) <= alpha for one in values]
@@ -119,11 +121,11 @@ def power_of_means(worlds: int, pilot: Pilot, alpha: float) -> float:
 
 
 def smallest_mean_difference(worlds: int, pilot: Pilot, alpha: float) -> Optional[float]:
-    """Return the smallest mean difference that is shown with the usual chance, with repetitions, if
-    the pilot's differences are shifted; None where not even the largest one is."""
+    """Return the smallest mean difference that is detected with the usual power, with repetitions,
+    if the pilot's differences are shifted; None if even the largest one is not."""
 
     def shifted(by: float) -> Pilot:
-        return Pilot(np.clip(pilot.as_good().differences + by, *DIFFERENCE))
+        return Pilot(np.clip(pilot.without_difference().differences + by, *DIFFERENCE))
 
     low, high = 0.0, DIFFERENCE[1]
     if power_of_means(worlds, shifted(high), alpha) < CHANCE:
@@ -136,15 +138,15 @@ def smallest_mean_difference(worlds: int, pilot: Pilot, alpha: float) -> Optiona
 
 
 def worlds_for_mean(pilot: Pilot, alpha: float) -> Optional[int]:
-    """Return from about how many worlds on the pilot's difference is shown with the usual chance;
-    None for more than a hundred thousand."""
+    """Return the approximate number of worlds that detect the pilot's difference with the usual
+    power; None for more than a hundred thousand."""
     if not pilot.difference:
         return None
     return _from_where(lambda worlds: power_of_means(worlds, pilot, alpha) >= CHANCE)
 
 
-def mcnemar_power(worlds: int, apart: Apart, alpha: float) -> float:
-    """The chance that the exact two-sided McNemar test has ``p ≤ alpha``."""
+def mcnemar_power(worlds: int, apart: DiscordantRate, alpha: float) -> float:
+    """Return the probability that the exact two-sided McNemar test has ``p ≤ alpha``."""
     from scipy.stats import binom
 
     if not apart.discordant:
@@ -162,35 +164,35 @@ def mcnemar_power(worlds: int, apart: Apart, alpha: float) -> float:
 
 
 def smallest_difference(worlds: int, discordant: float, alpha: float) -> Optional[float]:
-    """The smallest difference of two rates that is shown with the usual chance; None where not even
-    the largest one, with all discordant worlds in one planner's favor, is."""
-    if mcnemar_power(worlds, Apart(discordant, discordant), alpha) < CHANCE:
+    """Return the smallest difference of two rates that is detected with the usual power; None if
+    even the largest one, with all discordant worlds in one planner's favor, is not."""
+    if mcnemar_power(worlds, DiscordantRate(discordant, discordant), alpha) < CHANCE:
         return None
     low, high = 0.0, discordant
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        enough = mcnemar_power(worlds, Apart(discordant, middle), alpha) >= CHANCE
+        enough = mcnemar_power(worlds, DiscordantRate(discordant, middle), alpha) >= CHANCE
         low, high = (low, middle) if enough else (middle, high)
     return high
 
 
-def worlds_for(apart: Apart, alpha: float) -> Optional[int]:
-    """From how many worlds on the difference is shown with the usual chance, within one in a
-    hundred: the exact power goes up in steps. None for more than a hundred thousand."""
+def worlds_for(apart: DiscordantRate, alpha: float) -> Optional[int]:
+    """Return the number of worlds that detect the difference with the usual power, to within 1 %,
+    because the exact power increases in steps. None for more than a hundred thousand."""
     if not apart.difference:
         return None
     return _from_where(lambda worlds: mcnemar_power(worlds, apart, alpha) >= CHANCE)
 
 
 def gate_power(worlds: int, apart: Source, margin: float, alpha: float) -> float:
-    """The chance that the gate passes on the first planner within that many worlds, looked at
-    after each."""
+    """Return the probability that the gate passes the first planner within ``worlds`` worlds if it
+    is evaluated after each."""
     return float(np.mean(_passed_after(worlds, apart, margin, alpha) <= worlds))
 
 
 def stopping_worlds(worlds: int, apart: Source, alpha: float) -> Tuple[float, float]:
-    """After how many worlds on average a campaign of at most that many ends that stops when it is
-    decided, and the chance that it is."""
+    """Return the mean number of worlds of a campaign with at most ``worlds`` that stops when it is
+    decided, and the probability that it is decided."""
     limit = -math.log(alpha)
     at = _first_over(worlds, apart, lambda v: anytime.two_sided(v, 0.0, DIFFERENCE), limit)
     return float(np.minimum(at, worlds).mean()), float(np.mean(at <= worlds))
@@ -206,8 +208,8 @@ def _passed_after(worlds: int, apart: Source, margin: float, alpha: float) -> np
 def _first_over(
     worlds: int, apart: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
 ) -> np.ndarray:
-    """After how many worlds the capital of each simulated campaign first reaches its limit, one
-    more than ``worlds`` where it does not; shape (SIMULATED,)."""
+    """Return the number of worlds after which the capital of each simulated campaign first reaches
+    its limit, or ``worlds`` + 1 if it does not; shape (SIMULATED,)."""
     generator = np.random.default_rng(SEED)
     first = []
     for _ in range(SIMULATED // _CHUNK):

@@ -1,11 +1,11 @@
-"""Is a planner not worse than another by more than a margin, and good enough by itself?
+"""Test whether a planner is non-inferior to a baseline, and whether its success rate is sufficient.
 
-Owns the questions of the gate and how each is answered: passed, worse, or undecided. A question
-about success bets on the differences of the worlds' rates, one about a metric on the signs and
-ranks of its differences (:mod:`gz_testauto.analysis.anytime`), so that all answers may
-be looked at after every world, and more worlds may be added where one is undecided. Each question
-passes wrongly with probability alpha at most, and the whole gate says "worse" wrongly with
-probability alpha at most: that share is split among the questions.
+Owns the questions of the gate and their verdicts: passed, failed or undecided. A question about
+success bets on the differences of the worlds' rates, one about a metric on the signs and ranks of
+its differences (:mod:`gz_testauto.analysis.anytime`). All verdicts are therefore valid after every
+world, and worlds can be added while one is undecided. Each question passes wrongly with a
+probability of at most alpha. The whole gate fails wrongly with a probability of at most alpha: that
+probability is split among the questions.
 """
 
 import enum
@@ -24,15 +24,15 @@ from gz_testauto.metrics.interface import Metric
 
 
 class Verdict(enum.Enum):
-    """The answer to one question, and to all."""
+    """The result of one question, and of the gate."""
 
     PASSED = "passed"
-    WORSE = "worse"
+    FAILED = "failed"
     UNDECIDED = "undecided"
 
 
-class Kind(enum.Enum):
-    """What a question is about."""
+class QuestionKind(enum.Enum):
+    """The quantity that a question tests."""
 
     SUCCESS = "success"
     DIFFERENCE = "difference of success"
@@ -40,7 +40,7 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Rules:
+class GateQuestions:
     """The questions of a gate. ``not_worse_than`` is a margin of the success rate, ``metrics`` are
     margins by the metric's name, in its own unit; both need a baseline. ``min_success`` is a
     rate. ``alpha`` is the error probability."""
@@ -53,11 +53,11 @@ class Rules:
     def __post_init__(self) -> None:
         margin, least = self.not_worse_than, self.min_success
         if margin is not None and not 0.0 < margin < 1.0:
-            raise SpecError(f"not_worse_than is {margin:g}; it must lie between 0 and 1")
+            raise SpecError(f"not_worse_than is {margin:g}; it must be between 0 and 1")
         if least is not None and not 0.0 < least < 1.0:
-            raise SpecError(f"min_success is {least:g}; it must lie between 0 and 1")
+            raise SpecError(f"min_success is {least:g}; it must be between 0 and 1")
         if not 0.0 < self.alpha < 0.5:
-            raise SpecError(f"alpha is {self.alpha:g}; it must lie between 0 and 0.5")
+            raise SpecError(f"alpha is {self.alpha:g}; it must be between 0 and 0.5")
         for name, by in self.metrics:
             if not (math.isfinite(by) and by > 0.0):
                 raise SpecError(f"the margin of {name} is {by:g}; it must be > 0")
@@ -65,7 +65,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class GatePair:
-    """A planner and its baseline, by the names that answers show.
+    """A planner and its baseline, by the names that verdicts show.
 
     ``trials`` are the planner's valid trials by world, ``baseline_trials`` those of the baseline
     under the same names of worlds. ``baseline`` is empty where the planner has none.
@@ -97,20 +97,23 @@ class MetricWorlds:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One question, answered over ``worlds`` worlds.
+class QuestionVerdict:
+    """The verdict on one question, over ``worlds`` worlds.
 
-    ``value`` is what was estimated, ``low`` and ``high`` are its one-sided bounds, and ``limit`` is
-    what it is held against, all in the unit of the metric (rates for success), a difference as the
-    planner's minus the baseline's. ``more_worlds`` is about how many more worlds it takes, if they
-    are like those so far; None where none would do. ``lost`` are the worlds that speak
-    against the planner. ``failed`` are the worlds without a value because one of the two planners
-    never reached the goal.
+    ``question`` is the tested hypothesis, ``subject`` the tested quantity with its planner.
+    ``baseline`` is empty for a required rate. ``value`` is the estimate, ``low`` and ``high`` are
+    its one-sided bounds, ``limit`` is the tested limit: all in the unit of the metric (rates for
+    success), a difference as the planner's minus the baseline's. ``more_worlds`` estimates how many
+    more worlds are needed if they are like the present ones; None if no number is sufficient.
+    ``lost`` are the worlds in which the planner is worse. ``failed`` are the worlds without a value
+    because one of the two planners never reached the goal.
     """
 
     question: str
-    kind: Kind
+    subject: str
+    kind: QuestionKind
     planner: str
+    baseline: str
     verdict: Verdict
     worlds: int
     value: float
@@ -123,22 +126,24 @@ class Answer:
     failed: Tuple[str, ...] = ()
 
 
-def judge(
-    pairs: Sequence[GatePair], rules: Rules, declared: Sequence[Metric] = ()
-) -> Tuple[Answer, ...]:
-    """Answer every question about each pair, with the metrics that are ``declared``.
+def evaluate(
+    pairs: Sequence[GatePair], rules: GateQuestions, declared: Sequence[Metric] = ()
+) -> Tuple[QuestionVerdict, ...]:
+    """Return the verdict on every question about each pair; ``declared`` are the known metrics.
 
     Raises ``SpecError`` for an unknown metric, or one of which neither less nor more is better.
     """
     metrics = gate_metrics(rules, declared)
-    asked = [question for pair in pairs for question in _questions(pair, rules, metrics)]
-    shared = rules.alpha / max(len(asked), 1)
-    return tuple(question.answer(rules.alpha, shared) for question in asked)
+    questions = [question for pair in pairs for question in _questions(pair, rules, metrics)]
+    shared = rules.alpha / max(len(questions), 1)
+    return tuple(question.evaluate(rules.alpha, shared) for question in questions)
 
 
-def gate_metrics(rules: Rules, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
-    """The metrics of the rules with their margins. Raises ``SpecError`` for an unknown metric, or
-    one of which neither less nor more is better."""
+def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
+    """Return the metrics of the rules with their margins.
+
+    Raises ``SpecError`` for an unknown metric, or one of which neither less nor more is better.
+    """
     known = {metric.name: metric for metric in declared}
     found = []
     for name, margin in rules.metrics:
@@ -170,12 +175,17 @@ def metric_worlds(metric: Metric, pair: GatePair) -> MetricWorlds:
 
 @dataclass(frozen=True)
 class _Question:
-    """``values`` are one per world of ``worlds``, the higher the better; the planner is worse
-    where their center lies below ``limit``. ``sign`` is -1 where they were turned for that. A world
-    whose value lies below ``against`` speaks against the planner."""
+    """A question with its data.
+
+    ``values`` has one number per world of ``worlds``; higher is better. The planner fails if their
+    center is below ``limit``. ``sign`` is -1 if the values are negated for that. In a world whose
+    value is below ``against`` the planner is worse.
+    """
 
     text: str
+    subject: str
     planner: str
+    baseline: str
     worlds: Tuple[str, ...]
     values: np.ndarray
     limit: float
@@ -186,18 +196,18 @@ class _Question:
     bounds: Optional[Tuple[float, float]] = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> QuestionKind:
         if self.bounds is None:
-            return Kind.METRIC
-        return Kind.SUCCESS if self.bounds == anytime.RATE else Kind.DIFFERENCE
+            return QuestionKind.METRIC
+        return QuestionKind.SUCCESS if self.bounds == anytime.RATE else QuestionKind.DIFFERENCE
 
-    def answer(self, alpha: float, shared: float) -> Answer:
+    def evaluate(self, alpha: float, shared: float) -> QuestionVerdict:
         if not len(self.values):
-            return self._answered(Verdict.UNDECIDED, math.nan, (math.nan, math.nan), None)
+            return self._with_verdict(Verdict.UNDECIDED, math.nan, (math.nan, math.nan), None)
         better, worse = self._bets()
         verdict = Verdict.UNDECIDED
         if anytime.capital(worse) >= -math.log(shared):
-            verdict = Verdict.WORSE
+            verdict = Verdict.FAILED
         elif anytime.capital(better) >= -math.log(alpha):
             verdict = Verdict.PASSED
         more = None
@@ -208,10 +218,10 @@ class _Question:
             ]
             known = [number for number in needed if number is not None]
             more = max(min(known) - len(self.values), 1) if known else None
-        return self._answered(verdict, self._center(), self._ends(alpha, shared), more)
+        return self._with_verdict(verdict, self._center(), self._ends(alpha, shared), more)
 
     def _bets(self) -> Tuple[np.ndarray, np.ndarray]:
-        """On being better than the limit, and on being worse."""
+        """Return the bets on a center above the limit, and on one below it."""
         if self.bounds is None:
             return (
                 anytime.shift_above(self.values, self.limit),
@@ -241,14 +251,16 @@ class _Question:
         margin = rounding.differences(self.values, np.full(len(self.values), self.against))
         return tuple(world for world, by in zip(self.worlds, margin) if by < 0.0)
 
-    def _answered(
+    def _with_verdict(
         self, verdict: Verdict, value: float, ends: Tuple[float, float], more: Optional[int]
-    ) -> Answer:
+    ) -> QuestionVerdict:
         low, high = sorted(_signed(self.sign, end) for end in ends)
-        return Answer(
+        return QuestionVerdict(
             self.text,
+            self.subject,
             self.kind,
             self.planner,
+            self.baseline,
             verdict,
             len(self.values),
             _signed(self.sign, value),
@@ -263,23 +275,26 @@ class _Question:
 
 
 def _questions(
-    pair: GatePair, rules: Rules, metrics: Sequence[Tuple[Metric, float]]
+    pair: GatePair, rules: GateQuestions, metrics: Sequence[Tuple[Metric, float]]
 ) -> List[_Question]:
     questions = []
     if rules.min_success is not None:
-        questions.append(_enough(pair, rules.min_success))
+        questions.append(_required_success(pair, rules.min_success))
     if not pair.baseline:
         return questions
     if rules.not_worse_than is not None:
-        questions.append(_not_less_often(pair, rules.not_worse_than))
-    questions.extend(_no_worse_metric(metric, margin, pair) for metric, margin in metrics)
+        questions.append(_success_margin(pair, rules.not_worse_than))
+    questions.extend(_metric_margin(metric, margin, pair) for metric, margin in metrics)
     return questions
 
 
-def _enough(pair: GatePair, least: float) -> _Question:
+def _required_success(pair: GatePair, least: float) -> _Question:
+    subject = f"the success rate of {pair.planner}"
     return _Question(
-        f"{pair.planner} succeeds in at least {100 * least:g} percent of worlds",
+        f"{subject} is at least {100 * least:g} %",
+        subject,
         pair.planner,
+        "",
         tuple(pair.trials),
         np.array([rate(ended) for ended in pair.trials.values()]),
         least,
@@ -288,15 +303,17 @@ def _enough(pair: GatePair, least: float) -> _Question:
     )
 
 
-def _not_less_often(pair: GatePair, margin: float) -> _Question:
+def _success_margin(pair: GatePair, margin: float) -> _Question:
     mine, theirs = (
         [rate(trials[world]) for world in pair.worlds]
         for trials in (pair.trials, pair.baseline_trials)
     )
+    subject = f"the success rate of {pair.planner}"
     return _Question(
-        f"{pair.planner} succeeds not less often than {pair.baseline} by more than "
-        f"{100 * margin:g} points",
+        f"{subject} is at most {100 * margin:g} points below that of {pair.baseline}",
+        subject,
         pair.planner,
+        pair.baseline,
         pair.worlds,
         rounding.differences(mine, theirs),
         -margin,
@@ -305,16 +322,19 @@ def _not_less_often(pair: GatePair, margin: float) -> _Question:
     )
 
 
-def _no_worse_metric(metric: Metric, margin: float, pair: GatePair) -> _Question:
-    """Over the worlds in which both have a number."""
+def _metric_margin(metric: Metric, margin: float, pair: GatePair) -> _Question:
+    """Return the question over the worlds in which both planners have a value."""
     sign = 1.0 if metric.better == "higher" else -1.0
     worlds = metric_worlds(metric, pair)
     differences = worlds.differences
     unit = f" {metric.unit}" if metric.unit else ""
+    subject = f"{metric.name} of {pair.planner}"
+    worse = "below" if metric.better == "higher" else "above"
     return _Question(
-        f"{metric.name} of {pair.planner} is not worse than of {pair.baseline} by more than "
-        f"{margin:g}{unit}",
+        f"{subject} is at most {margin:g}{unit} {worse} that of {pair.baseline}",
+        subject,
         pair.planner,
+        pair.baseline,
         tuple(differences),
         sign * np.array(list(differences.values())),
         -margin,
@@ -326,5 +346,5 @@ def _no_worse_metric(metric: Metric, margin: float, pair: GatePair) -> _Question
 
 
 def _signed(sign: float, value: float) -> float:
-    """The product, without a negative zero."""
+    """Return the product, without a negative zero."""
     return sign * value + 0.0

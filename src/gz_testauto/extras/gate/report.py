@@ -1,10 +1,9 @@
 """Report the result of a gate: lines for a terminal, JUnit XML and JSON.
 
 Owns the words and the formats; every number comes from
-:mod:`gz_testauto.extras.gate.request`. JUnit XML as rostest, Jenkins, GitLab and
-GitHub's actions read it: one ``testcase`` per question, ``failure`` where it is worse, ``error``
-where it cannot be decided; and one per expectation that was not judged, ``error``, or ``skipped``
-where it is allowed.
+:mod:`gz_testauto.extras.gate.request`. JUnit XML as rostest, Jenkins, GitLab and GitHub Actions
+read it: one ``testcase`` per question, ``failure`` if it failed, ``error`` if it is undecided; and
+one per expectation that was not judged, ``error``, or ``skipped`` if it is allowed.
 """
 
 import math
@@ -15,50 +14,48 @@ from lxml import etree
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.gate.coverage import NotJudged
-from gz_testauto.extras.gate.questions import Answer, Kind, Verdict
-from gz_testauto.extras.gate.request import Judged
-from gz_testauto.report.plain import number_text
+from gz_testauto.extras.gate.questions import QuestionKind, QuestionVerdict, Verdict
+from gz_testauto.extras.gate.request import GateEvaluation
+from gz_testauto.report.plain import count_text, number_text
 
 SHOWN = 5
 """Worlds named in one line; JUnit XML and JSON name all."""
 
-EXIT_STATUS = {Verdict.PASSED: 0, Verdict.WORSE: 1, Verdict.UNDECIDED: 2}
+EXIT_STATUS = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNDECIDED: 2}
 
 NOT_FINISHED = "not finished: the gate was started and has not written its result"
 
-_WORDS = {
-    Verdict.PASSED: "passed",
-    Verdict.WORSE: "worse",
-    Verdict.UNDECIDED: "cannot decide",
-}
-_LOOKS = {
-    Kind.SUCCESS: (100.0, 1, "%", ""),
-    Kind.DIFFERENCE: (100.0, 1, "points", "+"),
+_FORMATS = {
+    QuestionKind.SUCCESS: (100.0, 1, "%", ""),
+    QuestionKind.DIFFERENCE: (100.0, 1, "points", "+"),
 }
 """Factor, decimals, unit and sign of a value that is not a metric."""
 
 
-def gate_lines(judged: Judged) -> List[str]:
-    """Return a line per answer, per expectation that was not judged, and per note; those that
-    keep the gate from passing first."""
+def gate_lines(judged: GateEvaluation) -> List[str]:
+    """Return a line per question, per expectation that was not judged, and per note; first those
+    that keep the gate from passing."""
     answers = _sorted_by_verdict(judged)
     lines = [
-        *(reason(answer) for answer in answers if answer.verdict is not Verdict.PASSED),
+        *(verdict_line(answer) for answer in answers if answer.verdict is not Verdict.PASSED),
         *(not_judged_line(item) for item in judged.not_judged if not item.allowed),
-        *(reason(answer) for answer in answers if answer.verdict is Verdict.PASSED),
+        *(verdict_line(answer) for answer in answers if answer.verdict is Verdict.PASSED),
         *(not_judged_line(item) for item in judged.not_judged if item.allowed),
         *(f"note: {note}" for note in judged.notes),
     ]
     return [escape_text(line) for line in lines]
 
 
-def reason(answer: Answer) -> str:
-    """Return one line: the verdict, the question and its numbers."""
-    line = f"{_WORDS[answer.verdict]}: {answer.question}: {_measured(answer)}"
+def verdict_line(answer: QuestionVerdict) -> str:
+    """Return one line: the verdict, the estimate with its bounds, and the limit."""
+    verdict = answer.verdict.value.upper()
+    if not answer.worlds:
+        return f"{verdict}: no world has the trials to test whether {answer.question}"
+    line = f"{verdict}: {_estimate(answer)} ({_bounds(answer)})"
     if answer.verdict is Verdict.UNDECIDED:
         return f"{line}; {_further(answer)}"
-    if answer.verdict is Verdict.WORSE and answer.lost:
-        return f"{line}; lost {_listed(answer.lost)}"
+    if answer.verdict is Verdict.FAILED and answer.lost:
+        return f"{line}; {_lost(answer)} {_listed(answer.lost)}"
     return line
 
 
@@ -69,7 +66,7 @@ def not_judged_line(item: NotJudged) -> str:
     return line if item.allowed else f"{line}; {item.remedy}"
 
 
-def to_junit(name: str, judged: Judged) -> str:
+def to_junit(name: str, judged: GateEvaluation) -> str:
     """Return JUnit XML of the gate ``name``."""
     answers = [_answer_case(answer) for answer in judged.answers]
     missing = [_not_judged_case(item) for item in judged.not_judged]
@@ -88,7 +85,7 @@ def error_to_junit(name: str, message: str) -> str:
     return _suite(name, name, [("can be judged", "error", "error", message, ())])
 
 
-def to_document(judged: Judged) -> dict:
+def to_document(judged: GateEvaluation) -> dict:
     """Return the result for JSON. A number that is unknown or infinite is null."""
     allowances = judged.allowances
     return {
@@ -98,7 +95,7 @@ def to_document(judged: Judged) -> dict:
                 **{key: _finite(value) for key, value in vars(answer).items()},
                 "kind": answer.kind.value,
                 "verdict": answer.verdict.value,
-                "reason": reason(answer),
+                "reason": verdict_line(answer),
             }
             for answer in _sorted_by_verdict(judged)
         ],
@@ -118,8 +115,8 @@ def error_to_document(message: str) -> dict:
     return {"verdict": "error", "error": message, "answers": [], "not_judged": [], "notes": []}
 
 
-def _sorted_by_verdict(judged: Judged) -> List[Answer]:
-    order = [Verdict.WORSE, Verdict.UNDECIDED, Verdict.PASSED]
+def _sorted_by_verdict(judged: GateEvaluation) -> List[QuestionVerdict]:
+    order = [Verdict.FAILED, Verdict.UNDECIDED, Verdict.PASSED]
     return sorted(judged.answers, key=lambda answer: order.index(answer.verdict))
 
 
@@ -127,16 +124,17 @@ Case = Tuple[str, str, str, str, Sequence[str]]
 """Name, element (empty where it passed), type, message, and further lines."""
 
 
-def _answer_case(answer: Answer) -> Case:
-    elements = {Verdict.PASSED: "", Verdict.WORSE: "failure", Verdict.UNDECIDED: "error"}
-    lost = () if answer.verdict is Verdict.PASSED else [f"lost {world}" for world in answer.lost]
-    word, element = _WORDS[answer.verdict], elements[answer.verdict]
-    return answer.question, element, word, reason(answer), lost
+def _answer_case(answer: QuestionVerdict) -> Case:
+    elements = {Verdict.PASSED: "", Verdict.FAILED: "failure", Verdict.UNDECIDED: "error"}
+    passed = answer.verdict is Verdict.PASSED
+    lost = () if passed else [f"{_lost(answer)} {world}" for world in answer.lost]
+    element = elements[answer.verdict]
+    return answer.question, element, answer.verdict.value, verdict_line(answer), lost
 
 
 def _not_judged_case(item: NotJudged) -> Case:
-    """The case of an allowed gap has its reason as its name: rosunit prints ``skipped`` cases as
-    passed."""
+    """Return the case; an allowed one has its reason as its name, because rosunit prints
+    ``skipped`` cases as passed."""
     worlds = [f"not judged {world}" for world in item.worlds]
     name, element = (_not_judged(item), "skipped") if item.allowed else (item.expectation, "error")
     return name, element, "not judged", not_judged_line(item), worlds
@@ -146,7 +144,7 @@ def _not_judged(item: NotJudged) -> str:
     return f"not judged{', allowed' if item.allowed else ''}: {item.reason}"
 
 
-def _properties(judged: Judged) -> Iterator[Tuple[str, str]]:
+def _properties(judged: GateEvaluation) -> Iterator[Tuple[str, str]]:
     allowances = judged.allowances
     yield "allow_missing_worlds", str(allowances.missing_worlds)
     yield "max_invalid", f"{allowances.max_invalid:g}"
@@ -184,18 +182,18 @@ def _suite(
     for title, element, kind, message, lines in cases:
         names = {"classname": _junit_name(classname), "name": _junit_name(title), "time": "0"}
         case = etree.SubElement(suite, "testcase", names)
-        said = escape_text(message)
+        escaped = escape_text(message)
         if element:
-            found = etree.SubElement(case, element, message=said, type=kind)
-            found.text = "\n".join([said, *map(escape_text, lines)])
+            found = etree.SubElement(case, element, message=escaped, type=kind)
+            found.text = "\n".join([escaped, *map(escape_text, lines)])
         else:
-            etree.SubElement(case, "system-out").text = said
+            etree.SubElement(case, "system-out").text = escaped
     text: str = etree.tostring(root, encoding="unicode", pretty_print=True)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + text
 
 
 def _junit_name(text: str) -> str:
-    """Return a name without ``%``, which rosunit takes for a format."""
+    """Return a name without ``%``, which rosunit interprets as a format."""
     return escape_text(text).replace("%", "percent")
 
 
@@ -208,24 +206,50 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _measured(answer: Answer) -> str:
-    worlds = "1 world" if answer.worlds == 1 else f"{answer.worlds} worlds"
-    if not answer.worlds:
-        return "no world has the trials for it"
-    factor, decimals, unit, sign = _LOOKS.get(answer.kind, (1.0, 3, "", "+"))
-    unit = f" {unit or answer.unit}".rstrip()
-    value, low, high = (
-        _number(number * factor, decimals, sign)
-        for number in (answer.value, answer.low, answer.high)
+def _estimate(answer: QuestionVerdict) -> str:
+    """Return the estimate and the limit as a sentence: ``the success rate of b is 3.0 points below
+    that of a; the margin is 5 points``."""
+    factor, decimals, unit, _ = _format(answer)
+    value, limit = answer.value * factor, f"{abs(answer.limit) * factor:g}{unit}"
+    if answer.kind is QuestionKind.SUCCESS:
+        size = _number(value, decimals, "")
+        return f"{answer.subject} is {size}{unit}; at least {limit} is required"
+    if math.isnan(value):
+        comparison = "differs by an unknown amount from"
+    elif value:
+        direction = "above" if value > 0 else "below"
+        comparison = f"is {_number(abs(value), decimals, '')}{unit} {direction}"
+    else:
+        comparison = "equals"
+    return f"{answer.subject} {comparison} that of {answer.baseline}; the margin is {limit}"
+
+
+def _bounds(answer: QuestionVerdict) -> str:
+    factor, decimals, unit, sign = _format(answer)
+    low, high = (_number(end * factor, decimals, sign) for end in (answer.low, answer.high))
+    worlds = count_text(answer.worlds, "world")
+    failed = (
+        f"; {len(answer.failed)} in which a planner failed are not included"
+        if answer.failed
+        else ""
     )
-    failed = f", not in {len(answer.failed)} where one of the two failed" if answer.failed else ""
-    return f"{value}{unit} [{low}, {high}] in {worlds}{failed}"
+    return f"one-sided bounds {low} to {high}{unit}, {worlds}{failed}"
 
 
-def _further(answer: Answer) -> str:
+def _format(answer: QuestionVerdict) -> Tuple[float, int, str, str]:
+    """Return factor, decimals, unit with a space before it, and sign of an estimate."""
+    factor, decimals, unit, sign = _FORMATS.get(answer.kind, (1.0, 3, answer.unit, "+"))
+    return factor, decimals, f" {unit}".rstrip(), sign
+
+
+def _lost(answer: QuestionVerdict) -> str:
+    return "failed in" if answer.kind is QuestionKind.SUCCESS else "worse in"
+
+
+def _further(answer: QuestionVerdict) -> str:
     if answer.more_worlds is None or math.isnan(answer.value):
-        return "no number of such worlds would decide" if answer.worlds else "run some"
-    return f"about {answer.more_worlds} more worlds like these would decide"
+        return "no number of worlds like these is sufficient"
+    return f"about {count_text(answer.more_worlds, 'more world')} like these are needed"
 
 
 def _number(value: float, decimals: int, sign: str) -> str:

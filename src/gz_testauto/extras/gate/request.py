@@ -25,18 +25,18 @@ from gz_testauto.extras.gate.coverage import (
     settled_worlds,
 )
 from gz_testauto.extras.gate.questions import (
-    Answer,
     GatePair,
-    Rules,
+    GateQuestions,
+    QuestionVerdict,
     Verdict,
+    evaluate,
     gate_metrics,
-    judge,
 )
 from gz_testauto.results.loaded import LoadedCampaign, load_campaign
 from gz_testauto.results.records import CampaignResults
 
 MARGIN = 0.05
-"""Of the success rate, where a baseline is given and no margin."""
+"""Default margin of the success rate if a baseline is specified."""
 
 
 def command_line_option(name: str) -> str:
@@ -46,19 +46,19 @@ def command_line_option(name: str) -> str:
 
 @dataclass(frozen=True)
 class GateRequest:
-    """A campaign to judge, and the rules.
+    """A campaign to evaluate, and the questions.
 
-    ``planners`` (all, unless given) of the campaign in ``directory`` are compared with
-    ``baseline_planner`` of the same campaign, or of the one in ``baseline``, where it is the
-    planner of the same name unless given. ``worlds`` limits the campaign to its first worlds.
-    ``anyway`` compares with a baseline that had another robot, limits or simulator.
+    ``planners`` (default: all) of the campaign in ``directory`` are compared with
+    ``baseline_planner`` of the same campaign, or of the campaign in ``baseline`` (default: the
+    planner of the same name). ``worlds`` limits the campaign to its first worlds. ``anyway`` also
+    compares with a baseline that had another robot, limits or simulator.
     """
 
     directory: Path
     baseline: Optional[Path] = None
     planners: Tuple[str, ...] = ()
     baseline_planner: str = ""
-    rules: Rules = field(default_factory=Rules)
+    rules: GateQuestions = field(default_factory=GateQuestions)
     allowances: GateAllowances = field(default_factory=GateAllowances)
     worlds: Optional[int] = None
     anyway: bool = False
@@ -66,36 +66,36 @@ class GateRequest:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """The answers about a campaign, and all that was expected and not judged."""
+class GateEvaluation:
+    """The verdicts on a campaign, and all that was expected and not judged."""
 
     campaign: str
-    answers: Tuple[Answer, ...]
+    answers: Tuple[QuestionVerdict, ...]
     not_judged: Tuple[NotJudged, ...] = ()
     notes: Tuple[str, ...] = ()
     allowances: GateAllowances = field(default_factory=GateAllowances)
 
     @property
     def verdict(self) -> Verdict:
-        """Worse where any answer is; passed where every answer passed and nothing that is missing
-        lacks a declaration."""
+        """Failed if any question failed; passed if every question passed and all that is missing
+        is declared."""
         verdicts = {answer.verdict for answer in self.answers}
-        if Verdict.WORSE in verdicts:
-            return Verdict.WORSE
+        if Verdict.FAILED in verdicts:
+            return Verdict.FAILED
         complete = all(item.allowed for item in self.not_judged)
         return Verdict.PASSED if verdicts == {Verdict.PASSED} and complete else Verdict.UNDECIDED
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """The trials that a gate judges. ``names`` are pairs of a planner and its baseline."""
+    """The trials that a gate evaluates. ``names`` are pairs of a planner and its baseline."""
 
     results: CampaignResults
     sides: Tuple[GateSide, ...]
     names: Tuple[Tuple[str, str], ...]
     not_judged: Tuple[NotJudged, ...] = ()
     notes: Tuple[str, ...] = ()
-    rules: Rules = field(default_factory=Rules)
+    rules: GateQuestions = field(default_factory=GateQuestions)
 
     @property
     def pairs(self) -> List[GatePair]:
@@ -111,11 +111,11 @@ class _Compared:
         ]
 
 
-def judge_request(request: GateRequest) -> Judged:
-    """Judge a campaign.
+def evaluate_gate(request: GateRequest) -> GateEvaluation:
+    """Evaluate the questions about a campaign.
 
-    Raises ``SpecError`` where no question is defined or a planner is unknown, and ``ResultsError``
-    where a directory has no results, or its trials do not compare.
+    Raises ``SpecError`` if no question is defined or a planner is unknown, and ``ResultsError`` if
+    a directory has no results, or its trials are not comparable.
     """
     rules, option = _complete(request), request.option
     campaign = load_campaign(request.directory, "new")
@@ -129,7 +129,7 @@ def judge_request(request: GateRequest) -> Judged:
     else:
         compared = _against(campaign, load_campaign(request.baseline, "baseline"), request, rules)
     pairs, declared = compared.pairs, compared.results.metrics
-    answers = judge(pairs, compared.rules, declared)
+    answers = evaluate(pairs, compared.rules, declared)
     metrics = [metric for metric, _ in gate_metrics(compared.rules, declared)]
     missing = [
         *compared.not_judged,
@@ -149,11 +149,11 @@ def judge_request(request: GateRequest) -> Judged:
         *repetition_notes(compared.sides),
         *_unneeded(request.allowances, compared.not_judged, option),
     )
-    return Judged(campaign.results.name, answers, tuple(missing), notes, request.allowances)
+    return GateEvaluation(campaign.results.name, answers, tuple(missing), notes, request.allowances)
 
 
-def _complete(request: GateRequest) -> Rules:
-    """Return the rules with the default margin. Raises ``SpecError`` where they ask nothing."""
+def _complete(request: GateRequest) -> GateQuestions:
+    """Return the rules with the default margin. Raises ``SpecError`` if they have no question."""
     rules, option = request.rules, request.option
     against = f"{option('baseline')} DIR or {option('baseline-planner')} NAME"
     if request.baseline or request.baseline_planner:
@@ -165,8 +165,8 @@ def _complete(request: GateRequest) -> Rules:
     return rules
 
 
-def _within(campaign: LoadedCampaign, request: GateRequest, rules: Rules) -> _Compared:
-    """Compare planners of one campaign, or judge each by itself."""
+def _within(campaign: LoadedCampaign, request: GateRequest, rules: GateQuestions) -> _Compared:
+    """Compare planners of one campaign, or evaluate each by itself."""
     results, base, path = campaign.results, request.baseline_planner, request.directory
     _require_planners(results, path, (*request.planners, *filter(None, [base])))
     if base and base in request.planners:
@@ -194,7 +194,7 @@ def _within(campaign: LoadedCampaign, request: GateRequest, rules: Rules) -> _Co
 
 
 def _against(
-    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: Rules
+    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: GateQuestions
 ) -> _Compared:
     """Compare planners with those of another campaign, with the names that tables have."""
     assert request.baseline is not None
@@ -210,8 +210,8 @@ def _against(
     across = bring_together([campaign, other], request.anyway)
     if across.sides[1].left_out:
         raise ResultsError(
-            f"{request.baseline}: does not compare with {request.directory}, whatever the planners "
-            f"do (there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
+            f"{request.baseline}: is not comparable with {request.directory}, independent of the "
+            f"planners (there, and in the baseline): {'; '.join(across.sides[1].reasons)}"
         )
     rules, not_comparable = _comparable_metrics(campaign, other, request, rules)
     names = tuple(
@@ -345,9 +345,9 @@ def _unneeded(
 
 
 def _comparable_metrics(
-    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: Rules
-) -> Tuple[Rules, List[NotJudged]]:
-    """Take away the metrics that differ by more than the planners, unless ``anyway``."""
+    campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: GateQuestions
+) -> Tuple[GateQuestions, List[NotJudged]]:
+    """Remove the metrics that depend on more than the planners, unless ``anyway``."""
     without = conditions(campaign, other).without
     affected = [name for name, _ in rules.metrics if name in without]
     missing = [
@@ -358,7 +358,7 @@ def _comparable_metrics(
             allowed=request.anyway,
             remedy=""
             if request.anyway
-            else f"run both alike, leave {request.option('metric')} {name} out, or give "
+            else f"run both with equal settings, omit {request.option('metric')} {name}, or give "
             f"{request.option('anyway')}",
         )
         for name in affected

@@ -2,11 +2,11 @@
 
 A planner passes if it is not worse than a baseline by more than a margin.
 The baseline is another planner of the campaign (--baseline-planner), or of a campaign in the same
-worlds (--baseline; the planner of the same name by default). Answers remain valid however often
-you look: where the gate cannot decide, run more worlds and judge again. Planners, worlds and
-trials that are expected and missing are an error unless you declare them.
+worlds (--baseline; the planner of the same name by default). Verdicts remain valid however often
+you evaluate them: if the gate is undecided, run more worlds and evaluate it again. Planners, worlds
+and trials that are expected and missing are an error unless you declare them.
 
-Exit status 0: passed. 1: worse. 2: cannot decide, something was not judged, or an error.
+Exit status 0: passed. 1: failed. 2: undecided, expected results were not judged, or an error.
 
 examples:
   gz_testauto gate results/new --baseline results/main --not-worse-than 0.05 --junit gate.xml
@@ -20,7 +20,7 @@ import json
 from pathlib import Path
 
 from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
-from gz_testauto.extras.gate.questions import Rules
+from gz_testauto.extras.gate.questions import GateQuestions
 from gz_testauto.extras.gate.report import (
     EXIT_STATUS,
     NOT_FINISHED,
@@ -33,9 +33,9 @@ from gz_testauto.extras.gate.report import (
 )
 from gz_testauto.extras.gate.request import (
     MARGIN,
+    GateEvaluation,
     GateRequest,
-    Judged,
-    judge_request,
+    evaluate_gate,
     read_margins,
 )
 from gz_testauto.results.directory import write_atomically
@@ -52,13 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="judge this planner only (default: all); repeatable",
+        help="evaluate only this planner (default: all); repeatable",
     )
     parser.add_argument(
         "--baseline-planner",
         default="",
         metavar="NAME",
-        help="compare with this planner (default: of the baseline, that of the same name)",
+        help="compare with this planner (default: the baseline's planner of the same name)",
     )
     _add_rules(parser)
     _add_allowances(parser)
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--junit",
         metavar="FILE",
-        help="write JUnit XML, a test case per question; it reads 'not finished' until then",
+        help="write JUnit XML with a test case per question; it contains 'not finished' until then",
     )
     parser.add_argument(
         "--name", default="gate", help="name of the tests in JUnit XML (default: %(default)s)"
@@ -85,24 +85,24 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         "--not-worse-than",
         type=float,
         metavar="MARGIN",
-        help=f"by how much less often it may succeed, as a rate (default: {MARGIN:g})",
+        help=f"allowed loss of success rate, as a share (default: {MARGIN:g})",
     )
     parser.add_argument(
-        "--min-success", type=float, metavar="RATE", help="how often it has to succeed"
+        "--min-success", type=float, metavar="RATE", help="required success rate, as a share"
     )
     parser.add_argument(
         "--metric",
         action="append",
         default=[],
         metavar="NAME:MARGIN",
-        help="by how much a metric may be worse, in its own unit; repeatable",
+        help="allowed deterioration of a metric, in its unit; repeatable",
     )
     parser.add_argument(
         "--alpha",
         type=float,
         default=0.05,
         metavar="SHARE",
-        help="how often the gate may be wrong (default: %(default)s)",
+        help="allowed probability of a wrong verdict (default: %(default)s)",
     )
 
 
@@ -111,21 +111,22 @@ def _add_allowances(parser: argparse.ArgumentParser) -> None:
         "--worlds",
         type=int,
         metavar="N",
-        help="judge the first N worlds of the campaign only (default: all)",
+        help="evaluate only the first N worlds of the campaign (default: all)",
     )
     parser.add_argument(
         "--allow-missing-worlds",
         type=int,
         default=0,
         metavar="N",
-        help="number of worlds that may be unfinished or in one of the results only (default: 0)",
+        help="allowed number of worlds that are unfinished or in only one of the results "
+        "(default: 0)",
     )
     parser.add_argument(
         "--max-invalid",
         type=float,
         default=MAX_INVALID,
         metavar="SHARE",
-        help="share of a planner's trials that may be invalid (default: %(default)s)",
+        help="allowed share of a planner's invalid trials (default: %(default)s)",
     )
     parser.add_argument(
         "--new-planner",
@@ -144,10 +145,10 @@ def _add_allowances(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Judge a campaign; return 0 for passed, 1 for worse, 2 for undecided."""
+    """Evaluate a campaign; return 0 for passed, 1 for failed, 2 for undecided."""
     _write_junit(arguments, error_to_junit(arguments.name, NOT_FINISHED))
     try:
-        judged = judge_request(_request(arguments))
+        judged = evaluate_gate(_request(arguments))
     except Exception as error:
         message = error_message(error)
         _write_junit(arguments, error_to_junit(arguments.name, message))
@@ -166,7 +167,7 @@ def _request(arguments: argparse.Namespace) -> GateRequest:
         arguments.baseline,
         tuple(arguments.planner),
         arguments.baseline_planner,
-        Rules(
+        GateQuestions(
             arguments.not_worse_than,
             arguments.min_success,
             read_margins(arguments.metric),
@@ -183,7 +184,7 @@ def _request(arguments: argparse.Namespace) -> GateRequest:
     )
 
 
-def _print(judged: Judged, as_json: bool) -> None:
+def _print(judged: GateEvaluation, as_json: bool) -> None:
     if as_json:
         document = to_document(judged)
         print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

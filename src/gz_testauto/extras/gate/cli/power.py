@@ -1,10 +1,11 @@
-"""Report what a number of paired worlds can show.
+"""Report which differences a number of paired worlds can detect.
 
-The rates come from a pilot campaign or are stated.
+The rates are those of a pilot campaign or of --rates.
 
-A difference is shown by the worlds in which one of two planners succeeds more often; a pilot, with
-or without repetitions, says how many those are, --discordant states it. Without either, two stated
-rates are taken as independent, which asks for too many worlds where planners fail in the same ones.
+Only discordant worlds, in which one of two planners succeeds more often, show a difference. Their
+share is estimated from a pilot, with or without repetitions, or stated with --discordant. Without
+either, the planners are assumed to be independent; this requires too many worlds if planners fail
+in the same ones.
 
 examples:
   gz_testauto power --worlds 200 --rates 0.8,0.7
@@ -24,13 +25,13 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.gate.power import (
     CHANCE,
-    Apart,
+    DiscordantRate,
     Pilot,
     Source,
     gate_power,
     mcnemar_power,
     power_of_means,
-    share_at_most,
+    share_upper_bound,
     smallest_difference,
     smallest_mean_difference,
     stopping_worlds,
@@ -41,36 +42,34 @@ from gz_testauto.report.plain import interval_text
 from gz_testauto.results.loaded import load_campaign
 
 MOST_WORLDS = 2000
-"""Simulated for the gate; more take too long."""
-OFTEN = f"with a chance of {100 * CHANCE:.0f} %"
+"""The gate is simulated for each world; more take too long."""
+OFTEN = f"with a probability of {100 * CHANCE:.0f} %"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument(
-        "--worlds", type=int, required=True, metavar="N", help="how many worlds are to be run"
+        "--worlds", type=int, required=True, metavar="N", help="number of worlds of the campaign"
     )
-    parser.add_argument(
-        "--pilot", type=Path, metavar="DIR", help="results that say how planners differ"
-    )
+    parser.add_argument("--pilot", type=Path, metavar="DIR", help="results of a pilot campaign")
     parser.add_argument(
         "--planners",
         default="",
         metavar="A,B",
         help="two planners of the pilot (default: first two)",
     )
-    parser.add_argument("--rates", default="", metavar="A,B", help="two rates of success")
+    parser.add_argument("--rates", default="", metavar="A,B", help="two success rates")
     parser.add_argument(
         "--discordant",
         type=float,
         metavar="SHARE",
-        help="share of worlds in which exactly one succeeds (default: as if independent)",
+        help="share of worlds in which exactly one succeeds (default: as of independent planners)",
     )
     parser.add_argument(
         "--margin",
         type=float,
         default=0.05,
-        help="of the gate, --not-worse-than (default: %(default)s)",
+        help="margin of the gate, as --not-worse-than (default: %(default)s)",
     )
     parser.add_argument(
         "--alpha", type=float, default=0.05, metavar="SHARE", help="(default: %(default)s)"
@@ -78,13 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what the worlds can show; 0."""
+    """Print which differences the worlds can detect; return 0."""
     if not 2 <= arguments.worlds <= MOST_WORLDS:
         raise SpecError(f"--worlds is {arguments.worlds}; it must be 2 to {MOST_WORLDS}")
     if not 0.0 < arguments.alpha < 0.5:
-        raise SpecError(f"--alpha is {arguments.alpha:g}; it must lie between 0 and 0.5")
+        raise SpecError(f"--alpha is {arguments.alpha:g}; it must be between 0 and 0.5")
     if not 0.0 < arguments.margin < 1.0:
-        raise SpecError(f"--margin is {arguments.margin:g}; it must lie between 0 and 1")
+        raise SpecError(f"--margin is {arguments.margin:g}; it must be between 0 and 1")
     if bool(arguments.rates) == bool(arguments.pilot):
         raise SpecError("give either --pilot DIR or --rates A,B")
     source, described = _pilot(arguments) if arguments.pilot else _stated(arguments)
@@ -99,29 +98,29 @@ def _lines(
     yield f"{worlds} worlds, {described}"
     yield from (
         _mcnemar_lines(worlds, source, alpha)
-        if isinstance(source, Apart)
+        if isinstance(source, DiscordantRate)
         else _mean_lines(worlds, source, alpha)
     )
     if source.difference:
         average, decided = stopping_worlds(worlds, source, alpha)
         yield (
-            f"stop: {{when: decided, at_most: {worlds}}} decides that with a chance of "
+            f"stop: {{when: decided, at_most: {worlds}}} decides with a probability of "
             f"{_percent(decided)}, after {average:.0f} worlds on average"
         )
-    equal = gate_power(worlds, source.as_good(), margin, alpha)
+    equal = gate_power(worlds, source.without_difference(), margin, alpha)
     yield (
-        f"gate --not-worse-than {margin:g} passes on a planner that is as good with a chance of "
+        f"gate --not-worse-than {margin:g} passes an equally good planner with a probability of "
         f"{_percent(equal)}"
     )
 
 
-def _mcnemar_lines(worlds: int, apart: Apart, alpha: float) -> Iterator[str]:
+def _mcnemar_lines(worlds: int, apart: DiscordantRate, alpha: float) -> Iterator[str]:
     smallest = smallest_difference(worlds, apart.discordant, alpha)
     if smallest is None:
-        yield f"no difference is shown {OFTEN}: too few worlds tell the planners apart"
+        yield f"no difference is detected {OFTEN}: there are too few discordant worlds"
     else:
         yield (
-            f"a difference of {100 * smallest:.1f} points or more is shown {OFTEN} "
+            f"a difference of {100 * smallest:.1f} points or more is detected {OFTEN} "
             f"(exact McNemar test, alpha {alpha:g})"
         )
     if apart.difference:
@@ -132,10 +131,10 @@ def _mcnemar_lines(worlds: int, apart: Apart, alpha: float) -> Iterator[str]:
 def _mean_lines(worlds: int, pilot: Pilot, alpha: float) -> Iterator[str]:
     smallest = smallest_mean_difference(worlds, pilot, alpha)
     if smallest is None:
-        yield f"no difference is shown {OFTEN}: there are too few worlds"
+        yield f"no difference is detected {OFTEN}: there are too few worlds"
     else:
         yield (
-            f"a difference of about {100 * smallest:.1f} points or more is shown {OFTEN} "
+            f"a difference of about {100 * smallest:.1f} points or more is detected {OFTEN} "
             f"(Gaffke's test, alpha {alpha:g})"
         )
     if pilot.difference:
@@ -144,13 +143,16 @@ def _mean_lines(worlds: int, pilot: Pilot, alpha: float) -> Iterator[str]:
 
 
 def _shown(difference: float, chance: float, needed: Optional[int]) -> str:
-    enough = f"{OFTEN} from about {needed} worlds" if needed else "more worlds than 100000"
+    enough = f"about {needed} worlds" if needed else "more than 100000 worlds"
     points = f"{100 * abs(difference):.1f} points"
-    return f"{points} are shown with a chance of {_percent(chance)}; {enough}"
+    return (
+        f"a difference of {points} is detected with a probability of {_percent(chance)}; "
+        f"{100 * CHANCE:.0f} % requires {enough}"
+    )
 
 
 def _percent(chance: float) -> str:
-    """A chance that is never called certain."""
+    """Return a probability as text, never as 0 or 100 %."""
     if chance > 0.99:
         return "more than 99 %"
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
@@ -161,15 +163,15 @@ def _stated(arguments: argparse.Namespace) -> Tuple[Source, str]:
         first, second = (float(text) for text in arguments.rates.split(","))
     except ValueError:
         raise SpecError(f"--rates is {arguments.rates!r}; give two, as in 0.8,0.7") from None
-    apart = Apart.of_rates(first, second, arguments.discordant)
-    how = "as if they were independent" if arguments.discordant is None else "as stated"
-    share = f"of which {100 * apart.discordant:.1f} % tell the planners apart"
+    apart = DiscordantRate.from_rates(first, second, arguments.discordant)
+    how = "as of independent planners" if arguments.discordant is None else "as stated"
+    share = f"of which {100 * apart.discordant:.1f} % are discordant"
     return apart, f"{share} ({how}, rates {first:g} and {second:g})"
 
 
 def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
     if arguments.discordant is not None:
-        raise SpecError("--discordant is what the pilot says; leave one of them out")
+        raise SpecError("--pilot estimates the share of --discordant; omit one of the two options")
     results = load_campaign(arguments.pilot).results
     names = _two_planners(arguments, results.planners)
     (pair,) = compare(results, [names]).pairs
@@ -178,27 +180,27 @@ def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
             f"{arguments.pilot}: {names[0]} and {names[1]} have no world in common; name two "
             "planners that were run in the same worlds, or state --rates and --discordant"
         )
-    who = f"{names[0]} and {names[1]} in {pair.worlds} worlds of {arguments.pilot}"
+    compared = f"{names[0]} and {names[1]} in {pair.worlds} worlds of {arguments.pilot}"
     discordant = len(pair.first_won) + len(pair.second_won)
     if not discordant:
-        most = share_at_most(pair.worlds)
-        return Apart(most, 0.0), (
-            f"of which at most {100 * most:.1f} % tell the planners apart (upper 95 % bound, as no "
-            f"world of the pilot does; {who})"
+        most = share_upper_bound(pair.worlds)
+        return DiscordantRate(most, 0.0), (
+            f"of which at most {100 * most:.1f} % are discordant (upper 95 % bound, because no "
+            f"world of the pilot is; {compared})"
         )
     share = success_rate(discordant, pair.worlds)
     described = (
-        f"of which {100 * share.value:.1f} % {interval_text(share, 1, 100)} tell the planners "
-        f"apart ({who})"
+        f"of which {100 * share.value:.1f} % {interval_text(share, 1, 100)} are discordant "
+        f"({compared})"
     )
     if pair.counts is not None:
         first, second = (len(won) / pair.worlds for won in (pair.first_won, pair.second_won))
-        return Apart(first + second, first - second), described
+        return DiscordantRate(first + second, first - second), described
     ahead = success_differences(results, *names)
     if np.ptp(ahead) == 0.0:
         raise ResultsError(
             f"{arguments.pilot}: {names[0]} and {names[1]} differ by the same amount in each of "
-            f"{pair.worlds} worlds, which does not say how worlds differ; run more of them"
+            f"{pair.worlds} worlds, so their variance is unknown; run more worlds"
         )
     return Pilot(ahead), described
 
