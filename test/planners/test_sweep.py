@@ -10,7 +10,7 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.dwa import DynamicWindow, dynamic_window, stoppable
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, arc_poses, sweep_arcs
-from gz_testauto.simulators.kinematic.track import drive_arc
+from gz_testauto.simulators.kinematic.motion import drive_arc
 
 RECTANGLE = ((-0.5, -0.3), (0.6, -0.3), (0.6, 0.3), (-0.5, 0.3))
 FOOTPRINT = ConvexFootprint(RECTANGLE)

@@ -12,7 +12,7 @@ FLOOR = """<model name="floor"><static>true</static><link name="link"><collision
 
 
 def model(name, geometry, pose="0 0 0 0 0 0", static=True, surface="", mass=5.0, more=""):
-    """A model of one link with one collision."""
+    """Return the SDF of a model with one link and one collision."""
     return f"""<model name="{name}"><static>{str(static).lower()}</static><pose>{pose}</pose>
     <link name="link"><inertial><mass>{mass}</mass><inertia><ixx>0.2</ixx><iyy>0.2</iyy>
     <izz>0.2</izz></inertia></inertial><collision name="collision"><geometry>{geometry}</geometry>
@@ -28,7 +28,7 @@ def friction(mu):
 
 
 def write_world(folder, *models, floor=FLOOR, version="1.6", more=""):
-    """A world file with a floor and these models."""
+    """Write a world file with a floor and ``models``; return its path."""
     path = folder / "test.world"
     path.write_text(
         f'<sdf version="{version}"><world name="w">{more}{floor}{"".join(models)}</world></sdf>'
@@ -45,7 +45,7 @@ def load(simulator, world, robot=None, start=(0.0, 0.0, 0.0), seed=0):
 
 
 def drive(simulation, twist, duration_s, period_s=0.05):
-    """Drive for a while; all snapshots on the way."""
+    """Drive for ``duration_s``; return the snapshot of each period."""
     simulation.drive(twist)
     return [simulation.step(period_s) for _ in range(round(duration_s / period_s))]
 
@@ -60,7 +60,7 @@ def _wheel(side, end, x, y):
 
 
 def rover(folder, plugin, extra="", lidar_noise=""):
-    """A robot on four wheels with a lidar, driven by ``plugin``."""
+    """Return a robot with four wheels and a lidar, driven by ``plugin``."""
     wheels = "".join(
         _wheel(side, end, x, y)
         for end, x in (("front", 0.2), ("rear", -0.2))
@@ -90,13 +90,15 @@ SKID_STEER_OF_GAZEBO_ROS = """<plugin name="drive" filename="libgazebo_ros_skid_
 </plugin>"""
 
 ROVER_WHEEL_M = (0.2, 0.25, 0.08)
-"""How far before the middle and beside it the rover's wheels are, and how wide."""
+"""Forward and lateral distance of the rover's wheels from its center, and their width."""
 
 
 def rims_turn_share() -> float:
-    """The share of the rate that it is told at which the rover turns on the spot, with its load
-    on the two rims of each wheel: there the moments about the middle of what slides along and of
-    what slides across are the same."""
+    """Return the yaw rate of the rover that turns in place, as a fraction of the commanded one.
+
+    The load is on the two rims of each wheel. At this rate the moments about the center of the
+    longitudinal and of the lateral friction are equal.
+    """
     from scipy.optimize import brentq
 
     x, y, width = ROVER_WHEEL_M

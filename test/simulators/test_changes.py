@@ -1,4 +1,4 @@
-"""Changes refuse what makes no sense, before any simulator is asked."""
+"""Validation of property changes by their constructors."""
 
 import math
 
@@ -17,7 +17,7 @@ from gz_testauto.simulators.changes import (
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("create", "match"),
     [
         (lambda: SetMass("a::b", -1.0), "SetMass of 'a::b': mass_kg is -1.0; it must be above 0"),
         (lambda: SetMass("a::b", math.nan), "mass_kg is nan; it must be finite"),
@@ -35,6 +35,6 @@ from gz_testauto.simulators.changes import (
         (lambda: SetLight("sun", range_m=-1.0), "range_m is -1.0; it must be at least 0"),
     ],
 )
-def test_a_change_that_makes_no_sense_is_refused(make, says):
-    with pytest.raises(ValueError, match=says):
-        make()
+def test_invalid_value_raises_with_field_and_limit(create, match):
+    with pytest.raises(ValueError, match=match):
+        create()

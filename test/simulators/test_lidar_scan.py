@@ -1,4 +1,4 @@
-"""What a lidar reports of the distances that its rays go."""
+"""Noise and range limits of a lidar scan."""
 
 import numpy as np
 
@@ -14,11 +14,11 @@ def scan(noise_m=(0.0, 0.0), seed=0, ranges_m=(0.05, 0.1, 9.9, 10.0)):
     return measured_scan(LIDAR, 1.5, np.array(ranges_m), noise_m, generator)
 
 
-def test_what_is_too_near_or_too_far_is_infinite():
+def test_distance_out_of_range_is_infinite():
     assert scan().ranges_m.tolist() == [-np.inf, 0.1, 9.9, np.inf]
 
 
-def test_a_reading_that_noise_takes_out_of_range_is_infinite_too():
+def test_distance_out_of_range_after_noise_is_infinite():
     assert scan(noise_m=(0.2, 0.0)).ranges_m.tolist() == [0.25, 0.1 + 0.2, np.inf, np.inf]
 
 
@@ -27,7 +27,7 @@ def test_noise_follows_its_generator():
     assert noisy[0] == noisy[1] != noisy[2]
 
 
-def test_the_scan_is_of_its_lidar_and_cannot_be_altered():
+def test_scan_has_the_limits_of_its_lidar_and_is_read_only():
     found = scan()
     assert (found.stamp_s, found.range_min_m, found.range_max_m) == (1.5, 0.1, 10.0)
     assert found.mount == LIDAR.mount

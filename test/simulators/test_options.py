@@ -4,13 +4,13 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.simulators import check_options, open_simulator
 
 
-def test_what_a_simulator_takes_passes():
+def test_known_options_are_accepted():
     check_options("gazebo", {"trials_per_server": 3, "stall_timeout_s": 30, "gui": False})
     check_options("gazebo_ros", {"contacts": ["/bumper", "/bumper2"], "world": "a.world"})
 
 
 @pytest.mark.parametrize(
-    "simulator,options,said",
+    "simulator,options,match",
     [
         ("gazebo", {"trials_per_sever": 3}, "did you mean 'trials_per_server'"),
         ("embedded", {"obstacles": "x"}, "unknown parameter of simulator 'embedded': 'obstacles'"),
@@ -24,11 +24,11 @@ def test_what_a_simulator_takes_passes():
         ("gazeebo", {}, "unknown simulator 'gazeebo'; did you mean 'gazebo'"),
     ],
 )
-def test_what_it_does_not_take_is_refused_by_name(simulator, options, said):
-    with pytest.raises(SpecError, match=said):
+def test_unknown_option_or_value_is_rejected_by_name(simulator, options, match):
+    with pytest.raises(SpecError, match=match):
         check_options(simulator, options)
 
 
-def test_a_value_that_the_simulator_refuses_is_no_bug():
+def test_value_out_of_range_raises_spec_error():
     with pytest.raises(SpecError, match="'embedded': step_s must be above 0"):
         open_simulator("embedded", step_s=5.0)

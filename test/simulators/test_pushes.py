@@ -1,4 +1,4 @@
-"""Pushes, counted in physics steps."""
+"""Duration of pushes in physics steps."""
 
 from gz_testauto.simulators.changes import Push
 from gz_testauto.simulators.pushes import Pushes
@@ -7,7 +7,7 @@ LONG = Push("crate::link", (1.0, 0.0, 0.0), duration_s=0.03)
 SHORT = Push("robot::base", (0.0, 2.0, 0.0), duration_s=0.001)
 
 
-def test_each_acts_in_as_many_steps_as_it_lasts_and_in_one_at_least():
+def test_push_acts_for_its_duration_and_at_least_one_step():
     pushes = Pushes(step_s=0.01)
     pushes.begin(LONG)
     pushes.begin(SHORT)
@@ -15,7 +15,7 @@ def test_each_acts_in_as_many_steps_as_it_lasts_and_in_one_at_least():
     assert not pushes
 
 
-def test_what_is_gone_is_pushed_no_more():
+def test_push_of_a_deleted_model_stops():
     pushes = Pushes(step_s=0.01)
     pushes.begin(LONG)
     pushes.begin(SHORT)

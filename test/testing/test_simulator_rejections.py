@@ -13,7 +13,7 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.edit import add_model
 from gz_testauto.simulators.kinematic import KinematicSimulation, KinematicSimulator
-from gz_testauto.simulators.kinematic.track import arc
+from gz_testauto.simulators.kinematic.motion import arc
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 STEP_S = 0.01
@@ -455,7 +455,7 @@ class SavesDeletedModels(KinematicSimulation):
         self.deleted = []
 
     def _delete(self, names):
-        self.deleted += [(name, self._come.get(name)) for name in names]
+        self.deleted += [(name, self._added_sdf.get(name)) for name in names]
         super()._delete(names)
 
     def _save_world(self, path):

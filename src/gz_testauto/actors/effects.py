@@ -13,7 +13,7 @@ import numpy as np
 
 from gz_testauto.actors.hook import LOW, Hook, StepContext
 from gz_testauto.sdf.appearance import Appearance, Color
-from gz_testauto.simulators.changes import SetVisual, given
+from gz_testauto.simulators.changes import SetVisual, set_fields
 
 Observer = Callable[["RunningEffect"], None]
 
@@ -172,7 +172,7 @@ class Effects(Hook):
         for change in context.changes:
             if isinstance(change, SetVisual) and change.name in self._originals:
                 self._originals[change.name] = replace(
-                    self._originals[change.name], **given(change)
+                    self._originals[change.name], **set_fields(change)
                 )
                 self._shown.pop(change.name, None)
 

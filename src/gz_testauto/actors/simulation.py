@@ -182,9 +182,9 @@ class ActorSimulation(Simulation):
         return self._inner.describe()
 
     @property
-    def brought(self) -> Mapping[str, str]:
+    def spawned_sdf(self) -> Mapping[str, str]:
         """See :class:`Simulation`."""
-        return self._inner.brought
+        return self._inner.spawned_sdf
 
     def save_world(self, path: Path) -> None:
         """See :class:`Simulation`."""

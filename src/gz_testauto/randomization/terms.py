@@ -32,7 +32,7 @@ from gz_testauto.sampling.seeds import TERM, child_generator
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.changes import (
     Change,
-    Kind,
+    ChangeKind,
     Push,
     SetFriction,
     SetGravity,
@@ -90,7 +90,7 @@ class Term:
     that it requests. :meth:`draw` returns the changes of one draw and the number for the results.
     """
 
-    kinds: FrozenSet[Kind] = frozenset()
+    kinds: FrozenSet[ChangeKind] = frozenset()
 
     def draw(
         self, spec: PluginTerm, subject: Subject, random: np.random.Generator
@@ -99,10 +99,10 @@ class Term:
         raise NotImplementedError
 
 
-def kinds_of(specs: Sequence[TermSpec]) -> FrozenSet[Kind]:
+def kinds_of(specs: Sequence[TermSpec]) -> FrozenSet[ChangeKind]:
     """The kinds of change that terms make. Raises ``UnknownNameError`` for a plugin that is not
     there."""
-    kinds: List[Kind] = []
+    kinds: List[ChangeKind] = []
     for spec in specs:
         if isinstance(spec, PluginTerm):
             kinds.extend(_plugin(spec).kinds)
@@ -326,7 +326,7 @@ _MAKERS: Dict[Type[TermSpec], Callable[[_Drawing], Made]] = {
     PushTerm: _push,
     PoseTerm: _pose,
 }
-_KINDS: Dict[Type[TermSpec], Kind] = {
+_KINDS: Dict[Type[TermSpec], ChangeKind] = {
     FrictionTerm: SetFriction,
     MassTerm: SetMass,
     GravityTerm: SetGravity,

@@ -1,5 +1,4 @@
-"""Simulators behind one interface: real Gazebo, anybody's gazebo_ros,
-MuJoCo, and whatever a plugin adds."""
+"""Simulators behind one interface: Gazebo, gazebo_ros, MuJoCo, an ideal robot, and plug-ins."""
 
 import inspect
 from typing import Any, Mapping
@@ -20,7 +19,7 @@ SIMULATORS = Registry(
 )
 
 AUTOMATIC = "auto"
-"""In place of a simulator's name: Gazebo where there is one, otherwise ``embedded``."""
+"""In place of a simulator's name: Gazebo if it is installed, otherwise ``embedded``."""
 
 __all__ = [
     "AUTOMATIC",
@@ -36,7 +35,7 @@ __all__ = [
 
 
 def chosen_simulator(name: str) -> str:
-    """The name itself, or what ``auto`` means on this machine."""
+    """Return ``name``, or for ``auto`` the name of the simulator that this machine has."""
     if name != AUTOMATIC:
         return name
     from gz_testauto.simulators.gazebo.installation import find_gazebo
@@ -49,15 +48,15 @@ def chosen_simulator(name: str) -> str:
 
 
 def open_simulator(name: str, **options: Any) -> Simulator:
-    """Start the simulator registered as ``name``, or the one that ``auto`` means; ``options`` are
-    parameters of its constructor. Raises as :func:`~gz_testauto.base.parameters.construct`."""
+    """Start the simulator registered as ``name``, which can be ``auto``; ``options`` are parameters
+    of its constructor. Raises as :func:`~gz_testauto.base.parameters.construct`."""
     simulator: Simulator = construct(SIMULATORS, chosen_simulator(name), options)
     return simulator
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise ``SpecError`` for an option that the simulator does not take, and a value of another
-    type or out of range, without starting it."""
+    """Raise ``SpecError`` for an option that the simulator does not have, or a value with a wrong
+    type or out of range. The simulator is not started."""
     check_parameters(SIMULATORS, chosen_simulator(name), options)
 
 

@@ -1,10 +1,10 @@
-"""What can be changed of a world while it is simulated, as values.
+"""Property changes of a simulated world, as values.
 
-A batch of them is handed to :meth:`~gz_testauto.simulators.interface.Simulation.apply`. Each says
-what it is a change of, by Gazebo's scoped names (``model::link::collision``), and what is to hold
-from now on; what is left out (None) stays as it is. A value that makes no sense is refused when
-the change is made, with ``ValueError``; whether what it names is there is the simulation's to say.
-Positions are in m, angles in rad, and poses, twists and forces in the world frame unless said.
+:meth:`~gz_testauto.simulators.interface.Simulation.apply` applies a sequence of them. Each has the
+scoped name of its part, as in Gazebo (``model::link::collision``), and the new values; a value that
+is None does not change. The constructor raises ``ValueError`` for an invalid value; the simulation
+checks that the named part exists. Positions are in m, angles in rad. Poses, twists and forces are
+in the world frame unless documented otherwise.
 """
 
 import math
@@ -19,7 +19,7 @@ Vector = Tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Change:
-    """One change. ``part`` is the kind of thing that ``name`` is the name of."""
+    """One property change. ``part`` is the type of the part that ``name`` is the name of."""
 
     part = "world"
     name: str
@@ -48,11 +48,10 @@ class Change:
 
 @dataclass(frozen=True)
 class SetModel(Change):
-    """Where a model is, and its twist: linear (m/s) of its origin and angular (rad/s).
+    """Pose of a model, and its twist: linear (m/s) of its origin and angular (rad/s).
 
-    With a pose and no twist it is at rest, where the simulator can say so
-    (``Simulator.sets_twist``); with a twist and no pose it moves on from where it is. A twist is
-    what it has now: gravity, friction and contacts go on to act on it.
+    With a pose and no twist the model is at rest if ``Simulator.sets_twist``. With a twist and no
+    pose it keeps its pose. The twist is an initial value: gravity, friction and contacts act on it.
     """
 
     part = "model"
@@ -63,7 +62,8 @@ class SetModel(Change):
 
 @dataclass(frozen=True)
 class SetLink(SetModel):
-    """As :class:`SetModel`, of one link of a model that no joint holds."""
+    """Pose and twist as in :class:`SetModel`, of one link of a model that is not attached to a
+    joint."""
 
     part = "link"
 
@@ -79,7 +79,8 @@ class SetJoint(Change):
 
 @dataclass(frozen=True)
 class SetMass(Change):
-    """The mass of a link. Its inertia grows with it, as of a body of the same shape."""
+    """The mass of a link. Its inertia is scaled by the same factor, as for a body of equal
+    shape."""
 
     part = "link"
     mass_kg: float
@@ -91,8 +92,8 @@ class SetMass(Change):
 
 @dataclass(frozen=True)
 class SetFriction(Change):
-    """Coulomb's coefficients of a collision, along both directions; ``mu2`` is ``mu`` unless
-    given. Between two collisions the smaller ones count."""
+    """Coulomb friction coefficients of a collision in both directions; ``mu2`` defaults to ``mu``.
+    Between two collisions the smaller coefficients apply."""
 
     part = "collision"
     mu: float
@@ -114,8 +115,8 @@ class SetGravity(Change):
 
 @dataclass(frozen=True)
 class Push(Change):
-    """A force (N) through a link's center of mass and a torque (N m) on it, from now on for a
-    while (s), a physics step at least."""
+    """A force (N) through a link's center of mass and a torque (N m) on it, from now on for
+    ``duration_s``, at least one physics step."""
 
     part = "link"
     force_n: Vector = (0.0, 0.0, 0.0)
@@ -129,8 +130,7 @@ class Push(Change):
 
 @dataclass(frozen=True)
 class SetVisual(Change):
-    """Colors of a visual (each from 0 to 1), how transparent it is (0 to 1), whether it is
-    shown."""
+    """Colors of a visual (each component from 0 to 1), its transparency (0 to 1) and visibility."""
 
     part = "visual"
     ambient: Optional[Color] = None
@@ -148,7 +148,7 @@ class SetVisual(Change):
 
 @dataclass(frozen=True)
 class SetLight(Change):
-    """A light of the world; see :class:`~gz_testauto.sdf.appearance.Light` for its fields."""
+    """Properties of a light of the world; see :class:`~gz_testauto.sdf.appearance.Light`."""
 
     part = "light"
     pose: Optional[Pose] = None
@@ -169,16 +169,16 @@ class SetLight(Change):
             self._require(field, 0.0)
 
 
-Kind = Type[Change]
+ChangeKind = Type[Change]
 
-ALL: FrozenSet[Kind] = frozenset(
+ALL: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetMass, SetFriction, SetGravity, Push, SetVisual, SetLight)
 )
-"""Every kind of change there is."""
+"""Every kind of property change."""
 
 
-def given(change: Change) -> Dict[str, Any]:
-    """What a change says, by field, without the name and what it leaves out."""
+def set_fields(change: Change) -> Dict[str, Any]:
+    """Return the fields that a change sets, without its name."""
     return {
         field.name: getattr(change, field.name)
         for field in fields(change)

@@ -1,8 +1,8 @@
-"""What a world consists of now: links, joints, collisions, visuals, lights and their properties.
+"""Description of a world: links, joints, collisions, visuals, lights and their properties.
 
-Owns the truth about what has been changed of them, which simulators only tell in part: it is read
-from the SDF that the simulator was given, and every change is noted. States are not among it; a
-snapshot has those. Also writes what was changed into a saved world.
+It is read from the loaded SDF and updated with every change, since simulators report their
+properties only in part. It has no poses and twists of models; a snapshot has those. This module
+also writes the changed properties into a saved world.
 """
 
 import copy
@@ -43,28 +43,28 @@ from gz_testauto.simulators.changes import (
     SetLight,
     SetMass,
     SetVisual,
-    given,
+    set_fields,
 )
 
 
 @dataclass(frozen=True)
 class LinkDescription:
-    """A link: where it is in its model, and what it weighs; ``inertial`` is None of one that is
-    static, which cannot be moved, pushed or weighed."""
+    """A link: its pose in its model, and its inertia, which is None for a static link, which cannot
+    be moved, pushed or have a mass."""
 
     pose: Pose
     inertial: Optional[Inertial]
 
     @property
     def static(self) -> bool:
-        """Whether it stays where it is."""
+        """True if the link cannot move."""
         return self.inertial is None
 
 
 @dataclass(frozen=True)
 class JointDescription:
-    """A joint: its kind in SDF's words, the links it joins (``parent`` is None for the world), and
-    in how many directions it moves."""
+    """A joint: its type as in SDF, the links that it connects (``parent`` is None for the world),
+    and its number of axes."""
 
     kind: str
     parent: Optional[str]
@@ -74,7 +74,7 @@ class JointDescription:
 
 @dataclass(frozen=True)
 class CollisionDescription:
-    """A collision: its coefficients of friction along both directions."""
+    """A collision: its friction coefficients in both directions."""
 
     mu: float
     mu2: float
@@ -82,7 +82,7 @@ class CollisionDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """Everything of a world that can be changed, by scoped name."""
+    """The properties of a world that can be changed, by scoped name."""
 
     gravity_mps2: Tuple[float, float, float]
     links: Dict[str, LinkDescription] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Description:
 
     @property
     def parts(self) -> Dict[str, Dict[str, Any]]:
-        """The tables, by the word that changes have for them."""
+        """The tables by :attr:`Change.part`."""
         return {
             "link": self.links,
             "joint": self.joints,
@@ -103,15 +103,15 @@ class Description:
         }
 
     def links_of(self, model: str) -> List[str]:
-        """The scoped names of a model's links, in file order."""
+        """Return the scoped names of a model's links, in file order."""
         return [name for name in self.links if name.startswith(f"{model}::")]
 
 
 class DescribedWorld:
-    """A description that is kept up to date."""
+    """A description that is updated with every change."""
 
     def __init__(self, scene: WorldScene) -> None:
-        """Describe a world that was read. Raises ``SdfError``."""
+        """Describe a world. Raises ``SdfError``."""
         self._library = ModelLibrary()
         gravity = GRAVITY_MPS2
         if scene.document.world is not None:
@@ -125,11 +125,11 @@ class DescribedWorld:
 
     @property
     def before(self) -> Description:
-        """What held before any change."""
+        """The description without any change."""
         return self._before
 
     def copy(self) -> Description:
-        """What holds now, for somebody to keep."""
+        """Return a copy of the present description, which does not change."""
         now = self.now
         return Description(
             now.gravity_mps2,
@@ -141,54 +141,54 @@ class DescribedWorld:
         )
 
     def add(self, name: str, sdf: str) -> None:
-        """A model came, from SDF text, under a name of its own. Raises ``SdfError``."""
+        """Add a spawned model from SDF text under ``name``. Raises ``SdfError``."""
         self._add(placed_model(sdf, name, Pose()).node)
         for now, before in zip(self.now.parts.values(), self._before.parts.values()):
             before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
 
     def remove(self, name: str) -> None:
-        """A model went."""
+        """Remove a deleted model."""
         for description in (self.now, self._before):
             for part, table in description.parts.items():
                 for scoped in [n for n in table if part != "light" and n.startswith(f"{name}::")]:
                     del table[scoped]
 
     def require(self, change: Change) -> None:
-        """Raise ``SimulatorError`` for what is not there, or what cannot be done to it anywhere."""
+        """Raise ``SimulatorError`` for an unknown part, or a change that no simulator supports."""
         table = self.now.parts.get(change.part)
         if table is not None and change.name not in table:
             raise SimulatorError(f"{type(change).__name__}: " + self._unknown(change))
         if change.part == "link" and self.now.links[change.name].static:
             raise SimulatorError(
-                f"{type(change).__name__}: {change.name!r} is static, so it has no mass and "
-                "nothing moves it"
+                f"{type(change).__name__}: {change.name!r} is static, so it cannot move and has "
+                "no mass"
             )
         if change.part == "joint" and self.now.joints[change.name].axes != 1:
             joint = self.now.joints[change.name]
             raise SimulatorError(
                 f"{type(change).__name__}: {change.name!r} is a joint of the type {joint.kind!r} "
-                f"with {joint.axes} axes; only one with one can be set"
+                f"with {joint.axes} axes; only a joint with one axis can be set"
             )
 
     def note(self, change: Change) -> None:
-        """Take down a change that :meth:`require` has nothing against."""
+        """Update the description with a change that :meth:`require` accepts."""
         now, name = self.now, change.name
         if isinstance(change, SetMass):
             link = now.links[name]
-            assert link.inertial is not None, "looked at before"
+            assert link.inertial is not None, "checked by require()"
             now.links[name] = replace(link, inertial=link.inertial.scaled_to(change.mass_kg))
         elif isinstance(change, SetFriction):
             mu2 = change.mu if change.mu2 is None else change.mu2
             now.collisions[name] = CollisionDescription(change.mu, mu2)
         elif isinstance(change, SetVisual):
-            now.visuals[name] = replace(now.visuals[name], **given(change))
+            now.visuals[name] = replace(now.visuals[name], **set_fields(change))
         elif isinstance(change, SetLight):
-            now.lights[name] = replace(now.lights[name], **given(change))
+            now.lights[name] = replace(now.lights[name], **set_fields(change))
         elif isinstance(change, SetGravity):
             self.now = replace(now, gravity_mps2=change.mps2)
 
     def write_changes(self, path: Path) -> None:
-        """Write what was changed into a saved world, which has the models under their names.
+        """Write the changed properties into a saved world, which has the models under their names.
         Raises ``SdfError``."""
         changed = {
             part: {n: value for n, value in table.items() if self._before.parts[part][n] != value}
@@ -231,7 +231,7 @@ class DescribedWorld:
                     self.now.visuals[name] = read_appearance(model.document, visual)
         try:
             joints = read_joints(node)
-        except SdfError:  # of a kind that this package does not know, so it cannot set them either
+        except SdfError:  # of a type that this package does not support, so it cannot set them
             joints = []
         for joint in joints:
             parent = None if joint.parent is None else f"{node.name}::{joint.parent}"
@@ -241,8 +241,7 @@ class DescribedWorld:
 
 
 class _Writer:
-    """Writes properties into a document whose models are where :func:`model_elements` finds
-    them."""
+    """Writes properties into the models that :func:`model_elements` finds in a document."""
 
     def __init__(self, document: SdfDocument, library: ModelLibrary) -> None:
         self._document, self._library = document, library
@@ -263,7 +262,7 @@ class _Writer:
 
     def write_gravity(self, gravity_mps2: Tuple[float, float, float]) -> None:
         world = self._document.world
-        assert world is not None, "a saved world has one"
+        assert world is not None, "a saved world has a <world>"
         for physics in world.findall("physics"):
             for element in physics.findall("gravity"):
                 physics.remove(element)

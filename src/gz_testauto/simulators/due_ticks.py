@@ -1,19 +1,19 @@
-"""In which physics steps a sensor measures that has a rate of its own.
+"""The physics steps in which a sensor with an update rate measures.
 
-Owns the rule that every simulator follows which counts its own steps: sample *k* is of the first
-step that ends at *k* periods or later.
+Simulators that count their steps share this rule: sample *k* belongs to the first step that ends at
+*k* periods or later.
 """
 
 import math
 from typing import Set
 
 ROUNDING = 1e-6
-"""A sensor's rate times a number of ticks that is this near to a whole number is one."""
+"""If update rate times ticks differs from a whole number by less than this, it is that number."""
 
 
 def due_ticks(start: int, end: int, per_tick: float) -> Set[int]:
-    """The ticks after ``start`` and up to ``end`` in which a sensor measures that does so
-    ``per_tick`` times in each; in all of them when that is 0, as in SDF, or more than 1."""
+    """Return the ticks after ``start`` and up to ``end`` in which a sensor with ``per_tick``
+    samples per tick measures: every tick if that is 0, as in SDF, or more than 1."""
     if not 0.0 < per_tick < 1.0:
         return set(range(start + 1, end + 1))
     first = math.floor(start * per_tick + ROUNDING) + 1

@@ -1,9 +1,9 @@
-"""What a trial needs from a simulator, and nothing else.
+"""The interface between a trial and a simulator.
 
-Two classes. A :class:`Simulator` is the connection: it owns whatever process runs and
-outlives many trials. A :class:`Simulation` is one loaded world with one robot in it or
-several, from the moment it stands still at time zero to the end of the trial. A reader who writes
-an adaptor subclasses both and runs :mod:`gz_testauto.testing.simulator_conformance` on them.
+A :class:`Simulator` is the connection: it owns the process, if there is one, and runs many trials.
+A :class:`Simulation` is one loaded world with one or more robots, from time zero, at which it is
+paused, to the end of the trial. An adaptor subclasses both and must pass the tests of
+:mod:`gz_testauto.testing.simulator_conformance`.
 
 Call order::
 
@@ -15,9 +15,9 @@ Call order::
             snapshot = simulation.step(0.1)              # blocks until that time is simulated
 
 Time passes in :meth:`Simulation.step` only. The same scene and the same sequence of calls give the
-same snapshots, on a fresh simulator or one that has served others; an adaptor that cannot promise
-this says so in ``Simulator.repeatable``. The snapshot at time 0 has a scan with stamp 0 of each
-robot with a lidar, of the scene as it was loaded, and no IMU sample and no contact.
+same snapshots, on a new simulator and on one that has run other trials. An adaptor that does not
+guarantee this sets ``Simulator.repeatable`` to False. The snapshot at time 0 has a scan with stamp
+0 of each robot with a lidar, of the scene as it was loaded. It has no IMU sample and no contact.
 """
 
 import abc
@@ -32,16 +32,16 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.simulators.changes import Change, Kind
+from gz_testauto.simulators.changes import Change, ChangeKind
 from gz_testauto.simulators.description import DescribedWorld, Description
 
 
 @dataclass(frozen=True)
 class NamedModel:
-    """A model to spawn: its SDF text, the name it shall bear, and its pose in the world.
+    """A model to spawn: its SDF text, its name in the world, and its pose.
 
-    The pose is that of the model frame in the world; a ``<pose>`` in the SDF is replaced,
-    not composed.
+    ``pose`` is that of the model frame in the world; it replaces a ``<pose>`` in the SDF and is
+    not composed with it.
     """
 
     name: str
@@ -51,7 +51,7 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class PlacedRobot:
-    """A robot and where it starts."""
+    """A robot with its start pose."""
 
     robot: RobotModel
     start: Pose2D
@@ -61,9 +61,9 @@ class PlacedRobot:
 class Scene:
     """One world with its robots, before anything has moved.
 
-    ``world`` is a ``.world`` file that already holds its obstacles. ``robot`` may be None
-    (for building worlds). ``seed`` seeds the simulator's own random numbers. ``models`` stand there
-    beside those of the file. ``others`` are further robots, where the first is given.
+    ``world`` is a ``.world`` file that already contains its obstacles. ``robot`` can be None (to
+    generate worlds). ``seed`` seeds the simulator's random numbers. ``models`` are spawned in
+    addition to those of the file. ``others`` are further robots; they require ``robot``.
     """
 
     world: Path
@@ -75,7 +75,7 @@ class Scene:
 
     @property
     def robots(self) -> Tuple[PlacedRobot, ...]:
-        """All robots, the first one first."""
+        """Return all robots, the first one first."""
         first = () if self.robot is None else (PlacedRobot(self.robot, self.start),)
         return (*first, *self.others)
 
@@ -92,20 +92,20 @@ class PhysicsSettings:
 class Simulation(abc.ABC):
     """One loaded world, paused between steps.
 
-    Every method blocks until what it did can be seen in :meth:`snapshot`, and raises
-    ``SimulatorError`` when the simulator died, stalled or refused. After a step that failed the
-    simulation is over, as it is when another scene is loaded or its simulator is closed: every
-    call then raises ``SimulatorError``, which says why.
+    Every method blocks until :meth:`snapshot` returns its effect, and raises ``SimulatorError`` if
+    the simulator died, stalled or rejected the call. The simulation is over after a failed step,
+    after its simulator loads another scene, and after its simulator is closed. Every call then
+    raises ``SimulatorError`` with the reason.
 
-    The public methods check what they are asked, the same way for all simulators, and hand on
-    what is in order to the adaptor's methods of the same name with an underscore, which need not
-    check it again. An adaptor calls ``super().__init__(step_size_s, robot, scene)``: the physics
-    step (s), the first robot, None where there is none to drive, and the scene that was loaded.
+    The public methods validate their arguments identically for all simulators and call the
+    adaptor's methods of the same name with an underscore, which need not validate them again. An
+    adaptor calls ``super().__init__(step_size_s, robot, scene)``: the physics step (s), the first
+    robot (None if there is none to drive), and the loaded scene.
 
-    ``changes`` are the kinds of change that it takes (:meth:`apply`).
+    ``changes`` contains the supported kinds of property changes (:meth:`apply`).
     """
 
-    changes: FrozenSet[Kind] = frozenset()
+    changes: FrozenSet[ChangeKind] = frozenset()
 
     def __init__(
         self, step_size_s: float, robot: Optional[RobotModel], scene: Optional[Scene] = None
@@ -114,38 +114,38 @@ class Simulation(abc.ABC):
         self.robot = robot
         self._over = ""
         self._scene = scene
-        self._come: Dict[str, str] = {} if robot is None else {robot.name: robot.sdf}
+        self._added_sdf: Dict[str, str] = {} if robot is None else {robot.name: robot.sdf}
         self._others: Dict[str, RobotModel] = {}
         if scene is not None:
             self._others = {placed.robot.name: placed.robot for placed in scene.others}
-            self._come.update((name, one.sdf) for name, one in self._others.items())
-            self._come.update((model.name, model.sdf) for model in scene.models)
-        self._gone: Set[str] = set()
+            self._added_sdf.update((name, one.sdf) for name, one in self._others.items())
+            self._added_sdf.update((model.name, model.sdf) for model in scene.models)
+        self._removed: Set[str] = set()
         self._described: Optional[DescribedWorld] = None
 
     def snapshot(self) -> Snapshot:
-        """What the world looks like now. No time passes."""
+        """Return the present state of the world. No time passes."""
         self._check_usable()
         return self._snapshot()
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
-        """Command a robot's drive from the next step on, until commanded again: that of the first
-        unless ``robot`` names a further one.
+        """Set a robot's velocity command, which holds from the next step until the next command.
 
-        No acceleration limit is applied here; limits belong to the planner's side. Raises
-        ``SimulatorError`` when there is no such robot, or one that this simulator cannot drive, and
+        ``robot`` names a further robot; without it, the command is for the first one. No
+        acceleration limit is applied here; the planner's side applies limits. Raises
+        ``SimulatorError`` if no robot has this name or this simulator cannot drive it, and
         ``ValueError`` for a command that is not finite.
         """
         self._check_usable()
         first = None if self.robot is None else self.robot.name
         named = first if robot is None else robot
         if named is None:
-            raise SimulatorError("there is no robot in this scene to drive")
+            raise SimulatorError("this scene has no robot to drive")
         if named != first and named not in self._others:
-            there = [*([] if first is None else [first]), *self._others]
+            robots = [*([] if first is None else [first]), *self._others]
             raise SimulatorError(
-                f"there is no robot named {named!r} in this scene to drive; there are: "
-                + (", ".join(there) or "none")
+                f"this scene has no robot named {named!r} to drive; its robots: "
+                + (", ".join(robots) or "none")
             )
         if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
             raise ValueError(f"a command must be finite, not {command}")
@@ -155,10 +155,10 @@ class Simulation(abc.ABC):
             self._drive_other(command, named)
 
     def step(self, duration_s: float) -> Snapshot:
-        """Simulate ``duration_s``, a whole number of physics steps, and look again. Where
-        ``Simulator.steps_exactly`` is False it may go further; the snapshot's time says how far.
+        """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot. If
+        ``Simulator.steps_exactly`` is False, more time can pass; the snapshot has the time.
 
-        Raises ``ValueError`` when the physics step does not divide the duration.
+        Raises ``ValueError`` if the physics step does not divide the duration.
         """
         self._check_usable()
         count = round(duration_s / self.step_size_s)
@@ -176,8 +176,8 @@ class Simulation(abc.ABC):
             raise
 
     def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Add models in one go. A taken name, or SDF text without a model, raises
-        ``SimulatorError``, and nothing stays."""
+        """Add models in one call. A name that is in use, or SDF text without a model, raises
+        ``SimulatorError``, and no model is added."""
         self._check_usable()
         taken = set(self._model_names())
         for model in models:
@@ -190,20 +190,20 @@ class Simulation(abc.ABC):
                 raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
         self._spawn(models)
         for model in models:
-            self._come[model.name] = model.sdf
+            self._added_sdf[model.name] = model.sdf
             if self._described is not None:
                 self._described.add(model.name, model.sdf)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one go; an unknown name raises ``SimulatorError``, and nothing is
-        removed. Without its robot, the scene is one without a robot."""
+        """Remove models in one call. An unknown name raises ``SimulatorError``, and no model is
+        removed. If the first robot is removed, the scene has no robot to drive."""
         self._check_usable()
         wanted = tuple(dict.fromkeys(names))
         self._check_known(wanted)
         self._delete(wanted)
         for name in wanted:
-            if self._come.pop(name, None) is None:
-                self._gone.add(name)
+            if self._added_sdf.pop(name, None) is None:
+                self._removed.add(name)
             if self._described is not None:
                 self._described.remove(name)
             self._others.pop(name, None)
@@ -211,38 +211,37 @@ class Simulation(abc.ABC):
             self.robot = None
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Place models, in one go; an unknown name raises ``SimulatorError``. A state without
-        twist leaves the model at rest, where the simulator can say so
-        (``Simulator.sets_twist``)."""
+        """Set poses and twists of models in one call. An unknown name raises ``SimulatorError``. A
+        state without a twist leaves the model at rest if ``Simulator.sets_twist``."""
         self._check_usable()
         self._check_known(states)
         self._set_states(states)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Make changes, in order and in one go, without time passing.
+        """Apply property changes in order and in one call. No time passes.
 
-        All are looked at first: an unknown name, a kind that this simulator does not take
-        (:attr:`changes`), or what cannot be done to the thing of that name raises
-        ``SimulatorError``, and nothing is changed.
+        All changes are validated first: an unknown name, a kind that is not in :attr:`changes`, or
+        a change that is impossible for its part raises ``SimulatorError``, and nothing is changed.
         """
         self._check_usable()
         moved = any(change.part == "model" for change in changes)
-        there = set(self._model_names()) if moved else set()  # asked once: of some over a network
+        known = set(self._model_names()) if moved else set()  # once: a call over a network for some
         for change in changes:
             kind = type(change)
             if kind not in self.changes:
                 raise SimulatorError(
-                    f"this simulator takes no {kind.__name__} (of {change.name!r}); it takes "
-                    + (", ".join(sorted(taken.__name__ for taken in self.changes)) or "no changes")
+                    f"this simulator does not support {kind.__name__} (of {change.name!r}); it "
+                    "supports "
+                    + (", ".join(sorted(one.__name__ for one in self.changes)) or "no changes")
                 )
             if change.part == "model":
-                _require_known([change.name], there)
+                _require_known([change.name], known)
             else:
-                self._truth.require(change)
+                self._described_world.require(change)
             self._check_change(change)
         for change in changes:
             if change.part != "model":
-                self._truth.note(change)
+                self._described_world.note(change)
         try:
             self._apply(changes)
         except SimulatorError as error:
@@ -250,19 +249,18 @@ class Simulation(abc.ABC):
             raise
 
     def describe(self) -> Description:
-        """Links, joints, collisions, visuals and lights with their properties as they are now,
-        changed or not. What is only told by a simulator is in :meth:`snapshot`."""
+        """Return links, joints, collisions, visuals and lights with their present properties. Poses
+        and twists are in :meth:`snapshot`."""
         self._check_usable()
-        return self._truth.copy()
+        return self._described_world.copy()
 
     @property
-    def brought(self) -> Mapping[str, str]:
-        """The SDF of the models that came beside those of the world's file, by name."""
-        return self._come
+    def spawned_sdf(self) -> Mapping[str, str]:
+        """The SDF by name of all models that are not in the world file."""
+        return self._added_sdf
 
     def save_world(self, path: Path) -> None:
-        """Write the world as it stands, with all models and what was changed of them, to a
-        ``.world`` file."""
+        """Write the present world, with all models and property changes, to a ``.world`` file."""
         self._check_usable()
         self._save_world(path)
         if self._described is not None:
@@ -272,36 +270,36 @@ class Simulation(abc.ABC):
                 raise SimulatorError(f"cannot save the world: {error}") from error
 
     def end(self, why: str) -> None:
-        """Refuse every call from here on. Called by the simulator, and by itself when a step
-        fails; of several reasons the first is told."""
+        """End the simulation; every later call raises. The simulator calls this, as does a failed
+        step. Only the first reason is reported."""
         self._over = self._over or why
 
-    # what an adaptor writes
+    # implemented by an adaptor
 
     @abc.abstractmethod
     def _snapshot(self) -> Snapshot:
-        """See :meth:`snapshot`; also what a step ends with."""
+        """See :meth:`snapshot`. Also called at the end of a step."""
 
     @abc.abstractmethod
     def _drive(self, command: Twist2D) -> None:
-        """See :meth:`drive`. There is a first robot, and the command is finite."""
+        """See :meth:`drive`. A first robot exists, and the command is finite."""
 
     def _drive_other(self, command: Twist2D, robot: str) -> None:
-        """See :meth:`drive`. There is a further robot of that name, and the command is finite.
-        Written by an adaptor that has several (``Simulator.several_robots``)."""
+        """See :meth:`drive`. A further robot of that name exists, and the command is finite.
+        Implemented by an adaptor with ``Simulator.several_robots``."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def _step(self, count: int) -> None:
-        """Simulate so many physics steps, one or more."""
+        """Simulate ``count`` physics steps, one or more."""
 
     @abc.abstractmethod
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        """See :meth:`spawn`. All names are free, and each text has a ``<model>``."""
+        """See :meth:`spawn`. No name is in use, and each text has a ``<model>``."""
 
     @abc.abstractmethod
     def _delete(self, names: Sequence[str]) -> None:
-        """See :meth:`delete`. All names are known, and each comes once."""
+        """See :meth:`delete`. All names are known and occur once."""
 
     @abc.abstractmethod
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
@@ -309,71 +307,71 @@ class Simulation(abc.ABC):
 
     @abc.abstractmethod
     def _save_world(self, path: Path) -> None:
-        """See :meth:`save_world`. Properties of what is in it are written by that method."""
+        """See :meth:`save_world`, which writes the property changes after this."""
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        """See :meth:`apply`. All are of a kind that is in ``changes``, of things that are there,
-        and noted in what :meth:`describe` tells. Written by an adaptor that takes any."""
+        """See :meth:`apply`. All kinds are in ``changes``, all names are known, and
+        :meth:`describe` returns the new values already. Implemented by an adaptor with changes."""
         raise NotImplementedError
 
     def _check_change(self, change: Change) -> None:
-        """Raise ``SimulatorError`` for what this simulator cannot do to the thing that is to be
-        changed, although it takes the kind."""
+        """Raise ``SimulatorError`` for a change of a supported kind that this simulator cannot
+        apply to its part."""
         return None
 
     @abc.abstractmethod
     def _model_names(self) -> Iterable[str]:
-        """The names of all models that stand now, the robot's included."""
+        """Return the names of all present models, including the robots."""
 
     @property
-    def _truth(self) -> DescribedWorld:
-        """What the world consists of, read when it is first asked for."""
+    def _described_world(self) -> DescribedWorld:
+        """The description of the world, read when it is first used."""
         if self._described is None:
             if self._scene is None:
-                raise SimulatorError("this simulator does not know what its world consists of")
+                raise SimulatorError("this simulator has no description of its world")
             try:
                 described = DescribedWorld(read_scene(self._scene.world))
-                for name in self._gone:
+                for name in self._removed:
                     described.remove(name)
-                for name, sdf in self._come.items():
+                for name, sdf in self._added_sdf.items():
                     described.add(name, sdf)
             except SdfError as error:
                 raise SimulatorError(f"the world cannot be described: {error}") from error
             self._described = described
         return self._described
 
-    # the checks, for what an adaptor offers beside the interface too
+    # checks, also for what an adaptor offers in addition to the interface
 
     def _check_usable(self) -> None:
-        """Raise ``SimulatorError`` when the simulation is over. Asked before every call; an
-        adaptor whose simulator is another process adds whether that is alive."""
+        """Raise ``SimulatorError`` if the simulation is over. Called before every method; an
+        adaptor whose simulator is another process also checks that this is alive."""
         if self._over:
             raise SimulatorError(f"this simulation is over: {self._over}")
 
     def _check_known(self, names: Iterable[str]) -> None:
-        """Raise ``SimulatorError`` for a name that no model bears."""
+        """Raise ``SimulatorError`` for a name that no model has."""
         _require_known(names, set(self._model_names()))
 
 
-def _require_known(names: Iterable[str], there: Set[str]) -> None:
+def _require_known(names: Iterable[str], known: Set[str]) -> None:
     for name in names:
-        if name not in there:
+        if name not in known:
             raise SimulatorError(f"there is no model named {name!r}")
 
 
 class Simulator(abc.ABC):
     """A running simulator that loads one scene after the other.
 
-    Also a context manager: leaving it closes it. ``name`` and ``version`` go into results.
-    ``repeatable``, ``sets_twist`` and ``steps_exactly`` say what it cannot promise, and
-    ``runs_plugins`` whether it loads and runs the libraries that a world's ``<plugin>`` names.
-    ``shared`` says that it is one that runs already, the same for all who open it, so that no two
-    trials can run side by side. ``changes`` are the kinds of change that its simulations take,
-    ``several_robots`` says whether scenes may have more than one robot.
-    ``inertial`` says what an inertial sample's linear acceleration is: ``"step"``, that of the
-    physics step in which it falls due; ``"period"``, the mean since the previous sample.
+    Also a context manager that closes it. ``name`` and ``version`` are written to the results.
+    ``repeatable``, ``sets_twist`` and ``steps_exactly`` are False for what it cannot guarantee.
+    ``runs_plugins``: it loads and runs the libraries of a world's ``<plugin>`` elements.
+    ``shared``: the same running process serves all callers, so trials cannot run in parallel.
+    ``changes``: the kinds of property changes that its simulations support.
+    ``several_robots``: scenes can have more than one robot.
+    ``inertial``: the linear acceleration of an IMU sample, ``"step"`` for that of the physics step
+    in which the sample is due, ``"period"`` for the mean since the previous sample.
 
-    An adaptor writes :meth:`_load` and :meth:`_close`.
+    An adaptor implements :meth:`_load` and :meth:`_close`.
     """
 
     name: str
@@ -385,33 +383,33 @@ class Simulator(abc.ABC):
     shared: bool = False
     several_robots: bool = False
     inertial: str = "step"
-    changes: FrozenSet[Kind] = frozenset()
+    changes: FrozenSet[ChangeKind] = frozenset()
 
     _current: Optional[Simulation] = None
     _closed = False
 
     @property
     def processes(self) -> Tuple[int, ...]:
-        """Ids of the processes of ours that simulate now; none where this one does it."""
+        """Ids of the processes that this simulator started; none if it runs in this process."""
         return ()
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
-        """The yaw rate that the robot's drive can be commanded is less than this (rad/s)."""
+        """Return an upper bound (rad/s) of the yaw rates that the robot's drive controller
+        accepts."""
         return math.inf
 
     def load(self, scene: Scene) -> Simulation:
-        """Make ``scene`` the current world, paused at time zero; the previous simulation is over,
-        even when this fails. Raises ``SimulatorError`` when the world cannot be loaded, or the
-        simulator has been closed."""
+        """Load ``scene``, paused at time zero. The previous simulation is over, even if this fails.
+        Raises ``SimulatorError`` if the world cannot be loaded or the simulator is closed."""
         if self._closed:
             raise SimulatorError("this simulator has been closed")
         self._end_current("another scene was loaded")
         if scene.others and (scene.robot is None or not self.several_robots):
             raise SimulatorError(
-                "a scene without a first robot has no others"
+                "a scene without a first robot cannot have others"
                 if scene.robot is None
-                else f"the simulator {self.name!r} has one robot in a scene, and {scene.world} "
-                f"is to have {len(scene.robots)}; take another simulator"
+                else f"the simulator {self.name!r} supports one robot in a scene, and "
+                f"{scene.world} has {len(scene.robots)}; use another simulator"
             )
         names = [model.name for model in scene.models]
         names += [placed.robot.name for placed in scene.robots]
@@ -423,7 +421,7 @@ class Simulator(abc.ABC):
         return simulation
 
     def close(self) -> None:
-        """End every process and close every port that this simulator opened. Idempotent."""
+        """Stop every process and close every port that this simulator opened. Idempotent."""
         if not self._closed:
             self._closed = True
             self._end_current("its simulator was closed")
@@ -431,12 +429,12 @@ class Simulator(abc.ABC):
 
     @abc.abstractmethod
     def _load(self, scene: Scene) -> Simulation:
-        """See :meth:`load`. The simulator is open, the previous simulation over, and no two models
-        of the scene have the same name but where the world's file has one of them."""
+        """See :meth:`load`. The simulator is open, the previous simulation is over, and the names
+        of the scene's models and robots differ. One may still be in the world file."""
 
     @abc.abstractmethod
     def _close(self) -> None:
-        """See :meth:`close`. Called once at most."""
+        """See :meth:`close`. Called at most once."""
 
     def _end_current(self, why: str) -> None:
         if self._current is not None:

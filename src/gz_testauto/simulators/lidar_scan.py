@@ -1,7 +1,4 @@
-"""What a lidar reports of the distances that its rays go.
-
-Owns its noise and its range, for adaptors that cast the rays themselves.
-"""
+"""Noise and range limits of a lidar, for simulators that cast its rays themselves."""
 
 from typing import Tuple
 
@@ -18,9 +15,9 @@ def measured_scan(
     noise_m: Tuple[float, float],
     generator: np.random.Generator,
 ) -> LaserScan:
-    """The scan of rays that go ``ranges_m``, shape (samples,), which is altered and becomes the
-    scan's. ``noise_m`` is mean and standard deviation of what is added to each, drawn from
-    ``generator``; then what is too far is infinite and what is too near minus infinite (REP-117).
+    """Return a scan of the distances ``ranges_m`` (samples,), which are modified in place and used
+    by the scan. ``noise_m`` is mean and standard deviation of the noise drawn from ``generator``.
+    After that, distances beyond the range are infinite and too small ones minus infinite (REP-117).
     """
     if any(noise_m):
         ranges_m += generator.normal(*noise_m, size=len(ranges_m))

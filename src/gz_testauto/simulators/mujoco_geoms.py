@@ -1,8 +1,7 @@
-"""SDF's shapes and rays as MuJoCo has them, for colliders and for the embedded simulator.
+"""SDF shapes and rays in MuJoCo, for colliders and for the embedded simulator.
 
-Owns what every model of MuJoCo's that this package writes has in common: how numbers are written,
-what the primitive shapes are called and how large they are there, and the call that casts many
-rays, which changed between MuJoCo's versions.
+All MuJoCo models of this package use it: the format of numbers, type and size of primitive shapes,
+and the call that casts many rays, which differs between MuJoCo versions.
 """
 
 from typing import Any, Dict, Optional, Tuple
@@ -12,25 +11,25 @@ import numpy as np
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 
 EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
-"""MJCF with which distances between convex bodies are exact, where they can be."""
+"""MJCF with which distances between convex bodies are exact, if the version computes them so."""
 
 
 def distances_are_exact() -> bool:
-    """Whether MuJoCo's distances can be believed: those of 3.2, the last for Python 3.8, are
-    decimeters off."""
+    """Return whether MuJoCo's distances are reliable: those of 3.2, the last version for Python
+    3.8, have errors of decimeters."""
     import mujoco
 
     return tuple(int(part) for part in mujoco.__version__.split(".")[:2]) >= (3, 3)
 
 
 def text(*values: float) -> str:
-    """Numbers as MJCF has them, in digits that read back."""
+    """Return numbers as in MJCF, with all digits."""
     return " ".join(repr(float(value)) for value in values)
 
 
 def primitive(shape: Geometry) -> Optional[Dict[str, str]]:
-    """Type and size of a box, sphere, cylinder, capsule or ellipsoid as MJCF attributes of a geom;
-    None of anything else."""
+    """Return type and size of a box, sphere, cylinder, capsule or ellipsoid as MJCF attributes of a
+    geom; None for other shapes."""
     if isinstance(shape, Box):
         size = text(*(side / 2 for side in shape.size))
     elif isinstance(shape, Sphere):
@@ -52,9 +51,9 @@ def cast_fan(
     range_max_m: float,
     groups: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Meters (n,) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first geom, and its
-    id (n,), both -1 for none; what is beyond ``range_max_m`` may be found or not. ``groups`` (6,)
-    says which groups of geoms are looked at; all unless given."""
+    """Return the distance (m) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first
+    geom, shape (n,), and its id (n,); both are -1 if there is none. Geoms beyond ``range_max_m``
+    may be missing. ``groups`` (6,) selects the groups of geoms; None selects all."""
     import mujoco
 
     count = len(directions)

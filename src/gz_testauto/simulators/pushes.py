@@ -1,7 +1,5 @@
-"""What is being pushed, and for how many more physics steps.
-
-Owns the counting, for adaptors of engines that are told the forces of each step.
-"""
+"""Active pushes and their remaining physics steps, for engines whose forces are set in each
+step."""
 
 from dataclasses import dataclass
 from typing import Container, List, Tuple
@@ -26,15 +24,15 @@ class Pushes:
         return bool(self._pushing)
 
     def begin(self, push: Push) -> None:
-        """Push from the next step on, in one step at least."""
+        """Start a push with the next step; it lasts at least one step."""
         self._pushing.append(_Pushing(push, max(1, round(push.duration_s / self._step_s))))
 
     def keep(self, models: Container[str]) -> None:
-        """Push only these models from now on: the others are gone."""
+        """Remove the pushes of models that are not in ``models``."""
         self._pushing = [one for one in self._pushing if one.push.name.split("::", 1)[0] in models]
 
     def tick(self) -> Tuple[Push, ...]:
-        """Those that act in the step to come, which is counted."""
+        """Return the pushes that act in the next step, and count this step."""
         acting = tuple(pushing.push for pushing in self._pushing)
         for pushing in self._pushing:
             pushing.ticks -= 1

@@ -1,7 +1,6 @@
-"""URDF to SDF, by the program that ships with Gazebo: ``gz sdf --print``.
+"""Conversion of URDF to SDF with Gazebo's program ``gz sdf --print``.
 
-Owns finding and calling it; refuses to know either format. gazebo_ros has the conversion from
-Gazebo's own library, so the result here is what a user of gazebo_ros gets.
+gazebo_ros calls the same code in Gazebo's library, so the result is the same as with gazebo_ros.
 """
 
 import subprocess
@@ -16,17 +15,17 @@ TIMEOUT_S = 60.0
 
 
 def convert_urdf(urdf: str) -> str:
-    """The SDF text of a URDF text.
+    """Return the SDF text of a URDF text.
 
-    Raises ``MissingDependencyError`` where there is no Gazebo to convert it, ``SimulatorError``
-    with the converter's own words where it refuses.
+    Raises ``MissingDependencyError`` if Gazebo is not installed, and ``SimulatorError`` with the
+    converter's message if it fails.
     """
     installation = find_gazebo()
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "model.urdf"
         path.write_text(urdf, encoding="utf-8")
         try:
-            answer = subprocess.run(
+            result = subprocess.run(
                 [*_converter(installation), "sdf", "--print", str(path)],
                 env=installation.process_environment(master_port=0),
                 capture_output=True,
@@ -36,20 +35,20 @@ def convert_urdf(urdf: str) -> str:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SimulatorError(f"URDF cannot be converted to SDF: {error}") from error
-    start = answer.stdout.find("<sdf")
-    if answer.returncode != 0 or start < 0:
-        said = (answer.stderr or answer.stdout).strip().splitlines() or ["it said nothing"]
-        raise SimulatorError(f"URDF cannot be converted to SDF: {said[-1]}")
-    return answer.stdout[start:]
+    start = result.stdout.find("<sdf")
+    if result.returncode != 0 or start < 0:
+        lines = (result.stderr or result.stdout).strip().splitlines() or ["no output of gz sdf"]
+        raise SimulatorError(f"URDF cannot be converted to SDF: {lines[-1]}")
+    return result.stdout[start:]
 
 
 def _converter(installation: GazeboInstallation) -> List[str]:
-    """``gz`` beside ``gzserver``, started the same way."""
+    """Return the command of ``gz``, which is next to ``gzserver`` and is started like it."""
     server = Path(installation.server[-1])
     gz = server.with_name(server.name.replace("gzserver", "gz", 1))
     if not gz.is_file():
         raise MissingDependencyError(
-            f"URDF cannot be converted to SDF: Gazebo's program {gz} is not there; install the "
-            "whole of Gazebo, or hand in SDF"
+            f"URDF cannot be converted to SDF: Gazebo's program {gz} does not exist; install all "
+            "of Gazebo, or use SDF"
         )
     return [*installation.server[:-1], str(gz)]

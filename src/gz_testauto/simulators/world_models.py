@@ -1,4 +1,4 @@
-"""What both ways to Gazebo ask of a world file: its physics, and shapes that gzserver survives."""
+"""Physics settings of a world file, and the check for shapes on which gzserver aborts."""
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import SdfDocument
@@ -9,9 +9,9 @@ from gz_testauto.simulators.interface import PhysicsSettings
 
 
 def physics_of(document: SdfDocument) -> PhysicsSettings:
-    """The physics that a world file states, else Gazebo's own."""
+    """Return the physics settings of a world file, with Gazebo's defaults."""
     world = document.world
-    assert world is not None, "the caller looks before"
+    assert world is not None, "checked by the caller"
     step_s = read_physics(document, world, "max_step_size")
     rate_hz = read_physics(document, world, "real_time_update_rate")
     return PhysicsSettings(
@@ -22,12 +22,12 @@ def physics_of(document: SdfDocument) -> PhysicsSettings:
 
 
 def check_shapes(scene: WorldScene) -> None:
-    """Refuse the shapes on which gzserver aborts."""
+    """Raise ``SdfError`` for shapes on which gzserver aborts."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, (Capsule, Ellipsoid)):
                 raise SdfError(
                     f"{scene.document.source}: {shape.scoped_name} is a "
-                    f"{type(shape.geometry).__name__.lower()}, on which Gazebo 11 aborts; make "
-                    "it of boxes, cylinders and spheres, or simulate it by 'embedded'"
+                    f"{type(shape.geometry).__name__.lower()}, on which Gazebo 11 aborts; replace "
+                    "it by boxes, cylinders and spheres, or use the simulator 'embedded'"
                 )

@@ -26,7 +26,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.changes import (
     ALL,
     Change,
-    Kind,
+    ChangeKind,
     Push,
     SetFriction,
     SetGravity,
@@ -325,7 +325,7 @@ class ChangesConformance(SimulatorSuite):
         assert {type(example) for example in examples} == ALL
         for example in examples:
             if type(example) not in simulator.changes:
-                says = f"this simulator takes no {type(example).__name__}"
+                says = f"this simulator does not support {type(example).__name__}"
                 with pytest.raises(SimulatorError, match=says):
                     simulation.apply([example])
 
@@ -341,7 +341,7 @@ class ChangesConformance(SimulatorSuite):
             assert trace(fresh.load(scene)) == served
 
 
-def need(simulator: Simulator, *kinds: Kind) -> None:
+def need(simulator: Simulator, *kinds: ChangeKind) -> None:
     """Skip where the simulator does not take all of these."""
     for kind in kinds:
         if kind not in simulator.changes:

@@ -19,8 +19,8 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
+from gz_testauto.simulators.kinematic.motion import drive_arc
 from gz_testauto.simulators.kinematic.outlines import Outlines
-from gz_testauto.simulators.kinematic.track import drive_arc
 
 VIEW_RAD = 0.75 * math.pi
 RAYS = 181

@@ -76,7 +76,7 @@ class SeveralRobotsConformance(SimulatorSuite):
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         simulation = simulator.load(Scene(world, robot))
-        says = "there is no robot named 'wall' in this scene to drive; there are: robot"
+        says = "this scene has no robot named 'wall' to drive; its robots: robot"
         with refused(says):
             simulation.drive(Twist2D(1.0, 0.0), "wall")
 

@@ -88,7 +88,7 @@ class SimulatorConformance(SimulatorSensing):
     def test_a_world_without_a_robot_can_be_loaded(self, simulator: Simulator, world: Path) -> None:
         simulation = simulator.load(Scene(world))
         assert "robot" not in simulation.step(PERIOD_S).models
-        with refused("there is no robot in this scene to drive"):
+        with refused("this scene has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
 
     def test_a_world_that_cannot_be_loaded_is_refused_and_the_next_one_is_not(
@@ -325,7 +325,7 @@ class SimulatorConformance(SimulatorSensing):
         simulation.drive(Twist2D(0.5, 0.0))
         before = simulation.step(PERIOD_S)
         simulation.delete(["robot"])
-        with refused("there is no robot in this scene to drive"):
+        with refused("this scene has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
         after = simulation.step(PERIOD_S)
         assert after.time_s > before.time_s

@@ -26,7 +26,7 @@ from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.simulators import SIMULATORS
-from gz_testauto.simulators.changes import Kind, SetModel
+from gz_testauto.simulators.changes import ChangeKind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
@@ -197,7 +197,7 @@ def check_actors(spec: CampaignSpec) -> None:
     else:
         _check_on_stack(spec)
         simulator, named = STACK, f"{STACK}, with which a stack simulates,"
-    needed: List[Tuple[str, Kind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
+    needed: List[Tuple[str, ChangeKind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
     if spec.worlds.dynamic:
         needed.append(("worlds.dynamic", SetModel))
     for actor in spec.actors:
@@ -251,10 +251,10 @@ def _allows_several(simulator: str) -> bool:
         return False
 
 
-def _changes(simulator: str) -> FrozenSet[Kind]:
+def _changes(simulator: str) -> FrozenSet[ChangeKind]:
     """What a simulator takes; nothing, where what it needs is not installed."""
     try:
-        taken: FrozenSet[Kind] = SIMULATORS.get(simulator).changes
+        taken: FrozenSet[ChangeKind] = SIMULATORS.get(simulator).changes
     except MissingDependencyError:
         return frozenset()
     return taken

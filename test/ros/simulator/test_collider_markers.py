@@ -104,7 +104,7 @@ def shown(tmp_path, monkeypatch):
     }
     metrics = type(spec.metrics).model_validate(tasks)
     markers = ColliderMarkers(
-        lambda: SimpleNamespace(brought=brought), spec.model_copy(update={"metrics": metrics})
+        lambda: SimpleNamespace(spawned_sdf=brought), spec.model_copy(update={"metrics": metrics})
     )
     markers.scene_began(Scene(world))
     topic = markers._topic

@@ -1,4 +1,4 @@
-"""The suite that every simulator must pass, on the ideal robot."""
+"""The conformance suite of simulators on the kinematic simulator."""
 
 from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.testing.simulator_conformance import SimulatorConformance

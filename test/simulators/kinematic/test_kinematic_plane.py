@@ -1,4 +1,4 @@
-"""The ideal robot on a plane: motion, ranges, contacts and changes that follow on paper."""
+"""The ideal robot on a plane: motion, ranges, contacts and changes with known values."""
 
 import math
 
@@ -14,8 +14,8 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.simulators.kinematic import KinematicSimulator
+from gz_testauto.simulators.kinematic.motion import drive_arc
 from gz_testauto.simulators.kinematic.outlines import Outlines
-from gz_testauto.simulators.kinematic.track import drive_arc
 
 WORLD = """<sdf version="1.6"><world name="default">
 <model name="ground"><static>true</static><link name="l"><collision name="c">
@@ -60,7 +60,7 @@ def test_drives_the_commanded_arc_exactly(simulation):
     assert pose == pytest.approx((radius * math.sin(0.8), radius * (1 - math.cos(0.8)), 0.8))
 
 
-def test_long_steps_and_short_ones_lead_to_the_same_place(world, robot):
+def test_pose_does_not_depend_on_the_step_duration(world, robot):
     ends = []
     for steps in (1, 10):
         with KinematicSimulator() as simulator:
@@ -72,7 +72,7 @@ def test_long_steps_and_short_ones_lead_to_the_same_place(world, robot):
     assert ends[0] == pytest.approx(ends[1], abs=1e-12)
 
 
-def test_scan_meets_the_wall_where_it_is(simulation, robot):
+def test_scan_has_the_distance_to_the_wall(simulation, robot):
     scan = simulation.step(0.1).scan
     assert scan.stamp_s == pytest.approx(0.1)
     # The sensor is at x = 0.5 m, the wall's face at 4.9 m: 4.4 m ahead, longer at an angle.
@@ -84,14 +84,14 @@ def test_scan_meets_the_wall_where_it_is(simulation, robot):
     assert robot.lidar.samples == len(scan.ranges_m)
 
 
-def test_what_is_lower_than_the_lidar_is_not_seen(simulation, robot):
+def test_shape_below_the_lidar_is_not_in_the_scan(simulation, robot):
     simulation.set_states({"robot": ModelState(Pose.from_rpy(-3, 2, 0, 0, 0, -math.pi / 2))})
     assert np.isinf(
         simulation.step(0.1).scan.ranges_m[len(simulation.snapshot().scan.ranges_m) // 2]
     )
 
 
-def test_contact_when_the_outline_meets_the_wall_and_no_farther(simulation):
+def test_robot_stops_at_the_wall_with_a_contact(simulation):
     simulation.drive(Twist2D(1.0, 0.0))
     snapshot = simulation.step(4.2)
     assert not snapshot.contacts
@@ -104,7 +104,7 @@ def test_contact_when_the_outline_meets_the_wall_and_no_farther(simulation):
     assert snapshot.models["robot"].linear_mps == (0.0, 0.0, 0.0)
 
 
-def test_can_drive_away_from_what_it_touches(simulation):
+def test_robot_can_drive_away_from_a_contact(simulation):
     simulation.drive(Twist2D(1.0, 0.0))
     simulation.step(5.0)
     simulation.drive(Twist2D(-1.0, 0.0))
@@ -112,7 +112,7 @@ def test_can_drive_away_from_what_it_touches(simulation):
     assert not simulation.step(0.1).contacts
 
 
-def test_spawns_where_told_and_deletes(simulation):
+def test_spawned_model_has_its_pose_until_deleted(simulation):
     simulation.spawn([NamedModel("box_1", BOX, Pose((2.5, 0.0, 0.5)))])
     snapshot = simulation.step(0.1)
     assert snapshot.models["box_1"].pose.position == (2.5, 0.0, 0.5)
@@ -123,19 +123,19 @@ def test_spawns_where_told_and_deletes(simulation):
     assert snapshot.scan.ranges_m[180] == pytest.approx(4.4)
 
 
-def test_a_taken_name_spawns_nothing(simulation):
+def test_name_in_use_spawns_no_model(simulation):
     with pytest.raises(SimulatorError, match="wall"):
         simulation.spawn([NamedModel("new", BOX), NamedModel("wall", BOX)])
     assert "new" not in simulation.snapshot().models
 
 
-def test_an_unknown_name_deletes_nothing(simulation):
+def test_unknown_name_deletes_no_model(simulation):
     with pytest.raises(SimulatorError, match="ghost"):
         simulation.delete(["wall", "ghost"])
     assert "wall" in simulation.snapshot().models
 
 
-def test_saved_world_holds_everything_where_it_is(simulation, tmp_path):
+def test_saved_world_has_all_models_at_their_poses(simulation, tmp_path):
     simulation.drive(Twist2D(1.0, 0.0))
     simulation.step(1.0)
     simulation.set_states({"wall": ModelState(Pose((7.0, 0.0, 0.5)))})
@@ -146,7 +146,7 @@ def test_saved_world_holds_everything_where_it_is(simulation, tmp_path):
     assert models["robot"].pose.position[0] == pytest.approx(1.0)
 
 
-def test_imu_comes_at_its_rate_with_gravity_and_the_centripetal_part(simulation):
+def test_imu_has_its_rate_gravity_and_centripetal_acceleration(simulation):
     simulation.drive(Twist2D(0.5, 0.8))
     samples = simulation.step(0.1).imu
     assert len(samples) == 10
@@ -169,7 +169,7 @@ def test_loading_ends_the_previous_simulation(world, robot):
         simulator.load(Scene(world, robot))
 
 
-def test_a_world_that_cannot_be_read_says_so(tmp_path, robot):
+def test_unreadable_world_raises_with_its_name(tmp_path, robot):
     with KinematicSimulator() as simulator, pytest.raises(SimulatorError, match=r"none\.world"):
         simulator.load(Scene(tmp_path / "none.world", robot))
 
@@ -199,7 +199,7 @@ def outlines(generator):
 
 
 def test_clearance_agrees_with_shapely():
-    """Apart, touching, overlapping, one within the other, and in a hole."""
+    """Polygons that are separate, touch or overlap, or are inside each other or in a hole."""
     generator = np.random.default_rng(5)
     corners = np.array([(-0.1, -0.1), (0.3, -0.1), (0.3, 0.1), (-0.1, 0.1)])
     differences = []
@@ -217,17 +217,17 @@ def test_clearance_agrees_with_shapely():
 @pytest.mark.parametrize(
     "outline",
     [shapely.box(-3, -3, 3, 3), shapely.box(0.1, -0.05, 0.2, 0.05)],
-    ids=["the robot is within it", "it is within the robot"],
+    ids=["robot in outline", "outline in robot"],
 )
-def test_what_is_within_the_other_is_no_clearance(outline):
+def test_clearance_is_zero_if_one_polygon_contains_the_other(outline):
     corners = np.array([(-0.5, -0.3), (0.6, -0.3), (0.6, 0.3), (-0.5, 0.3)])
     assert Outlines.of([outline]).clearance_m(corners, 9.0) == 0.0
     ring = outline.buffer(5).difference(outline.buffer(2))
     assert Outlines.of([ring]).clearance_m(corners, 9.0) > 0.0
 
 
-def test_a_moved_model_is_seen_and_touched_at_its_pose(simulation):
-    """Whether it moved in the plane, so that its outlines are moved, or not."""
+def test_moved_model_has_scan_and_contacts_at_its_new_pose(simulation):
+    """After a planar motion, for which its outlines are transformed, and after any other."""
     for pose in (Pose.from_rpy(2.0, 0.0, 0.5, 0, 0, 0), Pose.from_rpy(2.0, 0.0, 0.6, 0, 0.2, 0)):
         simulation.set_states({"wall": ModelState(pose), "robot": ModelState(Pose())})
         simulation.drive(Twist2D(1.0, 0.0))
@@ -241,8 +241,8 @@ def test_a_moved_model_is_seen_and_touched_at_its_pose(simulation):
         assert end.models["wall"].pose == pose
 
 
-def test_many_moves_leave_no_error_behind(simulation, robot):
-    """A moved outline is computed from the one that was read, not from the last one."""
+def test_many_moves_do_not_accumulate_error(simulation, robot):
+    """A moved outline is computed from the one that was read, not from the previous one."""
     before = simulation.step(0.1).scan.ranges_m
     for turn in np.linspace(0.0, 6.0, 50):
         simulation.set_states({"wall": ModelState(Pose.from_rpy(5, turn, 0.5, 0, 0, turn))})
@@ -250,7 +250,7 @@ def test_many_moves_leave_no_error_behind(simulation, robot):
     assert simulation.step(0.1).scan.ranges_m == pytest.approx(before, abs=1e-12)
 
 
-def test_samples_are_the_same_when_they_are_read_later(world, robot):
+def test_imu_samples_do_not_depend_on_when_they_are_read(world, robot):
     read, kept = [], []
     for samples in (read, kept):
         with KinematicSimulator() as simulator:
@@ -262,6 +262,6 @@ def test_samples_are_the_same_when_they_are_read_later(world, robot):
     assert [list(imu) for imu in kept] == read
 
 
-def test_arc_of_a_full_turn_ends_where_it_began():
+def test_arc_of_a_full_turn_returns_to_its_start():
     pose = drive_arc(Pose2D(1.0, 2.0, 0.3), Twist2D(1.0, 0.5), 2 * math.pi / 0.5)
     assert pose == pytest.approx((1.0, 2.0, 0.3))

@@ -14,7 +14,7 @@ from gz_testauto.extras.pybullet.world import World
 from gz_testauto.simulators.changes import (
     ALL,
     Change,
-    Kind,
+    ChangeKind,
     Push,
     SetFriction,
     SetGravity,
@@ -26,7 +26,7 @@ from gz_testauto.simulators.changes import (
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.pushes import Pushes
 
-TAKEN: FrozenSet[Kind] = ALL
+SUPPORTED_CHANGES: FrozenSet[ChangeKind] = ALL
 
 
 class Alterations:

@@ -12,7 +12,7 @@ import numpy as np
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.pybullet.changes import TAKEN, Alterations, check
+from gz_testauto.extras.pybullet.changes import SUPPORTED_CHANGES, Alterations, check
 from gz_testauto.extras.pybullet.motion import (
     STANDING,
     LinkStates,
@@ -28,8 +28,8 @@ from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.simulators.changes import Change, SetModel
 from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.simulators.present_world import write_present_world
 from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
-from gz_testauto.simulators.standing_world import write_standing
 
 
 class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
@@ -40,7 +40,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
     is of time 0.
     """
 
-    changes = TAKEN
+    changes = SUPPORTED_CHANGES
 
     def __init__(
         self,
@@ -133,7 +133,9 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         self._world.placed()
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        truth = self._truth.now if any(change.part != "model" for change in changes) else None
+        truth = (
+            self._described_world.now if any(change.part != "model" for change in changes) else None
+        )
         self._alterations.apply(self._world, changes, truth)
         for change in changes:
             if change.part == "model" and isinstance(change, SetModel) and change.pose is not None:
@@ -147,7 +149,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         poses = {name: self._state(name).pose for name in self._world.models}
         changed = {name: pose for name, pose in poses.items() if pose != self._written.get(name)}
         added = {**self._spawned, **robots}
-        write_standing(path, self._document, self._deleted, added, changed)
+        write_present_world(path, self._document, self._deleted, added, changed)
 
     def _model_names(self) -> Iterable[str]:
         return self._world.models

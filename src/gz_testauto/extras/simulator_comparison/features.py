@@ -64,7 +64,7 @@ def _engines(features: FeaturesSpec) -> Optional[float]:
     return None if features.engines is None else float(len(set(features.engines)) > 1)
 
 
-def _truth(name: str) -> "Rule":
+def _described_world(name: str) -> "Rule":
     def score(features: FeaturesSpec) -> Optional[float]:
         value: Optional[bool] = getattr(features, name)
         return None if value is None else float(value)
@@ -83,8 +83,8 @@ def _choice(name: str, scores: Mapping[str, float]) -> "Rule":
 Rule = Callable[[FeaturesSpec], Optional[float]]
 
 RULES: Mapping[str, Rule] = {
-    "free": _truth("free"),
-    "open_source": _truth("open_source"),
+    "free": _described_world("free"),
+    "open_source": _described_world("open_source"),
     "ros": _choice("ros", {"included": 1.0, "plugin": 0.8, "none": 0.0}),
     "languages": _languages,
     "ui": _choice("ui", {"full": 1.0, "part": 0.667, "view": 0.333, "none": 0.0}),

@@ -92,10 +92,10 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
             assert self._scene is not None
             if not self._models:
                 self._models.update(read_scene(self._scene.world).models)
-            brought = self._simulation().brought
+            spawned_sdf = self._simulation().spawned_sdf
             for name in names:
-                if name in brought and name not in self._models:
-                    self._models[name] = placed_model(brought[name], name, Pose())
+                if name in spawned_sdf and name not in self._models:
+                    self._models[name] = placed_model(spawned_sdf[name], name, Pose())
         return self._models
 
 

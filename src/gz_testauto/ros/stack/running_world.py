@@ -12,7 +12,7 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot, Twist2D
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.simulators.changes import Change
-from gz_testauto.simulators.gazebo_ros.changes import TAKEN, ChangeCalls, check
+from gz_testauto.simulators.gazebo_ros.changes import SUPPORTED_CHANGES, ChangeCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
@@ -27,7 +27,7 @@ class RunningWorld(Simulation):
     that the clock may stand still.
     """
 
-    changes = TAKEN
+    changes = SUPPORTED_CHANGES
 
     def __init__(
         self,
@@ -78,11 +78,13 @@ class RunningWorld(Simulation):
     def _apply(self, changes: Sequence[Change]) -> None:
         if self._calls is None:
             step_s = self._gazebo.physics().step_size_s
-            self._calls = ChangeCalls(self._gazebo, lambda: self._truth, step_s, paused=False)
+            self._calls = ChangeCalls(
+                self._gazebo, lambda: self._described_world, step_s, paused=False
+            )
         self._calls.apply(changes)
 
     def _check_change(self, change: Change) -> None:
-        check(change, lambda: self._truth.now)
+        check(change, lambda: self._described_world.now)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
         self._gazebo.send_states(states)

@@ -12,7 +12,7 @@ from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
 from gz_testauto.simulators.changes import (
     ALL,
     Change,
-    Kind,
+    ChangeKind,
     Push,
     SetFriction,
     SetGravity,
@@ -28,7 +28,7 @@ from gz_testauto.simulators.embedded.engine import Engine
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain
 from gz_testauto.simulators.pushes import Pushes
 
-TAKEN: FrozenSet[Kind] = ALL
+SUPPORTED_CHANGES: FrozenSet[ChangeKind] = ALL
 
 
 class Alterations:
@@ -36,7 +36,7 @@ class Alterations:
 
     def __init__(self, step_s: float) -> None:
         self.pushes = Pushes(step_s)
-        self._lasting: Dict[Tuple[Kind, str], Change] = {}
+        self._lasting: Dict[Tuple[ChangeKind, str], Change] = {}
 
     def apply(
         self,

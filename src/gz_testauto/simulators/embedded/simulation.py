@@ -17,14 +17,14 @@ from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.simulators.changes import Change, SetModel
-from gz_testauto.simulators.embedded.changes import TAKEN, Alterations, check
+from gz_testauto.simulators.embedded.changes import SUPPORTED_CHANGES, Alterations, check
 from gz_testauto.simulators.embedded.engine import Engine, LinkStates
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
 from gz_testauto.simulators.embedded.onboard import Onboard
 from gz_testauto.simulators.embedded.robot import DrivenRobot
 from gz_testauto.simulators.interface import NamedModel, Scene
+from gz_testauto.simulators.present_world import write_present_world
 from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
-from gz_testauto.simulators.standing_world import write_standing
 
 _STANDING = (0.0, 0.0, 0.0)
 
@@ -47,7 +47,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
     is of time 0.
     """
 
-    changes = TAKEN
+    changes = SUPPORTED_CHANGES
 
     def __init__(
         self,
@@ -158,7 +158,9 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         self._engine.refresh()
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        truth = self._truth.now if any(change.part != "model" for change in changes) else None
+        truth = (
+            self._described_world.now if any(change.part != "model" for change in changes) else None
+        )
         self._alterations.apply(self._engine, self._models, changes, truth)
         placed = {
             change.name: change.pose
@@ -181,7 +183,9 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         }
         robots = {name: robot.engine_robot.robot.sdf for name, robot in self._onboard.items()}
         changed = {name: pose for name, pose in poses.items() if pose != self._written.get(name)}
-        write_standing(path, self._document, self._deleted, {**self._spawned, **robots}, changed)
+        write_present_world(
+            path, self._document, self._deleted, {**self._spawned, **robots}, changed
+        )
 
     def _model_names(self) -> Iterable[str]:
         return self._models

@@ -16,7 +16,7 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.changes import (
     Change,
-    Kind,
+    ChangeKind,
     Push,
     SetFriction,
     SetGravity,
@@ -24,14 +24,14 @@ from gz_testauto.simulators.changes import (
     SetMass,
     SetModel,
     SetVisual,
-    given,
+    set_fields,
 )
 from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.transport import Publisher
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_message
 
-TAKEN: FrozenSet[Kind] = frozenset(
+SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetMass, SetFriction, SetGravity, Push, SetVisual, SetLight)
 )
 
@@ -137,7 +137,7 @@ class PropertyMessages:
         raise SimulatorError(f"gzserver has told of no link {link!r} in {model!r}")
 
     def _send_light(self, change: SetLight) -> None:
-        said = given(change)
+        said = set_fields(change)
         message = MESSAGES["Light"](name=change.name)
         for field, value in said.items():
             if field == "pose":

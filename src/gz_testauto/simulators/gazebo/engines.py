@@ -26,7 +26,7 @@ from gz_testauto.sdf.edit import find_link
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.sdf.values import ensure_child, number, set_numbers
-from gz_testauto.simulators.changes import Kind, Push, SetFriction, SetMass, SetModel
+from gz_testauto.simulators.changes import ChangeKind, Push, SetFriction, SetMass, SetModel
 from gz_testauto.simulators.gazebo.ground_meshes import write_mesh
 
 LOGGER = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ ENGINES = ("ode", "bullet", "dart")
 FRESH = ("dart",)
 """Those in which a world differs in its last bits where others were simulated before it."""
 
-LACKING: Mapping[str, FrozenSet[Kind]] = {
+LACKING: Mapping[str, FrozenSet[ChangeKind]] = {
     "ode": frozenset(),
     "bullet": frozenset((Push, SetFriction, SetMass, SetModel)),
     "dart": frozenset((SetFriction,)),

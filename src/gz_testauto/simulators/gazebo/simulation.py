@@ -18,7 +18,12 @@ from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
 from gz_testauto.simulators.gazebo.aliases import Alias
-from gz_testauto.simulators.gazebo.changes import TAKEN, Impulses, PropertyMessages, check
+from gz_testauto.simulators.gazebo.changes import (
+    SUPPORTED_CHANGES,
+    Impulses,
+    PropertyMessages,
+    check,
+)
 from gz_testauto.simulators.gazebo.engines import LACKING, put_engine, restore
 from gz_testauto.simulators.gazebo.instruments import (
     InstrumentedModel,
@@ -46,7 +51,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
     physics steps but the first after a rest.
     """
 
-    changes = TAKEN
+    changes = SUPPORTED_CHANGES
 
     def __init__(
         self,
@@ -59,7 +64,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         alias: Alias,
     ) -> None:
         super().__init__(split.physics.step_size_s, scene.robot, scene)
-        self.changes = TAKEN - LACKING[split.engine]
+        self.changes = SUPPORTED_CHANGES - LACKING[split.engine]
         self._properties = PropertyMessages(link, self._on_server)
         self._impulses = Impulses(link, self._on_server, split.physics.step_size_s)
         self._motions: Dict[str, Tuple[Any, Any]] = {}
@@ -179,7 +184,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
             self._set_states({name: ModelState(pose) for name, pose in placed.items()})
         told = [c for c in changes if not isinstance(c, (SetModel, Push))]
         if told:
-            self._properties.send(told, self._truth.now)
+            self._properties.send(told, self._described_world.now)
             if any(isinstance(c, (SetGravity, SetLight)) or not self._comes_anew(c) for c in told):
                 self._link.broken = True  # the next trial expects it as it was
         for change in changes:
@@ -189,7 +194,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
                 self._set_twist(change)
 
     def _check_change(self, change: Change) -> None:
-        check(change, lambda: self._truth.now)
+        check(change, lambda: self._described_world.now)
 
     def _comes_anew(self, change: Change) -> bool:
         """Whether what is changed is brought anew for the next trial."""
@@ -199,7 +204,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         """Kick a model of one link into its new twist: Gazebo can be told none."""
         if not (change.linear_mps or change.angular_radps):
             return
-        truth = self._truth.now
+        truth = self._described_world.now
         (link,) = truth.links_of(change.name)
         inertial = truth.links[link].inertial
         assert inertial is not None, "looked at before"
@@ -276,7 +281,9 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
     def _advance(self, stretch_ns: int) -> None:
         for robot in self._onboard.values():
             robot.deliver_command()
-        self._impulses.deliver(stretch_ns / 1e9, self._poses.link_pose, lambda: self._truth.now)
+        self._impulses.deliver(
+            stretch_ns / 1e9, self._poses.link_pose, lambda: self._described_world.now
+        )
         moved = {name: self._poses.models[name] for name in self._motions}
         before = {name: self._poses.models[name] for name in self._onboard}
         self._clock.advance(stretch_ns)

@@ -20,14 +20,14 @@ from gz_testauto.base.observation import ModelState
 from gz_testauto.sdf.appearance import Light
 from gz_testauto.simulators.changes import (
     Change,
-    Kind,
+    ChangeKind,
     Push,
     SetGravity,
     SetJoint,
     SetLight,
     SetLink,
     SetModel,
-    given,
+    set_fields,
 )
 from gz_testauto.simulators.description import DescribedWorld, Description
 from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
@@ -36,7 +36,9 @@ from gz_testauto.simulators.interface import PhysicsSettings
 EXACT = 1e-4
 """How near its place (m, rad) a model must be shown while time stands still."""
 
-TAKEN: FrozenSet[Kind] = frozenset((SetModel, SetLink, SetJoint, SetGravity, Push, SetLight))
+SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
+    (SetModel, SetLink, SetJoint, SetGravity, Push, SetLight)
+)
 
 
 def check(change: Change, truth: Callable[[], Description]) -> None:
@@ -74,14 +76,19 @@ class ChangeCalls:
         step_s: float,
         paused: bool = True,
     ) -> None:
-        self._client, self._truth, self._step_s, self._paused = client, truth, step_s, paused
+        self._client, self._described_world, self._step_s, self._paused = (
+            client,
+            truth,
+            step_s,
+            paused,
+        )
         self._before: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Make changes, in order, and then all of models in one go."""
         told = [change for change in changes if change.part != "model"]
         if told:
-            truth = self._truth()
+            truth = self._described_world()
             self._set_properties(told, truth.before, truth.now)
         moved = {
             change.name: change
@@ -103,7 +110,7 @@ class ChangeCalls:
         states = {
             name: wanted_state(one, present)
             for name, one in changes.items()
-            if given(one) and (one.pose is not None or name in present)
+            if set_fields(one) and (one.pose is not None or name in present)
         }
         if self._paused:
             self._client.set_states(states, within_m=EXACT, within_rad=EXACT)

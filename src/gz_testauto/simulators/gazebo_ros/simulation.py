@@ -11,7 +11,7 @@ from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import NANOSECONDS
 from gz_testauto.simulators.changes import Change
-from gz_testauto.simulators.gazebo_ros.changes import EXACT, TAKEN, ChangeCalls, check
+from gz_testauto.simulators.gazebo_ros.changes import EXACT, SUPPORTED_CHANGES, ChangeCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.model_diff import write_world
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
@@ -29,7 +29,7 @@ class GazeboRosSimulation(Simulation):
     the scan of time 0.
     """
 
-    changes = TAKEN
+    changes = SUPPORTED_CHANGES
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class GazeboRosSimulation(Simulation):
         self._topics = topics
         self._clock = clock
         self._texts = texts
-        self._calls = ChangeCalls(client, lambda: self._truth, self.step_size_s)
+        self._calls = ChangeCalls(client, lambda: self._described_world, self.step_size_s)
         self._links: Dict[str, Tuple[str, ...]] = {}
         self._first_scan = scan
         self._origin_ns = clock.stop()
@@ -103,7 +103,7 @@ class GazeboRosSimulation(Simulation):
         self._calls.apply(changes)
 
     def _check_change(self, change: Change) -> None:
-        check(change, lambda: self._truth.now)
+        check(change, lambda: self._described_world.now)
 
     def restore(self) -> None:
         """Set what was changed and stays for the next scene as it was."""

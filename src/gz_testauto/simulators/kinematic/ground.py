@@ -1,7 +1,7 @@
-"""The height of what robots drive on, anywhere in a world.
+"""Height of the ground on which robots drive.
 
-Owns planes, height maps and flat slabs, which are what counts as ground
-(:attr:`CollisionShape.is_ground`); of several above each other the highest counts.
+Ground is planes, height maps and flat slabs (:attr:`CollisionShape.is_ground`); where several are
+above each other, the highest counts.
 """
 
 from typing import Callable, Iterable, List
@@ -14,21 +14,21 @@ from gz_testauto.sdf.scene import CollisionShape
 from gz_testauto.sdf.shapes import Plane
 
 Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Heights (m) at x and y (m), all of one shape; -inf beside the surface."""
+"""Heights (m) at x and y (m), all of one shape; -inf outside of the surface."""
 
 
-class Ground:
-    """The ground that these shapes make; those that are none are left out."""
+class GroundSurface:
+    """The ground of some shapes; those that are not ground are ignored."""
 
     def __init__(self, shapes: Iterable[CollisionShape]) -> None:
         ground = [shape for shape in shapes if shape.is_ground]
         self._surfaces: List[Surface] = [_surface(shape) for shape in ground]
 
         self.is_level = bool(ground) and all(map(_is_level, ground))
-        """Whether the ground has the same height everywhere."""
+        """True if the ground has the same height everywhere."""
 
     def height_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Heights above the world's zero at points of any shape; -inf where there is no ground."""
+        """Return the heights (m) in the world frame at points of any shape; -inf without ground."""
         height = np.full(np.shape(x_m), -np.inf)
         for surface in self._surfaces:
             height = np.maximum(height, surface(x_m, y_m))
@@ -36,7 +36,7 @@ class Ground:
 
 
 def _is_level(shape: CollisionShape) -> bool:
-    """Return whether a shape is a plane without slope, which is endless."""
+    """Return whether a shape is a horizontal plane, which is infinite."""
     if not isinstance(shape.geometry, Plane):
         return False
     east, north, _ = shape.geometry.world_normal
@@ -58,8 +58,8 @@ def _plane(shape: CollisionShape, plane: Plane) -> Surface:
 
 
 def _terrain(shape: CollisionShape, terrain: Heightmap) -> Surface:
-    """Bilinear between the pixels, as Gazebo places it: about the world's origin, turned by the
-    yaw only."""
+    """Return the surface of a height map, bilinear between the pixels. As in Gazebo it is centered
+    on the world's origin and rotated by the yaw only."""
     from scipy.ndimage import map_coordinates
 
     heights = terrain.heights + terrain.position[2]

@@ -1,7 +1,7 @@
-"""Contacts and scans of an ideal robot: outlines from above of everything that is not ground.
+"""Contacts and scans of an ideal robot, from the outlines of all shapes that are not ground.
 
-A shape obstructs at the heights of the robot's body, and is seen where its outline is at the height
-of the lidar on level ground.
+A shape obstructs at the heights of the robot's body. The lidar detects its outline at the lidar's
+height above level ground.
 """
 
 import math
@@ -20,15 +20,15 @@ from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.simulators.kinematic.outlines import Outlines, edges_of
 
 SKIN_M = 1e-3
-"""Half the height of what a lidar's plane cuts, and a distance that is not skipped."""
+"""Half the height of the slice that a lidar detects, and a distance that is not skipped."""
 
 LEVEL = 1e-12
-"""A motion that changes height (m), roll or pitch by no more is one in the plane."""
+"""A motion that changes height (m), roll or pitch by no more than this is planar."""
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """A collision shape: its name, and outlines where it obstructs and where it is seen."""
+    """A collision shape: its name, and its outlines for contacts and for the lidar."""
 
     name: str
     solid: BaseGeometry
@@ -36,7 +36,7 @@ class _Shape:
     seen_edges: np.ndarray
 
     def moved(self, motion: Pose2D) -> "_Shape":
-        """Return the shape after a motion in the plane."""
+        """Return the shape after a planar motion."""
         return _Shape(
             self.name,
             shapely.transform(self.solid, motion.apply),
@@ -47,7 +47,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class _Model:
-    """The shapes of a model where they were read, and where it is now."""
+    """The shapes of a model at the pose at which they were read, and at its present pose."""
 
     read: SceneModel
     read_shapes: Tuple[_Shape, ...]
@@ -59,7 +59,7 @@ class Obstacles:
     """All shapes that are not ground, for one robot."""
 
     def __init__(self, robot: RobotModel, body: str) -> None:
-        """``body`` is the name of the robot's shape in contacts."""
+        """Set up for a robot; ``body`` is the name of its shape in contacts."""
         self._corners = np.asarray(robot.footprint_m, dtype=float)
         self._radius_m = float(np.hypot(*self._corners.T).max())
         self._body, self._middle_m = body, sum(robot.height_m) / 2
@@ -71,8 +71,8 @@ class Obstacles:
         self._models: Mapping[str, _Model] = {}
 
     def update(self, models: Iterable[SceneModel]) -> None:
-        """Take over the models that there are now. One that has only moved in the plane is moved,
-        which is faster than to compute its outlines anew."""
+        """Replace the models by the present ones. A model that has only moved in the plane is
+        transformed, which is faster than to compute its outlines."""
         before = self._models
         self._models = {model.name: self._of(model, before.get(model.name)) for model in models}
         self._shapes = [shape for model in self._models.values() for shape in model.shapes]
@@ -81,7 +81,7 @@ class Obstacles:
         self.seen = Outlines(shape.seen_edges for shape in self._shapes)
 
     def free_steps(self, pose: Pose2D, command: Twist2D, step_s: float, most: int) -> int:
-        """Return for how many steps, at most ``most``, the robot cannot touch anything."""
+        """Return the number of steps, at most ``most``, in which the robot cannot touch a shape."""
         speed_mps = abs(command.linear_mps) + abs(command.angular_radps) * self._radius_m
         limit_m = speed_mps * step_s * most + SKIN_M  # no corner moves farther
         clear_m = self.solid.clearance_m(pose.apply(self._corners), limit_m)
@@ -89,9 +89,11 @@ class Obstacles:
             return most
         return max(0, math.floor((clear_m - SKIN_M) / (speed_mps * step_s))) if speed_mps else 0
 
-    def meet(self, start: Pose2D, wanted: Pose2D, stamp_s: float) -> Tuple[bool, List[Contact]]:
-        """Return whether a step is possible, and the contacts at its end. A step farther into an
-        obstacle that the robot overlaps already is not possible."""
+    def check_step(
+        self, start: Pose2D, wanted: Pose2D, stamp_s: float
+    ) -> Tuple[bool, List[Contact]]:
+        """Return whether a step is possible, and the contacts at its end. A step that increases the
+        overlap with an obstacle is not possible."""
         met, depth = self._overlaps(wanted)
         if not met:
             return True, []
@@ -116,7 +118,7 @@ class Obstacles:
         )
 
     def scan(self, base: Pose2D, lidar: LidarDescription, stamp_s: float) -> LaserScan:
-        """Return the scan of a lidar on a base at that place."""
+        """Return the scan of a lidar whose robot base is at ``base``."""
         mount_x, mount_y, _ = lidar.mount.position
         ((x, y),) = base.apply(np.array([[mount_x, mount_y]])).tolist()
         yaw_rad = base.yaw_rad + lidar.mount.yaw_rad
@@ -143,7 +145,8 @@ class Obstacles:
         return _Model(model, shapes, model.pose, shapes)
 
     def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
-        """Return which shapes the robot overlaps or touches at a pose, and their area (m²)."""
+        """Return the indices of the shapes that the robot overlaps or touches, and the area
+        (m²)."""
         outline = self._placed(pose)
         met = np.flatnonzero(shapely.intersects(outline, self._solids)).tolist()
         area = sum(outline.intersection(self._solids[index]).area for index in met)
@@ -162,7 +165,7 @@ def _read_shape(shape: CollisionShape, heights: Heights, lidar_m: Optional[float
 
 
 def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:
-    """Return the motion in the plane from one pose to another; None where it is none."""
+    """Return the planar motion from one pose to another; None if it is not planar."""
     motion = end * start.inverse()
     x, y, _, _ = motion.quaternion
     if max(abs(x), abs(y), abs(motion.position[2])) > LEVEL:

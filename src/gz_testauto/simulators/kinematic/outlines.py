@@ -1,7 +1,7 @@
-"""Outlines of shapes seen from above: distances of a planar lidar's rays, and of a polygon.
+"""Outlines of shapes in the plane: distances along the rays of a planar lidar, and to a polygon.
 
-Owns the arithmetic, compiled, on one array of the edges of all outlines. An outline that is too far
-is skipped by its bounding circle, and others are tested only against the rays that point at them.
+The loops are compiled and use one array with the edges of all outlines. A bounding circle excludes
+an outline that is too far away; an outline is tested only against the rays that point at it.
 """
 
 import math
@@ -14,7 +14,7 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.compiled import compiled
 
 FEW_RAYS = 40
-"""An outline that is seen by fewer is tested as a whole: faster than to find the rays per edge."""
+"""An outline within fewer rays is tested as a whole: faster than to find the rays per edge."""
 
 
 def edges_of(shape: BaseGeometry) -> np.ndarray:
@@ -27,7 +27,7 @@ def edges_of(shape: BaseGeometry) -> np.ndarray:
 
 
 class Outlines:
-    """Outlines, each given by its edges (n, 4)."""
+    """A set of outlines, each defined by its edges (n, 4)."""
 
     def __init__(self, edges: Iterable[np.ndarray]) -> None:
         pieces: List[np.ndarray] = [np.empty((0, 4)), *edges]
@@ -63,14 +63,15 @@ class Outlines:
         return ranges
 
     def clearance_m(self, corners_m: np.ndarray, limit_m: float) -> float:
-        """Return the distance between the polygon with these corners (k, 2) and the nearest
-        outline: 0 where they overlap, and ``limit_m`` where it is no less."""
+        """Return the distance between the polygon with corners (k, 2) and the nearest outline: 0 if
+        they overlap, at most ``limit_m``."""
         return float(_clearance(self._edges, self._ends, self._circles, corners_m, limit_m))
 
 
 @compiled
 def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
-    """Center and radius of each outline's bounding circle, shape (n, 3); the first is empty."""
+    """Return center and radius of each outline's bounding circle, shape (n, 3); the first is
+    zero."""
     circles = np.zeros((len(ends), 3))
     for group in range(1, len(ends)):
         low_x = low_y = np.inf
@@ -106,7 +107,7 @@ def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[n
                 bearing = math.atan2(py, px) - first_rad
                 turn = _wrapped(math.atan2(py + ey, px + ex) - first_rad - bearing)
                 low, width = _wrapped(min(bearing, bearing + turn)), abs(turn)
-            for image in range(-1, 2):  # the bearing, and the same a turn less and more
+            for image in range(-1, 2):  # the bearing, and one turn less and more
                 start = (low + image * 2 * math.pi) / spacing
                 first = max(0, math.floor(start))
                 last = min(count - 1, math.ceil(start + width / spacing))
@@ -123,13 +124,13 @@ def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[n
 
 @compiled
 def _wrapped(angle):  # type: ignore[no-untyped-def]
-    """The same angle in -pi to pi."""
+    """Return the angle in -pi to pi."""
     return (angle + math.pi) % (2 * math.pi) - math.pi
 
 
 @compiled
 def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped-def]
-    """Distance between a polygon and the nearest outline."""
+    """Return the distance between a polygon and the nearest outline."""
     x, y, radius = np.mean(corners[:, 0]), np.mean(corners[:, 1]), 0.0
     for corner in corners:
         radius = max(radius, math.hypot(corner[0] - x, corner[1] - y))
@@ -139,10 +140,10 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
         away = math.hypot(circles[group, 0] - x, circles[group, 1] - y)
         if first == end or away - circles[group, 2] - radius >= nearest:
             continue
-        inside = False  # a corner, within the outline: a ray along x crosses its edges oddly
+        inside = False  # a corner is in the outline: a ray along x crosses an odd number of edges
         for edge in edges[first:end]:
             inside ^= _crosses(edge[0], edge[1], edge[2], edge[3], corners[0, 0], corners[0, 1])
-            within = False  # the edge's first point, within the polygon
+            within = False  # the edge's first point is in the polygon
             for side in range(count):
                 ax, ay = corners[side]
                 bx, by = corners[(side + 1) % count]
@@ -158,13 +159,13 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
 
 @compiled
 def _crosses(ax, ay, bx, by, x, y):  # type: ignore[no-untyped-def]
-    """Whether the ray from a point along x crosses an edge."""
+    """Return whether the ray from a point along x crosses an edge."""
     return (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax
 
 
 @compiled
 def _between(one, other):  # type: ignore[no-untyped-def]
-    """Distance between two segments."""
+    """Return the distance between two segments."""
     ax, ay, bx, by = one
     cx, cy, dx, dy = other
     ux, uy, vx, vy = bx - ax, by - ay, dx - cx, dy - cy
@@ -182,7 +183,7 @@ def _between(one, other):  # type: ignore[no-untyped-def]
 
 @compiled
 def _to_segment(x, y, ax, ay, ux, uy):  # type: ignore[no-untyped-def]
-    """Distance from a point to the segment from ``a`` along ``u``."""
+    """Return the distance from a point to the segment from ``a`` along ``u``."""
     length = ux * ux + uy * uy
     along = 0.0 if length == 0 else ((x - ax) * ux + (y - ay) * uy) / length
     along = min(1.0, max(0.0, along))

@@ -16,11 +16,11 @@ from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.scene import SceneModel, placed_model, read_scene
 from gz_testauto.simulators.due_ticks import due_ticks
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
-from gz_testauto.simulators.kinematic.ground import Ground
+from gz_testauto.simulators.kinematic.ground import GroundSurface
+from gz_testauto.simulators.kinematic.motion import LazyImuSamples, PoseHistory, arc
 from gz_testauto.simulators.kinematic.obstacles import Obstacles
-from gz_testauto.simulators.kinematic.stance import Footing, Stance
-from gz_testauto.simulators.kinematic.track import ImuSamples, Track, arc
-from gz_testauto.simulators.standing_world import write_standing
+from gz_testauto.simulators.kinematic.stance import GroundedStance, Stance
+from gz_testauto.simulators.present_world import write_present_world
 
 _STILL = (0.0, 0.0, 0.0)
 
@@ -28,8 +28,8 @@ _STILL = (0.0, 0.0, 0.0)
 class KinematicSimulator(Simulator):
     """An ideal robot: it moves as commanded, immediately and without slip, and follows the ground.
 
-    ``step_s`` is the step that takes the place of the physics step, whatever the world says.
-    Nothing has a mass: an obstacle stops the robot, and nothing else moves.
+    ``step_s`` replaces the physics step of the world file. Bodies have no mass: an obstacle stops
+    the robot, and nothing else moves.
     """
 
     name = "kinematic"
@@ -39,7 +39,7 @@ class KinematicSimulator(Simulator):
     inertial = "step"
 
     def __init__(self, step_s: float = 0.001) -> None:
-        """Raises ``ValueError`` for a step that is out of bounds."""
+        """Raise ``ValueError`` for a step that is out of range."""
         if not 0.0 < step_s <= 0.02:
             raise ValueError("step_s must be above 0 and at most 0.02")
         self._step_s = step_s
@@ -51,17 +51,20 @@ class KinematicSimulator(Simulator):
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
 
     def _close(self) -> None:
-        """Nothing is open."""
+        """Do nothing; there is no process."""
 
 
 class KinematicSimulation(Simulation):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`."""
+    """A world with an ideal robot.
+
+    See :class:`~gz_testauto.simulators.interface.Simulation`.
+    """
 
     def __init__(self, scene: Scene, step_s: float) -> None:
         super().__init__(step_s, scene.robot, scene)
         self._ticks = 0
         self._command = Twist2D()
-        self._track: Track
+        self._history: PoseHistory
         self._scan: Optional[LaserScan] = None
         self._contacts: List[Contact] = []
         world = read_scene(scene.world)
@@ -73,26 +76,26 @@ class KinematicSimulation(Simulation):
         self._written = {name: model.pose for name, model in self._models.items()}
         self._spawned: Dict[str, str] = {}
         self._deleted: Set[str] = set()
-        brought = list(scene.models)
+        spawned = list(scene.models)
         if scene.robot is not None:
-            brought.insert(0, NamedModel(scene.robot.name, scene.robot.sdf, scene.start.to_pose()))
-        for model in brought:
+            spawned.insert(0, NamedModel(scene.robot.name, scene.robot.sdf, scene.start.to_pose()))
+        for model in spawned:
             if model.name in self._models:
                 raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
-        self._add(brought)
+        self._add(spawned)
         if scene.robot is not None:
             body = self._models[scene.robot.name]
             named = (*body.body_shapes, *body.collisions)[0].scoped_name
             self._stance = Stance(scene.robot)
             self._obstacles = Obstacles(scene.robot, named)
-        self._begin_samples()
-        self._arrange()
+        self._reset_imu_samples()
+        self._update_models()
         self._place(scene.start)
         self._measure_ranges(scene.start, 0)
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (m) of the ground above the world's zero at points, all of one shape;
-        NaN where there is none."""
+        """Return the heights (m) of the ground in the world frame at points of any shape; NaN
+        without ground."""
         heights = self._ground.height_m(np.asarray(x_m), np.asarray(y_m))
         return np.where(np.isinf(heights), np.nan, heights)
 
@@ -101,9 +104,9 @@ class KinematicSimulation(Simulation):
     def _snapshot(self) -> Snapshot:
         models = dict(self._still)
         if self.robot is not None:
-            models[self.robot.name] = self._track.state
+            models[self.robot.name] = self._history.state
         imu, contacts = self._imu, tuple(self._contacts)
-        self._begin_samples()
+        self._reset_imu_samples()
         self._contacts.clear()
         return Snapshot(self._time_s(self._ticks), models, {}, self._scan, imu, contacts)
 
@@ -124,13 +127,13 @@ class KinematicSimulation(Simulation):
         while self._ticks < end:
             poses = self._next_poses(end - self._ticks)
             before, self._ticks = self._ticks, self._ticks + len(poses)
-            self._track = self._track.followed_by(poses, self._footing)
+            self._history = self._history.followed_by(poses, self._grounded)
             x, y, yaw = poses[-1].tolist()
             self._planar = Pose2D(x, y, wrap_angle(yaw))
             due = sorted(tick for tick in samples if before < tick <= self._ticks)
             if due:
                 rows = [tick - before + 1 for tick in due]
-                self._imu.add(self._track, rows, [self._time_s(tick) for tick in due])
+                self._imu.add(self._history, rows, [self._time_s(tick) for tick in due])
             if before < scan <= self._ticks:
                 self._measure_ranges(Pose2D(*poses[scan - before - 1].tolist()), scan)
 
@@ -139,30 +142,30 @@ class KinematicSimulation(Simulation):
             self._add(models)
         except SdfError as error:
             raise SimulatorError(f"cannot spawn: {error}") from error
-        self._arrange()
+        self._update_models()
 
     def _delete(self, names: Sequence[str]) -> None:
         for name in names:
             del self._models[name]
             if self._spawned.pop(name, None) is None:
                 self._deleted.add(name)
-        self._arrange()
+        self._update_models()
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Only the robot ever moves, as commanded; so twists are ignored, and of the robot's pose
-        only the part in the plane is used."""
+        """Set poses. Twists are ignored, since only the robot moves, and of the robot's pose only
+        x, y and yaw are used."""
         for name, state in states.items():
             self._models[name] = _placed(self._models[name], state.pose)
-        self._arrange()
+        self._update_models()
         if self.robot is not None and self.robot.name in states:
             self._place(states[self.robot.name].pose.planar)
 
     def _save_world(self, path: Path) -> None:
         poses = {name: model.pose for name, model in self._models.items()}
         if self.robot is not None:
-            poses[self.robot.name] = self._track.pose
+            poses[self.robot.name] = self._history.pose
         changed = {name: pose for name, pose in poses.items() if pose != self._written.get(name)}
-        write_standing(path, self._document, self._deleted, self._spawned, changed)
+        write_present_world(path, self._document, self._deleted, self._spawned, changed)
 
     def _model_names(self) -> Iterable[str]:
         return self._models
@@ -174,27 +177,27 @@ class KinematicSimulation(Simulation):
         self._models.update(read)
         self._spawned.update((model.name, model.sdf) for model in models)
 
-    def _arrange(self) -> None:
-        """Take over the models: ground, and obstacles to touch and to see."""
+    def _update_models(self) -> None:
+        """Update ground and obstacles after the models changed."""
         robot = None if self.robot is None else self._models.get(self.robot.name)
         rest = [model for model in self._models.values() if model is not robot]
         self._still = {
             name: ModelState(model.pose, _STILL, _STILL) for name, model in self._models.items()
         }
-        self._ground = Ground(shape for model in rest for shape in model.collisions)
+        self._ground = GroundSurface(shape for model in rest for shape in model.collisions)
         if robot is not None:
-            self._footing = Footing(self._stance, self._ground)
+            self._grounded = GroundedStance(self._stance, self._ground)
             self._obstacles.update(rest)
 
     def _place(self, pose: Pose2D) -> None:
         """Place the robot at rest."""
         self._planar = pose
         if self.robot is not None:
-            self._track = Track.at_rest(pose, self._footing, self.step_size_s)
+            self._history = PoseHistory.at_rest(pose, self._grounded, self.step_size_s)
 
     def _next_poses(self, count: int) -> np.ndarray:
-        """Return the poses (n, 3) of the next steps, one to ``count``: as many as nothing can be
-        touched in, one step near an obstacle, and all at the present pose where one is in the way.
+        """Return the poses (n, 3) of the next 1 to ``count`` steps: all steps without a possible
+        contact, one step near an obstacle, ``count`` times the present pose if one is in the path.
         """
         step_s, start = self.step_size_s, self._planar
         free = self._obstacles.free_steps(start, self._command, step_s, count)
@@ -202,7 +205,7 @@ class KinematicSimulation(Simulation):
         if free:
             return wanted
         stamp_s = self._time_s(self._ticks + 1)
-        possible, contacts = self._obstacles.meet(start, Pose2D(*wanted[0].tolist()), stamp_s)
+        possible, contacts = self._obstacles.check_step(start, Pose2D(*wanted[0].tolist()), stamp_s)
         self._contacts += contacts
         return wanted if possible else np.tile(start, (count, 1))
 
@@ -210,9 +213,9 @@ class KinematicSimulation(Simulation):
         if self.robot is not None and self.robot.lidar is not None:
             self._scan = self._obstacles.scan(base, self.robot.lidar, self._time_s(tick))
 
-    def _begin_samples(self) -> None:
+    def _reset_imu_samples(self) -> None:
         imu = None if self.robot is None else self.robot.imu
-        self._imu = ImuSamples(Pose() if imu is None else imu.mount, self._gravity)
+        self._imu = LazyImuSamples(Pose() if imu is None else imu.mount, self._gravity)
 
     def _time_s(self, tick: int) -> float:
         return round(tick * self.step_size_s, 9)

@@ -1,9 +1,8 @@
-"""How a robot stands on uneven ground: its height, roll and pitch from that under its wheels.
+"""Height, roll and pitch of a robot on uneven ground.
 
-Owns what of a robot stands on the ground. A wheel or a ball is a disc in its plane, which lies on
-the highest point below it; anything else is a point. The robot is the plane that fits their heights
-best: exactly for three of them; four wheels over one bump come to stand between the two ways in
-which a stiff robot would rock.
+A wheel or a ball is a disc in its plane, which rests on the highest point below it; any other shape
+is a point. The base is the plane that fits the heights of these supports best. It is exact for
+three; four wheels over a bump give the mean of the two poses between which a stiff robot rocks.
 """
 
 from typing import List, Tuple
@@ -15,25 +14,25 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere
-from gz_testauto.simulators.kinematic.ground import Ground
+from gz_testauto.simulators.kinematic.ground import GroundSurface
 
 SAMPLE_M = 0.01
-"""A wheel is laid on the ground at points at most so far apart."""
+"""Largest distance between the points at which a wheel is tested against the ground."""
 
-Foot = Tuple[float, float, float, float]
-"""Where a robot touches level ground, in its base frame, and the radius of what does (m)."""
+Support = Tuple[float, float, float, float]
+"""x, y and z where a robot touches level ground, in its base frame, and the wheel's radius (m)."""
 
 
 class Stance:
-    """What a robot stands on, and how."""
+    """The supports of a robot, and the attitude that they have on a ground."""
 
     def __init__(self, robot: RobotModel) -> None:
-        feet = _standing(robot)
-        if np.linalg.matrix_rank(_terms(feet), tol=0.05) < 3:  # nearly in one line
-            feet = _corners(robot)
-        self._fit = np.linalg.pinv(_terms(feet))
+        supports = _supports(robot)
+        if np.linalg.matrix_rank(_terms(supports), tol=0.05) < 3:  # nearly in one line
+            supports = _corners(robot)
+        self._fit = np.linalg.pinv(_terms(supports))
         rows = []
-        for number, (x, y, z, radius) in enumerate(feet):
+        for number, (x, y, z, radius) in enumerate(supports):
             for ahead in np.linspace(-radius, radius, 2 * int(np.ceil(radius / SAMPLE_M)) + 1):
                 above = radius - np.sqrt(max(radius**2 - ahead**2, 0.0))
                 rows.append((number, x + ahead, y, z + above))
@@ -41,11 +40,11 @@ class Stance:
         self._starts = np.unique(table[:, 0], return_index=True)[1]
         self._ahead, self._aside, self._above = table[:, 1:].T
 
-    def on(
-        self, ground: Ground, x_m: np.ndarray, y_m: np.ndarray, yaw_rad: np.ndarray
+    def attitude(
+        self, ground: GroundSurface, x_m: np.ndarray, y_m: np.ndarray, yaw_rad: np.ndarray
     ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Height (m), roll and pitch (rad), each (n,), of the base at poses in the plane, each
-        (n,). NaN where a wheel has no ground below it."""
+        """Return height (m), roll and pitch (rad), each (n,), of the base at poses in the plane,
+        each (n,). NaN if a wheel has no ground below it."""
         cos, sin = np.cos(yaw_rad)[:, None], np.sin(yaw_rad)[:, None]
         heights = ground.height_m(
             x_m[:, None] + cos * self._ahead - sin * self._aside,
@@ -56,54 +55,54 @@ class Stance:
         return z_m, np.arcsin(left / np.sqrt(1 + forward**2 + left**2)), -np.arctan(forward)
 
 
-class Footing:
-    """A robot's stance on one ground."""
+class GroundedStance:
+    """The stance of a robot on one ground."""
 
-    def __init__(self, stance: Stance, ground: Ground) -> None:
+    def __init__(self, stance: Stance, ground: GroundSurface) -> None:
         self._stance, self._ground = stance, ground
         self.is_level = ground.is_level
-        """Whether it is the same at all poses."""
+        """True if height, roll and pitch are the same at all poses."""
         self._level = self._on(np.zeros((1, 3))) if self.is_level else None
 
-    def stand(self, poses: np.ndarray) -> np.ndarray:
+    def attitude(self, poses: np.ndarray) -> np.ndarray:
         """Return height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3) in the plane.
-        Raises ``SimulatorError`` where there is no ground."""
+        Raises ``SimulatorError`` if there is no ground."""
         if self._level is not None:
             return np.tile(self._level, (len(poses), 1))
-        standing = self._on(poses)
-        gone = np.flatnonzero(np.isnan(standing[:, 0]))
-        if len(gone):
-            x, y, _ = poses[gone[0]]
+        attitudes = self._on(poses)
+        missing = np.flatnonzero(np.isnan(attitudes[:, 0]))
+        if len(missing):
+            x, y, _ = poses[missing[0]]
             raise SimulatorError(
-                f"there is no ground under the robot at ({x:.2f}, {y:.2f}): 'kinematic' knows "
+                f"no ground under the robot at ({x:.2f}, {y:.2f}): 'kinematic' supports "
                 "planes, height maps and wide flat slabs; keep the robot on them, or use another "
                 "simulator"
             )
-        return standing
+        return attitudes
 
     def _on(self, poses: np.ndarray) -> np.ndarray:
-        return np.column_stack(self._stance.on(self._ground, *poses.T))
+        return np.column_stack(self._stance.attitude(self._ground, *poses.T))
 
 
-def _terms(feet: List[Foot]) -> np.ndarray:
-    places = np.array([foot[:2] for foot in feet]).reshape(-1, 2)
-    return np.column_stack([np.ones(len(places)), places])
+def _terms(supports: List[Support]) -> np.ndarray:
+    positions = np.array([support[:2] for support in supports]).reshape(-1, 2)
+    return np.column_stack([np.ones(len(positions)), positions])
 
 
-def _standing(robot: RobotModel) -> List[Foot]:
+def _supports(robot: RobotModel) -> List[Support]:
     model = placed_model(robot.sdf, robot.name, Pose())
     body = {shape.scoped_name for shape in model.body_shapes}
-    feet = []
+    supports = []
     for shape in model.collisions:
         if shape.scoped_name not in body:
             (west, east), (south, north), (low, high) = shape.bounds.tolist()
             rolls = isinstance(shape.geometry, (Cylinder, Sphere))
             radius = (high - low) / 2 if rolls else 0.0
-            feet.append(((west + east) / 2, (south + north) / 2, low, radius))
-    return feet
+            supports.append(((west + east) / 2, (south + north) / 2, low, radius))
+    return supports
 
 
-def _corners(robot: RobotModel) -> List[Foot]:
+def _corners(robot: RobotModel) -> List[Support]:
     outline = np.array(robot.footprint_m)
     (west, south), (east, north) = outline.min(axis=0), outline.max(axis=0)
     low = robot.height_m[0]

@@ -1,4 +1,4 @@
-"""Writes a world as it stands, for simulators that keep no document of it themselves."""
+"""Writes the present world of simulators that keep no document of it."""
 
 from pathlib import Path
 from typing import Iterable, Mapping
@@ -10,17 +10,17 @@ from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
 
 
-def write_standing(
+def write_present_world(
     path: Path,
     document: SdfDocument,
     deleted: Iterable[str],
     added: Mapping[str, str],
     poses: Mapping[str, Pose],
 ) -> None:
-    """Write the ``document`` that was loaded without the models ``deleted``, with those ``added``
-    (SDF text by name), and with models at ``poses`` where these are not what is written.
+    """Write the loaded ``document`` without the ``deleted`` models, with the ``added`` ones (SDF
+    text by name), and with models at ``poses``.
 
-    Joints that have moved are written where their SDF has them. Raises ``SimulatorError``.
+    Joints are written at the positions of their SDF. Raises ``SimulatorError``.
     """
     world = document.copy()
     ModelLibrary().absolutize(world, world.world)

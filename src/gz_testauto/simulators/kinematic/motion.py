@@ -1,8 +1,7 @@
-"""The last steps of an ideal robot, and the samples of its IMU.
+"""Motion of an ideal robot in the plane, its last poses, and the samples of its IMU.
 
-Owns the arcs that it drives, and differences: a velocity is that of a step, an acceleration the
-change of that velocity over a step. Samples are computed when they are read, which planners and
-recorders of trials never do.
+A velocity is that of one step; an acceleration is the change of that velocity over a step. IMU
+samples are computed when they are read, which planners and recorders of trials never do.
 """
 
 import math
@@ -12,10 +11,10 @@ import numpy as np
 
 from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
-from gz_testauto.simulators.kinematic.stance import Footing
+from gz_testauto.simulators.kinematic.stance import GroundedStance
 
-BEFORE = 2
-"""So many poses before a step are needed for an acceleration at its end."""
+EARLIER_POSES = 2
+"""Number of poses before a step that an acceleration at its end needs."""
 
 
 def drive_arc(pose: Pose2D, twist: Twist2D, duration_s: float) -> Pose2D:
@@ -38,27 +37,27 @@ def arc(pose: Pose2D, twist: Twist2D, times_s: np.ndarray) -> np.ndarray:
     )
 
 
-class Track:
-    """Poses in the plane at successive steps, shape (n, 3), oldest first; the first two are those
-    before the steps of interest."""
+class PoseHistory:
+    """Poses in the plane at successive steps, shape (n, 3), oldest first. The first two precede the
+    steps of interest."""
 
-    def __init__(self, poses: np.ndarray, footing: Footing, step_s: float) -> None:
-        """Raises ``SimulatorError`` where there is no ground under the robot."""
-        self._poses, self._footing, self._step_s = poses, footing, step_s
-        self._standing = None if footing.is_level else footing.stand(poses)
+    def __init__(self, poses: np.ndarray, stance: GroundedStance, step_s: float) -> None:
+        """Raise ``SimulatorError`` if there is no ground under the robot."""
+        self._poses, self._stance, self._step_s = poses, stance, step_s
+        self._attitudes = None if stance.is_level else stance.attitude(poses)
 
     @classmethod
-    def at_rest(cls, pose: Pose2D, footing: Footing, step_s: float) -> "Track":
-        """Return the track of a robot that has not moved."""
-        return cls(np.tile(pose, (BEFORE + 1, 1)), footing, step_s)
+    def at_rest(cls, pose: Pose2D, stance: GroundedStance, step_s: float) -> "PoseHistory":
+        """Return the history of a robot that has not moved."""
+        return cls(np.tile(pose, (EARLIER_POSES + 1, 1)), stance, step_s)
 
-    def followed_by(self, poses: np.ndarray, footing: Footing) -> "Track":
-        """Return the last two poses of this track, and these."""
-        return Track(np.vstack([self._poses[-BEFORE:], poses]), footing, self._step_s)
+    def followed_by(self, poses: np.ndarray, stance: GroundedStance) -> "PoseHistory":
+        """Return the last two poses of this history and ``poses``."""
+        return PoseHistory(np.vstack([self._poses[-EARLIER_POSES:], poses]), stance, self._step_s)
 
     @property
     def state(self) -> ModelState:
-        """The state at the last step, with the twist of that step."""
+        """The pose and twist at the last step; the twist is that of this step."""
         before, pose = self._at(-2), self._at(-1)
         moved = np.subtract(pose.position, before.position) / self._step_s
         *axis, cosine = (pose * before.inverse()).quaternion
@@ -75,17 +74,17 @@ class Track:
     def samples(
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
     ) -> List[ImuSample]:
-        """Return what an IMU at ``mount`` in the base measures at some rows of the poses."""
+        """Return the samples of an IMU at ``mount`` in the base frame at ``rows`` of the poses."""
         from scipy.spatial.transform import Rotation
 
-        first = min(rows) - BEFORE
+        first = min(rows) - EARLIER_POSES
         poses, due = self._poses[first : max(rows) + 1], np.array(rows) - first
-        z_m, roll, pitch = self._stand(slice(first, max(rows) + 1)).T
+        z_m, roll, pitch = self._attitude(slice(first, max(rows) + 1)).T
         attitudes = Rotation.from_euler("ZYX", np.column_stack([poses[:, 2], pitch, roll]))
         sensor = attitudes * Rotation.from_quat(mount.quaternion)
-        places = np.column_stack([poses[:, :2], z_m]) + attitudes.apply(mount.position)
-        velocities = np.diff(places, axis=0) / self._step_s
-        felt = np.diff(velocities, axis=0)[due - BEFORE] / self._step_s - gravity_mps2
+        positions = np.column_stack([poses[:, :2], z_m]) + attitudes.apply(mount.position)
+        velocities = np.diff(positions, axis=0) / self._step_s
+        felt = np.diff(velocities, axis=0)[due - EARLIER_POSES] / self._step_s - gravity_mps2
         now = sensor[due]
         turns = (sensor[due - 1].inv() * now).as_rotvec() / self._step_s
         return [
@@ -96,26 +95,26 @@ class Track:
         ]
 
     def _at(self, row: int) -> Pose:
-        (x, y, yaw), (z, roll, pitch) = self._poses[row].tolist(), self._stand(row).tolist()
+        (x, y, yaw), (z, roll, pitch) = self._poses[row].tolist(), self._attitude(row).tolist()
         return Pose.from_rpy(x, y, z, roll, pitch, yaw)
 
-    def _stand(self, rows: Union[int, slice]) -> np.ndarray:
-        if self._standing is None:
-            self._standing = self._footing.stand(self._poses)
-        return np.asarray(self._standing[rows])
+    def _attitude(self, rows: Union[int, slice]) -> np.ndarray:
+        if self._attitudes is None:
+            self._attitudes = self._stance.attitude(self._poses)
+        return np.asarray(self._attitudes[rows])
 
 
-class ImuSamples(Sequence[ImuSample]):
-    """Samples in order of time, computed when the first is read."""
+class LazyImuSamples(Sequence[ImuSample]):
+    """IMU samples in order of time, computed when the first one is read."""
 
     def __init__(self, mount: Pose, gravity_mps2: np.ndarray) -> None:
         self._mount, self._gravity = mount, gravity_mps2
-        self._due: List[Tuple[Track, Sequence[int], Sequence[float]]] = []
+        self._due: List[Tuple[PoseHistory, Sequence[int], Sequence[float]]] = []
         self._computed: List[ImuSample] = []
 
-    def add(self, track: Track, rows: Sequence[int], stamps_s: Sequence[float]) -> None:
-        """Add the samples that are due at some rows of a track."""
-        self._due.append((track, rows, stamps_s))
+    def add(self, history: PoseHistory, rows: Sequence[int], stamps_s: Sequence[float]) -> None:
+        """Add the samples that are due at ``rows`` of a history."""
+        self._due.append((history, rows, stamps_s))
 
     @overload
     def __getitem__(self, index: int) -> ImuSample: ...
@@ -124,8 +123,8 @@ class ImuSamples(Sequence[ImuSample]):
     def __getitem__(self, index: slice) -> Sequence[ImuSample]: ...
 
     def __getitem__(self, index: Union[int, slice]) -> Union[ImuSample, Sequence[ImuSample]]:
-        for track, rows, stamps_s in self._due if not self._computed else ():
-            self._computed += track.samples(self._mount, self._gravity, rows, stamps_s)
+        for history, rows, stamps_s in self._due if not self._computed else ():
+            self._computed += history.samples(self._mount, self._gravity, rows, stamps_s)
         return self._computed[index]
 
     def __len__(self) -> int:
