@@ -17,8 +17,12 @@ import numpy as np
 
 from gz_testauto.extras.simulator_comparison.estimates import measure_entry
 from gz_testauto.extras.simulator_comparison.measures.comparable import comparable, inertial
-from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, measure_named
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load, Recording, Series
+from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, find_measure
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
+    RunRecording,
+    Series,
+    SimulatorCost,
+)
 from gz_testauto.extras.simulator_comparison.signals import noise_density
 
 RATE_HZ, DURATION_S = 100.0, 3.0
@@ -42,7 +46,7 @@ def main():
     arguments.add_argument("--repetitions", type=int, default=5)
     arguments.add_argument("--cases", type=int, default=1)
     arguments.add_argument("--workers", type=int, default=2)
-    askable = [name for name in MEASURES.names() if MADE_UP.issuperset(measure_named(name).needs)]
+    askable = [name for name in MEASURES.names() if MADE_UP.issuperset(find_measure(name).needs)]
     arguments.add_argument("--measures", nargs="+", default=askable)
     arguments.add_argument("--noise-density", action="store_true")
     given = arguments.parse_args()
@@ -52,7 +56,7 @@ def main():
     names = given.measures
     with ProcessPoolExecutor(given.workers) as pool:
         blocks = list(pool.map(truths, [(block, names) for block in range(TRUTH // 500)]))
-        truth = {name: total(measure_named(name), blocks, name, given.cases) for name in names}
+        truth = {name: total(find_measure(name), blocks, name, given.cases) for name in names}
         jobs = [
             (first, min(first + A_BLOCK, given.sets), given.repetitions, given.cases, truth)
             for first in range(0, given.sets, A_BLOCK)
@@ -60,7 +64,7 @@ def main():
         counts = sum(pool.map(judged, jobs))
     print(f"{given.sets} sets of {given.cases} × {given.repetitions} repetitions")
     for name, (covered, tied) in zip(names, 100.0 * counts / given.sets):
-        ties = "" if measure_named(name).between is None else f", ties {tied:.1f} %"
+        ties = "" if find_measure(name).between is None else f", ties {tied:.1f} %"
         print(f"{name}: intervals cover {covered:.1f} %{ties}")
 
 
@@ -82,7 +86,7 @@ def truths(job):
     for _ in range(500):
         own, other = drive(random, OWN), drive(random, REFERENCE)
         for name in found:
-            measure = measure_named(name)
+            measure = find_measure(name)
             between = measure.between is not None
             found[name] += [measure.between(own, other), 1.0] if between else measure.own(own)
     forget()
@@ -107,7 +111,7 @@ def judged(job):
             for kind in (OWN, REFERENCE, REFERENCE)
         )
         for row, (name, value) in enumerate(truth.items()):
-            measure = measure_named(name)
+            measure = find_measure(name)
             one, reference, same = (named(measure, drives) for drives in (own, other, again))
             found = measure_entry(measure, "own", one, reference, number).estimate
             counts[row, 0] += found.low <= value <= found.high
@@ -143,11 +147,11 @@ def drive(random, kind):
     speed = 0.5 * (1 + 0.05 * random.standard_normal())
     way = np.cumsum(speed * np.stack([np.cos(heading), np.sin(heading)]), axis=1) / RATE_HZ
     wall_s, cpu_s, memory = kind["slow"] * np.exp(0.2 * random.standard_normal(3))
-    return Recording(
+    return RunRecording(
         "made up",
         imu=Series(time_s, values),
         odometry=Series(time_s, np.column_stack([*way, heading])),
-        load=Load(DURATION_S, wall_s, cpu_s, memory * 2**28),
+        load=SimulatorCost(DURATION_S, wall_s, cpu_s, memory * 2**28),
     )
 
 

@@ -104,7 +104,7 @@ def print_table(outcomes):
         row = [by.get((check.name, entry)) for entry in entries]
         exact = next((o.exact for o in row if o and o.exact is not None), float("nan"))
         cells = [cell(outcome) for outcome in row]
-        print(f"| {check.says} | {exact:.4f} {check.unit} | " + " | ".join(cells) + " |")
+        print(f"| {check.description} | {exact:.4f} {check.unit} | " + " | ".join(cells) + " |")
 
 
 def cell(outcome):

@@ -18,12 +18,12 @@ from pydantic import TypeAdapter
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.bench.believable import DEEPEST_M
-from gz_testauto.extras.simulator_comparison.bench.host import sampling_options
-from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder, perform
-from gz_testauto.extras.simulator_comparison.bench.wheels import inside
-from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
-from gz_testauto.extras.simulator_comparison.drives.starts import start_of
+from gz_testauto.extras.simulator_comparison.bench.plausibility import MAX_WHEEL_DEPTH_M
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, run_maneuver
+from gz_testauto.extras.simulator_comparison.bench.simulator_runner import sampling_options
+from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.maneuvers.starts import draw_start
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_terrain, write_world
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
@@ -71,14 +71,14 @@ def cell(simulator, terrain):
     robot = read_robot(share_directory() / "models" / "husky_a200")
     deepest_mm, longest_s = 0, 0.0
     for repetition in range(STARTS):
-        start = PlacedRobot(robot, start_of(f"{terrain.name}/straight", repetition, 0))
+        start = PlacedRobot(robot, draw_start(f"{terrain.name}/straight", repetition, 0))
         with tempfile.TemporaryDirectory() as folder:
             world = write_world(terrain, Path(folder))
-            order = DriveOrder("a drive", world, (start,), (0.0,), AHEAD)
-            driven = perform(simulator, order)
+            order = ManeuverRequest("a drive", world, (start,), (0.0,), AHEAD)
+            driven = run_maneuver(simulator, order)
         for points in driven.wheels_m.values():
             deepest_mm = max(deepest_mm, depth_mm(terrain, points))
-            deep = inside(terrain, points, DEEPEST_M).any(axis=1)
+            deep = is_inside(terrain, points, MAX_WHEEL_DEPTH_M).any(axis=1)
             longest_s = max(longest_s, longest_run(deep) * PERIOD_S)
     return f"{deepest_mm}" if not longest_s else f"**{deepest_mm}** ({longest_s:.2f})"
 
@@ -88,7 +88,7 @@ def depth_mm(terrain, points_m):
     least, most = 0, MOST_MM + 1
     while most - least > 1:
         middle = (least + most) // 2
-        if inside(terrain, points_m, middle / 1000).any():
+        if is_inside(terrain, points_m, middle / 1000).any():
             least = middle
         else:
             most = middle

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 
 RATE_HZ = 100.0
 GRAVITY_MPS2 = 9.80665
@@ -34,7 +34,7 @@ def drive(seed, duration_s=10.0, noise=0.3, yaw_rate=weave, speed_mps=None, bias
         yaw = np.cumsum(yaw_rate(time_s)) / RATE_HZ
         way = np.cumsum(np.stack([np.cos(yaw), np.sin(yaw)]) * speed, axis=1) / RATE_HZ
         channels["odometry"] = Series(time_s, np.column_stack([*way, yaw]))
-    return Recording.of(f"drive {seed}", channels)
+    return RunRecording.of(f"drive {seed}", channels)
 
 
 def delayed(recording, delay_s):
@@ -42,11 +42,11 @@ def delayed(recording, delay_s):
     imu = recording.imu
     earlier = imu.time_s - delay_s
     values = [np.interp(earlier, imu.time_s, column) for column in imu.values.T]
-    return Recording.of("delayed", {"imu": Series(imu.time_s, np.stack(values, axis=1))})
+    return RunRecording.of("delayed", {"imu": Series(imu.time_s, np.stack(values, axis=1))})
 
 
 def changed(recording, change):
     """With ``change(values)`` in place of the IMU's values (n, 6)."""
     channels = dict(recording.channels)
     channels["imu"] = Series(recording.imu.time_s, change(recording.imu.values.copy()))
-    return Recording.of("changed", channels)
+    return RunRecording.of("changed", channels)

@@ -8,7 +8,7 @@ from synthetic import drive
 from gz_testauto.extras.simulator_comparison.findings import as_data, find
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
 from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
@@ -27,7 +27,7 @@ def with_all_channels(seed):
         "wheels": Series(time_s, wheels),
         "command": Series(time_s, np.column_stack([speed, turned])),
     }
-    return Recording.of(f"drive {seed}", channels)
+    return RunRecording.of(f"drive {seed}", channels)
 
 
 def numbers(data, where=""):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
-from gz_testauto.extras.simulator_comparison.bench import host
-from gz_testauto.extras.simulator_comparison.bench.host import Host
+from gz_testauto.extras.simulator_comparison.bench import simulator_runner
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
+from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.extras.simulator_comparison.findings import find
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.loader import parse
@@ -43,14 +43,14 @@ def bench(duration=1.0, repetitions=2, load="false", seed=3):
     return parse(text, BenchSpec, Path("small.yaml"))
 
 
-class Counted(Host):
+class Counted(SimulatorRunner):
     """In this process, by a simulator that is quick."""
 
     driven: ClassVar[list] = []
 
-    def perform(self, order):
+    def run_maneuver(self, order):
         self.driven.append(order.source)
-        return super().perform(order)
+        return super().run_maneuver(order)
 
     def probe(self, terrain, folder):
         return probe_that_finds(terrain, None)
@@ -64,13 +64,15 @@ def probe_that_finds(terrain, refusal):
 
 @pytest.fixture(autouse=True)
 def kinematic(monkeypatch):
-    monkeypatch.setattr(host, "open_simulator", lambda name, **options: KinematicSimulator())
+    monkeypatch.setattr(
+        simulator_runner, "open_simulator", lambda name, **options: KinematicSimulator()
+    )
     monkeypatch.setattr(Counted, "driven", [])
 
 
 def run(spec, out, server=Counted, stop=lambda: False, told=None, workers=1):
-    tell = (lambda text: None) if told is None else told.append
-    return run_bench(spec, out, tell, stop, server, workers)
+    report_progress = (lambda text: None) if told is None else told.append
+    return run_bench(spec, out, report_progress, stop, server, workers)
 
 
 def stored(out):
@@ -109,7 +111,7 @@ def test_entries_side_by_side_drive_the_same_and_load_is_measured_alone(tmp_path
             most.append(len(at_once))
             time.sleep(0.01)
             at_once.remove(id(self))
-            return Load(10.0, 1.0, 0.5, 1e6)
+            return SimulatorCost(10.0, 1.0, 0.5, 1e6)
 
     one, two = tmp_path / "one", tmp_path / "two"
     spec = bench(repetitions=1, load="true")
@@ -192,11 +194,11 @@ class Dying(Counted):
         self.fresh = self._simulator is None
         return super().open(name, options)
 
-    def perform(self, order):
+    def run_maneuver(self, order):
         if "two: flat/circle, repetition 1" in order.source and Dying.deaths > 0:
             Dying.deaths -= 1
             raise SimulatorError("its process died")
-        return super().perform(order)
+        return super().run_maneuver(order)
 
 
 def test_a_simulator_that_dies_once_is_asked_again_on_a_fresh_one(tmp_path, monkeypatch):
@@ -210,14 +212,14 @@ def test_one_that_dies_again_is_invalid_and_not_measured_and_never_0(tmp_path, m
     monkeypatch.setattr(Dying, "deaths", 9)
     spec = bench(repetitions=1)
     result = run(spec, tmp_path, Dying)
-    (invalid,) = result.circumstances.invalid
+    (invalid,) = result.conditions.invalid
     assert (invalid.entry, invalid.case, invalid.why) == ("two", "flat/circle", "its process died")
     assert Dying.deaths == 7 and not result.complete
     drift = find(spec, *result[:2]).measured["two"]["pose_drift"]
     assert drift.missing == "flat/circle was not driven"
     assert np.isnan(drift.estimate.value)
     again = run(spec, tmp_path, Dying)  # an invalid drive is an answer, and stays
-    assert again.circumstances.invalid == result.circumstances.invalid
+    assert again.conditions.invalid == result.conditions.invalid
 
 
 def test_an_entry_whose_ground_is_off_is_not_driven_there_and_named(tmp_path):
@@ -229,7 +231,7 @@ def test_an_entry_whose_ground_is_off_is_not_driven_there_and_named(tmp_path):
     result = run(bench(), tmp_path, OffGround)
     assert not any("ice" in source for source in Counted.driven)
     assert set(result.drives["two"]) == {"flat/straight", "flat/circle"}
-    refused = [(one.entry, one.refusal) for one in result.circumstances.grounds if one.refusal]
+    refused = [(one.entry, one.refusal) for one in result.conditions.grounds if one.refusal]
     assert refused == [(name, "its surface is 13 mm too low") for name in ("one", "two")]
 
 
@@ -248,7 +250,7 @@ def test_an_entry_that_is_not_installed_is_left_out_but_the_reference_is_needed(
     NotInstalled.lacking = 4  # the first turn of the other
     result = run(bench(), tmp_path, NotInstalled)
     assert not result.complete
-    assert "two: not driven: the simulator needs PyBullet" in result.circumstances.notes
+    assert "two: not driven: the simulator needs PyBullet" in result.conditions.notes
 
 
 def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_stays_so(tmp_path):
@@ -256,12 +258,12 @@ def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_sta
         shares: ClassVar[list] = [0.5, 0.4, 0.02, 0.6, 0.5, 0.7, *[0.0] * 20]
 
         def measure_load(self, order):
-            return Load(10.0, 1.0, 0.5, 1e6, others=Busy.shares.pop(0))
+            return SimulatorCost(10.0, 1.0, 0.5, 1e6, others=Busy.shares.pop(0))
 
     result = run(bench(repetitions=1, load="true"), tmp_path, Busy)
     loads = {case: one.load.others for case, (one,) in result.drives["one"].items() if one.load}
     assert loads == {"load/idle": 0.02, "load/one": 0.5, "load/five": 0.0}
-    (said,) = result.circumstances.notes
+    (said,) = result.conditions.notes
     assert said.startswith("one: load/one: the machine was busy with other things in 1 of 1")
     assert result.complete
 

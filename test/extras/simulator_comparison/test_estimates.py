@@ -8,15 +8,15 @@ from synthetic import drive
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.simulator_comparison.estimates import measure_entry
-from gz_testauto.extras.simulator_comparison.measures.interface import Measure, measure_named
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure, find_measure
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 
-LINEAR = measure_named("imu_linear_error")
+LINEAR = find_measure("imu_linear_error")
 
 
 def of_level(level, source="made up"):
     """A recording of which :data:`LEVEL_APART` and :data:`LEVEL` see but one number."""
-    return Recording(source, imu=Series(np.arange(2.0), np.full((2, 6), float(level))))
+    return RunRecording(source, imu=Series(np.arange(2.0), np.full((2, 6), float(level))))
 
 
 LEVEL_APART = Measure(

@@ -7,11 +7,11 @@ from synthetic import RATE_HZ, changed, clock, delayed, drive
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.simulator_comparison.estimates import measure_entry
 from gz_testauto.extras.simulator_comparison.measures.comparable import comparable, mean_and_range
-from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, measure_named
+from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, find_measure
 from gz_testauto.extras.simulator_comparison.measures.mean_and_range import summary_error
 from gz_testauto.extras.simulator_comparison.recordings.plausible import check_plausible
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
-    Recording,
+    RunRecording,
     Series,
     check_gaps,
 )
@@ -19,7 +19,7 @@ from gz_testauto.extras.simulator_comparison.signals import allan_deviation, noi
 
 
 def value(name, first, second):
-    return measure_named(name).between(first, second)
+    return find_measure(name).between(first, second)
 
 
 @pytest.mark.parametrize("bias", [0.05, 0.5])
@@ -88,7 +88,7 @@ def test_the_noise_of_a_sensor_is_its_density_at_any_rate(rate_hz):
         random = np.random.default_rng(seed)
         time_s = clock(300.0, rate_hz)
         values = 0.01 * np.sqrt(rate_hz) * random.standard_normal((len(time_s), 6))
-        return Recording("noisy", imu=Series(time_s, values))
+        return RunRecording("noisy", imu=Series(time_s, values))
 
     found = value("noise_density", noisy(1, rate_hz), noisy(2, RATE_HZ))
     assert found < np.log10(1.1)
@@ -165,7 +165,7 @@ def test_range_is_between_the_means_of_the_outermost_hundredths():
 
 def test_every_measure_says_what_it_is():
     for name in MEASURES.names():
-        measure = measure_named(name)
+        measure = find_measure(name)
         assert measure.name == name
         assert measure.description and measure.formula and measure.source and measure.needs
 
@@ -189,7 +189,7 @@ def test_a_robot_on_a_slope_is_believed():
 )
 def test_an_imu_that_says_too_little_is_refused(duration_s, rate_hz, says):
     time_s = clock(duration_s, rate_hz)
-    recording = Recording.of("file", {"imu": Series(time_s, np.zeros((len(time_s), 6)))})
+    recording = RunRecording.of("file", {"imu": Series(time_s, np.zeros((len(time_s), 6)))})
     with pytest.raises(ResultsError, match=says):
         check_plausible(recording)
 
@@ -229,9 +229,9 @@ def test_a_command_holds_until_the_next():
     turning = drive(1, noise=0.1, yaw_rate=lambda t: np.where((t >= 5.0) & (t < 5.5), 0.5, 0.0))
     values = turning.imu.values[:, [0, 2, 1, 3, 4, 5]]
     swapped = {"imu": Series(turning.imu.time_s, values), "command": command}
-    check_plausible(Recording.of("file", {**swapped, "imu": turning.imu}))
+    check_plausible(RunRecording.of("file", {**swapped, "imu": turning.imu}))
     with pytest.raises(ResultsError, match="turns, its y axis follows"):
-        check_plausible(Recording.of("file", swapped))
+        check_plausible(RunRecording.of("file", swapped))
 
 
 @pytest.mark.parametrize(
@@ -244,22 +244,22 @@ def test_a_command_holds_until_the_next():
 )
 def test_stamps_that_cannot_be_are_refused(stamps, says):
     with pytest.raises(ResultsError, match=says):
-        Recording.of("file", {"imu": Series(np.array(stamps), np.zeros((len(stamps), 6)))})
+        RunRecording.of("file", {"imu": Series(np.array(stamps), np.zeros((len(stamps), 6)))})
 
 
 def test_lost_data_is_refused():
     stamps = np.concatenate([clock(1.0), 2.0 + clock(1.0)])
     with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 0\.990 s, at 100 Hz"):
-        check_gaps(Recording.of("file", {"imu": Series(stamps, np.zeros((len(stamps), 6)))}))
+        check_gaps(RunRecording.of("file", {"imu": Series(stamps, np.zeros((len(stamps), 6)))}))
 
 
 def test_channels_on_two_clocks_are_refused():
     recording = drive(1, speed_mps=speeding)
     way = recording.odometry
     late = Series(way.time_s + 1.7e9, way.values)
-    both = Recording.of("file", {"imu": recording.imu, "odometry": late})
+    both = RunRecording.of("file", {"imu": recording.imu, "odometry": late})
     with pytest.raises(ResultsError, match=r"file: odometry begins 1.7e\+09 s after imu ends"):
-        both.in_common()
+        both.common_interval()
 
 
 def test_channels_are_cut_to_what_they_have_in_common_but_for_sparse_commands():
@@ -267,7 +267,7 @@ def test_channels_are_cut_to_what_they_have_in_common_but_for_sparse_commands():
     way = recording.odometry
     command = Series(np.array([0.0, 0.1]), np.zeros((2, 2)))
     channels = {"imu": recording.imu, "odometry": way.between(2.0, 8.0), "command": command}
-    found = Recording.of("file", channels).in_common()
+    found = RunRecording.of("file", channels).common_interval()
     assert found.imu.time_s[[0, -1]] == pytest.approx([0.0, 6.0])
     assert found.imu.values[0].tolist() == recording.imu.values[200].tolist()
     assert found.command is None
@@ -275,11 +275,11 @@ def test_channels_are_cut_to_what_they_have_in_common_but_for_sparse_commands():
 
 def test_what_is_not_there_is_said_and_not_counted():
     cases = {"flat/straight": [drive(1)]}
-    absent = measure_entry(measure_named("pose_drift"), "one", cases, cases)
+    absent = measure_entry(find_measure("pose_drift"), "one", cases, cases)
     assert absent.missing == "no drive of the reference is for it"
-    assert measure_entry(measure_named("imu_linear_error"), "one", cases, None).missing == (
+    assert measure_entry(find_measure("imu_linear_error"), "one", cases, None).missing == (
         "there is no reference"
     )
     other = {"flat/circle": [drive(1)]}
-    lacking = measure_entry(measure_named("imu_linear_error"), "one", other, cases)
+    lacking = measure_entry(find_measure("imu_linear_error"), "one", other, cases)
     assert lacking.missing == "flat/straight was not driven"

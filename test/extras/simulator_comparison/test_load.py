@@ -11,11 +11,11 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.simulator_comparison.bench import load
 from gz_testauto.extras.simulator_comparison.bench.load import Clocks, measure_load
-from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder
 from gz_testauto.extras.simulator_comparison.bench.plan import LOAD_DRIVE, LOAD_TERRAIN
 from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
-from gz_testauto.extras.simulator_comparison.drives.commands import commands_of
-from gz_testauto.extras.simulator_comparison.drives.spec import BenchRobotSpec
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import compute_commands
+from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpec
 from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world
 from gz_testauto.simulators.interface import PlacedRobot
 from gz_testauto.simulators.kinematic import KinematicSimulator
@@ -27,14 +27,14 @@ ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
 def order(tmp_path):
     """With so many robots."""
     world = write_world(make_terrain(LOAD_TERRAIN, 0), tmp_path)
-    commands = commands_of(LOAD_DRIVE, ROBOT)
+    commands = compute_commands(LOAD_DRIVE, ROBOT)
 
     def of(count):
         robots = read_bench_robot(ROBOT, max(count, 1), always=False)[:count]
-        placed = tuple(
+        load_placed = tuple(
             PlacedRobot(robot, Pose2D(0.0, 3.0 * lane)) for lane, robot in enumerate(robots)
         )
-        return DriveOrder("load", world, placed, (0.0,) * count, commands)
+        return ManeuverRequest("load", world, load_placed, (0.0,) * count, commands)
 
     return of
 

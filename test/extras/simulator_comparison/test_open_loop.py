@@ -7,13 +7,13 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.bench.host import Host
-from gz_testauto.extras.simulator_comparison.bench.plan import Job, Plan
+from gz_testauto.extras.simulator_comparison.bench.plan import Plan, PlannedRun
+from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
-from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
-from gz_testauto.extras.simulator_comparison.measures.interface import measure_named
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.measures.interface import find_measure
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -85,12 +85,12 @@ def bench_with(*drives):
 @pytest.mark.slow
 def test_the_box_is_pushed_by_what_pushes_it_and_by_nothing_else(tmp_path):
     plan = Plan(bench_with("push", {"name": "straight", "duration_s": 2.0}))
-    host, directory = Host(), BenchDirectory(tmp_path)
+    host, directory = SimulatorRunner(), BenchDirectory(tmp_path)
     driven = {}
     for name in ("push", "straight"):
         host.open("embedded", {})
-        driven[name] = host.perform(
-            plan.order(Job("embedded", "flat", name, 0), directory)
+        driven[name] = host.run_maneuver(
+            plan.order(PlannedRun("embedded", "flat", name, 0), directory)
         ).recording
     host.end()
     assert driven["straight"].box is None
@@ -118,7 +118,7 @@ def test_a_bench_that_names_no_drives_has_no_box_and_no_turn_on_the_spot():
 def test_boxes_are_compared_by_how_far_they_go():
     def pushed(to_m):
         places = np.linspace([1.0, 2.0], to_m, 10)
-        return Recording.of("pushed", {"box": Series(np.arange(10.0), places)})
+        return RunRecording.of("pushed", {"box": Series(np.arange(10.0), places)})
 
-    between = measure_named("box_pushed").between
+    between = find_measure("box_pushed").between
     assert between(pushed([4.0, 6.0]), pushed([1.0, 2.5])) == pytest.approx(4.5)

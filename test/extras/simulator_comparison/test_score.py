@@ -9,8 +9,8 @@ from gz_testauto.extras.simulator_comparison.findings import find
 from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS, ScoreTable, scores_of
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     acceptability,
-    judge,
-    turning_weights,
+    rank_reversal_weights,
+    ranking_verdict,
 )
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.spec.loader import load
@@ -42,8 +42,8 @@ def test_its_first_place_hangs_on_the_weights(paper):
     printed = paper.printed
     assert printed.near.first[:2] == pytest.approx([0.51, 0.49], abs=0.01)
     assert printed.any.first == pytest.approx([0.26, 0.39, 0.0, 0.35], abs=0.01)
-    turning = {change.criterion: change for change in printed.turning}
-    assert printed.turning[0].criterion == "imu_linear_error"
+    turning = {change.criterion: change for change in printed.reversals}
+    assert printed.reversals[0].criterion == "imu_linear_error"
     assert turning["imu_linear_error"].needed == pytest.approx(9.955, abs=0.001)
     assert turning["imu_linear_error"].winner == "gazebo"
     needed = {"ros": 6.065, "open_source": 2.013, "imu_angular_error": 10.104, "languages": 2.961}
@@ -52,7 +52,7 @@ def test_its_first_place_hangs_on_the_weights(paper):
 
 
 def test_a_weight_that_turns_it_turns_it(paper):
-    for change in paper.printed.turning:
+    for change in paper.printed.reversals:
         table = paper.printed.table
         beyond = 1e-6 * np.sign(change.needed - change.given)
         weights = dict(zip(table.criteria, table.weights))
@@ -101,21 +101,21 @@ def test_what_is_not_measured_is_not_nothing():
 def test_equal_entries_share_the_first_place():
     table = ScoreTable.of({"a": {"x": 1.0}, "b": {"x": 1.0}}, {"x": 3.0})
     assert acceptability(table).ranks == pytest.approx(np.full((2, 2), 0.5))
-    assert judge(table).winner is None
+    assert ranking_verdict(table).winner is None
 
 
 def test_a_clear_winner_is_one():
     table = ScoreTable.of({"a": {"x": 1.0, "y": 1.0}, "b": {"x": 0.2, "y": 0.9}}, {"x": 3, "y": 1})
-    verdict = judge(table)
+    verdict = ranking_verdict(table)
     assert (verdict.winner, verdict.share) == ("a", 1.0)
-    assert turning_weights(table) == []
+    assert rank_reversal_weights(table) == []
 
 
 def test_measurements_that_are_not_sure_make_no_winner():
     table = ScoreTable.of({"a": {"x": 1.0}, "b": {"x": 0.9}}, {"x": 1.0})
     random = np.random.default_rng(0)
     drawn = np.stack([1.0 + 0.2 * random.standard_normal((2000, 2))], axis=2)
-    verdict = judge(table, drawn)
+    verdict = ranking_verdict(table, drawn)
     assert verdict.winner is None
     assert verdict.by_weights == 1.0
     assert "More repetitions decide" in verdict.text

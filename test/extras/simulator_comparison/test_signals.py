@@ -5,8 +5,8 @@ import pytest
 from synthetic import clock, drive
 
 from gz_testauto.extras.simulator_comparison.measures.comparable import inertial
-from gz_testauto.extras.simulator_comparison.recordings.alike import made_alike
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.recordings.align import align_recordings
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, in_band
 
 
@@ -51,7 +51,7 @@ def test_all_recordings_of_a_case_are_as_long_as_the_shortest():
     def own(*durations):
         return tuple(drive(number, duration_s=one) for number, one in enumerate(durations))
 
-    found = made_alike(
+    found = align_recordings(
         {
             "real": {"flat/a": own(10.0, 8.0), "flat/b": own(5.0)},
             "other": {"flat/a": own(4.0)},
@@ -68,8 +68,8 @@ def test_all_recordings_of_a_case_are_as_long_as_the_shortest():
 
 
 def test_the_slowest_sensor_gives_the_band_of_all():
-    slow = Recording("slow", imu=tone(1.0, 30.0))
-    found = made_alike({"real": {"flat/a": (slow,)}, "other": {"flat/b": (drive(1),)}})
+    slow = RunRecording("slow", imu=tone(1.0, 30.0))
+    found = align_recordings({"real": {"flat/a": (slow,)}, "other": {"flat/b": (drive(1),)}})
     assert found.band_hz == pytest.approx(12.0)
     assert found.slowest == "slow"
     assert (
@@ -82,5 +82,5 @@ def test_the_slowest_sensor_gives_the_band_of_all():
     for own in found.entries.values():
         for recordings in own.values():
             assert recordings[0].band_hz == pytest.approx(12.0)
-    loud = Recording("loud", imu=tone(18.0, 100.0), band_hz=12.0)
+    loud = RunRecording("loud", imu=tone(18.0, 100.0), band_hz=12.0)
     assert amplitude(inertial(loud)) < 0.1

@@ -93,7 +93,7 @@ def test_two_simulators_that_are_one_are_not_compared(capsys):
 
 
 def test_open_loop_drives_that_are_stopped_end_as_a_shell_expects(tmp_path, capsys, monkeypatch):
-    def stopped(bench, out, tell, stop, make_server):
+    def stopped(bench, out, report_progress, stop, create_handle):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(agree, "run_bench", stopped)

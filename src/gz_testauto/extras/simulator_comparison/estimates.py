@@ -22,11 +22,11 @@ from scipy.stats import norm, t
 from gz_testauto.analysis.correlation import correlation
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.sampling.seeds import child_generator
 
-Drives = Mapping[str, Sequence[Recording]]
+Drives = Mapping[str, Sequence[RunRecording]]
 """Repetitions by case, ``TERRAIN/DRIVE`` or ``DRIVE``."""
 
 RESAMPLES = 2000
@@ -82,18 +82,20 @@ def measure_entry(
 ) -> Measured:
     """A measure of the entry called ``name``, from its drives and the reference's."""
     if measure.own is not None:
-        return _by_itself(measure, name, own, seed)
+        return _own_measure(measure, name, own, seed)
     if reference is None:
         return Measured.absent(measure, "there is no reference")
     cases = [case for case in reference if _is_for(measure, case)]
-    cases = [case for case in cases if _lacking(measure, reference[case]) is None]
+    cases = [case for case in cases if _missing_channel(measure, reference[case]) is None]
     if not cases:
         return Measured.absent(measure, "no drive of the reference is for it")
     for case in cases:
-        lacking = "was not driven" if case not in own else _lacking(measure, own[case])
+        lacking = "was not driven" if case not in own else _missing_channel(measure, own[case])
         if lacking:
             return Measured.absent(measure, f"{case} {lacking}")
-    return _against(measure, name, {case: (own[case], reference[case]) for case in cases}, seed)
+    return _reference_measure(
+        measure, name, {case: (own[case], reference[case]) for case in cases}, seed
+    )
 
 
 def measure_planners(
@@ -133,7 +135,7 @@ def _is_for(measure: Measure, case: str) -> bool:
     return measure.drive in ("", drive) and measure.terrain in ("", terrain)
 
 
-def _lacking(measure: Measure, recordings: Sequence[Recording]) -> Optional[str]:
+def _missing_channel(measure: Measure, recordings: Sequence[RunRecording]) -> Optional[str]:
     for recording in recordings:
         for channel in measure.needs:
             if getattr(recording, channel) is None:
@@ -141,14 +143,14 @@ def _lacking(measure: Measure, recordings: Sequence[Recording]) -> Optional[str]
     return None if recordings else "was not driven"
 
 
-def _by_itself(measure: Measure, name: str, own: Drives, seed: int) -> Measured:
+def _own_measure(measure: Measure, name: str, own: Drives, seed: int) -> Measured:
     assert measure.own is not None, "asked of measures of one recording"
     own = _with_extras(measure, own)
     cases = [case for case in own if _is_for(measure, case)]
     if not cases:
         return Measured.absent(measure, "no drive is for it")
     for case in cases:
-        lacking = _lacking(measure, own[case])
+        lacking = _missing_channel(measure, own[case])
         if lacking:
             return Measured.absent(measure, f"{case} {lacking}")
     parts = {case: np.array([measure.own(one) for one in own[case]]) for case in cases}
@@ -175,7 +177,7 @@ def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
     and Satterthwaite; of a ratio of what cannot be negative, on its logarithm. A bootstrap of five
     values cannot reach beyond them: it would cover 91 %."""
     residuals = _residuals(parts, value)
-    _, freedom = _few(residuals)
+    _, freedom = _small_sample_correction(residuals)
     below = sum(part[:, 1].sum() for part in parts.values())
     variance = sum(one.var(ddof=1) / len(one) for one in residuals) / below**2
     half = float(t.ppf((1.0 + LEVEL) / 2.0, freedom) * math.sqrt(variance))
@@ -189,10 +191,10 @@ def _ratio(sums: np.ndarray) -> float:
     return float(sums[0] / sums[1]) if sums[1] else math.nan
 
 
-def _against(
+def _reference_measure(
     measure: Measure,
     name: str,
-    pairs: Mapping[str, Tuple[Sequence[Recording], Sequence[Recording]]],
+    pairs: Mapping[str, Tuple[Sequence[RunRecording], Sequence[RunRecording]]],
     seed: int,
 ) -> Measured:
     distances = {case: _pooled(measure, *both) for case, both in pairs.items()}
@@ -222,7 +224,7 @@ def _against(
 
 
 def _pooled(
-    measure: Measure, own: Sequence[Recording], reference: Sequence[Recording]
+    measure: Measure, own: Sequence[RunRecording], reference: Sequence[RunRecording]
 ) -> np.ndarray:
     """Distances between all repetitions (n, n), the entry's before the reference's."""
     assert measure.between is not None, "asked of measures of two recordings"
@@ -259,7 +261,7 @@ def _with_interval(
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         estimate = Estimate(value, math.nan, math.nan, "one repetition: no interval")
         return Measured(measure, estimate, np.full(RESAMPLES, value), by_case)
-    wider, freedom = _few(scatter)
+    wider, freedom = _small_sample_correction(scatter)
     tail = float(norm.cdf(wider * t.ppf((1.0 - LEVEL) / 2.0, freedom)))
     low, high = np.quantile(draws, [tail, 1.0 - tail])
     spread = value + wider * (draws - value)
@@ -268,7 +270,7 @@ def _with_interval(
     return Measured(measure, Estimate(value, float(low), float(high), METHOD), spread, by_case)
 
 
-def _few(scatter: Sequence[np.ndarray]) -> Tuple[float, float]:
+def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, float]:
     """By how much a bootstrap of so few is too narrow, and the degrees of freedom of its normal
     quantiles (Welch and Satterthwaite, over the sets)."""
     counts = np.array([len(one) for one in scatter], dtype=float)
@@ -283,8 +285,8 @@ def _few(scatter: Sequence[np.ndarray]) -> Tuple[float, float]:
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
     """Permutation test of equal distributions by the energy statistic, within each case; NaN where
     the reference has but one repetition of a case, or there are too few for it ever to be small."""
-    ways = math.prod(_ways(own, reference) for own, reference in sizes)
-    if min(reference for _, reference in sizes) < 2 or ways * (1.0 - LEVEL) < 1.0:
+    exchanges = math.prod(_exchange_count(own, reference) for own, reference in sizes)
+    if min(reference for _, reference in sizes) < 2 or exchanges * (1.0 - LEVEL) < 1.0:
         return math.nan
     random = child_generator(seed, PERMUTATION)
     statistics = np.zeros(1 + PERMUTATIONS)
@@ -297,7 +299,7 @@ def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], se
     return float((statistics >= observed - 1e-12 * abs(observed)).mean())
 
 
-def _ways(own: int, reference: int) -> int:
+def _exchange_count(own: int, reference: int) -> int:
     """In how many ways that the energy statistic tells apart so many can be exchanged: as many of
     one as of the other can change places altogether."""
     return math.comb(own + reference, own) // (2 if own == reference else 1)

@@ -103,7 +103,7 @@ def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
     return features.more.get(name)
 
 
-def said_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, ...]]]:
+def quoted_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, ...]]]:
     """What is said, as quoted, for a report."""
     said: Dict[str, Union[str, Tuple[str, ...]]] = {}
     for name in RULES:

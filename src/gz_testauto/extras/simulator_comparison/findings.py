@@ -10,7 +10,6 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.extras.simulator_comparison.circumstances import NOT_TOLD, Circumstances
 from gz_testauto.extras.simulator_comparison.estimates import (
     NOTHING,
     RESAMPLES,
@@ -19,28 +18,32 @@ from gz_testauto.extras.simulator_comparison.estimates import (
     measure_entry,
     measure_planners,
 )
-from gz_testauto.extras.simulator_comparison.features import feature_score, said_features
+from gz_testauto.extras.simulator_comparison.features import feature_score, quoted_features
 from gz_testauto.extras.simulator_comparison.measures.comparable import VERTICAL, inertial
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
     Measure,
-    measure_named,
+    find_measure,
 )
-from gz_testauto.extras.simulator_comparison.recordings.alike import Alike, made_alike
+from gz_testauto.extras.simulator_comparison.recordings.align import (
+    AlignedRecordings,
+    align_recordings,
+)
 from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
+from gz_testauto.extras.simulator_comparison.run_conditions import NO_CONDITIONS, RunConditions
 from gz_testauto.extras.simulator_comparison.score import ScoreTable, scores_of
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     NONE,
     Acceptability,
     Lead,
-    Verdict,
+    RankingVerdict,
     WeightChange,
     acceptability,
-    judge,
     lead,
+    rank_reversal_weights,
+    ranking_verdict,
     total_intervals,
-    turning_weights,
 )
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, spectrum
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
@@ -55,10 +58,10 @@ class Ranking:
     table: ScoreTable
     intervals: np.ndarray
     lead: Optional[Lead]
-    verdict: Verdict
+    verdict: RankingVerdict
     near: Acceptability
     any: Acceptability
-    turning: Tuple[WeightChange, ...]
+    reversals: Tuple[WeightChange, ...]
 
     @classmethod
     def of(
@@ -74,10 +77,10 @@ class Ranking:
             table,
             total_intervals(table, measured),
             lead(table, measured),
-            judge(table, measured, seed, not_ranked),
+            ranking_verdict(table, measured, seed, not_ranked),
             acceptability(table, measured=measured, seed=seed),
             acceptability(table, None, measured, seed),
-            tuple(turning_weights(table)),
+            tuple(rank_reversal_weights(table)),
         )
 
 
@@ -108,9 +111,9 @@ class Findings:
     ranking: Ranking
     printed: Optional[Ranking]
     spectra: Mapping[str, Sequence[Spectrum]]
-    alike: Alike
+    aligned: AlignedRecordings
     """What was measured on: the length of each case and the band."""
-    circumstances: Circumstances
+    conditions: RunConditions
 
     @property
     def measures(self) -> List[Measure]:
@@ -118,7 +121,7 @@ class Findings:
         names = [name for name in self.spec.weights if name in MEASURES.names()]
         names += [name for name in next(iter(self.measured.values())) if name not in names]
         return [
-            measure_named(name)
+            find_measure(name)
             for name in names
             if any(not own[name].missing for own in self.measured.values())
         ]
@@ -140,7 +143,7 @@ class Findings:
 def find(
     spec: BenchSpec,
     drives: Optional[Mapping[str, Drives]] = None,
-    circumstances: Circumstances = NOT_TOLD,
+    conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
     """Measure, score and rank. ``drives`` has those of entries that were simulated, by name, and
     ``circumstances`` what is to be said of them.
@@ -149,10 +152,10 @@ def find(
     for entry in spec.entries:
         if entry.recording is not None:
             all_drives[entry.name] = read_drives(entry.recording)
-    alike = made_alike(all_drives)
-    all_drives = dict(alike.entries)
+    aligned = align_recordings(all_drives)
+    all_drives = dict(aligned.entries)
     reference = None if spec.reference is None else all_drives.get(spec.reference)
-    measures = [measure_named(name) for name in MEASURES.names()]
+    measures = [find_measure(name) for name in MEASURES.names()]
     measured = {
         entry.name: {
             measure.name: _measured(measure, entry, all_drives.get(entry.name), reference, spec)
@@ -163,17 +166,17 @@ def find(
     }
     for name, of_planners in _of_planners(spec, measures).items():
         measured[name].update(of_planners)
-    not_ranked = _not_ranked(spec, all_drives, circumstances)
+    not_ranked = _not_ranked(spec, all_drives, conditions)
     kept = {name: own for name, own in measured.items() if name not in not_ranked}
     table, drawn = _scored(spec, kept)
     ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
     spectra = _spectra(spec, all_drives)
     printed = _printed(spec)
-    return Findings(spec, measured, not_ranked, ranking, printed, spectra, alike, circumstances)
+    return Findings(spec, measured, not_ranked, ranking, printed, spectra, aligned, conditions)
 
 
 def _not_ranked(
-    spec: BenchSpec, drives: Mapping[str, Drives], told: Circumstances
+    spec: BenchSpec, drives: Mapping[str, Drives], told: RunConditions
 ) -> Dict[str, str]:
     """Entries that are not compared, and why: simulators of which a case of the reference's was not
     driven, or not so that it is believed, and those whose ground is not the one that was given.
@@ -277,7 +280,7 @@ def _spectra(spec: BenchSpec, drives: Mapping[str, Drives]) -> Dict[str, List[Sp
     return found
 
 
-def _spectrum(name: str, is_reference: bool, recordings: Sequence[Recording]) -> Spectrum:
+def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording]) -> Spectrum:
     """Of the repetitions' first samples, as many as all have."""
     samples = [inertial(one)[:, VERTICAL] for one in recordings]
     length = min(map(len, samples))
@@ -297,15 +300,15 @@ def as_data(found: Findings) -> Dict[str, Any]:
         "without_interval": found.without_interval,
         "ranking": _ranking_data(found.ranking),
         "printed": None if found.printed is None else _ranking_data(found.printed),
-        "band_hz": found.alike.band_hz,
-        "band_of": found.alike.slowest or None,
+        "band_hz": found.aligned.band_hz,
+        "band_of": found.aligned.slowest or None,
         "lengths": {
             case: {
                 "duration_s": length.duration_s,
                 "of": length.shortest,
                 "longest_s": length.longest_s,
             }
-            for case, length in found.alike.lengths.items()
+            for case, length in found.aligned.lengths.items()
         },
         "measures": {
             measure.name: {
@@ -319,7 +322,7 @@ def as_data(found: Findings) -> Dict[str, Any]:
             }
             for measure in found.measures
         },
-        "circumstances": _circumstances_data(found.circumstances),
+        "circumstances": _conditions_data(found.conditions),
         "examples": [
             {
                 "description": one.description,
@@ -331,7 +334,7 @@ def as_data(found: Findings) -> Dict[str, Any]:
         ],
         "features": {
             entry.name: {
-                "said": said_features(entry.features),
+                "said": quoted_features(entry.features),
                 "source": entry.features.source,
                 "date": entry.features.date,
             }
@@ -340,7 +343,7 @@ def as_data(found: Findings) -> Dict[str, Any]:
     }
 
 
-def _circumstances_data(told: Circumstances) -> Dict[str, Any]:
+def _conditions_data(told: RunConditions) -> Dict[str, Any]:
     grounds = [
         {
             name: _number(value) if isinstance(value, float) else value
@@ -401,6 +404,6 @@ def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
                 "needed": change.needed,
                 "winner": change.winner,
             }
-            for change in ranking.turning
+            for change in ranking.reversals
         ],
     }

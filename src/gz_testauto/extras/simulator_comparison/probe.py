@@ -4,7 +4,7 @@ Owns two measurements in the simulator itself, and the refusal of a simulator th
 let down on the terrain at points drawn from a seed, each on a vertical joint, so that it comes to
 lie and cannot roll; and a sled on four balls that slides on level ground of the same kind and
 friction, down a slope that gravity makes. A ``Simulation`` that moves no bodies may tell its ground
-instead (:class:`TellsGround`).
+instead (:class:`GroundHeightProvider`).
 """
 
 import math
@@ -24,11 +24,11 @@ from gz_testauto.extras.simulator_comparison.terrain.world_file import GRAVITY_M
 from gz_testauto.sampling.seeds import PROBE, child_generator
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 
-MOST_OFF_M = 1e-3
-MOST_FRICTION_OFF = 0.05
+MAX_HEIGHT_ERROR_M = 1e-3
+MAX_FRICTION_ERROR = 0.05
 """A ground that is farther off, in height or in the share of its friction, is not the same."""
 
-LEAST_BALL_M = 0.01
+MIN_BALL_RADIUS_M = 0.01
 BALL_OVER_PITCH = 0.5
 """Radius of what comes to lie, at least, and over the grid's pitch: ODE's height maps let through
 what is much smaller than their cells (found: 0.2; 0.4 lies)."""
@@ -38,22 +38,22 @@ LIFT_M = 0.02
 """How high above its place a ball is let go."""
 FALL_MPS = 0.2
 """The speed that its joint's damping lets it fall at."""
-LOOK_S = 0.1
+CHECK_PERIOD_S = 0.1
 SETTLE_S = 3.0
-STILL_M = 2e-5
+AT_REST_M = 2e-5
 """Balls that moved by less from one look to the next lie still."""
-LOST_M = 0.5
+FALLEN_M = 0.5
 """A ball this far below its place fell through the ground."""
-GROUP = 10
+BALLS_PER_MODEL = 10
 """So many balls are a model: a simulator that is slow to take models takes them one by one."""
-CANDIDATES = 10
+CANDIDATES_PER_POINT = 10
 """So many points are drawn for each that is needed."""
 
-BEYOND_RAD = math.radians(3.0)
+EXTRA_SLOPE_RAD = math.radians(3.0)
 """How much steeper than the angle of friction the slope is. Slowly, because MuJoCo's bodies hop the
 higher the faster they slide."""
 SLIDE_S = 0.8
-CARRIED = 0.1
+MIN_LOAD_SHARE = 0.1
 """A sled that the ground presses with a smaller share of its weight falls."""
 RIM_M = 0.02
 """What makes level ground a height map: its edge is this much higher."""
@@ -65,7 +65,7 @@ SLED_AT_M = (0.25, 0.1)
 
 
 @runtime_checkable
-class TellsGround(Protocol):
+class GroundHeightProvider(Protocol):
     """A simulation that knows the height of its ground and moves no bodies on it."""
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
@@ -119,12 +119,12 @@ def probe_ground(
     balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
     simulation = simulator.load(Scene(write_world(terrain, folder, step_s), models=balls))
     friction: Optional[float] = None
-    if isinstance(simulation, TellsGround):
+    if isinstance(simulation, GroundHeightProvider):
         errors = simulation.ground_m(*places.T) - terrain.height_m(*places.T)
         errors = np.where(np.isnan(errors), -np.inf, errors)
     else:
         errors = _settled_m(simulation, len(places)) - expected
-        errors[errors < -LOST_M] = -np.inf
+        errors[errors < -FALLEN_M] = -np.inf
         friction = _friction(simulator, terrain, folder, step_s)
     return GroundProbe(
         terrain=terrain.name,
@@ -143,7 +143,7 @@ def _places(terrain: Terrain, points: int, seed: int) -> Tuple[np.ndarray, np.nd
     draw = child_generator(seed, PROBE, terrain.name)
     radius = _radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
-    drawn = draw.integers(border, terrain.pixels - border, (CANDIDATES * points, 2))
+    drawn = draw.integers(border, terrain.pixels - border, (CANDIDATES_PER_POINT * points, 2))
     x_m, y_m = terrain.x_m[drawn[:, 1]], terrain.y_m[drawn[:, 0]]
     heights = resting_m(terrain, x_m, y_m, radius)
     places = np.column_stack([x_m, y_m])
@@ -165,8 +165,8 @@ def _places(terrain: Terrain, points: int, seed: int) -> Tuple[np.ndarray, np.nd
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
     """Heights (count,) of the balls once they lie still, or have had the time."""
-    names = [f"probe_{number // GROUP}::ball_{number}" for number in range(count)]
-    look_s = _whole(LOOK_S, simulation.step_size_s)
+    names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
+    look_s = _whole_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)
     for _ in range(round(SETTLE_S / look_s)):
         links = simulation.step(look_s).links
@@ -174,10 +174,10 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
             raise SceneError(
                 "the simulator tells no poses of links, so its ground cannot be probed; give its "
                 "Simulation a method ground_m "
-                "(gz_testauto.extras.simulator_comparison.probe.TellsGround)"
+                "(gz_testauto.extras.simulator_comparison.probe.GroundHeightProvider)"
             )
         now = np.array([links[name].pose.position[2] for name in names])
-        if np.abs(now - before).max() < STILL_M:
+        if np.abs(now - before).max() < AT_REST_M:
             break
         before = now
     return now
@@ -193,21 +193,21 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path, step_s: floa
         heights[[0, -1]] = heights[:, [0, -1]] = RIM_M
     size_m = (LEVEL_PIXELS - 1) * LEVEL_PITCH_M
     level = Terrain(f"{terrain.name}_level", heights, size_m, terrain.friction)
-    slope = math.atan(terrain.friction) + BEYOND_RAD
+    slope = math.atan(terrain.friction) + EXTRA_SLOPE_RAD
     down, into = GRAVITY_MPS2 * math.sin(slope), GRAVITY_MPS2 * math.cos(slope)
     world = write_world(level, folder, step_s, (down, 0.0, -into))
     # with 1 the pair has the ground's, whether it is the smaller of the two or their product
     own = max(1.0, terrain.friction)
     sled = NamedModel("probe", _sled_sdf(own), Pose((*SLED_AT_M, 0.0)))
     simulation = simulator.load(Scene(world, models=(sled,)))
-    half_s = _whole(SLIDE_S / 2, simulation.step_size_s)
+    half_s = _whole_steps(SLIDE_S / 2, simulation.step_size_s)
     start, middle, end = (
         np.array(snapshot.models["probe"].pose.position)
         for snapshot in (simulation.snapshot(), simulation.step(half_s), simulation.step(half_s))
     )
     along, _, away = (end - 2 * middle + start) / half_s**2
     pressed = into + away
-    return float((down - along) / pressed) if pressed > CARRIED * into else 0.0
+    return float((down - along) / pressed) if pressed > MIN_LOAD_SHARE * into else 0.0
 
 
 def _refusal(errors_m: np.ndarray, friction: Optional[float], expected: float) -> Optional[str]:
@@ -216,27 +216,27 @@ def _refusal(errors_m: np.ndarray, friction: Optional[float], expected: float) -
     there = errors_m[np.isfinite(errors_m)]
     if lost:
         said.append(f"at {lost} of {len(errors_m)} points bodies fall through its ground")
-    if len(there) and np.abs(there).max() > MOST_OFF_M:
+    if len(there) and np.abs(there).max() > MAX_HEIGHT_ERROR_M:
         worst = 1000 * there[np.abs(there).argmax()]
-        off = int((np.abs(there) > MOST_OFF_M).sum())
+        off = int((np.abs(there) > MAX_HEIGHT_ERROR_M).sum())
         said.append(
             f"its ground is off at {off} of {len(errors_m)} points, by up to {worst:+.1f} mm "
-            f"(median {1000 * np.median(there):+.1f} mm); at most {1000 * MOST_OFF_M:g} mm are "
-            "the same ground"
+            f"(median {1000 * np.median(there):+.1f} mm); at most "
+            f"{1000 * MAX_HEIGHT_ERROR_M:g} mm are the same ground"
         )
-    if friction is not None and abs(friction - expected) > MOST_FRICTION_OFF * expected:
+    if friction is not None and abs(friction - expected) > MAX_FRICTION_ERROR * expected:
         said.append(
             f"its friction is {friction:.3g} where {expected:.3g} was given; at most "
-            f"{100 * MOST_FRICTION_OFF:g} % are the same ground"
+            f"{100 * MAX_FRICTION_ERROR:g} % are the same ground"
         )
     return "; ".join(said) or None
 
 
 def _radius_m(terrain: Terrain) -> float:
-    return max(LEAST_BALL_M, BALL_OVER_PITCH * terrain.pitch_m)
+    return max(MIN_BALL_RADIUS_M, BALL_OVER_PITCH * terrain.pitch_m)
 
 
-def _whole(duration_s: float, step_s: float) -> float:
+def _whole_steps(duration_s: float, step_s: float) -> float:
     """About that long, in whole physics steps."""
     return max(1, round(duration_s / step_s)) * step_s
 
@@ -253,7 +253,7 @@ def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tupl
     shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
     parts: Dict[str, List[str]] = {}
     for number, (x, y, z) in enumerate(np.column_stack([places_m, heights_m]).tolist()):
-        parts.setdefault(f"probe_{number // GROUP}", []).append(
+        parts.setdefault(f"probe_{number // BALLS_PER_MODEL}", []).append(
             f"""<link name="ball_{number}"><pose>{x!r} {y!r} {z!r} 0 0 0</pose><inertial>
 <mass>1</mass><inertia><ixx>0.001</ixx><iyy>0.001</iyy><izz>0.001</izz></inertia></inertial>
 {shape}</link>

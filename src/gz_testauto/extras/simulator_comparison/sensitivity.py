@@ -167,7 +167,7 @@ class WeightChange:
         return abs(self.needed - self.given) / self.given
 
 
-def turning_weights(table: ScoreTable) -> List[WeightChange]:
+def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
     """For each criterion that can do it, the weight, above 0, next to the given one beyond which
     another is first; the smallest relative change first."""
     counted, totals = table.counted, table.totals
@@ -191,7 +191,7 @@ def turning_weights(table: ScoreTable) -> List[WeightChange]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RankingVerdict:
     """Who won, None where nobody did; the share in which the first one of the total is first,
     under weights and measurement together and under each alone, NaN where nothing is ranked; what
     would decide it; and whether there was anything to be ranked.
@@ -222,17 +222,17 @@ class Verdict:
         return " ".join((self.headline, *self.decides))
 
 
-def judge(
+def ranking_verdict(
     table: ScoreTable,
     measured: Optional[np.ndarray] = None,
     seed: int = 0,
     not_ranked: Mapping[str, str] = NONE,
-) -> Verdict:
+) -> RankingVerdict:
     """Whether the first one of the total is first in at least :data:`SURE` of weights and
     measurements; ``measured`` as for :func:`acceptability`. ``not_ranked`` says by name why others
     are not in the table."""
     if not can_rank(table):
-        return Verdict(
+        return RankingVerdict(
             None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
         )
     first = table.order[0]
@@ -242,7 +242,7 @@ def judge(
     measurement = float(acceptability(table, 0.0, measured, seed).first[first])
     open_ = _open(table)
     winner = table.entries[first] if together >= SURE and not open_ else None
-    decides = () if together >= SURE else _what_decides(table, shares, weights, measurement)
+    decides = () if together >= SURE else _deciding_factors(table, shares, weights, measurement)
     if open_:
         lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in open_)
         decides += (
@@ -253,7 +253,7 @@ def judge(
     if unknown.any():
         names = ", ".join(table.criteria[column] for column in np.flatnonzero(unknown))
         decides += (f"Of no entry is known, and so it does not count: {names}.",)
-    return Verdict(winner, together, weights, measurement, decides)
+    return RankingVerdict(winner, together, weights, measurement, decides)
 
 
 def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
@@ -283,7 +283,7 @@ def _open(table: ScoreTable) -> Tuple[str, ...]:
     return tuple(table.criteria[column] for column in np.flatnonzero(partly))
 
 
-def _what_decides(
+def _deciding_factors(
     table: ScoreTable, shares: np.ndarray, weights: float, measurement: float
 ) -> Tuple[str, ...]:
     leading = lead(table)
@@ -296,8 +296,8 @@ def _what_decides(
     ]
     if weights < SURE and leading.parts:
         told.append(
-            f"Weights decide: {_those(leading, 1)} speak for {leading.first}, "
-            f"{_those(leading, -1)} for {leading.second}."
+            f"Weights decide: {_criteria_for(leading, 1)} speak for {leading.first}, "
+            f"{_criteria_for(leading, -1)} for {leading.second}."
         )
     if measurement < SURE:
         told.append(
@@ -309,6 +309,6 @@ def _what_decides(
     return tuple(told)
 
 
-def _those(leading: Lead, sign: int) -> str:
+def _criteria_for(leading: Lead, sign: int) -> str:
     """The criteria that bring one of the two a lead, those that bring most first."""
     return ", ".join(name for name, part in leading.parts if sign * part > 0) or "none"

@@ -15,7 +15,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 RATE_HZ = 100.0
 """That of the paper's sensor."""
 
-CORRELATES = 0.5
+MIN_CORRELATION = 0.5
 """Below this two signals tell no delay."""
 
 SEGMENT = 256
@@ -68,7 +68,7 @@ def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
 def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
     """By how many samples ``second`` (m,) comes after ``first`` (n,): where their cross-correlation
     over what overlaps is greatest, ``most`` at most either way. 0 where that is below
-    :data:`CORRELATES`, as of noise alone."""
+    :data:`MIN_CORRELATION`, as of noise alone."""
     one, other = first - first.mean(), second - second.mean()
     lags = np.arange(-len(one) + 1, len(other))
     near = np.abs(lags) <= min(most, (min(len(one), len(other)) - 1) // 2)
@@ -79,7 +79,7 @@ def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
     size = np.sqrt((squares[end] - squares[begin]) * (others[end + lags] - others[begin + lags]))
     along = np.divide(product, size, out=np.zeros_like(product), where=size > 1e-12)
     best = int(np.argmax(along))
-    return int(lags[best]) if along[best] >= CORRELATES else 0
+    return int(lags[best]) if along[best] >= MIN_CORRELATION else 0
 
 
 def overlapping(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarray, np.ndarray]:

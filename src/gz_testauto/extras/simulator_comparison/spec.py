@@ -35,16 +35,16 @@ from typing_extensions import Annotated, Self
 
 from gz_testauto.base.errors import SpecError, UnknownNameError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.extras.simulator_comparison.drives.spec import (
+from gz_testauto.extras.simulator_comparison.examples import ExampleSpec
+from gz_testauto.extras.simulator_comparison.features import RULES, FeaturesSpec
+from gz_testauto.extras.simulator_comparison.maneuvers.spec import (
     FLAT,
     ORDINARY,
     STEP,
     BenchRobotSpec,
-    DriveSpec,
+    ManeuverSpec,
 )
-from gz_testauto.extras.simulator_comparison.examples import ExampleSpec
-from gz_testauto.extras.simulator_comparison.features import RULES, FeaturesSpec
-from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, measure_named
+from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, find_measure
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
 from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS
@@ -121,7 +121,7 @@ class BenchSpec(Spec):
     seed: int = Field(0, ge=0)
     robot: Optional[BenchRobotSpec] = None
     terrains: Annotated[Tuple[TerrainSpec, ...], BeforeValidator(as_tuple)] = ()
-    drives: Annotated[Tuple[DriveSpec, ...], BeforeValidator(as_tuple)] = ()
+    drives: Annotated[Tuple[ManeuverSpec, ...], BeforeValidator(as_tuple)] = ()
     """All kinds unless given; each is driven on every terrain, ``step`` on those of its kind."""
     repetitions: int = Field(5, ge=1, le=1000)
     step_s: float = Field(0.001, gt=0, le=0.02)
@@ -223,7 +223,7 @@ class BenchSpec(Spec):
                 raise PydanticCustomError("predicate", "{reason}", {"reason": fault, WITHIN: place})
         return self
 
-    def _require_recorded(self, drive: DriveSpec) -> None:
+    def _require_recorded(self, drive: ManeuverSpec) -> None:
         command, where = drive.command, f"drives: {drive.name}.command"
         if command is None:
             return
@@ -244,7 +244,7 @@ class BenchSpec(Spec):
             )
 
     @staticmethod
-    def drives_on(drive: DriveSpec, terrain: TerrainKind) -> bool:
+    def drives_on(drive: ManeuverSpec, terrain: TerrainKind) -> bool:
         """Whether a drive is for a terrain."""
         return drive.is_for(getattr(terrain, "kind", ""))
 
@@ -303,7 +303,7 @@ def weighted_measures(spec: BenchSpec) -> List[str]:
     """Measures that count. Raises ``UnknownNameError`` for one that cannot be imported."""
     found = [name for name in spec.weights if name not in spec.features]
     for name in found:
-        measure_named(name)
+        find_measure(name)
     return found
 
 

@@ -10,9 +10,13 @@ from scipy.optimize import brentq
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.simulator_comparison.physics import run
-from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding, Outcome
+from gz_testauto.extras.simulator_comparison.physics.check import (
+    PhysicsCheck,
+    PhysicsCheckResult,
+    PhysicsResult,
+)
 from gz_testauto.extras.simulator_comparison.physics.driving import sliding_twist
-from gz_testauto.extras.simulator_comparison.physics.robots import HUSKY, Weight
+from gz_testauto.extras.simulator_comparison.physics.robots import HUSKY, WheelContacts
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in run.CHECKS}
@@ -58,7 +62,7 @@ def test_gazebo_slides_rolls_and_feels_as_on_paper_and_does_not_turn_on_four_whe
 
 
 def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_arms():
-    square = Weight(((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)), (0.0, 0.0), 40.0)
+    square = WheelContacts(((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)), (0.0, 0.0), 40.0)
     assert square.loads_n() == pytest.approx([98.0] * 4)
     twist = sliding_twist(square, Twist2D(0.0, 1.0))
     assert twist == pytest.approx((0, 0, 0.2**2 / (0.2**2 + 0.3**2)), abs=1e-5)
@@ -68,7 +72,7 @@ def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_arms():
 def test_wheels_that_touch_along_a_line_turn_where_the_moments_along_it_balance():
     a, b, half = 0.3, 0.2, 0.06
     wheels = tuple((x, y) for x in (a, -a) for y in (b, -b))
-    weight = Weight(wheels, (0.0, 0.0), 40.0, width_m=2 * half)
+    weight = WheelContacts(wheels, (0.0, 0.0), 40.0, width_m=2 * half)
 
     def moment(share, beside):
         """Of friction, about the middle, at a point of a wheel that is told 1 rad/s."""
@@ -95,7 +99,7 @@ def test_the_heavy_side_of_a_husky_carries_more_and_the_loads_balance_its_weight
 
 @pytest.mark.parametrize(("at_5_ms", "converged"), [(0.249, True), (0.12, False), (None, None)])
 def test_values_that_differ_between_two_steps_are_not_converged(at_5_ms, converged):
-    outcome = Outcome(
+    outcome = PhysicsCheckResult(
         "e", "skid_turn", "rad/s", "", 0.001, 0.25, 0.277, other_step_s=0.005, other_value=at_5_ms
     )
     assert outcome.converged is converged
@@ -103,12 +107,19 @@ def test_values_that_differ_between_two_steps_are_not_converged(at_5_ms, converg
 
 
 def test_what_a_simulator_cannot_do_is_told_and_the_rest_is_measured():
-    def impossible(bench):
+    def impossible(loader):
         raise SimulatorError("there is no ground here")
 
     checks = [
-        Check("no", "", "m", "", impossible, converges=True),
-        Check("yes", "", "m", "", lambda bench: Finding(bench.step_s, 0.0, 2.0), converges=True),
+        PhysicsCheck("no", "", "m", "", impossible, converges=True),
+        PhysicsCheck(
+            "yes",
+            "",
+            "m",
+            "",
+            lambda loader: PhysicsResult(loader.step_s, 0.0, 2.0),
+            converges=True,
+        ),
     ]
     refused, measured = run.check_physics("e", "embedded", {}, checks, (0.002, 0.004))
     assert (refused.value, refused.refusal) == (None, "there is no ground here")

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.circumstances import (
-    NOT_TOLD,
-    Circumstances,
-    Ground,
-    InvalidDrive,
-)
 from gz_testauto.extras.simulator_comparison.findings import find
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD, ONE
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load, Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
+from gz_testauto.extras.simulator_comparison.run_conditions import (
+    NO_CONDITIONS,
+    GroundProbeSummary,
+    InvalidRun,
+    RunConditions,
+)
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.spec.loader import load
 
@@ -50,12 +50,12 @@ def recorded(seed, noise, repetitions, load_s=None):
     }
     if load_s is not None:
         wall_s = [4.0 - 4.0 * load_s + 0.1 * number for number in range(repetitions)]
-        loads = [Load(6.0, wall, 6.0 * load_s, 2e8) for wall in wall_s]
-        found[f"{LOAD}/{ONE}"] = [Recording("load", load=load) for load in loads]
+        loads = [SimulatorCost(6.0, wall, 6.0 * load_s, 2e8) for wall in wall_s]
+        found[f"{LOAD}/{ONE}"] = [RunRecording("load", load=load) for load in loads]
     return found
 
 
-def simulated(names=("near", "loud", "lost", "sunk"), told=NOT_TOLD, repetitions=3):
+def simulated(names=("near", "loud", "lost", "sunk"), told=NO_CONDITIONS, repetitions=3):
     """A real robot and simulators: ``near`` is like it, others shake more; ``lost`` was driven on
     the flat only, as was ``sunk``."""
     features = {"free": True, "ros": "plugin", "source": "its page", "date": "2026-11-01"}
@@ -89,14 +89,14 @@ def find_without_reading(spec, drives, told):
     return find(spec.model_copy(update={"entries": entries}), drives, told)
 
 
-TOLD = Circumstances(
+TOLD = RunConditions(
     simulators={"near": "gazebo 11.10.2 (engine: ode)", "loud": "embedded 3.2.3"},
     grounds=(
-        Ground("near", "gravel", 0.0004, 0.55, 0.55),
-        Ground("loud", "gravel", 0.0009, 0.56, 0.55),
-        Ground("sunk", "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off"),
+        GroundProbeSummary("near", "gravel", 0.0004, 0.55, 0.55),
+        GroundProbeSummary("loud", "gravel", 0.0009, 0.56, 0.55),
+        GroundProbeSummary("sunk", "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off"),
     ),
-    invalid=(InvalidDrive("lost", CASES[1], 2, "the robot is more than 0.15 m below the ground"),),
+    invalid=(InvalidRun("lost", CASES[1], 2, "the robot is more than 0.15 m below the ground"),),
     notes=("Others used 34 % of the machine while loads were measured.",),
 )
 

@@ -4,8 +4,8 @@ import io
 import math
 
 from gz_testauto.extras.simulator_comparison.bench.probes import ProbeRow
-from gz_testauto.extras.simulator_comparison.circumstances import Ground
 from gz_testauto.extras.simulator_comparison.report.probes import print_probes
+from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSummary
 from gz_testauto.report.plain import report_console
 
 REFUSAL = (
@@ -25,8 +25,8 @@ def printed(*grounds):
 def test_long_names_and_reasons_fit_a_terminal_and_are_all_there():
     name, terrain = "an_entry_with_a_name_that_is_long", "a_terrain_with_a_long_name"
     lines = printed(
-        Ground(name, terrain, 0.013, 0.47, 0.55, REFUSAL),
-        Ground("near", "flat", 0.0001, math.nan, 0.55),
+        GroundProbeSummary(name, terrain, 0.013, 0.47, 0.55, REFUSAL),
+        GroundProbeSummary("near", "flat", 0.0001, math.nan, 0.55),
     )
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)

@@ -7,13 +7,13 @@ import pytest
 
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.extras.simulator_comparison.estimates import Measured
-from gz_testauto.extras.simulator_comparison.measures.interface import measure_named
+from gz_testauto.extras.simulator_comparison.measures.interface import find_measure
 from gz_testauto.extras.simulator_comparison.report.sentences import measured_texts
 
 
 def measured(name, value, **more):
     estimate = Estimate(value, value, value, "")
-    return Measured(measure_named(name), estimate, np.full(2000, value), **more)
+    return Measured(find_measure(name), estimate, np.full(2000, value), **more)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,6 @@ def test_ties_floors_and_what_has_not_converged_are_remarked(one, said):
 
 
 def test_of_a_measure_that_is_to_be_high_what_is_low_is_beyond_its_limit():
-    measure = dataclasses.replace(measure_named("planner_srcc"), limit=0.5)
+    measure = dataclasses.replace(find_measure("planner_srcc"), limit=0.5)
     assert measure.is_beyond(0.4) and not measure.is_beyond(0.6)
     assert not measure.is_beyond(float("nan"))

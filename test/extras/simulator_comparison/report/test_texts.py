@@ -10,13 +10,13 @@ import re
 import pytest
 from benches import CASES, TOLD, find_without_reading, paper, recorded, simulated, told_of
 
-from gz_testauto.extras.simulator_comparison.circumstances import Ground, InvalidDrive
 from gz_testauto.extras.simulator_comparison.estimates import Measured
 from gz_testauto.extras.simulator_comparison.findings import as_data, find
-from gz_testauto.extras.simulator_comparison.recordings.alike import Length
+from gz_testauto.extras.simulator_comparison.recordings.align import Length
 from gz_testauto.extras.simulator_comparison.report.page import page_html, write_page
 from gz_testauto.extras.simulator_comparison.report.sentences import baseline_lines, relative
 from gz_testauto.extras.simulator_comparison.report.terminal import print_findings
+from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSummary, InvalidRun
 from gz_testauto.extras.simulator_comparison.sensitivity import WeightChange
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.report.plain import report_console
@@ -204,7 +204,7 @@ def test_nothing_is_loaded_and_no_script_runs(of_simulators):
 def test_markup_in_names_and_remarks_is_shown_and_does_nothing():
     hostile = "<img src=x onerror=alert(1)>\x1b[2J"
     told = dataclasses.replace(TOLD, notes=(hostile,))
-    found = dataclasses.replace(told_of(), circumstances=told)
+    found = dataclasses.replace(told_of(), conditions=told)
     text = page_html(found)
     assert "<img" not in text and "\x1b" not in text
     assert "\x1b" not in printed(found)
@@ -249,7 +249,7 @@ def test_a_simulator_without_a_valid_drive_of_a_case_takes_nothing_from_the_othe
 @pytest.mark.slow
 def test_invalid_drives_of_a_case_are_told_in_one_sentence():
     why = "the robot has tipped over after 1.00 s"
-    drives = tuple(InvalidDrive("lost", CASES[1], number, why) for number in (0, 3))
+    drives = tuple(InvalidRun("lost", CASES[1], number, why) for number in (0, 3))
     found = simulated(told=dataclasses.replace(TOLD, invalid=drives))
     said = f"lost, {CASES[1]}, repetitions 1, 4 are invalid; the first: {why}."
     assert all(said in text for text in said_by_both(found))
@@ -274,7 +274,7 @@ def test_entries_that_are_all_refused_are_not_ranked_and_it_is_said_why():
     told = dataclasses.replace(
         TOLD,
         grounds=tuple(
-            Ground(name, "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off")
+            GroundProbeSummary(name, "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off")
             for name in ("near", "loud")
         ),
         invalid=(),
@@ -325,13 +325,13 @@ def test_what_is_known_of_no_entry_is_named_in_the_verdict():
 
 
 def test_a_case_cut_to_its_shortest_recording_is_named_with_it():
-    alike = dataclasses.replace(
-        told_of().alike,
+    aligned = dataclasses.replace(
+        told_of().aligned,
         lengths={"flat/straight": Length(4.0, "short.csv", 6.0)},
         band_hz=8.0,
         slowest="slow.csv",
     )
-    for text in said_by_both(dataclasses.replace(told_of(), alike=alike)):
+    for text in said_by_both(dataclasses.replace(told_of(), aligned=aligned)):
         assert (
             "flat/straight: all are compared over 4 s, as long as the shortest, short.csv." in text
         )

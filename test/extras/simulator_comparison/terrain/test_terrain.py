@@ -22,7 +22,7 @@ def terrain_of(kind, seed=0, **more):
     return make_terrain(spec, seed)
 
 
-def ground_of(world):
+def summarize_probe(world):
     (shape,) = read_scene(world).models["terrain"].collisions
     return shape
 
@@ -50,7 +50,7 @@ def test_a_robot_starts_on_flat_ground_at_height_0(kind):
 @pytest.mark.parametrize("kind", ROUGH)
 def test_readers_of_the_world_find_the_heights_of_the_grid(kind, tmp_path):
     terrain = terrain_of(kind)
-    ground = ground_of(write_world(terrain, tmp_path / "new"))
+    ground = summarize_probe(write_world(terrain, tmp_path / "new"))
     assert ground.geometry.heights + ground.geometry.position[2] == pytest.approx(
         terrain.heights_m, abs=1e-12
     )
@@ -60,7 +60,7 @@ def test_readers_of_the_world_find_the_heights_of_the_grid(kind, tmp_path):
 def test_flat_ground_is_a_plane(tmp_path):
     terrain = terrain_of("flat")
     world = write_world(terrain, tmp_path)
-    assert type(ground_of(world).geometry).__name__ == "Plane"
+    assert type(summarize_probe(world).geometry).__name__ == "Plane"
     assert terrain.relief_m == 0.0 and terrain.height_m(1.0, 2.0) == 0.0
     assert not list(tmp_path.glob("*.png"))
 

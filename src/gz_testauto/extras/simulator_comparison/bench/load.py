@@ -17,16 +17,20 @@ import psutil
 
 from gz_testauto.base.errors import SceneError
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder, placed, settle
-from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
+    ManeuverRequest,
+    load_placed,
+    settle,
+)
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
 from gz_testauto.simulators.interface import Simulation, Simulator
 
-PIECE_S = 1.0
+SEGMENT_S = 1.0
 """Simulated time between two looks at the clocks."""
 
-LEAST_PIECES, MOST_PIECES = 12, 120
-ENOUGH_CPU_S = 1.5
+MIN_SEGMENTS, MAX_SEGMENTS = 12, 120
+MIN_CPU_S = 1.5
 """So many pieces are measured, and more until that much processor time was used."""
 
 
@@ -41,28 +45,32 @@ class Clocks:
     ours_s: float
 
 
-def measure_load(simulator: Simulator, order: DriveOrder, base_bytes: float, owner: int) -> Load:
+def measure_load(
+    simulator: Simulator, request: ManeuverRequest, base_bytes: float, owner: int
+) -> SimulatorCost:
     """Drive all robots of the order on and on by its last command. ``base_bytes`` is the memory of
     this process before the simulator was opened; ``owner`` the process that belongs to the harness
     beside this one. Raises ``SimulatorError``."""
-    if len(order.robots) > 1 and not simulator.several_robots:
+    if len(request.robots) > 1 and not simulator.several_robots:
         raise SceneError(f"{simulator.name} has one robot in a world")
-    simulation = placed(simulator, order)
+    simulation = load_placed(simulator, request)
     settle(simulation, PERIOD_S)
-    for linear_mps, angular_radps in order.commands.tolist():
-        for robot in order.robots:
+    for linear_mps, angular_radps in request.commands.tolist():
+        for robot in request.robots:
             simulation.drive(Twist2D(linear_mps, angular_radps), robot.robot.name)
         simulation.step(PERIOD_S)
     return _measured(simulator, simulation, base_bytes, owner)
 
 
-def _measured(simulator: Simulator, simulation: Simulation, base_bytes: float, owner: int) -> Load:
+def _measured(
+    simulator: Simulator, simulation: Simulation, base_bytes: float, owner: int
+) -> SimulatorCost:
     readings = [_read(simulator, owner)]
-    while len(readings) <= MOST_PIECES:
+    while len(readings) <= MAX_SEGMENTS:
         used_s = readings[-1].simulator_s - readings[0].simulator_s
-        if len(readings) > LEAST_PIECES and used_s >= ENOUGH_CPU_S:
+        if len(readings) > MIN_SEGMENTS and used_s >= MIN_CPU_S:
             break
-        simulation.step(PIECE_S)
+        simulation.step(SEGMENT_S)
         readings.append(_read(simulator, owner))
     count = len(readings) - 1
     wall_s = float(np.median(np.diff([one.wall_s for one in readings])))
@@ -71,8 +79,8 @@ def _measured(simulator: Simulator, simulation: Simulation, base_bytes: float, o
     others_s = (last.busy_s - first.busy_s) - (last.ours_s - first.ours_s)
     processors_s = (last.wall_s - first.wall_s) * (psutil.cpu_count() or 1)
     memory = _memory_bytes(simulator.processes)
-    return Load(
-        simulated_s=count * PIECE_S,
+    return SimulatorCost(
+        simulated_s=count * SEGMENT_S,
         wall_s=count * wall_s,
         cpu_s=count * cpu_s,
         memory_bytes=memory or max(0.0, psutil.Process().memory_info().rss - base_bytes),

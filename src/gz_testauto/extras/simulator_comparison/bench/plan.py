@@ -12,17 +12,20 @@ import numpy as np
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder
 from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory
-from gz_testauto.extras.simulator_comparison.drives.box import box_before
-from gz_testauto.extras.simulator_comparison.drives.commands import commands_of, recorded_commands
-from gz_testauto.extras.simulator_comparison.drives.spec import PUSH, DriveSpec
-from gz_testauto.extras.simulator_comparison.drives.starts import (
-    ground_below_m,
-    require_room,
-    side_by_side,
-    start_of,
+from gz_testauto.extras.simulator_comparison.maneuvers.box import create_box
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import (
+    compute_commands,
+    recorded_commands,
+)
+from gz_testauto.extras.simulator_comparison.maneuvers.spec import PUSH, ManeuverSpec
+from gz_testauto.extras.simulator_comparison.maneuvers.starts import (
+    draw_start,
+    parallel_starts,
+    require_space,
+    spawn_height_m,
 )
 from gz_testauto.extras.simulator_comparison.measures.load import FIVE, IDLE, LOAD, ONE
 from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
@@ -43,7 +46,7 @@ LOADS = {IDLE: 0, ONE: 1, FIVE: 5}
 
 LOAD_TERRAIN = FlatTerrain(name=LOAD, friction=1.0, size_m=40.0, pixels=17)
 
-LOAD_DRIVE = DriveSpec.model_validate(
+LOAD_DRIVE = ManeuverSpec.model_validate(
     {"name": "load", "kind": "circle", "duration_s": 1.0, "linear_mps": 0.5, "angular_radps": 0.5}
 )
 """Commands with which robots come into a circle that they stay on."""
@@ -55,7 +58,7 @@ HALVED_REPETITIONS = 2
 
 
 @dataclass(frozen=True)
-class Job:
+class PlannedRun:
     """One drive of one entry; ``halved`` at half its physics step."""
 
     entry: str
@@ -85,12 +88,12 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Turn:
+class RunGroup:
     """What one entry does before the next one's turn: jobs on one terrain."""
 
     entry: str
     terrain: str
-    jobs: Tuple[Job, ...]
+    runs: Tuple[PlannedRun, ...]
 
 
 class Plan:
@@ -114,37 +117,39 @@ class Plan:
         self._crowd = read_bench_robot(spec.robot, count, always=False)
         for case in spec.cases:
             terrain, _, drive = case.partition("/")
-            require_room(case, self.commands[drive], self._robot, self.terrains[terrain])
+            require_space(case, self.commands[drive], self._robot, self.terrains[terrain])
 
-    def rounds(self) -> Iterator[List[Turn]]:
+    def rounds(self) -> Iterator[List[RunGroup]]:
         """All there is to do, in order: of one terrain and repetition, each entry's turn."""
         for repetition in range(self.spec.repetitions):
             for terrain in self.terrains:
-                turns = [
-                    Turn(entry.name, terrain, tuple(self._jobs(entry.name, terrain, repetition)))
+                groups = [
+                    RunGroup(
+                        entry.name, terrain, tuple(self._runs(entry.name, terrain, repetition))
+                    )
                     for entry in self.spec.simulated
                 ]
-                yield [turn for turn in turns if turn.jobs]
+                yield [group for group in groups if group.runs]
 
-    def order(self, job: Job, directory: BenchDirectory) -> DriveOrder:
+    def request(self, planned: PlannedRun, directory: BenchDirectory) -> ManeuverRequest:
         """What a job is for a simulator; writes its world. Raises ``ResultsError`` when the disk
         refuses."""
-        terrain = self.terrains[job.terrain]
-        step_s = self.step_s(self.spec.entry(job.entry))
-        asked_s = step_s / 2 if job.halved else step_s
+        terrain = self.terrains[planned.terrain]
+        step_s = self.step_s(self.spec.entry(planned.entry))
+        asked_s = step_s / 2 if planned.halved else step_s
         world = self._world(terrain, directory, asked_s)
-        if job.is_load:
-            return self._load_order(job, world)
-        start = start_of(job.case, job.repetition, self.spec.seed)
-        return DriveOrder(
-            source=str(job),
+        if planned.is_load:
+            return self._load_request(planned, world)
+        start = draw_start(planned.case, planned.repetition, self.spec.seed)
+        return ManeuverRequest(
+            source=str(planned),
             world=world,
             robots=(PlacedRobot(self._robot, start),),
-            ground_m=(ground_below_m(terrain, self._robot, start),),
-            commands=self.commands[job.drive],
-            seed=child_seed(self.spec.seed, SIMULATION, job.case, job.repetition),
-            step_s=asked_s if job.halved else None,
-            box=box_before(self._robot, start) if self._pushes(job) else None,
+            ground_m=(spawn_height_m(terrain, self._robot, start),),
+            commands=self.commands[planned.drive],
+            seed=child_seed(self.spec.seed, SIMULATION, planned.case, planned.repetition),
+            step_s=asked_s if planned.halved else None,
+            box=create_box(self._robot, start) if self._pushes(planned) else None,
         )
 
     def step_s(self, entry: EntrySpec) -> float:
@@ -161,13 +166,13 @@ class Plan:
 
     # inside
 
-    def _pushes(self, job: Job) -> bool:
-        return any(one.kind == PUSH for one in self.spec.drives if one.name == job.drive)
+    def _pushes(self, planned: PlannedRun) -> bool:
+        return any(one.kind == PUSH for one in self.spec.drives if one.name == planned.drive)
 
-    def _commands(self, drive: DriveSpec) -> np.ndarray:
+    def _commands(self, drive: ManeuverSpec) -> np.ndarray:
         assert self.spec.robot is not None, "looked at before"
         if drive.command is None:
-            return commands_of(drive, self.spec.robot)
+            return compute_commands(drive, self.spec.robot)
         recording = self.spec.entry(drive.command.entry).recording
         assert recording is not None, "the specification says so"
         recorded = read_drives(recording)[drive.command.case][drive.command.repetition].command
@@ -175,22 +180,22 @@ class Plan:
             raise SpecError(f"drive {drive.name}: {drive.command.case} has no commands")
         return recorded_commands(recorded)
 
-    def _jobs(self, entry: str, terrain: str, repetition: int) -> List[Job]:
+    def _runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
         if terrain == LOAD:
             most = max(LOADS.values()) if _takes_several(self.spec.entry(entry)) else 1
             drives_of_load = [drive for drive, robots in LOADS.items() if robots <= most]
-            return [Job(entry, LOAD, drive, repetition) for drive in drives_of_load]
+            return [PlannedRun(entry, LOAD, drive, repetition) for drive in drives_of_load]
         drives = {drive.name: drive for drive in self.spec.drives}
-        jobs = []
+        runs = []
         for case in self.spec.cases:
             if case.startswith(f"{terrain}/"):
                 name = case.partition("/")[2]
-                jobs.append(Job(entry, terrain, name, repetition))
+                runs.append(PlannedRun(entry, terrain, name, repetition))
                 if self._is_halved(terrain, drives[name], repetition):
-                    jobs.append(Job(entry, terrain, name, repetition, halved=True))
-        return sorted(jobs, key=lambda job: job.halved)
+                    runs.append(PlannedRun(entry, terrain, name, repetition, halved=True))
+        return sorted(runs, key=lambda planned: planned.halved)
 
-    def _is_halved(self, terrain: str, drive: DriveSpec, repetition: int) -> bool:
+    def _is_halved(self, terrain: str, drive: ManeuverSpec, repetition: int) -> bool:
         return (
             self.spec.half_step
             and self.terrains[terrain].relief_m == 0.0
@@ -205,17 +210,19 @@ class Plan:
                 self._written[folder, terrain.name] = write_world(terrain, folder, step_s)
         return self._written[folder, terrain.name]
 
-    def _load_order(self, job: Job, world: Path) -> DriveOrder:
+    def _load_request(self, planned: PlannedRun, world: Path) -> ManeuverRequest:
         assert self.spec.robot is not None, "looked at before"
-        robots = self._crowd[: LOADS[job.drive]]
-        terrain, commands = self.terrains[LOAD], commands_of(LOAD_DRIVE, self.spec.robot)
+        robots = self._crowd[: LOADS[planned.drive]]
+        terrain, commands = self.terrains[LOAD], compute_commands(LOAD_DRIVE, self.spec.robot)
         circle = np.repeat(commands[-1:], 400, axis=0)  # once round, and more
         starts: List[Pose2D] = []
         if robots:
-            starts = side_by_side(len(robots), job.case, circle, robots[0], terrain)
-        placed = tuple(PlacedRobot(robot, start) for robot, start in zip(robots, starts))
-        seed = child_seed(self.spec.seed, SIMULATION, job.case, job.repetition)
-        return DriveOrder(str(job), world, placed, (0.0,) * len(placed), commands, seed)
+            starts = parallel_starts(len(robots), planned.case, circle, robots[0], terrain)
+        load_placed = tuple(PlacedRobot(robot, start) for robot, start in zip(robots, starts))
+        seed = child_seed(self.spec.seed, SIMULATION, planned.case, planned.repetition)
+        return ManeuverRequest(
+            str(planned), world, load_placed, (0.0,) * len(load_placed), commands, seed
+        )
 
 
 def _takes_several(entry: EntrySpec) -> bool:

@@ -16,41 +16,51 @@ from typing import Any, Callable, Dict, List, Mapping, Sequence, TypeVar
 from typing_extensions import Protocol
 
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError, SimulatorError
-from gz_testauto.extras.simulator_comparison.bench.believable import unbelievable
-from gz_testauto.extras.simulator_comparison.bench.host import Identity, sampling_options
 from gz_testauto.extras.simulator_comparison.bench.manifest import BenchManifest
-from gz_testauto.extras.simulator_comparison.bench.perform import Driven, DriveOrder
-from gz_testauto.extras.simulator_comparison.bench.plan import Job, Plan, Turn
-from gz_testauto.extras.simulator_comparison.bench.probes import ground_of, unprobed
-from gz_testauto.extras.simulator_comparison.bench.simulated import BUSY, Simulated, read_simulated
-from gz_testauto.extras.simulator_comparison.bench.station import Station
-from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory, StoredDrive
-from gz_testauto.extras.simulator_comparison.circumstances import Ground
+from gz_testauto.extras.simulator_comparison.bench.plan import Plan, PlannedRun, RunGroup
+from gz_testauto.extras.simulator_comparison.bench.plausibility import implausibility
+from gz_testauto.extras.simulator_comparison.bench.probes import (
+    summarize_failed_probe,
+    summarize_probe,
+)
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, SimulatedRun
+from gz_testauto.extras.simulator_comparison.bench.simulated import (
+    BUSY,
+    SimulatedData,
+    read_simulated,
+)
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorProcess
+from gz_testauto.extras.simulator_comparison.bench.simulator_runner import (
+    Identity,
+    sampling_options,
+)
+from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory, StoredRun
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load, Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
+from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSummary
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.results.attempts import run_attempts
 from gz_testauto.results.directory import write_atomically
 
-MEASURED_AGAIN = 2
+MAX_LOAD_REPEATS = 2
 """How often a load is measured again while the machine is busy with other things."""
 
-Tell = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 Found = TypeVar("Found")
 
 
-class Server(Protocol):
-    """What is asked of a simulator: a :class:`Station`, or a ``Host`` in this process."""
+class SimulatorHandle(Protocol):
+    """What is asked of a simulator: a :class:`SimulatorProcess`, or a ``Host`` in this process."""
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
         """Have this simulator open."""
 
-    def perform(self, order: DriveOrder) -> Driven:
+    def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
         """Drive."""
 
-    def measure_load(self, order: DriveOrder) -> Load:
+    def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
         """Drive on and on."""
 
     def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
@@ -62,18 +72,18 @@ class Server(Protocol):
     def end(self) -> None:
         """Close it, and whatever it runs in."""
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Have whoever waits for it wait no longer; asked from another thread."""
 
 
 def run_bench(
     spec: BenchSpec,
     out: Path,
-    tell: Tell,
+    report_progress: ProgressCallback,
     should_stop: Callable[[], bool],
-    make_server: Callable[[], Server] = Station,
+    create_handle: Callable[[], SimulatorHandle] = SimulatorProcess,
     workers: int = 1,
-) -> Simulated:
+) -> SimulatedData:
     """Drive what is missing in ``out``, so many ``workers`` side by side, until done or told to
     stop; what is stored then.
 
@@ -89,7 +99,7 @@ def run_bench(
         manifest = BenchManifest(directory, plan)
         store_bench(spec, directory)  # first: it makes the directory a comparison's
         manifest.write()
-        runner = _Runner(plan, directory, manifest, tell, make_server)
+        runner = _BenchRunner(plan, directory, manifest, report_progress, create_handle)
         try:
             runner.run(should_stop, workers)
         finally:
@@ -103,168 +113,172 @@ def store_bench(spec: BenchSpec, directory: BenchDirectory) -> None:
     write_atomically(directory.bench, text.encode())
 
 
-class _Runner:
+class _BenchRunner:
     def __init__(
         self,
         plan: Plan,
         directory: BenchDirectory,
         manifest: BenchManifest,
-        tell: Tell,
-        make_server: Callable[[], Server],
+        report_progress: ProgressCallback,
+        create_handle: Callable[[], SimulatorHandle],
     ) -> None:
         self._plan, self._directory, self._manifest = plan, directory, manifest
-        self._tell, self._make_server = tell, make_server
-        self._servers: Dict[str, Server] = {}
+        self._report_progress, self._create_handle = report_progress, create_handle
+        self._handles: Dict[str, SimulatorHandle] = {}
         self._lock = threading.RLock()
         """Held while anything but a simulator is asked for something."""
-        self._given_up = False
-        self._missing = 0
-        self._begun_s = time.monotonic()
+        self._aborted = False
+        self._remaining = 0
+        self._started_s = time.monotonic()
         self._done = 0
         self.unavailable: Dict[str, str] = {}
 
     def run(self, should_stop: Callable[[], bool], workers: int) -> None:
         """All turns of which something is missing."""
         rounds = list(self._plan.rounds())
-        turns = [turn for one in rounds for turn in one]
-        self._missing = sum(len(self._left(turn)) for turn in turns)
-        total = sum(len(turn.jobs) for turn in turns)
-        before = f", {total - self._missing} were done before" if self._missing < total else ""
-        self._tell(f"{self._missing} of {total} drives to do{before}")
+        groups = [group for one in rounds for group in one]
+        self._remaining = sum(len(self._unfinished(group)) for group in groups)
+        total = sum(len(group.runs) for group in groups)
+        before = f", {total - self._remaining} were done before" if self._remaining < total else ""
+        self._report_progress(f"{self._remaining} of {total} drives to do{before}")
         for one in rounds:
-            left = [turn for turn in one if self._left(turn)]
-            alone = any(turn.terrain == LOAD for turn in left)
-            self._take_all(left, should_stop, 1 if alone else workers)
+            unfinished = [group for group in one if self._unfinished(group)]
+            exclusive = any(group.terrain == LOAD for group in unfinished)
+            self._process_all(unfinished, should_stop, 1 if exclusive else workers)
 
-    def _take_all(
-        self, turns: Sequence[Turn], should_stop: Callable[[], bool], workers: int
+    def _process_all(
+        self, groups: Sequence[RunGroup], should_stop: Callable[[], bool], workers: int
     ) -> None:
         """Have entries take their turns, so many side by side."""
         with concurrent.futures.ThreadPoolExecutor(workers) as threads:
-            taken = [threads.submit(self._take, turn, should_stop) for turn in turns]
+            futures = [threads.submit(self._process, group, should_stop) for group in groups]
             try:
-                for one in taken:
+                for one in futures:
                     one.result()
             except BaseException:
-                self._given_up = True
-                for server in list(self._servers.values()):
-                    server.abandon()
+                self._aborted = True
+                for handle in list(self._handles.values()):
+                    handle.abort()
                 raise
 
     def end(self) -> None:
         """End all simulators."""
-        for server in self._servers.values():
-            server.end()
+        for handle in self._handles.values():
+            handle.end()
 
-    def _left(self, turn: Turn) -> List[Job]:
-        return [job for job in turn.jobs if not self._path(job).is_file()]
+    def _unfinished(self, group: RunGroup) -> List[PlannedRun]:
+        return [planned for planned in group.runs if not self._path(planned).is_file()]
 
-    def _path(self, job: Job) -> Path:
-        return self._directory.drive(job.entry, job.stored_case, job.repetition)
+    def _path(self, planned: PlannedRun) -> Path:
+        return self._directory.drive(planned.entry, planned.stored_case, planned.repetition)
 
-    def _take(self, turn: Turn, should_stop: Callable[[], bool]) -> None:
-        if should_stop() or self._given_up or turn.entry in self.unavailable:
+    def _process(self, group: RunGroup, should_stop: Callable[[], bool]) -> None:
+        if should_stop() or self._aborted or group.entry in self.unavailable:
             return
-        server = self._servers.get(turn.entry)
-        if server is None:
-            server = self._servers[turn.entry] = self._make_server()
+        handle = self._handles.get(group.entry)
+        if handle is None:
+            handle = self._handles[group.entry] = self._create_handle()
         try:
-            refused = turn.terrain != LOAD and self._ground(server, turn).refusal is not None
-            for job in self._left(turn):
-                if refused or should_stop() or self._given_up:
+            refused = group.terrain != LOAD and self._ground(handle, group).refusal is not None
+            for planned in self._unfinished(group):
+                if refused or should_stop() or self._aborted:
                     break
-                self._do(server, job)
+                self._execute(handle, planned)
         except MissingDependencyError as error:
-            if turn.entry == self._plan.spec.reference:
+            if group.entry == self._plan.spec.reference:
                 raise
-            self.unavailable[turn.entry] = f"not driven: {error}"
-            self._tell(f"{turn.entry}: {self.unavailable[turn.entry]}")
+            self.unavailable[group.entry] = f"not driven: {error}"
+            self._report_progress(f"{group.entry}: {self.unavailable[group.entry]}")
         finally:
-            if not self._given_up:
-                server.close()
+            if not self._aborted:
+                handle.close()
 
-    def _open(self, server: Server, entry: str, halved: bool = False, load: bool = False) -> None:
+    def _open(
+        self, handle: SimulatorHandle, entry: str, halved: bool = False, load: bool = False
+    ) -> None:
         spec = self._plan.spec.entry(entry)
         assert spec.simulator is not None, "asked of simulators"
         options = self._plan.options(spec, halved)
         if not load:
             options = sampling_options(spec.simulator, options)
-        identity = server.open(spec.simulator, options)
+        identity = handle.open(spec.simulator, options)
         with self._lock:
             self._manifest.note(entry, identity)
 
-    def _ground(self, server: Server, turn: Turn) -> Ground:
-        stored = self._directory.read_ground(turn.entry, turn.terrain)
+    def _ground(self, handle: SimulatorHandle, group: RunGroup) -> GroundProbeSummary:
+        stored = self._directory.read_ground(group.entry, group.terrain)
         if stored is not None:
             return stored
-        terrain = self._plan.terrains[turn.terrain]
-        folder = self._directory.path / "worlds" / "probe" / turn.entry
+        terrain = self._plan.terrains[group.terrain]
+        folder = self._directory.path / "worlds" / "probe" / group.entry
 
-        def probe() -> Ground:
-            self._open(server, turn.entry)
-            return ground_of(turn.entry, terrain, server.probe(terrain, folder))
+        def probe() -> GroundProbeSummary:
+            self._open(handle, group.entry)
+            return summarize_probe(group.entry, terrain, handle.probe(terrain, folder))
 
         try:
-            ground = self._tried(server, f"{turn.entry}: ground of {turn.terrain}", probe)
+            ground = self._with_retry(handle, f"{group.entry}: ground of {group.terrain}", probe)
         except SimulatorError as error:
-            if self._given_up:  # what was abandoned says nothing
+            if self._aborted:  # what was abandoned says nothing
                 raise
-            ground = unprobed(turn.entry, terrain, error)
+            ground = summarize_failed_probe(group.entry, terrain, error)
         self._directory.write_ground(ground)
         if ground.refusal is not None:
-            self._tell(f"{turn.entry} is not compared on {turn.terrain}: {ground.refusal}")
+            self._report_progress(
+                f"{group.entry} is not compared on {group.terrain}: {ground.refusal}"
+            )
         return ground
 
-    def _do(self, server: Server, job: Job) -> None:
+    def _execute(self, handle: SimulatorHandle, planned: PlannedRun) -> None:
         began_s = time.monotonic()
         with self._lock:
-            order = self._plan.order(job, self._directory)
+            request = self._plan.request(planned, self._directory)
 
-        def drive() -> StoredDrive:
-            self._open(server, job.entry, job.halved, job.is_load)
-            if job.is_load:
-                load = self._load(server, order)
-                return StoredDrive(Recording(order.source, load=load))
-            driven = server.perform(order)
-            fault = unbelievable(driven, self._plan.terrains[job.terrain])
-            recording = None if fault else driven.recording
-            return StoredDrive(recording, fault or "", driven.step_s)
+        def drive() -> StoredRun:
+            self._open(handle, planned.entry, planned.halved, planned.is_load)
+            if planned.is_load:
+                load = self._load(handle, request)
+                return StoredRun(RunRecording(request.source, load=load))
+            simulated = handle.run_maneuver(request)
+            fault = implausibility(simulated, self._plan.terrains[planned.terrain])
+            recording = None if fault else simulated.recording
+            return StoredRun(recording, fault or "", simulated.step_s)
 
         try:
-            done = self._tried(server, str(job), drive)
+            done = self._with_retry(handle, str(planned), drive)
         except SimulatorError as error:
-            done = StoredDrive(None, str(error))
-        if self._given_up:  # what was abandoned says nothing
+            done = StoredRun(None, str(error))
+        if self._aborted:  # what was abandoned says nothing
             return
-        self._directory.write_drive(self._path(job), done)
+        self._directory.write_drive(self._path(planned), done)
         with self._lock:
             self._done += 1
-            self._tell_done(job, done, time.monotonic() - began_s)
+            self._report_finished(planned, done, time.monotonic() - began_s)
 
-    def _tell_done(self, job: Job, done: StoredDrive, took_s: float) -> None:
+    def _report_finished(self, planned: PlannedRun, done: StoredRun, took_s: float) -> None:
         said = f"invalid: {done.invalid}" if done.invalid else "done"
-        left_s = (time.monotonic() - self._begun_s) / self._done * (self._missing - self._done)
-        self._tell(
-            f"[{self._done}/{self._missing}, {left_s / 60:.0f} min left] {job}: {said} "
+        left_s = (time.monotonic() - self._started_s) / self._done * (self._remaining - self._done)
+        self._report_progress(
+            f"[{self._done}/{self._remaining}, {left_s / 60:.0f} min left] {planned}: {said} "
             f"({took_s:.1f} s)"
         )
 
-    def _load(self, server: Server, order: DriveOrder) -> Load:
+    def _load(self, handle: SimulatorHandle, request: ManeuverRequest) -> SimulatorCost:
         """The one that was least disturbed of a few."""
-        found = [server.measure_load(order)]
-        while found[-1].others > BUSY and len(found) <= MEASURED_AGAIN:
-            found.append(server.measure_load(order))
+        found = [handle.measure_load(request)]
+        while found[-1].others > BUSY and len(found) <= MAX_LOAD_REPEATS:
+            found.append(handle.measure_load(request))
         return min(found, key=lambda load: load.others)
 
-    def _tried(self, server: Server, what: str, act: Callable[[], Found]) -> Found:
+    def _with_retry(self, handle: SimulatorHandle, what: str, act: Callable[[], Found]) -> Found:
         """Return the result of ``act``, which is repeated once on a fresh simulator. Raises the
         last error."""
 
         def failed(error: GzTestautoError, follows: bool) -> None:
-            server.end()
-            if self._given_up:
+            handle.end()
+            if self._aborted:
                 raise error
             if follows:
-                self._tell(f"{what}: is tried again: {error}")
+                self._report_progress(f"{what}: is tried again: {error}")
 
         return run_attempts(act, failed)

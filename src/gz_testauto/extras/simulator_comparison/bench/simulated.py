@@ -5,50 +5,50 @@ from dataclasses import replace
 from typing import Dict, List, Mapping, NamedTuple, Optional
 
 from gz_testauto.extras.simulator_comparison.bench.plan import LOADS
-from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredDrive
-from gz_testauto.extras.simulator_comparison.circumstances import (
-    Circumstances,
-    Ground,
-    InvalidDrive,
-)
+from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredRun
 from gz_testauto.extras.simulator_comparison.estimates import Drives
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
+from gz_testauto.extras.simulator_comparison.run_conditions import (
+    GroundProbeSummary,
+    InvalidRun,
+    RunConditions,
+)
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
 
 BUSY = 0.1
 """Share of the machine's processors used by others from which on a load is said to be disturbed."""
 
 
-class Simulated(NamedTuple):
+class SimulatedData(NamedTuple):
     """Drives of each entry, and under what circumstances. ``complete`` says whether all that was
     to be driven was, and is compared."""
 
     drives: Mapping[str, Drives]
-    circumstances: Circumstances
+    conditions: RunConditions
     complete: bool
 
 
 def read_simulated(
     spec: BenchSpec, directory: BenchDirectory, unavailable: Optional[Mapping[str, str]] = None
-) -> Simulated:
+) -> SimulatedData:
     """All that is stored. ``unavailable`` says of entries why they were not driven. Raises
     ``ResultsError`` for files that are damaged."""
-    readers = [_Reader(spec, directory, entry) for entry in spec.simulated]
+    readers = [_SimulatedDataReader(spec, directory, entry) for entry in spec.simulated]
     drives = {reader.entry: reader.drives() for reader in readers}
     grounds = tuple(one for reader in readers for one in reader.grounds)
     invalid = tuple(one for reader in readers for one in reader.invalid)
     missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()]
     missing += [line for reader in readers for line in reader.missing]
     disturbed = [line for reader in readers for line in reader.disturbed]
-    circumstances = Circumstances(
+    conditions = RunConditions(
         simulators=_simulators(spec, directory),
         grounds=grounds,
         invalid=invalid,
         notes=(*missing, *disturbed),
     )
     refused = any(ground.refusal is not None for ground in grounds)
-    return Simulated(drives, circumstances, not (refused or invalid or missing))
+    return SimulatedData(drives, conditions, not (refused or invalid or missing))
 
 
 def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
@@ -62,19 +62,19 @@ def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
     return found
 
 
-class _Reader:
+class _SimulatedDataReader:
     """Of one entry."""
 
     def __init__(self, spec: BenchSpec, directory: BenchDirectory, entry: EntrySpec) -> None:
         self._spec, self._directory, self.entry = spec, directory, entry.name
-        self.grounds: List[Ground] = []
-        self.invalid: List[InvalidDrive] = []
+        self.grounds: List[GroundProbeSummary] = []
+        self.invalid: List[InvalidRun] = []
         self.missing: List[str] = []
         self.disturbed: List[str] = []
 
     def drives(self) -> Drives:
         """By case, those that are valid and on the right ground."""
-        found: Dict[str, List[Recording]] = {}
+        found: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
             if self._is_right(terrain.name):
                 for case in self._spec.cases:
@@ -94,20 +94,20 @@ class _Reader:
         self.grounds.append(stored)
         return stored.refusal is None
 
-    def _case(self, case: str) -> List[Recording]:
-        found: List[Recording] = []
+    def _case(self, case: str) -> List[RunRecording]:
+        found: List[RunRecording] = []
         missing = 0
         for repetition in range(self._spec.repetitions):
             stored = self._stored(case, repetition)
             if stored is None:
                 missing += 1
             elif stored.recording is None:
-                self.invalid.append(InvalidDrive(self.entry, case, repetition, stored.invalid))
+                self.invalid.append(InvalidRun(self.entry, case, repetition, stored.invalid))
             else:
                 half = self._stored(case + HALF, repetition)
                 if half is not None and half.recording is None:
                     self.invalid.append(
-                        InvalidDrive(self.entry, case + HALF, repetition, half.invalid)
+                        InvalidRun(self.entry, case + HALF, repetition, half.invalid)
                     )
                 halved = None if half is None else half.recording
                 found.append(replace(stored.recording, half_step=halved))
@@ -118,10 +118,10 @@ class _Reader:
             )
         return found
 
-    def _stored(self, case: str, repetition: int) -> Optional[StoredDrive]:
+    def _stored(self, case: str, repetition: int) -> Optional[StoredRun]:
         return self._directory.read_drive(self._directory.drive(self.entry, case, repetition))
 
-    def _look_for_others(self, case: str, recordings: List[Recording]) -> None:
+    def _look_for_others(self, case: str, recordings: List[RunRecording]) -> None:
         shares = [one.load.others for one in recordings if one.load is not None]
         busy = [share for share in shares if share > BUSY]
         if busy:

@@ -23,13 +23,13 @@ import numpy as np
 from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
-from gz_testauto.extras.simulator_comparison.circumstances import Ground
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     CHANNELS,
-    Load,
-    Recording,
+    RunRecording,
     Series,
+    SimulatorCost,
 )
+from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSummary
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 
 HALF = "@half"
@@ -37,10 +37,10 @@ HALF = "@half"
 
 
 @dataclass(frozen=True, eq=False)
-class StoredDrive:
+class StoredRun:
     """A drive that is done: a recording, or why it is ``invalid``."""
 
-    recording: Optional[Recording]
+    recording: Optional[RunRecording]
     invalid: str = ""
     step_s: Optional[float] = None
 
@@ -72,7 +72,7 @@ class BenchDirectory(RunDirectory):
         """The file of one probe."""
         return self.path / "grounds" / entry / f"{terrain}.json"
 
-    def write_drive(self, path: Path, drive: StoredDrive) -> None:
+    def write_drive(self, path: Path, drive: StoredRun) -> None:
         """Store it. Raises ``ResultsError`` when the disk refuses."""
         content = io.BytesIO()
         np.savez(content, **_arrays(drive))
@@ -80,7 +80,7 @@ class BenchDirectory(RunDirectory):
             path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.getvalue())
 
-    def read_drive(self, path: Path) -> Optional[StoredDrive]:
+    def read_drive(self, path: Path) -> Optional[StoredRun]:
         """A drive that was stored, None where there is none. Raises ``ResultsError`` for a file
         that is no drive."""
         if not path.is_file():
@@ -94,16 +94,18 @@ class BenchDirectory(RunDirectory):
                 "again"
             ) from error
 
-    def write_ground(self, ground: Ground) -> None:
+    def write_ground(self, ground: GroundProbeSummary) -> None:
         """Store what a probe found."""
         self._write_json(self.ground(ground.entry, ground.terrain), asdict(ground))
 
-    def read_ground(self, entry: str, terrain: str) -> Optional[Ground]:
+    def read_ground(self, entry: str, terrain: str) -> Optional[GroundProbeSummary]:
         """What was stored of a probe, None where nothing was. Raises ``ResultsError``."""
         path = self.ground(entry, terrain)
         if not path.is_file():
             return None
-        return validate_as(Ground, read_json_object(path, ResultsError), str(path), ResultsError)
+        return validate_as(
+            GroundProbeSummary, read_json_object(path, ResultsError), str(path), ResultsError
+        )
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:
         """Store the manifest."""
@@ -122,7 +124,7 @@ class BenchDirectory(RunDirectory):
         write_atomically(path, text.encode())
 
 
-def _arrays(drive: StoredDrive) -> Dict[str, np.ndarray]:
+def _arrays(drive: StoredRun) -> Dict[str, np.ndarray]:
     recording = drive.recording
     about: Dict[str, Any] = {"invalid": drive.invalid, "step_s": drive.step_s}
     arrays: Dict[str, np.ndarray] = {}
@@ -135,13 +137,13 @@ def _arrays(drive: StoredDrive) -> Dict[str, np.ndarray]:
     return arrays
 
 
-def _drive_of(arrays: Mapping[str, np.ndarray]) -> StoredDrive:
+def _drive_of(arrays: Mapping[str, np.ndarray]) -> StoredRun:
     about = json.loads(str(arrays["about"]))
     if about["invalid"]:
-        return StoredDrive(None, about["invalid"], about["step_s"])
+        return StoredRun(None, about["invalid"], about["step_s"])
     channels = dict(_channels(arrays))
-    load = None if about["load"] is None else Load(**about["load"])
-    return StoredDrive(Recording(about["source"], **channels, load=load), "", about["step_s"])
+    load = None if about["load"] is None else SimulatorCost(**about["load"])
+    return StoredRun(RunRecording(about["source"], **channels, load=load), "", about["step_s"])
 
 
 def _channels(arrays: Mapping[str, np.ndarray]) -> Iterator[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 from gz_testauto.sdf.dynamics import Joint, read_joints
 from gz_testauto.sdf.robot import RobotModel
@@ -26,7 +26,7 @@ MOST_TURN_RAD = 0.8 * math.pi
 
 
 @dataclass(frozen=True)
-class Wheel:
+class WheelJoint:
     """A driven wheel: links by scoped name, and its joint's axis in its own frame."""
 
     link: str
@@ -43,8 +43,8 @@ class DrivenWheels:
     """Those of both sides, of one radius (m) and so far apart (m); none of a robot whose wheels
     are not known."""
 
-    left: Tuple[Wheel, ...] = ()
-    right: Tuple[Wheel, ...] = ()
+    left: Tuple[WheelJoint, ...] = ()
+    right: Tuple[WheelJoint, ...] = ()
     radius_m: float = 0.0
     separation_m: float = 0.0
 
@@ -85,7 +85,7 @@ def driven_wheels(robot: RobotModel) -> DrivenWheels:
     except SdfError:  # a joint that only Gazebo has
         return DrivenWheels()
     by_name = {joint.name.rsplit("::", 1)[-1]: joint for joint in joints}
-    sides: List[Tuple[Wheel, ...]] = []
+    sides: List[Tuple[WheelJoint, ...]] = []
     for names in (drive.left_joints, drive.right_joints):
         side = [by_name[name] for name in names if name in by_name]
         if not side or not all(joint.parent and joint.kind == "revolute" for joint in side):
@@ -95,11 +95,13 @@ def driven_wheels(robot: RobotModel) -> DrivenWheels:
     return DrivenWheels(left, right, drive.wheel_diameter_m / 2.0, drive.wheel_separation_m)
 
 
-def _wheel(robot: str, joint: Joint) -> Wheel:
-    return Wheel(f"{robot}::{joint.child}", f"{robot}::{joint.parent}", joint.axes[0].direction)
+def _wheel(robot: str, joint: Joint) -> WheelJoint:
+    return WheelJoint(
+        f"{robot}::{joint.child}", f"{robot}::{joint.parent}", joint.axes[0].direction
+    )
 
 
-def _turns_rad(wheel: Wheel, poses: Sequence[Mapping[str, Pose]]) -> np.ndarray:
+def _turns_rad(wheel: WheelJoint, poses: Sequence[Mapping[str, Pose]]) -> np.ndarray:
     """About its axis from each pose to the next, (n - 1,), each less than half a turn."""
     found = []
     for first, second in zip(poses, poses[1:]):

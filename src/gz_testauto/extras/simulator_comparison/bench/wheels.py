@@ -29,7 +29,7 @@ RISES_RAD = (0.0, math.pi / 4)
 
 
 @lru_cache(maxsize=8)
-def round_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
+def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
     """Points (p, 3) on the cylinders and spheres of each link that has any, in the link's frame
     (m); links by scoped name, as a snapshot has them. Kept, for a robot drives many times."""
     scene = placed_model(robot.sdf, robot.name, Pose())
@@ -46,14 +46,14 @@ def round_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
     return MappingProxyType(points)
 
 
-def placed_surfaces(
+def transform_surfaces(
     surfaces: Mapping[str, np.ndarray], links: Mapping[str, ModelState]
 ) -> Dict[str, np.ndarray]:
     """The points in the world's frame, of those links whose poses the simulator tells."""
     return {name: links[name].pose.apply(own) for name, own in surfaces.items() if name in links}
 
 
-def inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndarray:
+def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndarray:
     """Whether points (..., 3) are ``depth_m`` or more away from the surface, inside the ground;
     False beyond the terrain's edge."""
     flat = points_m.reshape(-1, 3)

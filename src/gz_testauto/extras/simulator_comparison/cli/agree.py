@@ -30,8 +30,8 @@ from gz_testauto.cli.campaigns import (
     run_in_simulator,
 )
 from gz_testauto.cli.progress import announce_stop, print_status
-from gz_testauto.extras.simulator_comparison.bench.host import Host
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
+from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.findings import find
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
 from gz_testauto.extras.simulator_comparison.report.open_loop import print_open_loop
@@ -94,8 +94,8 @@ def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
     bench = open_loop_bench(*specs)
     stop = StopSignals(on_first=announce_stop)
     with stop:
-        simulated = run_bench(bench, out, print_status, stop, Host)
+        simulated = run_bench(bench, out, print_status, stop, SimulatorRunner)
     if stop():
         return stop.exit_status
-    print_open_loop(find(bench, simulated.drives, simulated.circumstances))
+    print_open_loop(find(bench, simulated.drives, simulated.conditions))
     return 0

@@ -36,7 +36,7 @@ from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.extras.simulator_comparison.bench.probes import probe_bench
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench, store_bench
-from gz_testauto.extras.simulator_comparison.bench.simulated import Simulated, read_simulated
+from gz_testauto.extras.simulator_comparison.bench.simulated import SimulatedData, read_simulated
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.extras.simulator_comparison.findings import as_data, find
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
@@ -117,9 +117,9 @@ def _naming(bench: Path) -> Iterator[None]:
         raise SpecError(f"{bench}: {error.full}") from None
 
 
-def _write(spec: BenchSpec, simulated: Simulated, out: Path) -> int:
+def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
     """Measure, write and print; 1 where something was left out."""
-    found = find(spec, simulated.drives, simulated.circumstances)
+    found = find(spec, simulated.drives, simulated.conditions)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
         store_bench(spec, BenchDirectory(out))

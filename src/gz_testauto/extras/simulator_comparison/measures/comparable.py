@@ -5,7 +5,7 @@ from typing import NamedTuple, Tuple
 
 import numpy as np
 
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.signals import (
     RATE_HZ,
     delay_samples,
@@ -19,7 +19,7 @@ YAW_RATE, VERTICAL = 2, 5
 
 
 @functools.lru_cache(maxsize=4096)
-def inertial(recording: Recording) -> np.ndarray:
+def inertial(recording: RunRecording) -> np.ndarray:
     """Samples (n, 6) at :data:`RATE_HZ` in the recording's band."""
     assert recording.imu is not None, "asked of recordings with an IMU only"
     return in_band(recording.imu, recording.band_hz)
@@ -34,7 +34,7 @@ class Pair(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16384)  # of views: little more than their names
-def comparable(first: Recording, second: Recording) -> Pair:
+def comparable(first: RunRecording, second: RunRecording) -> Pair:
     """What both have at the same time, after the delay between their yaw rates is taken out."""
     one, other = inertial(first), inertial(second)
     delay = delay_samples(other[:, YAW_RATE], one[:, YAW_RATE], round(LONGEST_DELAY_S * RATE_HZ))

@@ -6,7 +6,7 @@ import numpy as np
 
 from gz_testauto.extras.simulator_comparison.measures.comparable import YAW_RATE, Pair, comparable
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
 
@@ -14,7 +14,7 @@ LEAST_SIGMA = 1e-6
 """Of an axis; one that moves less has no gain."""
 
 
-def _of(compute: Callable[[Pair], float]) -> Callable[[Recording, Recording], float]:
+def _of(compute: Callable[[Pair], float]) -> Callable[[RunRecording, RunRecording], float]:
     return lambda first, second: compute(comparable(first, second))
 
 

@@ -4,10 +4,10 @@ from typing import Tuple
 
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
 from gz_testauto.extras.simulator_comparison.measures.pose import drift_m
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 
 
-def _change(recording: Recording) -> Tuple[float, float]:
+def _change(recording: RunRecording) -> Tuple[float, float]:
     assert recording.half_step is not None, "asked of recordings with one only"
     return drift_m(recording, recording.half_step), 1.0
 

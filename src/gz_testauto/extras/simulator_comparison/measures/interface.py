@@ -13,14 +13,14 @@ from typing import Callable, Optional, Tuple
 from gz_testauto.analysis.correlation import PlannerCorrelation, Resampled
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import Registry
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 
-Between = Callable[[Recording, Recording], float]
-Own = Callable[[Recording], Tuple[float, float]]
+Between = Callable[[RunRecording, RunRecording], float]
+Own = Callable[[RunRecording], Tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class OfPlanners:
+class PlannerMeasure:
     """By which ``metric`` of trials planners are told apart, and what is taken of that."""
 
     metric: str
@@ -47,7 +47,7 @@ class Measure:
     needs: Tuple[str, ...]
     between: Optional[Between] = None
     own: Optional[Own] = None
-    planners: Optional[OfPlanners] = None
+    planners: Optional[PlannerMeasure] = None
     summed: bool = False
     terrain: str = ""
     drive: str = ""
@@ -105,7 +105,7 @@ MEASURES = Registry(
 )
 
 
-def measure_named(name: str) -> Measure:
+def find_measure(name: str) -> Measure:
     """Raises ``UnknownNameError``."""
     found: Measure = MEASURES.get(name)
     return found

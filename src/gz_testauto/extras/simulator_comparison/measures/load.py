@@ -3,7 +3,7 @@
 from typing import Tuple
 
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load, Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 
 LOAD = "load"
 """The terrain on which load is measured."""
@@ -12,22 +12,22 @@ IDLE, ONE, FIVE = "idle", "one", "five"
 """Drives: of a world without a robot, with one that drives about, with five."""
 
 
-def _load(recording: Recording) -> Load:
+def _load(recording: RunRecording) -> SimulatorCost:
     assert recording.load is not None, "asked of recordings with a load only"
     return recording.load
 
 
-def _real_time_factor(recording: Recording) -> Tuple[float, float]:
+def _real_time_factor(recording: RunRecording) -> Tuple[float, float]:
     load = _load(recording)
     return load.simulated_s, load.wall_s
 
 
-def _cpu(recording: Recording) -> Tuple[float, float]:
+def _cpu(recording: RunRecording) -> Tuple[float, float]:
     load = _load(recording)
     return load.cpu_s, load.simulated_s
 
 
-def _memory(recording: Recording) -> Tuple[float, float]:
+def _memory(recording: RunRecording) -> Tuple[float, float]:
     return _load(recording).memory_bytes / 2**20, 1.0
 
 

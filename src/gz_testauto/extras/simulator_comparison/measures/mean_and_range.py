@@ -4,7 +4,7 @@ import numpy as np
 
 from gz_testauto.extras.simulator_comparison.measures.comparable import comparable, mean_and_range
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 
 _SOURCE = "Farley et al. 2022, equations (5) to (7)"
 _FORMULA = "sum over cases and axes of |range - range_ref| + |mean - mean_ref|"
@@ -17,17 +17,17 @@ def summary_error(
     return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
 
 
-def _error(columns: slice, first: Recording, second: Recording) -> float:
+def _error(columns: slice, first: RunRecording, second: RunRecording) -> float:
     pair = comparable(first, second)
     own, reference = mean_and_range(pair.first), mean_and_range(pair.second)
     return float(summary_error(*own, *reference)[columns].sum())
 
 
-def _angular(first: Recording, second: Recording) -> float:
+def _angular(first: RunRecording, second: RunRecording) -> float:
     return _error(slice(0, 3), first, second)
 
 
-def _linear(first: Recording, second: Recording) -> float:
+def _linear(first: RunRecording, second: RunRecording) -> float:
     return _error(slice(3, 6), first, second)
 
 

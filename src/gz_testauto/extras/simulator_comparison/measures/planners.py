@@ -1,6 +1,6 @@
 """Whether planners that are tested in a simulator rank as they do in the reference."""
 
-from gz_testauto.extras.simulator_comparison.measures.interface import Measure, OfPlanners
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure, PlannerMeasure
 from gz_testauto.metrics.interface import SUCCESS
 
 _SOURCE = "A. Kadian et al., IEEE RA-L 5, 2020 (arXiv 1912.06321)"
@@ -13,7 +13,7 @@ SRCC = Measure(
     formula="Pearson's r over (planner, world), each the mean of its trials",
     source=_SOURCE,
     needs=("campaign",),
-    planners=OfPlanners("spl", lambda found: found.pearson),
+    planners=PlannerMeasure("spl", lambda found: found.pearson),
 )
 
 SUCCESS_SRCC = Measure(
@@ -24,7 +24,7 @@ SUCCESS_SRCC = Measure(
     formula="Pearson's r over (planner, world), each the share of its trials",
     source=_SOURCE,
     needs=("campaign",),
-    planners=OfPlanners(SUCCESS, lambda found: found.pearson),
+    planners=PlannerMeasure(SUCCESS, lambda found: found.pearson),
 )
 
 SPEARMAN = Measure(
@@ -35,7 +35,7 @@ SPEARMAN = Measure(
     formula="Spearman's coefficient over (planner, world), each the mean of its trials",
     source="C. Spearman, Am. J. Psychol. 15, 1904",
     needs=("campaign",),
-    planners=OfPlanners("spl", lambda found: found.spearman),
+    planners=PlannerMeasure("spl", lambda found: found.spearman),
 )
 
 SAME_WINNER = Measure(
@@ -46,5 +46,5 @@ SAME_WINNER = Measure(
     formula="pairs with the same sign of the difference of means over worlds / pairs",
     source="what a simulator is asked for",
     needs=("campaign",),
-    planners=OfPlanners("spl", lambda found: found.same_winner),
+    planners=PlannerMeasure("spl", lambda found: found.same_winner),
 )

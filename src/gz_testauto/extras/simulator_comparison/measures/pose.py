@@ -5,13 +5,13 @@ from typing import Tuple, Union
 import numpy as np
 
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.signals import resampled
 
 POSE_RATE_HZ = 20.0
 
 
-def _ways(first: Recording, second: Recording) -> Tuple[np.ndarray, np.ndarray]:
+def _ways(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:
     """Poses (n, 3) of both at the same times since their beginning; yaw unwrapped."""
     assert first.odometry is not None and second.odometry is not None, "asked with odometry only"
     ways = []
@@ -22,7 +22,7 @@ def _ways(first: Recording, second: Recording) -> Tuple[np.ndarray, np.ndarray]:
     return ways[0][:length], ways[1][:length]
 
 
-def drift_m(first: Recording, second: Recording) -> float:
+def drift_m(first: RunRecording, second: RunRecording) -> float:
     """RMS distance (m), both from the same first pose: S. Umeyama's alignment would turn away a
     wrong heading."""
     own, reference = (_from_its_start(way) for way in _ways(first, second))
@@ -42,7 +42,7 @@ def _as_seen(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray
     )
 
 
-def _relative(first: Recording, second: Recording) -> float:
+def _relative(first: RunRecording, second: RunRecording) -> float:
     own, reference = (_steps(way) for way in _ways(first, second))
     return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
@@ -54,7 +54,7 @@ def _steps(way: np.ndarray) -> np.ndarray:
     return _as_seen(moved, begin[:, 2])
 
 
-def _pushed(first: Recording, second: Recording) -> float:
+def _pushed(first: RunRecording, second: RunRecording) -> float:
     assert first.box is not None and second.box is not None, "asked with a box only"
     ways = (series.values[-1] - series.values[0] for series in (first.box, second.box))
     own, reference = (float(np.hypot(*way)) for way in ways)

@@ -4,14 +4,14 @@ import math
 
 from gz_testauto.extras.simulator_comparison.measures.comparable import VERTICAL
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.signals import noise_density
 
 LEAST = 1e-9
 """m/s²/√Hz that is taken for nothing, so that a logarithm is finite."""
 
 
-def _decades(first: Recording, second: Recording) -> float:
+def _decades(first: RunRecording, second: RunRecording) -> float:
     found = []
     for recording in (first, second):
         assert recording.imu is not None, "asked of recordings with an IMU only"

@@ -11,14 +11,14 @@ from gz_testauto.extras.simulator_comparison.measures.comparable import (
     inertial,
 )
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, spectrum
 
 LEAST_DENSITY = 1e-12
 """(m/s²)²/Hz that is taken for nothing, so that a logarithm is finite."""
 
 
-def _spectral(first: Recording, second: Recording) -> float:
+def _spectral(first: RunRecording, second: RunRecording) -> float:
     pair = comparable(first, second)
     densities = []
     for values in (pair.first, pair.second):
@@ -28,17 +28,17 @@ def _spectral(first: Recording, second: Recording) -> float:
     return float(np.sqrt(np.mean((10.0 * np.log10(densities[0] / densities[1])) ** 2)))
 
 
-def _wasserstein(first: Recording, second: Recording) -> float:
+def _wasserstein(first: RunRecording, second: RunRecording) -> float:
     pair = comparable(first, second)
     return float(wasserstein_distance(pair.first[:, VERTICAL], pair.second[:, VERTICAL]))
 
 
-def _energy(first: Recording, second: Recording) -> float:
+def _energy(first: RunRecording, second: RunRecording) -> float:
     pair = comparable(first, second)
     return float(energy_distance(pair.first[:, VERTICAL], pair.second[:, VERTICAL]))
 
 
-def _sigma(recording: Recording) -> Tuple[float, float]:
+def _sigma(recording: RunRecording) -> Tuple[float, float]:
     return float(np.std(inertial(recording)[:, VERTICAL])), 1.0
 
 

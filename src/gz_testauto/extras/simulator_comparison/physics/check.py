@@ -9,10 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import Callable, NamedTuple, Optional
 
-from gz_testauto.extras.simulator_comparison.physics.bench import Bench
+from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsSceneLoader
 
 
-class Finding(NamedTuple):
+class PhysicsResult(NamedTuple):
     """A value and the exact one, in the check's unit. ``scale`` is what a deviation is a share of
     where the exact value is 0."""
 
@@ -22,24 +22,24 @@ class Finding(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check:
+class PhysicsCheck:
     """One thing to measure. ``formula`` is the closed form, with its source where it is not in
     every textbook. ``converges`` asks for a second run at another physics step."""
 
     name: str
-    says: str
+    description: str
     unit: str
     formula: str
-    measure: Callable[[Bench], Finding]
+    measure: Callable[[PhysicsSceneLoader], PhysicsResult]
     converges: bool = False
 
 
-APART = 0.05
+MAX_STEP_DIFFERENCE = 0.05
 """Values at two steps that differ by more than this share of the larger are not converged."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PhysicsCheckResult:
     """What a check found for an entry at a physics step (s).
 
     ``value`` and ``exact`` are in ``unit``; both are None where ``refusal`` says why nothing was
@@ -71,4 +71,4 @@ class Outcome:
         """Whether the values at two steps agree; None where one was asked for only."""
         if self.value is None or self.other_value is None:
             return None
-        return math.isclose(self.value, self.other_value, rel_tol=APART)
+        return math.isclose(self.value, self.other_value, rel_tol=MAX_STEP_DIFFERENCE)

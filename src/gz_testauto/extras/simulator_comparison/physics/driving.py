@@ -7,14 +7,14 @@ from typing import Sequence, Tuple
 import numpy as np
 
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.extras.simulator_comparison.physics.bench import GRAVITY_MPS2, Bench
-from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding
+from gz_testauto.extras.simulator_comparison.physics.check import PhysicsCheck, PhysicsResult
 from gz_testauto.extras.simulator_comparison.physics.robots import (
     HUSKY,
-    Weight,
+    WheelContacts,
     differential,
     husky,
 )
+from gz_testauto.extras.simulator_comparison.physics.scenes import GRAVITY_MPS2, PhysicsSceneLoader
 from gz_testauto.simulators.interface import Simulation
 
 SPEED_MPS, TURN_RADPS = 0.5, 0.5
@@ -26,10 +26,10 @@ ACROSS = 16
 """Points in which a wheel's line is integrated over, by Gauss and Legendre."""
 
 
-def radius(bench: Bench) -> Finding:
+def radius(loader: PhysicsSceneLoader) -> PhysicsResult:
     """Of the circle (m) through the places of a differential drive, least squares."""
     robot = differential()
-    simulation = bench.load(robot=robot)
+    simulation = loader.load(robot=robot)
     simulation.drive(Twist2D(SPEED_MPS, TURN_RADPS))
     simulation.step(STARTING_S)
     places = np.array(
@@ -38,34 +38,34 @@ def radius(bench: Bench) -> Finding:
     # x² + y² = 2 a x + 2 b y + c
     system = np.column_stack([2 * places, np.ones(len(places))])
     (a, b, c), *_ = np.linalg.lstsq(system, (places**2).sum(axis=1), rcond=None)
-    return Finding(math.sqrt(c + a * a + b * b), SPEED_MPS / TURN_RADPS)
+    return PhysicsResult(math.sqrt(c + a * a + b * b), SPEED_MPS / TURN_RADPS)
 
 
-def skid_rate(bench: Bench) -> Finding:
+def skid_rate(loader: PhysicsSceneLoader) -> PhysicsResult:
     """Yaw rate (rad/s) of a skid-steer robot told to turn on the spot."""
     robot = husky()
-    simulation = bench.load(robot=robot)
+    simulation = loader.load(robot=robot)
     simulation.step(STARTING_S / 2)
     simulation.drive(Twist2D(0.0, TURN_RADPS))
     simulation.step(STARTING_S)
     value = _turned_rad(simulation, robot.name, 2.0) / 2.0
     _, _, exact = sliding_twist(HUSKY, Twist2D(0.0, TURN_RADPS))
-    return Finding(value, exact)
+    return PhysicsResult(value, exact)
 
 
-def locked_wheels(bench: Bench) -> Finding:
+def locked_wheels(loader: PhysicsSceneLoader) -> PhysicsResult:
     """How far (m) a robot slides once its wheels are told to stand still."""
     robot = husky()
-    simulation = bench.load(robot=robot, mu=SLIPPERY)
+    simulation = loader.load(robot=robot, mu=SLIPPERY)
     simulation.drive(Twist2D(BRAKED_FROM_MPS, 0.0))
     begin = simulation.step(2.0).models[robot.name].pose.position
     simulation.drive(Twist2D(0.0, 0.0))
     end = simulation.step(1.0).models[robot.name].pose.position
     exact = BRAKED_FROM_MPS**2 / (2 * SLIPPERY * GRAVITY_MPS2)
-    return Finding(math.dist(begin[:2], end[:2]), exact)
+    return PhysicsResult(math.dist(begin[:2], end[:2]), exact)
 
 
-def sliding_twist(weight: Weight, command: Twist2D) -> Tuple[float, float, float]:
+def sliding_twist(weight: WheelContacts, command: Twist2D) -> Tuple[float, float, float]:
     """Forward and leftward speed (m/s) and yaw rate (rad/s) of a robot in its own frame, whose
     wheels keep the rates of a command and slide by Coulomb's law, once it moves steadily.
 
@@ -106,8 +106,8 @@ def _turned_rad(simulation: Simulation, name: str, duration_s: float) -> float:
     return float(unwrapped[-1] - unwrapped[0])
 
 
-RADIUS = Check("circle", "a differential drive at 0.5 m/s and 0.5 rad/s", "m", "v/ω", radius)
-SKID = Check(
+RADIUS = PhysicsCheck("circle", "a differential drive at 0.5 m/s and 0.5 rad/s", "m", "v/ω", radius)
+SKID = PhysicsCheck(
     "skid_turn",
     "a Husky told to turn on the spot at 0.5 rad/s, μ = 1",
     "rad/s",
@@ -115,6 +115,6 @@ SKID = Check(
     skid_rate,
     converges=True,
 )
-LOCKED = Check(
+LOCKED = PhysicsCheck(
     "locked_wheels", "a Husky at 1 m/s stops on μ = 0.5", "m", "v²/(2 μ g)", locked_wheels
 )

@@ -1,19 +1,23 @@
 """Free fall: what gravity and the integrator do, before anything touches."""
 
-from gz_testauto.extras.simulator_comparison.physics.bench import GRAVITY_MPS2, Bench, body
-from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding
+from gz_testauto.extras.simulator_comparison.physics.check import PhysicsCheck, PhysicsResult
+from gz_testauto.extras.simulator_comparison.physics.scenes import (
+    GRAVITY_MPS2,
+    PhysicsSceneLoader,
+    body,
+)
 
 DURATION_S = 0.7
 
 
-def fall(bench: Bench) -> Finding:
+def fall(loader: PhysicsSceneLoader) -> PhysicsResult:
     """How far a box falls (m)."""
     box = body(
         "box", "<box><size>0.2 0.2 0.2</size></box>", (0, 0, 5.0), 1.0, (0.0067,) * 3, mu=1.0
     )
-    simulation = bench.load(box)
+    simulation = loader.load(box)
     end = simulation.step(DURATION_S).models["box"].pose.position
-    return Finding(5.0 - end[2], GRAVITY_MPS2 * DURATION_S**2 / 2)
+    return PhysicsResult(5.0 - end[2], GRAVITY_MPS2 * DURATION_S**2 / 2)
 
 
-FALL = Check("free_fall", "how far a box falls in 0.7 s", "m", "g t²/2", fall)
+FALL = PhysicsCheck("free_fall", "how far a box falls in 0.7 s", "m", "g t²/2", fall)

@@ -7,7 +7,7 @@ from typing import List, Tuple
 import numpy as np
 
 from gz_testauto.base import resources
-from gz_testauto.extras.simulator_comparison.physics.bench import GRAVITY_MPS2
+from gz_testauto.extras.simulator_comparison.physics.scenes import GRAVITY_MPS2
 from gz_testauto.sdf.robot import RobotModel, read_robot
 
 WHEELBASE_M = 0.512
@@ -15,7 +15,7 @@ WHEELBASE_M = 0.512
 
 
 @dataclass(frozen=True)
-class Weight:
+class WheelContacts:
     """Where a robot touches level ground and what it weighs there: the wheels' places and the
     center of mass (m) in its frame, its mass (kg), and how wide a wheel is (m): it touches along
     a line across the robot, and in one point where that is 0."""
@@ -35,7 +35,7 @@ class Weight:
         return [float(load) for load in np.linalg.pinv(balance) @ wanted]
 
 
-HUSKY = Weight(
+HUSKY = WheelContacts(
     wheels_m=((0.256, 0.2854), (0.256, -0.2854), (-0.256, 0.2854), (-0.256, -0.2854)),
     center_m=(-0.00065 * 46.034 / 56.582, -0.085 * 46.034 / 56.582),
     mass_kg=56.582,

@@ -2,15 +2,20 @@
 
 import math
 
-from gz_testauto.extras.simulator_comparison.physics.bench import GRAVITY_MPS2, Bench, body, slope
-from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding
+from gz_testauto.extras.simulator_comparison.physics.check import PhysicsCheck, PhysicsResult
+from gz_testauto.extras.simulator_comparison.physics.scenes import (
+    GRAVITY_MPS2,
+    PhysicsSceneLoader,
+    body,
+    slope,
+)
 
 SLOPE_RAD = math.radians(10.0)
 RADIUS_M, MASS_KG = 0.1, 1.0
-PIECE_S = 0.5
+INTERVAL_S = 0.5
 
 
-def acceleration_mps2(bench: Bench) -> Finding:
+def acceleration_mps2(loader: PhysicsSceneLoader) -> PhysicsResult:
     """From where the ball is at three equally distant moments."""
     about = 0.4 * MASS_KG * RADIUS_M**2
     ball = body(
@@ -21,12 +26,14 @@ def acceleration_mps2(bench: Bench) -> Finding:
         (about, about, about),
         mu=1.0,
     )
-    simulation = bench.load(ball, gravity=slope(SLOPE_RAD))
+    simulation = loader.load(ball, gravity=slope(SLOPE_RAD))
     first, second, third = (
-        simulation.step(PIECE_S).models["ball"].pose.position[0] for _ in range(3)
+        simulation.step(INTERVAL_S).models["ball"].pose.position[0] for _ in range(3)
     )
-    value = (third - 2 * second + first) / PIECE_S**2
-    return Finding(value, 5 / 7 * GRAVITY_MPS2 * math.sin(SLOPE_RAD))
+    value = (third - 2 * second + first) / INTERVAL_S**2
+    return PhysicsResult(value, 5 / 7 * GRAVITY_MPS2 * math.sin(SLOPE_RAD))
 
 
-ROLL = Check("rolling_ball", "a ball on a slope of 10°", "m/s²", "5/7 g sin θ", acceleration_mps2)
+ROLL = PhysicsCheck(
+    "rolling_ball", "a ball on a slope of 10°", "m/s²", "5/7 g sin θ", acceleration_mps2
+)

@@ -17,11 +17,15 @@ from gz_testauto.extras.simulator_comparison.physics import (
     sliding,
     standing,
 )
-from gz_testauto.extras.simulator_comparison.physics.bench import Bench
-from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding, Outcome
+from gz_testauto.extras.simulator_comparison.physics.check import (
+    PhysicsCheck,
+    PhysicsCheckResult,
+    PhysicsResult,
+)
+from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsSceneLoader
 from gz_testauto.simulators import open_simulator, options_taken
 
-CHECKS: Tuple[Check, ...] = (
+CHECKS: Tuple[PhysicsCheck, ...] = (
     falling.FALL,
     rolling.ROLL,
     sliding.STICK,
@@ -43,9 +47,9 @@ def check_physics(
     entry: str,
     simulator: str,
     options: Mapping[str, Any],
-    checks: Sequence[Check] = CHECKS,
+    checks: Sequence[PhysicsCheck] = CHECKS,
     steps_s: Tuple[float, float] = STEPS_S,
-) -> List[Outcome]:
+) -> List[PhysicsCheckResult]:
     """Measure in the simulator registered under a name, opened with these options, and with
     ``step_s`` where it takes that. ``entry`` is what it is called in the outcomes, which are in
     the order of the checks."""
@@ -56,7 +60,7 @@ def check_physics(
     for check in checks:
         finding, second = found.get(check.name), other.get(check.name)
         outcomes.append(
-            Outcome(
+            PhysicsCheckResult(
                 entry=entry,
                 check=check.name,
                 unit=check.unit,
@@ -74,19 +78,19 @@ def check_physics(
 
 
 def _measure(
-    simulator: str, options: Mapping[str, Any], checks: Sequence[Check], step_s: float
-) -> Tuple[Dict[str, Finding], Dict[str, Optional[str]]]:
+    simulator: str, options: Mapping[str, Any], checks: Sequence[PhysicsCheck], step_s: float
+) -> Tuple[Dict[str, PhysicsResult], Dict[str, Optional[str]]]:
     """Findings, and why there are none, by the names of checks."""
     given = dict(options)
     if "step_s" in options_taken(simulator):
         given["step_s"] = step_s
-    found: Dict[str, Finding] = {}
+    found: Dict[str, PhysicsResult] = {}
     why: Dict[str, Optional[str]] = {}
     with tempfile.TemporaryDirectory() as folder, open_simulator(simulator, **given) as opened:
-        bench = Bench(opened, step_s, Path(folder))
+        loader = PhysicsSceneLoader(opened, step_s, Path(folder))
         for check in checks:
             try:
-                found[check.name] = check.measure(bench)
+                found[check.name] = check.measure(loader)
             except GzTestautoError as error:
                 why[check.name] = str(error)
     return found, why

@@ -4,9 +4,9 @@ import math
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.simulator_comparison.physics.bench import Bench, surface
-from gz_testauto.extras.simulator_comparison.physics.check import Check, Finding
+from gz_testauto.extras.simulator_comparison.physics.check import PhysicsCheck, PhysicsResult
 from gz_testauto.extras.simulator_comparison.physics.robots import WHEELBASE_M, husky
+from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsSceneLoader, surface
 
 STEP_M = 0.076
 ABOVE_M = 0.002
@@ -14,17 +14,17 @@ ABOVE_M = 0.002
 SETTLING_S = 1.5
 
 
-def pitch(bench: Bench) -> Finding:
+def pitch(loader: PhysicsSceneLoader) -> PhysicsResult:
     """How far (rad) the robot's nose points up at rest."""
     robot = husky()
     exact = math.asin(STEP_M / WHEELBASE_M)
     step = f"""<model name="step"><static>1</static><pose>1.0 0 {STEP_M / 2} 0 0 0</pose>
     <link name="link"><collision name="block"><geometry><box><size>1.8 4 {STEP_M}</size></box>
     </geometry>{surface(1.0)}</collision></link></model>"""
-    simulation = bench.load(step, robot=robot)
+    simulation = loader.load(step, robot=robot)
     simulation.set_states({robot.name: ModelState(_over(exact))})
     end = simulation.step(SETTLING_S).models[robot.name].pose
-    return Finding(-end.rpy[1], exact)
+    return PhysicsResult(-end.rpy[1], exact)
 
 
 def _over(pitch_rad: float) -> Pose:
@@ -40,6 +40,6 @@ def _over(pitch_rad: float) -> Pose:
     return Pose.from_rpy(x, 0.0, height_m + z, 0.0, -pitch_rad, 0.0)
 
 
-PITCH = Check(
+PITCH = PhysicsCheck(
     "pitch_on_step", "a Husky with its front axle on a step of 76 mm", "rad", "asin(h/L)", pitch
 )

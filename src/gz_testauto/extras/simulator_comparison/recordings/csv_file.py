@@ -15,7 +15,11 @@ import numpy as np
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.extras.simulator_comparison.recordings.recording import CHANNELS, Recording, Series
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
+    CHANNELS,
+    RunRecording,
+    Series,
+)
 
 Stamps = List[Decimal]
 
@@ -102,7 +106,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def write_channels(recording: Recording, folder: Path) -> Dict[str, Path]:
+def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
     """Write each channel to ``folder/CHANNEL.csv`` as it is read without any setting; every digit
     is kept. Raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 
 GRAVITY_MPS2 = 9.80665
-WITHIN = 0.02
+GRAVITY_TOLERANCE = 0.02
 """Of gravity, at rest."""
 
 REST_S = 1.0
@@ -24,13 +24,13 @@ LEAST_HZ = 10.0
 TILT_RAD = np.radians(30.0)
 """A robot leans less than this; recordings in snow have 23 degrees."""
 
-CORRELATES = 0.5
+MIN_CORRELATION = 0.5
 """Above this a channel follows another."""
 
-CLEARLY = 0.2
+MIN_CORRELATION_GAP = 0.2
 """By so much more than the axis that it should be."""
 
-DEGREES = 20.0
+MIN_UNIT_FACTOR = 20.0
 """A gyroscope that reads more than so many times what the robot turns has another unit. Where
 turning is the difference of its wheels' speeds, the factor is one over its track in meters."""
 
@@ -40,7 +40,7 @@ SLOW_HZ = 2.0
 _NAMES = ("x", "-x", "y", "-y", "z", "-z")
 
 
-def check_plausible(recording: Recording) -> None:
+def check_plausible(recording: RunRecording) -> None:
     """Raise ``ResultsError`` where the IMU is not what it is said to be."""
     if recording.imu is None:
         return
@@ -85,22 +85,22 @@ def _check_gravity(source: str, imu: Series) -> None:
     size = float(np.linalg.norm(mean))
     reads = "({:.3g}, {:.3g}, {:.3g})".format(*mean)
     said = f"{source}: imu: at rest the accelerometer reads {reads} m/s²"
-    if abs(size / GRAVITY_MPS2 - 1.0) > WITHIN:
-        if abs(size - 1.0) <= WITHIN:
+    if abs(size / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
+        if abs(size - 1.0) <= GRAVITY_TOLERANCE:
             raise ResultsError(f"{said}, which is 1 g: set units.linear: g")
         if size < 0.05 * GRAVITY_MPS2:
             raise ResultsError(
                 f"{said}: gravity was taken off; set gravity: subtracted to have it put back"
             )
-        if abs(size / GRAVITY_MPS2**2 - 1.0) <= WITHIN:
+        if abs(size / GRAVITY_MPS2**2 - 1.0) <= GRAVITY_TOLERANCE:
             raise ResultsError(f"{said}, which is g times g: set units.linear: m/s2")
-        if abs(size / 1000.0 - 1.0) <= WITHIN:
+        if abs(size / 1000.0 - 1.0) <= GRAVITY_TOLERANCE:
             raise ResultsError(f"{said}, which is 1000 mg: set units.linear: mg")
-        if abs(size / (2.0 * GRAVITY_MPS2) - 1.0) <= WITHIN:
+        if abs(size / (2.0 * GRAVITY_MPS2) - 1.0) <= GRAVITY_TOLERANCE:
             raise ResultsError(f"{said}, which is twice g: set gravity: measured")
         raise ResultsError(
-            f"{said}, {size:.4g} in all, not within {100 * WITHIN:.0f} % of {GRAVITY_MPS2:.2f}: "
-            "calibrate it, or set imu: null to compare without it"
+            f"{said}, {size:.4g} in all, not within {100 * GRAVITY_TOLERANCE:.0f} % of "
+            f"{GRAVITY_MPS2:.2f}: calibrate it, or set imu: null to compare without it"
         )
     if mean[2] >= size * np.cos(TILT_RAD):
         return
@@ -122,7 +122,7 @@ def _check_gravity(source: str, imu: Series) -> None:
     )
 
 
-def _motion(recording: Recording) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
+def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
     """Yaw rate (rad/s) and forward acceleration (m/s²) at the IMU's stamps, as odometry or, without
     it, wheels or commands have them."""
     imu, odometry = recording.imu, recording.odometry
@@ -165,7 +165,7 @@ def _check_axis(
     best = int(np.argmax(np.abs(along)))
     name = ("" if along[best] > 0 else "-") + "xyz"[best]
     own = along["xyz".index(expected)]
-    if abs(along[best]) >= CORRELATES and own < abs(along[best]) - CLEARLY:
+    if abs(along[best]) >= MIN_CORRELATION and own < abs(along[best]) - MIN_CORRELATION_GAP:
         raise ResultsError(
             f"{source}: imu: where the robot {does}, its {name} axis follows (correlation "
             f"{abs(along[best]):.2f}), not {expected}: set axes so that {name} is read as "
@@ -177,8 +177,8 @@ def _check_unit(source: str, yaw_rate: np.ndarray, turned: np.ndarray) -> None:
     """Refuse a gyroscope in degrees."""
     measured, moved = yaw_rate - yaw_rate.mean(), turned - turned.mean()
     product, square = float(measured @ moved), float(moved @ moved)
-    follows = product >= CORRELATES * np.linalg.norm(measured) * np.linalg.norm(moved)
-    if square > 0.0 and follows and product > DEGREES * square:
+    follows = product >= MIN_CORRELATION * np.linalg.norm(measured) * np.linalg.norm(moved)
+    if square > 0.0 and follows and product > MIN_UNIT_FACTOR * square:
         raise ResultsError(
             f"{source}: imu: where the robot turns, its z axis reads {product / square:.0f} times "
             "as much: set units.angular: deg/s"

@@ -17,10 +17,10 @@ from gz_testauto.extras.simulator_comparison.recordings.plausible import (
     check_plausible,
 )
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
-    Recording,
+    RunRecording,
     check_gaps,
-    has_all,
-    in_order,
+    is_complete,
+    sort_samples,
 )
 from gz_testauto.extras.simulator_comparison.recordings.spec import (
     ANGLE_UNITS,
@@ -39,7 +39,7 @@ Raw = Tuple[List[Decimal], float, np.ndarray]
 """Stamps, their unit in seconds, values."""
 
 
-def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
+def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
     """All repetitions by case. Raises ``ResultsError`` for what cannot be read or believed."""
     found = {}
     for case, repetitions in spec.drives.items():
@@ -53,7 +53,7 @@ def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[Recording, ...]]:
 
 def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
-) -> Tuple[Recording, ...]:
+) -> Tuple[RunRecording, ...]:
     """One drive, or its pieces of ``segment_s``. Raises ``ResultsError``."""
     recording = _read(spec, files)
     if spec.segment_s is None:
@@ -64,17 +64,17 @@ def read_repetitions(
     return _pieces(recording, spec.segment_s)
 
 
-def _pieces(recording: Recording, length_s: float) -> Tuple[Recording, ...]:
+def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...]:
     """Those of which IMU and odometry lack nothing, one after another."""
     count = int(recording.duration_s / length_s + 1e-6)
     whole = []
     for number in range(count):
         begin, end = number * length_s, (number + 1) * length_s
         needed = (recording.imu, recording.odometry)
-        if all(has_all(series, begin, end) for series in needed if series is not None):
+        if all(is_complete(series, begin, end) for series in needed if series is not None):
             piece = recording.between(begin, end)
             source = f"{recording.source} from {begin:g} s"
-            whole.append(Recording.of(source, piece.channels))
+            whole.append(RunRecording.of(source, piece.channels))
     if not whole:
         raise ResultsError(
             f"{recording.source}: lasts {recording.duration_s:.3g} s and has no piece of "
@@ -83,7 +83,7 @@ def _pieces(recording: Recording, length_s: float) -> Tuple[Recording, ...]:
     return tuple(whole)
 
 
-def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Recording:
+def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRecording:
     named = dict.fromkeys(spec.channels, files) if isinstance(files, Path) else dict(files)
     source = str(named.get("imu", next(iter(named.values()))))
     raw: Dict[str, Raw] = {}
@@ -95,8 +95,8 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> Record
     for name, (stamps, unit, values) in raw.items():
         channel = spec.channels[name]
         values = _in_si(channel, values)
-        series[name] = in_order(as_series(stamps, unit, values, zero / Decimal(repr(unit))))
-    return Recording.of(source, series).in_common()
+        series[name] = sort_samples(as_series(stamps, unit, values, zero / Decimal(repr(unit))))
+    return RunRecording.of(source, series).common_interval()
 
 
 def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:

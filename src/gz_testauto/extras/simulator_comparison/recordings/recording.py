@@ -31,10 +31,10 @@ speaks."""
 BAND_OF_RATE = 0.4
 """The band of a slower sensor, in its rate: below half of it, at which no low-pass is perfect."""
 
-OVERTAKEN_S = 0.5
+MAX_OUT_OF_ORDER_S = 0.5
 """Samples that are later than this in a file are of a clock that was set back."""
 
-FEW = 0.02
+MAX_REPEATED_SHARE = 0.02
 """Share of samples whose stamp another has, as rounding makes them."""
 
 _AT_A_TIME = 10
@@ -64,7 +64,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Load:
+class SimulatorCost:
     """What a simulated drive cost: simulated and wall seconds, and CPU seconds and resident memory
     (bytes) of all processes of the simulator, without what records. ``others`` is the share of the
     machine's processors that was used by others meanwhile."""
@@ -77,7 +77,7 @@ class Load:
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class RunRecording:
     """A drive; ``source`` is a file, or a simulator with a repetition, for messages. Channels that
     were not recorded are None. ``half_step`` is the same drive, from the same start, in the same
     simulator at half its physics step."""
@@ -88,8 +88,8 @@ class Recording:
     wheels: Optional[Series] = None
     command: Optional[Series] = None
     box: Optional[Series] = None
-    load: Optional[Load] = None
-    half_step: Optional["Recording"] = None
+    load: Optional[SimulatorCost] = None
+    half_step: Optional["RunRecording"] = None
     band_hz: float = BAND_HZ
     """Up to which its inertial samples are compared."""
 
@@ -104,7 +104,7 @@ class Recording:
         channels = self.channels
         return {name: channels[name] for name in MEASURED if name in channels} or channels
 
-    def in_common(self) -> "Recording":
+    def common_interval(self) -> "RunRecording":
         """What lies from when IMU and odometry have both begun to when one of them ends. Raises
         ``ResultsError`` where that is nothing."""
         begin = max(self._measured, key=lambda name: self._measured[name].time_s[0])
@@ -115,7 +115,7 @@ class Recording:
                 f"{self.source}: {begin} begins {begin_s - end_s:.3g} s after {end} ends: their "
                 "stamps are of two clocks or in two units; mend them, or leave one of the two out"
             )
-        return Recording.of(self.source, self.between(begin_s, end_s).channels)
+        return RunRecording.of(self.source, self.between(begin_s, end_s).channels)
 
     @property
     def channels(self) -> Dict[str, Series]:
@@ -123,7 +123,7 @@ class Recording:
         found = {name: getattr(self, name) for name in CHANNELS}
         return {name: series for name, series in found.items() if series is not None}
 
-    def between(self, begin_s: float, end_s: float) -> "Recording":
+    def between(self, begin_s: float, end_s: float) -> "RunRecording":
         """What lies from ``begin_s`` on and not after ``end_s``, at the stamps that it has.
         Channels with fewer than 2 samples there are None."""
         found = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
@@ -137,7 +137,7 @@ class Recording:
         )
 
     @classmethod
-    def of(cls, source: str, channels: Dict[str, Series]) -> "Recording":
+    def of(cls, source: str, channels: Dict[str, Series]) -> "RunRecording":
         """From channels with stamps of any one clock. Raises ``ResultsError`` for what cannot be
         a recording."""
         for name, series in channels.items():
@@ -180,18 +180,20 @@ def _check(where: str, series: Series, width: int) -> None:
         )
 
 
-def in_order(series: Series) -> Series:
+def sort_samples(series: Series) -> Series:
     """Its samples in the order of their stamps, where they only overtook each other on their way
     into the file, and the first of those with one stamp, where these are few."""
     late = np.maximum.accumulate(series.time_s) - series.time_s
     stamps, first = np.unique(series.time_s, return_index=True)
     repeated = len(series.time_s) - len(stamps)
-    if not late.max(initial=0.0) <= OVERTAKEN_S or repeated > FEW * len(stamps):
+    if not late.max(initial=0.0) <= MAX_OUT_OF_ORDER_S or repeated > MAX_REPEATED_SHARE * len(
+        stamps
+    ):
         return series
     return Series(stamps, series.values[first])
 
 
-def check_gaps(recording: Recording) -> None:
+def check_gaps(recording: RunRecording) -> None:
     """Raise ``ResultsError`` where the IMU lost data."""
     if recording.imu is None:
         return
@@ -212,7 +214,7 @@ def longest_gap(series: Series) -> Optional[int]:
     return longest if gaps[longest] > LONGEST_GAP / series.rate_hz else None
 
 
-def has_all(series: Series, begin_s: float, end_s: float) -> bool:
+def is_complete(series: Series, begin_s: float, end_s: float) -> bool:
     """Whether it has samples from begin to end without a loss of data."""
     inner = series.between(begin_s, end_s).time_s
     if len(inner) < 2:

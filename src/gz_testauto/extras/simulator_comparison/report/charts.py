@@ -41,7 +41,7 @@ Place = Callable[[float], Optional[float]]
 """Where on the strip a value is drawn; None for none."""
 
 
-class Row(NamedTuple):
+class ChartRow(NamedTuple):
     """One entry of a chart: texts, and where its value and the ends of its interval are."""
 
     name: str
@@ -60,7 +60,7 @@ class Chart:
 
     title: str
     measure: Measure
-    rows: Sequence[Row]
+    rows: Sequence[ChartRow]
     low: float
     high: float
     floor: Optional[str]
@@ -92,7 +92,9 @@ def chart(found: Findings, measure: Measure) -> Chart:
     for name, one in of_all.items():
         value, interval, said = measured_texts(one)
         places = (None, None, None) if one.missing else tuple(map(at, one.estimate[:3]))
-        rows.append(Row(name, value, interval, score_text(found, name, measure), said, *places))
+        rows.append(
+            ChartRow(name, value, interval, score_text(found, name, measure), said, *places)
+        )
     return Chart(
         measure_title(found, measure),
         measure,
@@ -139,7 +141,7 @@ def lead_bars(ranking: Ranking) -> List[Bar]:
     return bars
 
 
-class Label(NamedTuple):
+class AxisLabel(NamedTuple):
     """A line of a plot's grid with its text."""
 
     x1: float
@@ -165,7 +167,7 @@ class Plot(NamedTuple):
     """Spectra of a case."""
 
     case: str
-    grid: Sequence[Label]
+    grid: Sequence[AxisLabel]
     lines: Sequence[Line]
 
 
@@ -189,14 +191,16 @@ def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
     for decade in range(least, most + 1):
         level = y(10.0**decade)
         grid.append(
-            Label(FRAME[0], FRAME[2], level, level, f"1e{decade}", "end", FRAME[0] - 4, level + 4)
+            AxisLabel(
+                FRAME[0], FRAME[2], level, level, f"1e{decade}", "end", FRAME[0] - 4, level + 4
+            )
         )
     for frequency in FREQUENCIES_HZ:
         if min(ends) <= frequency <= max(ends):
             place = x(frequency)
             below = FRAME[3] + 18
             text = f"{frequency:g} Hz"
-            grid.append(Label(place, place, FRAME[1], FRAME[3], text, "middle", place, below))
+            grid.append(AxisLabel(place, place, FRAME[1], FRAME[3], text, "middle", place, below))
     lines, colored = [], 0
     for one in spectra:
         pairs = zip(one.frequency_hz.tolist(), one.density.tolist())

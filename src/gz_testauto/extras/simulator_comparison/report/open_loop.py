@@ -6,9 +6,9 @@ from rich.console import Console
 
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings
-from gz_testauto.extras.simulator_comparison.measures.interface import measure_named
+from gz_testauto.extras.simulator_comparison.measures.interface import find_measure
 from gz_testauto.extras.simulator_comparison.report.sentences import (
-    circumstance_lines,
+    condition_lines,
     measured_texts,
     number,
 )
@@ -22,7 +22,7 @@ def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
     console = console or report_console()
     ((name, own),) = found.measured.items()
     table = remark_table("", "value", "95 %", "floor", "")
-    for measure in map(measure_named, found.spec.weights):
+    for measure in map(find_measure, found.spec.weights):
         one = own[measure.name]
         unit = f", {measure.unit}" if measure.unit else ""
         value, within, said = measured_texts(one)
@@ -34,5 +34,5 @@ def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
         f"Floor: what the repetitions of {found.spec.reference} differ by among themselves, from "
         "starts a little apart. Ties: the repetitions of the two cannot be told apart at 5 %."
     )
-    for line in (*found.circumstances.notes, *circumstance_lines(found)):
+    for line in (*found.conditions.notes, *condition_lines(found)):
         console.print(escape_text(line))

@@ -6,19 +6,19 @@ from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
-from gz_testauto.extras.simulator_comparison.circumstances import InvalidDrive
 from gz_testauto.extras.simulator_comparison.estimates import NOTHING, PUBLISHED, Measured
-from gz_testauto.extras.simulator_comparison.features import said_features
+from gz_testauto.extras.simulator_comparison.features import quoted_features
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
     Measure,
-    measure_named,
+    find_measure,
 )
+from gz_testauto.extras.simulator_comparison.run_conditions import InvalidRun
 from gz_testauto.extras.simulator_comparison.sensitivity import DRAWS, SPREAD, SURE, WeightChange
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ
 
-TURNS_SHOWN = 5
+MAX_REVERSALS_SHOWN = 5
 NEAR = f"±{100 * SPREAD:.0f} %"
 """How far drawn weights are from the given ones."""
 
@@ -96,13 +96,13 @@ def lead_text(ranking: Ranking) -> str:
     )
 
 
-def turning_text(ranking: Ranking) -> str:
+def reversal_text(ranking: Ranking) -> str:
     """The smallest change of one weight that changes who is first."""
     if not ranking.verdict.ranked:
         return ""
-    if not ranking.turning:
+    if not ranking.reversals:
         return "No change of one weight alone makes another one first."
-    least = ranking.turning[0]
+    least = ranking.reversals[0]
     return (
         f"The smallest change of one weight that changes who is first: {least.criterion} from "
         f"{least.given:g} to {least.needed:.3f} ({relative(least)}) makes {least.winner} first."
@@ -147,7 +147,7 @@ def example_lines(found: Findings) -> List[str]:
     """What follows from printed means and ranges, beside what was printed."""
     lines = []
     for one in found.spec.examples:
-        unit = measure_named(one.measure).unit
+        unit = find_measure(one.measure).unit
         error = f"{one.error:.4g}"
         printed = ""
         if one.printed is not None:
@@ -175,7 +175,7 @@ def left_out_lines(found: Findings) -> List[str]:
         lines.append(
             f"Totals, whatever would be scored in what does not count: {', '.join(bounds)}."
         )
-    lines += circumstance_lines(found)
+    lines += condition_lines(found)
     why: Dict[str, List[str]] = {}
     for name in MEASURES.names():
         reasons = {own[name].missing for own in found.measured.values() if name in own}
@@ -185,11 +185,11 @@ def left_out_lines(found: Findings) -> List[str]:
     return lines
 
 
-def circumstance_lines(found: Findings) -> List[str]:
+def condition_lines(found: Findings) -> List[str]:
     """Grounds that are not as they should be, and drives that say nothing."""
-    told = found.circumstances
+    told = found.conditions
     lines = [f"{one.entry} on {one.terrain}: {one.refusal}" for one in told.grounds if one.refusal]
-    by_case: Dict[Tuple[str, str], List[InvalidDrive]] = {}
+    by_case: Dict[Tuple[str, str], List[InvalidRun]] = {}
     for drive in told.invalid:
         by_case.setdefault((drive.entry, drive.case), []).append(drive)
     for (entry, case), drives in by_case.items():
@@ -204,7 +204,7 @@ def circumstance_lines(found: Findings) -> List[str]:
     return lines
 
 
-class Said(NamedTuple):
+class FeatureText(NamedTuple):
     """The features of an entry as quoted, with what each scores."""
 
     entry: str
@@ -212,11 +212,11 @@ class Said(NamedTuple):
     features: Mapping[str, str]
 
 
-def features_said(found: Findings) -> List[Said]:
+def feature_texts(found: Findings) -> List[FeatureText]:
     """Of each entry of which something is said."""
     entries = []
     for entry in found.spec.ranked:
-        said = said_features(entry.features)
+        said = quoted_features(entry.features)
         if said:
             date = entry.features.date
             where = "; ".join(one for one in (entry.features.source, date) if one)
@@ -227,11 +227,11 @@ def features_said(found: Findings) -> List[Said]:
             by_plugin = entry.features.formats_by_plugin
             if by_plugin and "formats" in texts:
                 texts["formats"] += f"; by plugin {', '.join(by_plugin)}"
-            entries.append(Said(entry.name, where or "no source given", texts))
+            entries.append(FeatureText(entry.name, where or "no source given", texts))
     return entries
 
 
-def feature_names(said: Sequence[Said]) -> List[str]:
+def feature_names(said: Sequence[FeatureText]) -> List[str]:
     """All that is said of any."""
     return list(dict.fromkeys(name for one in said for name in one.features))
 
@@ -298,7 +298,7 @@ def interval(estimate: Estimate) -> str:
 
 def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
     """Each entry, the reference first, with what it is."""
-    spec, told = found.spec, found.circumstances.simulators
+    spec, told = found.spec, found.conditions.simulators
     lines = []
     for entry in sorted(spec.entries, key=lambda one: one.name != spec.reference):
         what = [told[entry.name]] if entry.name in told else []
@@ -329,12 +329,12 @@ def notes(found: Findings) -> Sequence[str]:
         said = f"Intervals, {100 * LEVEL:.0f} %: {method}."
         told.append(said if "bootstrap" in method else f"{method.capitalize()}.")
     if any(_measured_from_imu(found)):
-        alike = found.alike
+        aligned = found.aligned
         told.append(
-            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {alike.band_hz:g} Hz, after "
+            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {aligned.band_hz:g} Hz, after "
             "the delay is taken out, each case as long as its shortest recording."
         )
-    told += found.alike.notes
+    told += found.aligned.notes
     if any(not math.isnan(one.floor) for own in found.measured.values() for one in own.values()):
         told.append(
             "The floor is how far the reference's own repetitions are apart: what is below scores "
@@ -343,7 +343,7 @@ def notes(found: Findings) -> Sequence[str]:
         )
     if PUBLISHED in methods:
         told.append("Published values have no interval and are taken as they are.")
-    return [one for one in (*told, *found.circumstances.notes) if one]
+    return [one for one in (*told, *found.conditions.notes) if one]
 
 
 def _measured_from_imu(found: Findings) -> List[bool]:

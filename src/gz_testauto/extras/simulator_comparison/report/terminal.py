@@ -11,12 +11,12 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
 from gz_testauto.extras.simulator_comparison.report.sentences import (
+    MAX_REVERSALS_SHOWN,
     NEAR,
-    TURNS_SHOWN,
     baseline_lines,
     change_text,
     example_lines,
-    features_said,
+    feature_texts,
     floor_of,
     lead_text,
     left_out_lines,
@@ -28,9 +28,9 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
     rankings,
     reference_text,
     relative,
+    reversal_text,
     score_text,
     simulator_lines,
-    turning_text,
     without_interval_text,
 )
 from gz_testauto.report.plain import WIDTH, plain_table, report_console
@@ -67,7 +67,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     features = [
         f"{one.entry} ({one.where}): "
         + "; ".join(f"{name} {value}" for name, value in one.features.items())
-        for one in features_said(found)
+        for one in feature_texts(found)
     ]
     _section(console, "Features, as quoted", features)
     _section(console, "How to read it", notes(found))
@@ -104,10 +104,10 @@ def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) 
         return
     console.print(ranking_table(ranking))
     console.print()
-    for text in (lead_text(ranking), turning_text(ranking)):
+    for text in (lead_text(ranking), reversal_text(ranking)):
         say(console, text)
-    if len(ranking.turning) > 1:
-        console.print(turning_table(ranking))
+    if len(ranking.reversals) > 1:
+        console.print(reversal_table(ranking))
     console.print()
 
 
@@ -135,10 +135,10 @@ def ranking_table(ranking: Ranking) -> Table:
     return _without_empty(plain_table, shown, rows)
 
 
-def turning_table(ranking: Ranking) -> Table:
+def reversal_table(ranking: Ranking) -> Table:
     """The weights that turn the first place, those nearest to the given ones."""
     table = plain_table("weight of", "given", "needed", "change", "then first")
-    for change in ranking.turning[:TURNS_SHOWN]:
+    for change in ranking.reversals[:MAX_REVERSALS_SHOWN]:
         table.add_row(
             escape_text(change.criterion),
             f"{change.given:g}",
@@ -228,10 +228,10 @@ def _without_empty(
 
 
 def _print_grounds(console: Console, found: Findings) -> None:
-    if not found.circumstances.grounds:
+    if not found.conditions.grounds:
         return
     table = plain_table("ground of", "terrain", "worst error", "friction", "should be")
-    for one in found.circumstances.grounds:
+    for one in found.conditions.grounds:
         table.add_row(
             escape_text(one.entry),
             escape_text(one.terrain),

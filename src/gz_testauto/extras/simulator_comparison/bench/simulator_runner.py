@@ -10,9 +10,13 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 import psutil
 
 from gz_testauto.extras.simulator_comparison.bench.load import measure_load
-from gz_testauto.extras.simulator_comparison.bench.perform import Driven, DriveOrder, perform
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
+    ManeuverRequest,
+    SimulatedRun,
+    run_maneuver,
+)
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe, probe_ground
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
 from gz_testauto.extras.simulator_comparison.steps import SAMPLE_S
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.simulators import open_simulator, options_taken
@@ -26,7 +30,7 @@ class Identity(NamedTuple):
     version: str
 
 
-class Host:
+class SimulatorRunner:
     """Keeps a simulator open as long as it is asked for the same one. Every method raises what the
     simulator raises; after that :meth:`close` is to be called."""
 
@@ -44,13 +48,13 @@ class Host:
             self._opened = wanted
         return Identity(self._simulator.name, self._simulator.version)
 
-    def perform(self, order: DriveOrder) -> Driven:
-        """See :func:`~gz_testauto.extras.simulator_comparison.bench.perform.perform`."""
-        return perform(self._required, order)
+    def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
+        """See :func:`~gz_testauto.extras.simulator_comparison.bench.run_maneuver.run_maneuver`."""
+        return run_maneuver(self._required, request)
 
-    def measure_load(self, order: DriveOrder) -> Load:
+    def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
         """See :func:`~gz_testauto.extras.simulator_comparison.bench.load.measure_load`."""
-        return measure_load(self._required, order, self._base_bytes, os.getppid())
+        return measure_load(self._required, request, self._base_bytes, os.getppid())
 
     def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
         """See :func:`~gz_testauto.extras.simulator_comparison.probe.probe_ground`."""
@@ -66,7 +70,7 @@ class Host:
         """Close what there is."""
         self.close()
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """What it does in this process goes on to its end."""
 
     @property

@@ -12,15 +12,15 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.bench.believable import unbelievable
-from gz_testauto.extras.simulator_comparison.bench.host import sampling_options
 from gz_testauto.extras.simulator_comparison.bench.load import measure_load
-from gz_testauto.extras.simulator_comparison.bench.perform import DriveOrder, perform
+from gz_testauto.extras.simulator_comparison.bench.plausibility import implausibility
 from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
-from gz_testauto.extras.simulator_comparison.bench.wheel_speeds import DrivenWheels, Wheel
-from gz_testauto.extras.simulator_comparison.bench.wheels import inside, round_surfaces
-from gz_testauto.extras.simulator_comparison.drives.commands import commands_of
-from gz_testauto.extras.simulator_comparison.drives.spec import BenchRobotSpec, DriveSpec
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, run_maneuver
+from gz_testauto.extras.simulator_comparison.bench.simulator_runner import sampling_options
+from gz_testauto.extras.simulator_comparison.bench.wheel_speeds import DrivenWheels, WheelJoint
+from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside, wheel_surfaces
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import compute_commands
+from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpec, ManeuverSpec
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world
 from gz_testauto.extras.simulator_comparison.terrain.flat import FlatTerrain
@@ -40,10 +40,10 @@ TERRAIN = make_terrain(FlatTerrain(name="flat", pixels=17), 0)
 @pytest.fixture
 def order(tmp_path):
     (robot,) = read_bench_robot(ROBOT)
-    drive = DriveSpec.model_validate({"name": "circle", "duration_s": 2.0})
+    drive = ManeuverSpec.model_validate({"name": "circle", "duration_s": 2.0})
     world = write_world(TERRAIN, tmp_path)
     start = PlacedRobot(robot, Pose2D(0.1, 0.0, 0.0))
-    return DriveOrder("a drive", world, (start,), (0.0,), commands_of(drive, ROBOT))
+    return ManeuverRequest("a drive", world, (start,), (0.0,), compute_commands(drive, ROBOT))
 
 
 class PeriodSimulator(KinematicSimulator):
@@ -52,7 +52,7 @@ class PeriodSimulator(KinematicSimulator):
 
 @pytest.mark.parametrize("simulator", [KinematicSimulator, PeriodSimulator])
 def test_the_imu_is_sampled_every_10_ms_and_poses_are_as_true_as_the_simulator_s(simulator, order):
-    driven = perform(simulator(), order)
+    driven = run_maneuver(simulator(), order)
     imu, odometry = driven.recording.imu, driven.recording.odometry
     assert imu.time_s == pytest.approx(np.arange(1, 201) * 0.01)
     assert odometry.time_s == pytest.approx(np.arange(41) * 0.05)
@@ -61,7 +61,7 @@ def test_the_imu_is_sampled_every_10_ms_and_poses_are_as_true_as_the_simulator_s
     turned = np.sum(order.commands[:, 1]) * 0.05
     assert odometry.values[-1, 2] == pytest.approx(turned, abs=1e-6)
     assert driven.recording.command.values.tolist() == order.commands.tolist()
-    assert unbelievable(driven, TERRAIN) is None
+    assert implausibility(driven, TERRAIN) is None
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_samples_are_the_means_of_the_physics_steps_whatever_their_number(order)
     found = {}
     for step_s in (0.002, 0.01):
         with open_simulator("embedded", step_s=step_s) as simulator:
-            found[step_s] = perform(simulator, order)
+            found[step_s] = run_maneuver(simulator, order)
     gained = {
         step_s: driven.recording.imu.values[:, 3].cumsum() * 0.01
         for step_s, driven in found.items()
@@ -86,22 +86,22 @@ def test_samples_are_the_means_of_the_physics_steps_whatever_their_number(order)
 def test_gazebo_is_sampled_alike_and_its_load_is_that_of_its_server(order):
     options = sampling_options("gazebo", {})
     with open_simulator("gazebo", **options) as simulator:
-        driven = perform(simulator, replace(order, commands=order.commands[:20]))
+        driven = run_maneuver(simulator, replace(order, commands=order.commands[:20]))
         load = measure_load(simulator, order, 1e15, os.getppid())
     imu = driven.recording.imu
     assert imu.time_s == pytest.approx(np.arange(1, 101) * 0.01)
     assert imu.values[:, 5].mean() == pytest.approx(9.80665, rel=0.01)
     assert imu.values[-20:, 2].mean() == pytest.approx(0.5, abs=0.1)
-    assert unbelievable(driven, TERRAIN) is None
+    assert implausibility(driven, TERRAIN) is None
     assert load.cpu_s > 0.0 and load.memory_bytes > 1e7
 
 
 def test_a_step_that_does_not_divide_10_ms_is_refused(order):
     with open_simulator("embedded", step_s=0.004) as simulator:
         with pytest.raises(SimulatorError, match=r"does not divide 0.01 s"):
-            perform(simulator, order)
+            run_maneuver(simulator, order)
         with pytest.raises(SimulatorError, match=r"step is 0.004 s, where 0.002 s was asked for"):
-            perform(simulator, replace(order, step_s=0.002))
+            run_maneuver(simulator, replace(order, step_s=0.002))
 
 
 def test_a_robot_without_samples_is_named(order):
@@ -111,7 +111,7 @@ def test_a_robot_without_samples_is_named(order):
             return super()._load(replace(scene, robot=robot))
 
     with pytest.raises(SimulatorError, match=r"a drive: the IMU gave nothing for the 0.01 s from"):
-        perform(Silent(), order)
+        run_maneuver(Silent(), order)
 
 
 def with_(driven, **changed):
@@ -119,58 +119,58 @@ def with_(driven, **changed):
 
 
 def test_what_cannot_have_happened_is_not_believed(order):
-    driven = perform(KinematicSimulator(), order)
+    driven = run_maneuver(KinematicSimulator(), order)
     count = len(driven.height_m)
     sunk = np.linspace(0.0, -1.0, count)
-    assert "below the ground" in unbelievable(with_(driven, height_m=sunk), TERRAIN)
+    assert "below the ground" in implausibility(with_(driven, height_m=sunk), TERRAIN)
     flung = np.where(np.arange(count) == 7, 0.3, 0.0)
-    said = unbelievable(with_(driven, height_m=flung), TERRAIN)
+    said = implausibility(with_(driven, height_m=flung), TERRAIN)
     assert said == "the robot moves up or down at more than 3 m/s after 0.35 s"
     tipped = np.full(count, 1.5)
-    assert "tipped over" in unbelievable(with_(driven, tilt_rad=tipped), TERRAIN)
+    assert "tipped over" in implausibility(with_(driven, tilt_rad=tipped), TERRAIN)
     imu = driven.recording.imu
     knocked = Series(imu.time_s, imu.values + np.array([0, 0, 0, 0, 0, 520.0]))
     recording = replace(driven.recording, imu=knocked)
-    assert "500 m/s²" in unbelievable(with_(driven, recording=recording), TERRAIN)
+    assert "500 m/s²" in implausibility(with_(driven, recording=recording), TERRAIN)
     odometry = driven.recording.odometry
     away = Series(odometry.time_s, odometry.values + np.array([50.0, 0.0, 0.0]))
     recording = replace(driven.recording, odometry=away)
-    assert "left the terrain" in unbelievable(with_(driven, recording=recording), TERRAIN)
+    assert "left the terrain" in implausibility(with_(driven, recording=recording), TERRAIN)
 
 
 def rolled(x_m, z_m):
     """A cylinder of the Husky's wheels, upright, at places (n,) along x."""
-    (points,) = {len(own): own for own in round_surfaces(HUSKY).values()}.values()
+    (points,) = {len(own): own for own in wheel_surfaces(HUSKY).values()}.values()
     return np.stack([points + np.array([x, 0.0, z]) for x, z in zip(x_m, z_m)])
 
 
 def test_the_wheels_of_a_robot_are_read_once_and_those_of_another_anew():
     (robot,), (again,) = read_bench_robot(ROBOT), read_bench_robot(ROBOT)
     assert again is not robot
-    assert round_surfaces(again) is round_surfaces(robot)
-    assert set(round_surfaces(HUSKY)) != set(round_surfaces(robot))
+    assert wheel_surfaces(again) is wheel_surfaces(robot)
+    assert set(wheel_surfaces(HUSKY)) != set(wheel_surfaces(robot))
 
 
 def test_a_wheel_is_inside_by_its_distance_from_the_surface_not_by_the_height_above_it():
     radius_m, edge_m = 0.1651, 2.0
     touching_m = edge_m - math.sqrt(radius_m**2 - (radius_m - 0.076) ** 2)
-    assert not inside(STEP, rolled([touching_m - 0.002], [radius_m]), 0.001).any()
+    assert not is_inside(STEP, rolled([touching_m - 0.002], [radius_m]), 0.001).any()
     leaning = rolled([touching_m + 0.012], [radius_m])
     over = STEP.height_m(*leaning.reshape(-1, 3)[:, :2].T) - leaning.reshape(-1, 3)[:, 2]
     assert over.max() > 0.01
-    assert not inside(STEP, leaning, 0.95 * over.max()).any()
-    assert inside(STEP, rolled([3.0], [radius_m + 0.076 - 0.025]), 0.02).any()
-    assert not inside(STEP, rolled([3.0], [radius_m + 0.076 - 0.015]), 0.02).any()
-    assert not inside(STEP, rolled([50.0], [-1.0]), 0.02).any()
+    assert not is_inside(STEP, leaning, 0.95 * over.max()).any()
+    assert is_inside(STEP, rolled([3.0], [radius_m + 0.076 - 0.025]), 0.02).any()
+    assert not is_inside(STEP, rolled([3.0], [radius_m + 0.076 - 0.015]), 0.02).any()
+    assert not is_inside(STEP, rolled([50.0], [-1.0]), 0.02).any()
 
 
 def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses_into_it_is(order):
-    driven = perform(KinematicSimulator(), order)
+    driven = run_maneuver(KinematicSimulator(), order)
     count = len(driven.height_m)
     assert driven.wheels_m == {}
     x_m = np.linspace(1.0, 3.0, count)
     through = {"robot::front_left_wheel_link": rolled(x_m, np.full(count, 0.1651))}
-    said = unbelievable(with_(driven, wheels_m=through), STEP)
+    said = implausibility(with_(driven, wheels_m=through), STEP)
     first = driven.recording.odometry.time_s[np.argmax(x_m > 1.9)]
     assert re.fullmatch(
         r"robot::front_left_wheel_link is more than 20 mm inside the ground after \d\.\d\d s", said
@@ -178,10 +178,10 @@ def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses
     assert float(said.split()[-2]) == pytest.approx(first, abs=0.1)
     above = np.where(x_m > 2.0 - 0.17, 0.076, 0.0) + 0.1651
     over = {"robot::front_left_wheel_link": rolled(x_m, above - 0.008)}
-    assert unbelievable(with_(driven, wheels_m=over), STEP) is None
+    assert implausibility(with_(driven, wheels_m=over), STEP) is None
     knocked = np.where(np.arange(count) == 12, -0.03, 0.0) + above
     once = {"robot::front_left_wheel_link": rolled(x_m, knocked)}
-    assert unbelievable(with_(driven, wheels_m=once), STEP) is None
+    assert implausibility(with_(driven, wheels_m=once), STEP) is None
 
 
 @pytest.mark.gazebo
@@ -196,7 +196,7 @@ def test_wheels_go_through_the_edges_of_ode_s_height_maps_and_not_of_its_meshes(
     for ground in ("fields", "meshes"):
         options = sampling_options("gazebo", {"engine": "ode", "height_maps": ground})
         with open_simulator("gazebo", **options) as simulator:
-            said[ground] = unbelievable(perform(simulator, over), step)
+            said[ground] = implausibility(run_maneuver(simulator, over), step)
     assert "inside the ground" in said["fields"]
     assert said["meshes"] is None
 
@@ -206,13 +206,13 @@ def test_wheels_are_told_where_the_simulator_has_them(order, tmp_path):
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
     straight = np.tile([0.5, 0.0], (20, 1))
     with open_simulator("embedded", skid="wheels") as simulator:
-        driven = perform(simulator, replace(order, robots=(start,), commands=straight))
-    assert sorted(driven.wheels_m) == sorted(round_surfaces(HUSKY))
+        driven = run_maneuver(simulator, replace(order, robots=(start,), commands=straight))
+    assert sorted(driven.wheels_m) == sorted(wheel_surfaces(HUSKY))
     for points in driven.wheels_m.values():
         assert len(points) == 21
         assert points[:, :, 2].min() == pytest.approx(0.0, abs=2e-3)
         assert points[-1, :, 0].mean() - points[0, :, 0].mean() == pytest.approx(0.5, abs=0.05)
-    assert unbelievable(driven, TERRAIN) is None
+    assert implausibility(driven, TERRAIN) is None
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_wheels_turn_as_the_robot_is_told_and_the_outer_ones_faster(name, model,
     ahead, left = np.tile([0.5, 0.0], (30, 1)), np.tile([0.5, 0.5], (30, 1))
     asked = replace(order, robots=(start,), commands=np.concatenate([ahead, left]))
     with open_simulator(name, **sampling_options(name, {})) as simulator:
-        driven = perform(simulator, asked)
+        driven = run_maneuver(simulator, asked)
     wheels = driven.recording.wheels
     assert wheels.time_s == pytest.approx((np.arange(60) + 0.5) * 0.05)
     assert wheels.values[10:30] == pytest.approx(np.full((20, 2), 0.5), rel=0.02)
@@ -243,7 +243,7 @@ def test_wheels_turn_as_the_robot_is_told_and_the_outer_ones_faster(name, model,
 
 
 def test_wheels_are_not_told_where_links_are_not(order):
-    assert perform(KinematicSimulator(), order).recording.wheels is None
+    assert run_maneuver(KinematicSimulator(), order).recording.wheels is None
 
 
 def turning(rate_radps, count=20):
@@ -259,8 +259,8 @@ def turning(rate_radps, count=20):
 
 def test_a_wheel_s_speed_is_its_rate_about_its_joint_times_its_radius():
     wheels = DrivenWheels(
-        (Wheel("robot::left", "robot::base", (0.0, 1.0, 0.0)),),
-        (Wheel("robot::right", "robot::base", (0.0, 1.0, 0.0)),),
+        (WheelJoint("robot::left", "robot::base", (0.0, 1.0, 0.0)),),
+        (WheelJoint("robot::right", "robot::base", (0.0, 1.0, 0.0)),),
         radius_m=0.1,
         separation_m=0.6,
     )
@@ -281,11 +281,11 @@ def test_wheels_that_drive_by_friction_roll_over_stones_and_not_into_them(order,
     straight = np.tile([0.5, 0.0], (45, 1))
     over = replace(order, world=write_world(gravel, tmp_path), robots=(start,), commands=straight)
     with open_simulator("embedded", skid="wheels") as simulator:
-        driven = perform(simulator, over)
-    assert unbelievable(driven, gravel) is None
+        driven = run_maneuver(simulator, over)
+    assert implausibility(driven, gravel) is None
     assert driven.height_m.max() > 0.015  # it did climb
     for points in driven.wheels_m.values():
-        assert not inside(gravel, points, 0.005).any()
+        assert not is_inside(gravel, points, 0.005).any()
 
 
 def test_numbers_that_are_none_are_no_recording(order):
@@ -293,12 +293,12 @@ def test_numbers_that_are_none_are_no_recording(order):
         def _load(self, scene):
             simulation = super()._load(scene)
             simulation._snapshot, whole = self._broken(simulation), simulation._snapshot
-            self._whole = whole
+            self._whole_steps = whole
             return simulation
 
         def _broken(self, simulation):
             def snapshot():
-                shown = self._whole()
+                shown = self._whole_steps()
                 imu = tuple(
                     replace(one, linear_mps2=(float("nan"), 0.0, 0.0))
                     for one in shown.imu
@@ -310,4 +310,4 @@ def test_numbers_that_are_none_are_no_recording(order):
             return snapshot
 
     with pytest.raises(SceneError, match="not finite"):
-        perform(Broken(), order)
+        run_maneuver(Broken(), order)

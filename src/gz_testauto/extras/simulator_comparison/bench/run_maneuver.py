@@ -18,9 +18,9 @@ from gz_testauto.base.errors import ResultsError, SceneError, SimulatorError
 from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.extras.simulator_comparison.bench.wheel_speeds import driven_wheels
-from gz_testauto.extras.simulator_comparison.bench.wheels import placed_surfaces, round_surfaces
-from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
-from gz_testauto.extras.simulator_comparison.recordings.recording import Recording, Series
+from gz_testauto.extras.simulator_comparison.bench.wheels import transform_surfaces, wheel_surfaces
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 from gz_testauto.extras.simulator_comparison.steps import SAMPLE_S, step_fault
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Simulation, Simulator
 
@@ -32,7 +32,7 @@ PERIOD_MEANS = "period"
 
 
 @dataclass(frozen=True, eq=False)
-class DriveOrder:
+class ManeuverRequest:
     """What is to be driven. ``robots`` start at their places, each raised by ``ground_m`` (m), and
     after a while the first obeys ``commands`` (n, 2), ``box`` in its way, if there is one.
     ``step_s`` is what the physics step has to be, where that matters."""
@@ -48,89 +48,89 @@ class DriveOrder:
 
 
 @dataclass(frozen=True, eq=False)
-class Driven:
+class SimulatedRun:
     """A recording, and by what it is believed: at each of its poses the height (m) of the base
     above the world's zero and its tilt (rad), both (n,); and the height of the base of a robot that
     stands on the world's zero. ``step_s`` was the physics step. ``wheels_m`` has points (n, p, 3)
     on the surface of each wheel, by link, in the world's frame; none where the simulator tells no
     poses of links."""
 
-    recording: Recording
+    recording: RunRecording
     height_m: np.ndarray
     tilt_rad: np.ndarray
-    standing_m: float
+    rest_height_m: float
     step_s: float
     wheels_m: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def perform(simulator: Simulator, order: DriveOrder) -> Driven:
+def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
     """Drive it. Raises ``SimulatorError``, also for a simulator that cannot be sampled so."""
-    simulation = placed(simulator, order)
+    simulation = load_placed(simulator, request)
     piece_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
-    _require_step(simulation, order.step_s)
-    robot = order.robots[0].robot.name
-    standing_m = simulation.snapshot().models[robot].pose.position[2] - order.ground_m[0]
+    _require_step(simulation, request.step_s)
+    robot = request.robots[0].robot.name
+    rest_height_m = simulation.snapshot().models[robot].pose.position[2] - request.ground_m[0]
     settle(simulation, piece_s)
     snapshot = simulation.snapshot()
     begun_s = snapshot.time_s
     poses: List[Pose] = [snapshot.models[robot].pose]
-    surfaces = round_surfaces(order.robots[0].robot)
-    wheels = [placed_surfaces(surfaces, snapshot.links)]
-    driven = driven_wheels(order.robots[0].robot)
+    surfaces = wheel_surfaces(request.robots[0].robot)
+    wheels = [transform_surfaces(surfaces, snapshot.links)]
+    driven = driven_wheels(request.robots[0].robot)
     turned = [driven.poses(snapshot.links)]
-    boxes: List[Pose] = [] if order.box is None else [snapshot.models[order.box.name].pose]
+    boxes: List[Pose] = [] if request.box is None else [snapshot.models[request.box.name].pose]
     samples: List[ImuSample] = []
-    for linear_mps, angular_radps in order.commands.tolist():
+    for linear_mps, angular_radps in request.commands.tolist():
         simulation.drive(Twist2D(linear_mps, angular_radps))
         for _ in range(round(PERIOD_S / piece_s)):
             snapshot = simulation.step(piece_s)
             samples.extend(snapshot.imu)
         poses.append(snapshot.models[robot].pose)
-        wheels.append(placed_surfaces(surfaces, snapshot.links))
+        wheels.append(transform_surfaces(surfaces, snapshot.links))
         turned.append(driven.poses(snapshot.links))
-        if order.box is not None:
-            boxes.append(snapshot.models[order.box.name].pose)
-    count = len(order.commands)
+        if request.box is not None:
+            boxes.append(snapshot.models[request.box.name].pose)
+    count = len(request.commands)
     channels = {
-        "imu": _means(samples, begun_s, round(count * PERIOD_S / SAMPLE_S), order.source),
+        "imu": _means(samples, begun_s, round(count * PERIOD_S / SAMPLE_S), request.source),
         "odometry": _odometry(poses),
-        "wheels": driven.speeds(turned, order.commands),
-        "command": Series(np.arange(count) * PERIOD_S, order.commands),
+        "wheels": driven.speeds(turned, request.commands),
+        "command": Series(np.arange(count) * PERIOD_S, request.commands),
         "box": _places(boxes) if boxes else None,
     }
-    return Driven(
-        _recording(order.source, channels),
+    return SimulatedRun(
+        _recording(request.source, channels),
         np.array([pose.position[2] for pose in poses]),
         np.array([pose.tilt_rad for pose in poses]),
-        standing_m,
+        rest_height_m,
         simulation.step_size_s,
         {link: np.array([at[link] for at in wheels]) for link in wheels[0]},
     )
 
 
-def _recording(source: str, channels: Mapping[str, Optional[Series]]) -> Recording:
+def _recording(source: str, channels: Mapping[str, Optional[Series]]) -> RunRecording:
     """Of the channels that there are. Raises ``SceneError`` for numbers that are none."""
     there = {name: series for name, series in channels.items() if series is not None}
     try:
-        return Recording.of(source, there)
+        return RunRecording.of(source, there)
     except ResultsError as error:  # the same would come again
         raise SceneError(str(error)) from error
 
 
-def placed(simulator: Simulator, order: DriveOrder) -> Simulation:
+def load_placed(simulator: Simulator, request: ManeuverRequest) -> Simulation:
     """The world with its robots, each on its ground. Raises ``SimulatorError``."""
-    if order.robots:
-        first, *others = order.robots
-        models = () if order.box is None else (order.box,)
+    if request.robots:
+        first, *others = request.robots
+        models = () if request.box is None else (request.box,)
         scene = Scene(
-            order.world, first.robot, first.start, order.seed, models, others=tuple(others)
+            request.world, first.robot, first.start, request.seed, models, others=tuple(others)
         )
     else:
-        scene = Scene(order.world, None, Pose2D(0.0, 0.0), order.seed)
+        scene = Scene(request.world, None, Pose2D(0.0, 0.0), request.seed)
     simulation = simulator.load(scene)
-    there = simulation.snapshot().models if order.robots else {}
+    there = simulation.snapshot().models if request.robots else {}
     states = {}
-    for robot, ground_m in zip(order.robots, order.ground_m):
+    for robot, ground_m in zip(request.robots, request.ground_m):
         pose = there[robot.robot.name].pose
         x_m, y_m, z_m = pose.position
         states[robot.robot.name] = ModelState(Pose((x_m, y_m, z_m + ground_m), pose.quaternion))
@@ -159,15 +159,15 @@ def _means(samples: Sequence[ImuSample], begun_s: float, count: int, source: str
     stamps = np.array([sample.stamp_s for sample in samples]) - begun_s
     values = np.array([[*one.angular_radps, *one.linear_mps2] for one in samples])
     stretch = np.ceil(stamps / SAMPLE_S - 1e-6).astype(int) - 1
-    inside = (stretch >= 0) & (stretch < count)
-    found = np.bincount(stretch[inside], minlength=count)
+    is_inside = (stretch >= 0) & (stretch < count)
+    found = np.bincount(stretch[is_inside], minlength=count)
     if len(samples) == 0 or found.min() == 0:
         raise SimulatorError(
             f"{source}: the IMU gave nothing for the {SAMPLE_S:g} s from "
             f"{0.0 if len(samples) == 0 else float(np.argmin(found)) * SAMPLE_S:.2f} s on"
         )
     sums = np.zeros((count, 6))
-    np.add.at(sums, stretch[inside], values[inside])
+    np.add.at(sums, stretch[is_inside], values[is_inside])
     return Series((np.arange(count) + 1) * SAMPLE_S, sums / found[:, None])
 
 

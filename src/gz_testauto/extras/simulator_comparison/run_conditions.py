@@ -5,7 +5,7 @@ from typing import Mapping, Optional, Tuple
 
 
 @dataclass(frozen=True)
-class Ground:
+class GroundProbeSummary:
     """What a probe found of one terrain in one entry: the greatest error of its surface (m), and
     friction beside what it should be; ``refusal`` says why drives on it do not count, if so."""
 
@@ -18,7 +18,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class InvalidDrive:
+class InvalidRun:
     """A drive that says nothing of the simulator, and why."""
 
     entry: str
@@ -28,15 +28,15 @@ class InvalidDrive:
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class RunConditions:
     """``simulators`` has, by entry, which simulator it was: name, version, options. ``notes`` are
     sentences on the machine and the run."""
 
     simulators: Mapping[str, str] = field(default_factory=dict)
-    grounds: Tuple[Ground, ...] = ()
-    invalid: Tuple[InvalidDrive, ...] = ()
+    grounds: Tuple[GroundProbeSummary, ...] = ()
+    invalid: Tuple[InvalidRun, ...] = ()
     notes: Tuple[str, ...] = ()
 
 
-NOT_TOLD = Circumstances()
+NO_CONDITIONS = RunConditions()
 """Of recordings and of what was published."""

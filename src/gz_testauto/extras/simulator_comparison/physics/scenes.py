@@ -45,7 +45,7 @@ def body(name: str, shape: str, at: Vector, mass_kg: float, moments: Vector, mu:
     </model>"""
 
 
-class Bench:
+class PhysicsSceneLoader:
     """An open simulator at one physics step, and a folder for the worlds that it loads."""
 
     def __init__(self, simulator: Simulator, step_s: float, folder: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.extras.simulator_comparison.drives.commands import ideal_way
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import ideal_path
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.sampling.seeds import child_generator
 from gz_testauto.sdf.robot import RobotBody
@@ -31,27 +31,27 @@ BELOW = 25
 """Points along each side of the outline's box at which the ground is looked at."""
 
 
-def start_of(case: str, repetition: int, seed: int) -> Pose2D:
+def draw_start(case: str, repetition: int, seed: int) -> Pose2D:
     """Where a repetition of a case begins."""
     random = child_generator(seed, START, case, repetition)
     x_m, y_m = random.uniform(-JITTER_M, JITTER_M, 2).tolist()
     return Pose2D(x_m, y_m, float(random.uniform(-JITTER_RAD, JITTER_RAD)))
 
 
-def require_room(case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain) -> None:
+def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain) -> None:
     """Raise ``SpecError`` where a robot that does as it is told leaves the terrain."""
-    way = ideal_way(commands)[:, :2]
+    way = ideal_path(commands)[:, :2]
     farthest = float(np.abs(way).max()) + _radius_m(robot) + JITTER_M
     farthest += JITTER_RAD * float(np.hypot(*way.T).max())
     _require(case, terrain, 2 * farthest)
 
 
-def side_by_side(
+def parallel_starts(
     count: int, case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain
 ) -> List[Pose2D]:
     """Where so many robots begin, on lanes beside each other. Raises ``SpecError`` where there is
     no room for them."""
-    way = ideal_way(commands)
+    way = ideal_path(commands)
     lane_m = float(np.ptp(way[:, 1])) + 2 * _radius_m(robot) + GAP_M
     ahead_m = float(np.abs(way[:, 0]).max()) + _radius_m(robot)
     _require(case, terrain, max(count * lane_m, 2 * ahead_m))
@@ -59,7 +59,7 @@ def side_by_side(
     return [Pose2D(0.0, (lane - (count - 1) / 2) * lane_m - middle_m, 0.0) for lane in range(count)]
 
 
-def ground_below_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
+def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
     """Highest point (m) of the ground below the robot's outline, with what it is let go above."""
     outline = np.asarray(robot.footprint_m)
     sides = [np.linspace(*ends, BELOW) for ends in zip(outline.min(axis=0), outline.max(axis=0))]

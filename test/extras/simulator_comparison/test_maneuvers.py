@@ -6,19 +6,23 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.drives.commands import (
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import (
     PERIOD_S,
-    commands_of,
-    ideal_way,
+    compute_commands,
+    ideal_path,
     recorded_commands,
 )
-from gz_testauto.extras.simulator_comparison.drives.spec import KINDS, BenchRobotSpec, DriveSpec
-from gz_testauto.extras.simulator_comparison.drives.starts import (
+from gz_testauto.extras.simulator_comparison.maneuvers.spec import (
+    KINDS,
+    BenchRobotSpec,
+    ManeuverSpec,
+)
+from gz_testauto.extras.simulator_comparison.maneuvers.starts import (
     JITTER_M,
-    ground_below_m,
-    require_room,
-    side_by_side,
-    start_of,
+    draw_start,
+    parallel_starts,
+    require_space,
+    spawn_height_m,
 )
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 from gz_testauto.extras.simulator_comparison.signals import noise_density
@@ -31,7 +35,7 @@ BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), 
 
 
 def drive(name, **given):
-    return DriveSpec.model_validate({"name": name, **given})
+    return ManeuverSpec.model_validate({"name": name, **given})
 
 
 def terrain(heights_m, size_m=10.0):
@@ -43,7 +47,7 @@ FLAT = terrain(np.zeros((17, 17)))
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_commands_keep_within_the_robot_s_accelerations(kind):
-    commands = commands_of(drive(kind), ROBOT)
+    commands = compute_commands(drive(kind), ROBOT)
     assert len(commands) == round(KINDS[kind].duration_s / PERIOD_S)
     rates = np.abs(np.diff(commands, axis=0, prepend=np.zeros((1, 2)))) / PERIOD_S
     assert rates[:, 0].max() <= 0.5 + 1e-9
@@ -51,20 +55,22 @@ def test_commands_keep_within_the_robot_s_accelerations(kind):
 
 
 def test_a_straight_drive_reaches_its_speed_and_keeps_it():
-    commands = commands_of(drive("straight"), ROBOT)
+    commands = compute_commands(drive("straight"), ROBOT)
     assert commands[-1] == pytest.approx([0.5, 0.0])
-    assert ideal_way(commands)[-1] == pytest.approx([8 * 0.5 - 0.25 + 0.0125, 0.0, 0.0])
+    assert ideal_path(commands)[-1] == pytest.approx([8 * 0.5 - 0.25 + 0.0125, 0.0, 0.0])
 
 
 def test_a_circle_is_driven_on_a_radius_of_speed_over_yaw_rate():
-    way = ideal_way(commands_of(drive("circle", duration_s=20.0), ROBOT))[40:]
+    way = ideal_path(compute_commands(drive("circle", duration_s=20.0), ROBOT))[40:]
     middle = way[:, :2] + np.column_stack([-np.sin(way[:, 2]), np.cos(way[:, 2])])
     assert np.ptp(middle, axis=0) == pytest.approx([0.0, 0.0], abs=1e-3)
 
 
 def test_a_stop_ends_at_rest_and_an_s_curve_turns_back():
-    assert commands_of(drive("stop"), ROBOT)[-1] == pytest.approx([0.0, 0.0])
-    assert ideal_way(commands_of(drive("s_curve"), ROBOT))[-1, 2] == pytest.approx(0.0, abs=0.03)
+    assert compute_commands(drive("stop"), ROBOT)[-1] == pytest.approx([0.0, 0.0])
+    assert ideal_path(compute_commands(drive("s_curve"), ROBOT))[-1, 2] == pytest.approx(
+        0.0, abs=0.03
+    )
 
 
 def test_a_drive_at_rest_lasts_until_its_noise_is_told():
@@ -78,7 +84,7 @@ def test_a_drive_that_is_faster_than_the_robot_is_refused():
     with pytest.raises(
         SpecError, match=r"drive fast: linear_mps is 2, and robot.max_linear_mps is"
     ):
-        commands_of(drive("fast", kind="straight", linear_mps=2.0), ROBOT)
+        compute_commands(drive("fast", kind="straight", linear_mps=2.0), ROBOT)
 
 
 def test_recorded_commands_hold_until_the_next_and_the_robot_stands_before_the_first():
@@ -93,33 +99,33 @@ def test_recorded_commands_hold_until_the_next_and_the_robot_stands_before_the_f
 
 
 def test_repetitions_begin_apart_and_the_same_one_at_the_same_place():
-    starts = [start_of("flat/straight", repetition, 7) for repetition in range(20)]
+    starts = [draw_start("flat/straight", repetition, 7) for repetition in range(20)]
     assert len(set(starts)) == 20
     assert max(abs(value) for start in starts for value in start[:2]) <= JITTER_M
-    assert start_of("flat/straight", 3, 7) == starts[3]
-    assert start_of("flat/straight", 3, 8) != starts[3]
+    assert draw_start("flat/straight", 3, 7) == starts[3]
+    assert draw_start("flat/straight", 3, 8) != starts[3]
 
 
 def test_a_way_that_leaves_the_terrain_is_refused_with_what_it_needs():
-    commands = commands_of(drive("straight", duration_s=12.0), ROBOT)
+    commands = compute_commands(drive("straight", duration_s=12.0), ROBOT)
     with pytest.raises(SpecError, match=r"flat/straight: needs \d+\.\d m of ground, and terrain"):
-        require_room("flat/straight", commands, BODY, FLAT)
-    require_room("flat/straight", commands, BODY, terrain(np.zeros((17, 17)), 30.0))
+        require_space("flat/straight", commands, BODY, FLAT)
+    require_space("flat/straight", commands, BODY, terrain(np.zeros((17, 17)), 30.0))
 
 
 def test_robots_side_by_side_keep_off_each_other_s_ways():
-    commands = commands_of(drive("circle", duration_s=15.0), ROBOT)
-    starts = side_by_side(5, "load/five", commands, BODY, terrain(np.zeros((17, 17)), 40.0))
-    ways = [start.apply(ideal_way(commands)[:, :2]) for start in starts]
+    commands = compute_commands(drive("circle", duration_s=15.0), ROBOT)
+    starts = parallel_starts(5, "load/five", commands, BODY, terrain(np.zeros((17, 17)), 40.0))
+    ways = [start.apply(ideal_path(commands)[:, :2]) for start in starts]
     apart = [np.linalg.norm(a[:, None] - b[None], axis=2).min() for a, b in zip(ways, ways[1:])]
     assert min(apart) > 2 * np.hypot(0.5, 0.3)
     with pytest.raises(SpecError, match="load/five: needs"):
-        side_by_side(5, "load/five", commands, BODY, FLAT)
+        parallel_starts(5, "load/five", commands, BODY, FLAT)
 
 
 def test_a_robot_is_let_go_above_the_highest_ground_below_it():
     heights = np.zeros((129, 129))
     heights[64, 68] = 0.04  # 0.31 m ahead of the center
-    above = ground_below_m(terrain(heights), BODY, Pose2D(0.0, 0.0, 0.0))
+    above = spawn_height_m(terrain(heights), BODY, Pose2D(0.0, 0.0, 0.0))
     assert 0.02 < above <= 0.042 + 1e-9
-    assert ground_below_m(terrain(heights), BODY, Pose2D(-2.0, 0.0, 0.0)) < 0.01
+    assert spawn_height_m(terrain(heights), BODY, Pose2D(-2.0, 0.0, 0.0)) < 0.01

@@ -1,8 +1,8 @@
 """A process of its own for one simulator: what computes in it is measured apart, and may die.
 
 Owns the talk with that process. What it is asked for is done by
-:class:`~gz_testauto.extras.simulator_comparison.bench.host.Host`. It ends when its owner ends,
-however that is."""
+:class:`~gz_testauto.extras.simulator_comparison.bench.simulator_runner.SimulatorRunner`. It
+ends when its owner ends, however that is."""
 
 import contextlib
 import logging
@@ -14,87 +14,87 @@ from pathlib import Path
 from typing import Any, Mapping, Optional, Set, Type
 
 from gz_testauto.base.errors import GzTestautoError, SimulatorError, simulator_stalled
-from gz_testauto.extras.simulator_comparison.bench.host import Host, Identity
-from gz_testauto.extras.simulator_comparison.bench.perform import Driven, DriveOrder
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, SimulatedRun
+from gz_testauto.extras.simulator_comparison.bench.simulator_runner import Identity, SimulatorRunner
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
-from gz_testauto.extras.simulator_comparison.recordings.recording import Load
+from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.processes import on_parent_exit
 from gz_testauto.processes.remote import NoReplyError, send_request, serve_requests
 
-HANGS_S = 600.0
+REQUEST_TIMEOUT_S = 600.0
 """Wall time after which what was asked for is given up."""
 
-CLOSING_S, AT_ONCE_S = 15.0, 0.5
+CLOSE_TIMEOUT_S, ABORT_TIMEOUT_S = 15.0, 0.5
 """Wall time that a process has to close its simulator, and where something went wrong here or
 Ctrl-C came twice. A simulator in a process of its own ends with it in any case."""
 
 
-class Station:
-    """A :class:`Host` in a process that is started when it is first asked for something, and again
-    when it has died. Methods raise what the host's raise, and ``SimulatorError`` for a process that
-    has died or hangs."""
+class SimulatorProcess:
+    """A :class:`SimulatorRunner` in a child process, which starts with the first request and again
+    after it died. Methods raise the same errors, and ``SimulatorError`` if the process died or did
+    not answer in time."""
 
-    def __init__(self, hangs_s: float = HANGS_S) -> None:
-        self._hangs_s = hangs_s
+    def __init__(self, timeout_s: float = REQUEST_TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
         self._context = multiprocessing.get_context("spawn")
         self._process: Optional[multiprocessing.process.BaseProcess] = None
         self._line: Optional[Connection] = None
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """See :meth:`Host.open`."""
-        identity: Identity = self._ask("open", name, options)
+        """See :meth:`SimulatorRunner.open`."""
+        identity: Identity = self._request("open", name, options)
         return identity
 
-    def perform(self, order: DriveOrder) -> Driven:
-        """See :meth:`Host.perform`."""
-        driven: Driven = self._ask("perform", order)
+    def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
+        """See :meth:`SimulatorRunner.run_maneuver`."""
+        driven: SimulatedRun = self._request("run_maneuver", request)
         return driven
 
-    def measure_load(self, order: DriveOrder) -> Load:
-        """See :meth:`Host.measure_load`."""
-        load: Load = self._ask("measure_load", order)
+    def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
+        """See :meth:`SimulatorRunner.measure_load`."""
+        load: SimulatorCost = self._request("measure_load", request)
         return load
 
     def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
-        """See :meth:`Host.probe`."""
-        found: GroundProbe = self._ask("probe", terrain, folder)
+        """See :meth:`SimulatorRunner.probe`."""
+        found: GroundProbe = self._request("probe", terrain, folder)
         return found
 
     def close(self) -> None:
         """Close the simulator; the process stays. One that does not answer is ended."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
-                self._ask("close")
+                self._request("close")
 
-    def end(self, within_s: float = CLOSING_S) -> None:
+    def end(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """End the process, with its simulator; that has so long (wall time) for it."""
         process = self._disconnect()  # upon which it closes its simulator and ends
         if process is not None:
-            process.join(within_s)
+            process.join(timeout_s)
             process.kill()
             process.join()
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Kill the process, from another thread than the one that waits for it and that is told
         so."""
         process = self._process
         if process is not None:
             process.kill()
 
-    def __enter__(self) -> "Station":
+    def __enter__(self) -> "SimulatorProcess":
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        self.end(CLOSING_S if kind is None else AT_ONCE_S)
+        self.end(CLOSE_TIMEOUT_S if kind is None else ABORT_TIMEOUT_S)
 
-    def _ask(self, method: str, *arguments: Any) -> Any:
+    def _request(self, method: str, *arguments: Any) -> Any:
         try:
-            return send_request(self._started(), (method, arguments), self._hangs_s)
+            return send_request(self._started(), (method, arguments), self._timeout_s)
         except NoReplyError as error:
             end = self._kill()
             if error.is_silent:
-                raise simulator_stalled(self._hangs_s, f"executing {method!r}") from None
+                raise simulator_stalled(self._timeout_s, f"executing {method!r}") from None
             raise SimulatorError(f"its process died{end}") from None
 
     def _started(self) -> Connection:
@@ -128,11 +128,11 @@ class Station:
         return "" if status is None else f" with exit status {status}"
 
 
-def _pass(number: int, frame: object) -> None:
+def _ignore_signal(number: int, frame: object) -> None:
     """Go on."""
 
 
-class _Once:
+class _RepeatedMessageFilter:
     """A simulator that is opened again has the same to say of the same world."""
 
     def __init__(self) -> None:
@@ -150,11 +150,11 @@ class _Once:
 def _serve(owner: Connection, owner_pid: int) -> None:
     """Live a station's life."""
     for number in (signal.SIGINT, signal.SIGTERM):  # what a group is sent; its owner decides
-        signal.signal(number, _pass)  # and not SIG_IGN, which a simulator would inherit
+        signal.signal(number, _ignore_signal)  # and not SIG_IGN, which a simulator would inherit
     on_parent_exit(owner_pid, lambda: os._exit(1))
     speaker = logging.StreamHandler()
-    speaker.addFilter(_Once().is_new)
+    speaker.addFilter(_RepeatedMessageFilter().is_new)
     logging.basicConfig(handlers=[speaker], format="%(message)s")
-    host = Host()
-    serve_requests(owner, lambda request: getattr(host, request[0])(*request[1]))
-    host.close()
+    runner = SimulatorRunner()
+    serve_requests(owner, lambda request: getattr(runner, request[0])(*request[1]))
+    runner.close()

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.extras.simulator_comparison.drives.spec import BenchRobotSpec, DriveSpec
+from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpec, ManeuverSpec
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 
 PERIOD_S = 0.05
@@ -18,7 +18,7 @@ STOP_AT = 0.5
 """Share of its time after which the drive ``stop`` brakes."""
 
 
-def commands_of(drive: DriveSpec, robot: BenchRobotSpec) -> np.ndarray:
+def compute_commands(drive: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
     """Forward speed (m/s) and yaw rate (rad/s), (n, 2), one row for each :data:`PERIOD_S`.
 
     Raises ``SpecError`` for a drive that is faster than the robot.
@@ -41,8 +41,8 @@ def commands_of(drive: DriveSpec, robot: BenchRobotSpec) -> np.ndarray:
         angular *= np.sin(2.0 * math.pi * time_s / drive.duration_s)
     return np.column_stack(
         [
-            _ramped(linear, robot.max_linear_accel_mps2),
-            _ramped(angular, robot.max_angular_accel_radps2),
+            _limit_acceleration(linear, robot.max_linear_accel_mps2),
+            _limit_acceleration(angular, robot.max_angular_accel_radps2),
         ]
     )
 
@@ -54,7 +54,7 @@ def recorded_commands(command: Series) -> np.ndarray:
     return np.where((latest >= 0)[:, None], command.values[latest], 0.0)
 
 
-def _ramped(wanted: np.ndarray, acceleration: float) -> np.ndarray:
+def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
     """From rest towards what is wanted (n,), no faster than the acceleration allows."""
     most = acceleration * PERIOD_S
     reached, found = 0.0, np.empty(len(wanted))
@@ -64,7 +64,7 @@ def _ramped(wanted: np.ndarray, acceleration: float) -> np.ndarray:
     return found
 
 
-def ideal_way(commands: np.ndarray) -> np.ndarray:
+def ideal_path(commands: np.ndarray) -> np.ndarray:
     """Where commands (n, 2) lead a robot that does as it is told: x, y (m), yaw (rad) (n + 1, 3),
     from the origin, heading along x."""
     yaw = np.concatenate([[0.0], np.cumsum(commands[:, 1]) * PERIOD_S])

@@ -11,13 +11,13 @@ from typing import Dict, List, Mapping, Optional, Sequence
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     BAND_HZ,
     BAND_OF_RATE,
-    Recording,
+    RunRecording,
 )
 
 LONGER = 1.05
 """Recordings that are longer by this factor are worth a word."""
 
-Entries = Mapping[str, Mapping[str, Sequence[Recording]]]
+Entries = Mapping[str, Mapping[str, Sequence[RunRecording]]]
 """Repetitions by entry and case."""
 
 
@@ -32,7 +32,7 @@ class Length:
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
+class AlignedRecordings:
     """Recordings by entry and case, with what they have in common. ``slowest`` is the source of the
     one whose sensor allows no wider band, empty where all allow the usual one."""
 
@@ -58,7 +58,7 @@ class Alike:
         return told
 
 
-def made_alike(entries: Entries) -> Alike:
+def align_recordings(entries: Entries) -> AlignedRecordings:
     """Cut to the shortest of each case, in the band of the slowest sensor of all; recordings
     without channels, as those of a load, as they are."""
     every = [(case, one) for own in entries.values() for case in own for one in own[case]]
@@ -81,10 +81,10 @@ def made_alike(entries: Entries) -> Alike:
         }
         for name, own in entries.items()
     }
-    return Alike(cut, lengths, band_hz, slowest)
+    return AlignedRecordings(cut, lengths, band_hz, slowest)
 
 
-def _shorter(length: Optional[Length], one: Recording) -> Length:
+def _shorter(length: Optional[Length], one: RunRecording) -> Length:
     lasts_s = one.duration_s
     if length is None:
         return Length(lasts_s, one.source, lasts_s)

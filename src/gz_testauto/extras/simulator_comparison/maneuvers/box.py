@@ -21,7 +21,7 @@ _SDF = f"""<sdf version="1.6"><model name="{BOX}"><link name="link">
 </link></model></sdf>"""
 
 
-def box_before(robot: RobotBody, start: Pose2D) -> NamedModel:
+def create_box(robot: RobotBody, start: Pose2D) -> NamedModel:
     """The box where it stands when the robot begins at ``start`` on level ground."""
     front_m = max(x for x, _ in robot.footprint_m)
     middle = Pose((front_m + AHEAD_M + SIDE_M / 2, 0.0, SIDE_M / 2))

@@ -10,44 +10,47 @@ from typing import Optional, Tuple
 
 import numpy as np
 
-from gz_testauto.extras.simulator_comparison.bench.perform import Driven
-from gz_testauto.extras.simulator_comparison.bench.wheels import inside
-from gz_testauto.extras.simulator_comparison.drives.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import SimulatedRun
+from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside
+from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 
-BELOW_M, ABOVE_M = 0.15, 0.5
+MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5
 """How far the base of a robot on wheels may be below and above the ground under it."""
 
-FASTEST_MPS = 3.0
+MAX_VERTICAL_MPS = 3.0
 """Up or down; a fall of half a meter ends with that."""
 
-TILTED_RAD = math.radians(75.0)
+MAX_TILT_RAD = math.radians(75.0)
 
-STRONGEST_MPS2 = 500.0
+MAX_ACCELERATION_MPS2 = 500.0
 """Mean acceleration over a sample: that changes the speed by 5 m/s. Hard wheels on sharp stones
 reach an eighth of it."""
 
-DEEPEST_M = 0.02
+MAX_WHEEL_DEPTH_M = 0.02
 """Inside the ground, of a wheel. Where an engine stops wheels at edges they press 0 to 5 mm in;
 where it does not, 30 to 70 mm into sides of 38 and 76 mm."""
 
-POSES = 2
+MIN_DEEP_POSES = 2
 """So many in a row a wheel is that deep in where it is not believed."""
 
 
-def unbelievable(driven: Driven, terrain: Terrain) -> Optional[str]:
+def implausibility(driven: SimulatedRun, terrain: Terrain) -> Optional[str]:
     """Why a drive is not believed, None where it is."""
     odometry, imu = driven.recording.odometry, driven.recording.imu
     assert odometry is not None and imu is not None, "simulated drives have both"
     ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
-    above = driven.height_m - driven.standing_m - ground
+    above = driven.height_m - driven.rest_height_m - ground
     climbing = np.abs(np.diff(driven.height_m, prepend=driven.height_m[0])) / PERIOD_S
     faults = (
         (~np.isfinite(ground), "the robot has left the terrain"),
-        (above < -BELOW_M, f"the robot is more than {BELOW_M:g} m below the ground"),
-        (above > ABOVE_M, f"the robot is more than {ABOVE_M:g} m above the ground"),
-        (climbing > FASTEST_MPS, f"the robot moves up or down at more than {FASTEST_MPS:g} m/s"),
-        (driven.tilt_rad > TILTED_RAD, "the robot has tipped over"),
+        (above < -MAX_BELOW_M, f"the robot is more than {MAX_BELOW_M:g} m below the ground"),
+        (above > MAX_ABOVE_M, f"the robot is more than {MAX_ABOVE_M:g} m above the ground"),
+        (
+            climbing > MAX_VERTICAL_MPS,
+            f"the robot moves up or down at more than {MAX_VERTICAL_MPS:g} m/s",
+        ),
+        (driven.tilt_rad > MAX_TILT_RAD, "the robot has tipped over"),
     )
     for wrong, said in faults:
         if wrong.any():
@@ -56,23 +59,25 @@ def unbelievable(driven: Driven, terrain: Terrain) -> Optional[str]:
     if sunk is not None:
         link, index = sunk
         return (
-            f"{link} is more than {1000 * DEEPEST_M:g} mm inside the ground after "
+            f"{link} is more than {1000 * MAX_WHEEL_DEPTH_M:g} mm inside the ground after "
             f"{odometry.time_s[index]:.2f} s"
         )
-    strong = np.linalg.norm(imu.values[:, 3:], axis=1) > STRONGEST_MPS2
+    strong = np.linalg.norm(imu.values[:, 3:], axis=1) > MAX_ACCELERATION_MPS2
     if strong.any():
         at_s = imu.time_s[int(np.argmax(strong))]
-        return f"the accelerometer reads more than {STRONGEST_MPS2:g} m/s² after {at_s:.2f} s"
+        return (
+            f"the accelerometer reads more than {MAX_ACCELERATION_MPS2:g} m/s² after {at_s:.2f} s"
+        )
     return None
 
 
-def _first_inside(driven: Driven, terrain: Terrain) -> Optional[Tuple[str, int]]:
+def _first_inside(driven: SimulatedRun, terrain: Terrain) -> Optional[Tuple[str, int]]:
     """The wheel that is first too deep for too long, and the pose at which that begins."""
     found = []
     for link, points_m in driven.wheels_m.items():
-        deep = inside(terrain, points_m, DEEPEST_M).any(axis=1)
-        for index in range(len(deep) - POSES + 1):
-            if deep[index : index + POSES].all():
+        deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)
+        for index in range(len(deep) - MIN_DEEP_POSES + 1):
+            if deep[index : index + MIN_DEEP_POSES].all():
                 found.append((index, link))
                 break
     if not found:

@@ -27,7 +27,7 @@ FLAT = "flat"
 """The kind of terrain without relief."""
 
 
-class Kind(NamedTuple):
+class ManeuverKind(NamedTuple):
     """A kind of drive as it is unless told: for how long (s), how fast (m/s, rad/s)."""
 
     duration_s: float
@@ -35,15 +35,15 @@ class Kind(NamedTuple):
     angular_radps: float
 
 
-KINDS: Dict[str, Kind] = {
-    "rest": Kind(30.0, 0.0, 0.0),
-    "straight": Kind(8.0, 0.5, 0.0),
-    "circle": Kind(8.0, 0.5, 0.5),
-    "stop": Kind(6.0, 0.5, 0.0),
-    "s_curve": Kind(8.0, 0.5, 0.5),
-    STEP: Kind(8.0, 0.25, 0.0),
-    "turn": Kind(6.0, 0.0, 0.5),
-    PUSH: Kind(8.0, 0.4, 0.0),
+KINDS: Dict[str, ManeuverKind] = {
+    "rest": ManeuverKind(30.0, 0.0, 0.0),
+    "straight": ManeuverKind(8.0, 0.5, 0.0),
+    "circle": ManeuverKind(8.0, 0.5, 0.5),
+    "stop": ManeuverKind(6.0, 0.5, 0.0),
+    "s_curve": ManeuverKind(8.0, 0.5, 0.5),
+    STEP: ManeuverKind(8.0, 0.25, 0.0),
+    "turn": ManeuverKind(6.0, 0.0, 0.5),
+    PUSH: ManeuverKind(8.0, 0.4, 0.0),
 }
 """``straight`` and ``circle`` are those of Farley et al. 2022, who do not say how fast the circle
 is driven forward: here at the same speed, on a radius of 1 m. ``stop`` brakes at half of its time.
@@ -65,7 +65,7 @@ class RecordedCommandSpec(Spec):
     repetition: int = Field(0, ge=0)
 
 
-class DriveSpec(Spec):
+class ManeuverSpec(Spec):
     """One drive. ``kind`` is its name unless given; what else is not given is the kind's. With
     ``command`` it is what was commanded in a recording instead."""
 
