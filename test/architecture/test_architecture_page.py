@@ -27,9 +27,10 @@ def missing_names(page: str) -> Iterator[str]:
     """Yield each name that its module does not define: of "`name` in `module`", of "`module`:
     `name`" and of a row of the walk, "| `module` | `name` |"."""
     pairs = [(path, name) for name, path in re.findall(rf"`(\w+)` in {MODULE}", page)]
-    pairs += re.findall(rf"{MODULE}(?: \| |: )`(\w+)`", page)
+    pairs += re.findall(rf"{MODULE}: `(\w+)`", page)
+    pairs += re.findall(rf"^\| \d+\. [^|]*\| {MODULE} \| `(\w+)`", page, re.MULTILINE)
     for path, name in pairs:
-        defined = rf"^\s*(?:def|class) {name}\b|^{name}\b.*="
+        defined = rf"^\s*(?:(?:def|class) {name}\b|{name}(?:: | = ))"
         if (SOURCE / path).is_file() and not re.search(
             defined, (SOURCE / path).read_text("utf-8"), re.MULTILINE
         ):
