@@ -1,0 +1,56 @@
+"""Post-encroachment times of movers that are present at single samples only."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gz_testauto.metrics.recording import Recording
+from gz_testauto.metrics.traffic.encounters import post_encroachment_s
+
+SQUARE = np.array([[0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
+
+
+def crossing(poses, way):
+    """Robot and mover, squares of 1 m, once a second at these places; None where it is absent."""
+    absent = (math.nan,) * 3
+    count = len(poses)
+    return Recording(
+        time_s=np.arange(float(count)),
+        pose=np.array([(x, y, 0.0) for x, y in poses]),
+        twist=np.zeros((count, 3)),
+        command=np.zeros((count, 2)),
+        clearance_m=np.full(count, 1.0),
+        cycle_time_s=np.empty(0),
+        cycle_cpu_s=np.empty(0),
+        series={
+            "footprint": SQUARE,
+            "outline_other": SQUARE,
+            "actor_other": np.array([absent if at is None else (*at, 0.0) for at in way]),
+        },
+    )
+
+
+HERE, THERE, AWAY = (0.0, 0.0), (9.0, 30.0), (50.0, -40.0)
+
+
+@pytest.mark.parametrize("last", [2, 4, 6])
+def test_a_place_at_the_first_and_at_the_last_sample_counts(last):
+    """The mover is at the origin at 0 s, the robot at the end: so many seconds apart."""
+    way = [HERE, *[None] * (last // 2 - 1), THERE, *[None] * (last // 2 - 1), THERE]
+    poses = [(100.0 + 10 * second, 90.0) for second in range(last)] + [HERE]
+    assert post_encroachment_s(crossing(poses, way), "other") == pytest.approx(last)
+
+
+def test_no_place_between_two_samples_counts_while_the_mover_is_absent():
+    """The mover disappears at (-20, 0) and appears at (20, 0): it did not pass the origin."""
+    poses = [AWAY, AWAY, HERE, AWAY]
+    passed = [(-20.0, 0.0), None, (20.0, 0.0), (20.0, 0.0)]
+    assert post_encroachment_s(crossing(poses, passed), "other") == math.inf
+    present = [(-20.0, 0.0), (0.0, 0.0), (20.0, 0.0), (20.0, 0.0)]
+    assert post_encroachment_s(crossing(poses, present), "other") == pytest.approx(1.0, abs=0.3)
+
+
+def test_a_mover_that_is_present_once_crosses_no_path():
+    assert post_encroachment_s(crossing([HERE, HERE], [HERE, None]), "other") == math.inf
+    assert post_encroachment_s(crossing([HERE, HERE], [HERE, HERE]), "other") == 0.0

@@ -1,0 +1,45 @@
+"""A planner is not judged in a world that it was trained in."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.trial import checks
+from gz_testauto.trial.checks import check_trials
+from gz_testauto.trial.setup import prepare, read_body
+from gz_testauto.worlds.record import WorldRecord
+
+
+@pytest.fixture
+def campaign(smoke, tmp_path, monkeypatch):
+    """Planners a, b and c in worlds w0 and w1, of which b was trained in w1 or in none."""
+    planners = tuple(smoke.planners[0].model_copy(update={"name": name}) for name in "abc")
+    planners = (planners[0], planners[1].model_copy(update={"plugin": "fgm"}), planners[2])
+    spec = smoke.model_copy(update={"planners": planners})
+    records = []
+    for index in (0, 1):
+        path = tmp_path / f"w{index}.world"
+        path.write_text('<sdf version="1.6"><world name="w"/></sdf>')
+        records.append(WorldRecord(index, f"w{index}", path, f"sha{index}"))
+    trained = {"fgm": frozenset({"sha1", "sha7"})}
+    monkeypatch.setattr(
+        checks,
+        "planner_origin",
+        lambda plugin, **_: SimpleNamespace(trained_in=trained.get(plugin, frozenset())),
+    )
+    return prepare(spec, read_body(spec), tuple(records)), trained
+
+
+def test_only_its_own_trials_in_its_training_worlds_are_rejected(campaign):
+    prepared, trained = campaign
+    for trial in prepared.trials:
+        if (trial.planner, trial.world) == ("b", "w1"):
+            with pytest.raises(SpecError, match=r"w1.*'b'"):
+                check_trials(prepared, [trial])
+        else:
+            check_trials(prepared, [trial])
+    with pytest.raises(SpecError):
+        check_trials(prepared, prepared.trials)
+    trained.clear()
+    check_trials(prepared, prepared.trials)
