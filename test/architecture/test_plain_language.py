@@ -27,7 +27,6 @@ LIMITS: Dict[str, Limit] = {
     "bootstrap": Limit(40.5),
     "config": Limit(26.0),
     "docs": Limit(2.0),
-    "docs/planners.md": Limit(18.5, 0, 15),
     "docs/simulator_comparison.md": Limit(21.5, 0, 35),
     "docs/simulators.md": Limit(24.5, 0, 62),
     "launch": Limit(16.0),
