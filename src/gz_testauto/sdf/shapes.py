@@ -1,20 +1,18 @@
-"""The shapes that SDF's ``<geometry>`` can name: their bounds and outlines.
+"""The shapes of SDF's ``<geometry>``, with their bounds, outlines, volume and inertia.
 
-Owns each shape's size and arithmetic, all poses applied. Reading them from XML is
-:mod:`gz_testauto.sdf.geometry_reader`'s, meshes and height maps are
-:mod:`gz_testauto.sdf.meshes.surfaces`'s.
+:mod:`gz_testauto.sdf.geometry_reader` reads them from XML, and
+:mod:`gz_testauto.sdf.meshes.surfaces` has meshes and height maps.
 
-Simple shapes have the textbook formulas for volume and inertia of a homogeneous solid. Every shape
+Simple shapes have the textbook formulas for volume and inertia of a homogeneous solid. Each shape
 has two methods for a pose in the world:
 
 ``bounds(pose)``
-    the exact axis-aligned box, shape (3, 2): rows x, y, z; columns lowest and highest (m);
+    returns the exact axis-aligned box, shape (3, 2): rows x, y, z; columns lowest and highest (m);
 ``footprint(pose, z_min, z_max)``
-    the outline from above of what lies between two heights, as a shapely geometry in world
-    x and y (m); empty when nothing does. Straight-sided shapes are exact. Curves become
-    polygons no point of which is farther than ``slices.TOLERANCE_M`` (0.2 mm) from the
-    curve; a circle's vertices lie as far outside as the middles of its edges lie inside, so
-    distances to it are neither long nor short on the average.
+    returns the horizontal outline of the part between two heights, as a shapely geometry in world x
+    and y (m), empty if there is none. Shapes with straight sides are exact. Curves become polygons
+    within ``slices.TOLERANCE_M`` (0.2 mm) of the curve. The vertices of a circle are as far outside
+    as the middles of its edges are inside, so that distances to it have no bias.
 """
 
 import functools
@@ -32,7 +30,7 @@ from gz_testauto.sdf.meshes import slices
 from gz_testauto.sdf.meshes.slices import EMPTY, TOLERANCE_M
 
 UNBOUNDED_M = 1e4
-"""Half the side of the square that stands for an infinite plane's footprint."""
+"""Half the side of the square that represents an infinite plane's footprint."""
 
 _CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _BOX_EDGES = np.array(
@@ -44,24 +42,26 @@ Moments = Tuple[float, float, float]
 
 
 class Geometry(ABC):
-    """A shape in its own frame; see the module's docstring for what it answers."""
+    """A shape in its own frame; the docstring of the module specifies the methods."""
 
     @abstractmethod
     def bounds(self, pose: Pose) -> np.ndarray:
-        """Axis-aligned bounds (3, 2) in the frame in which ``pose`` is given."""
+        """Return the axis-aligned bounds (3, 2) in the parent frame of ``pose``."""
 
     @abstractmethod
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Outline from above of what lies at ``z_min <= z <= z_max``."""
+        """Return the horizontal outline of the part at ``z_min <= z <= z_max``."""
 
     def volume_m3(self) -> float:
         """Return the volume. Raises ``ValueError`` for a shape without a formula."""
-        raise ValueError(f"no volume is known of a {type(self).__name__.lower()}")
+        raise ValueError(f"the volume of a {type(self).__name__.lower()} is unknown")
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """Return the moments about x, y and z of the homogeneous solid, whose products of inertia
-        are zero. Raises ``ValueError`` for a shape without a formula."""
-        raise ValueError(f"no inertia is known of a {type(self).__name__.lower()}")
+        """Return the moments about x, y and z of the homogeneous solid.
+
+        Its products of inertia are zero. Raises ``ValueError`` for a shape without a formula.
+        """
+        raise ValueError(f"the inertia of a {type(self).__name__.lower()} is unknown")
 
 
 def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
@@ -69,12 +69,12 @@ def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
 
 
 def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
-    """Whether a shape of that extent leans so little that its outline stays exact (10 µm)."""
+    """Return whether a shape of that extent is upright within 10 µm, so its outline is exact."""
     return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
 
 
 def ranges_overlap(low: float, high: float, z_min: float, z_max: float) -> bool:
-    """Whether two closed height ranges have a height in common."""
+    """Return whether two closed ranges of heights overlap."""
     return high >= z_min and low <= z_max
 
 
@@ -149,14 +149,14 @@ class Cylinder(Geometry):
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. One that leans is cut as a prism within the tolerance."""
+        """See :class:`Geometry`. A tilted one is approximated by a prism within the tolerance."""
         x, y, z = pose.position
         if is_upright(pose.rotation, max(self.length, self.radius)):
-            within = ranges_overlap(z - self.length / 2, z + self.length / 2, z_min, z_max)
-            return slices.disc(x, y, self.radius) if within else EMPTY
+            overlaps = ranges_overlap(z - self.length / 2, z + self.length / 2, z_min, z_max)
+            return slices.disc(x, y, self.radius) if overlaps else EMPTY
         low, high = self.bounds(pose)[2]
         if not ranges_overlap(low, high, z_min, z_max):
-            return EMPTY  # the prism sticks out by the tolerance
+            return EMPTY  # the prism is larger by the tolerance
         circle = self.radius * slices.unit_circle(slices.circle_segments(self.radius))
         rim = np.full((len(circle), 1), self.length / 2)
         vertices = np.vstack([np.hstack([circle, rim]), np.hstack([circle, -rim])])
@@ -186,15 +186,17 @@ class Sphere(Geometry):
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """See :class:`Geometry`."""
         x, y, z = pose.position
-        away = max(z_min - z, z - z_max, 0.0)
-        if away >= self.radius:
+        distance = max(z_min - z, z - z_max, 0.0)
+        if distance >= self.radius:
             return EMPTY
-        return slices.disc(x, y, math.sqrt(self.radius**2 - away**2))
+        return slices.disc(x, y, math.sqrt(self.radius**2 - distance**2))
 
 
 def _directions(curvature_radius_m: float) -> np.ndarray:
-    """Unit vectors (n, 2), so many that the polygon of support points, which lies inside the
-    curve, stays within the tolerance."""
+    """Return unit vectors (n, 2) for the support points of a curve.
+
+    Their polygon, which is inside the curve, is within the tolerance.
+    """
     needed = math.pi * math.sqrt(2 * curvature_radius_m / TOLERANCE_M)
     count = int(min(4096, max(64, math.ceil(needed))))
     angles = np.arange(count) * (2 * math.pi / count)
@@ -205,7 +207,7 @@ def _directions(curvature_radius_m: float) -> np.ndarray:
 class Ellipsoid(Geometry):
     """An ellipsoid around its origin; ``radii`` (m) along x, y, z.
 
-    SDF has it from 1.8 on: Gazebo 11 does not load a world with it, other simulators do.
+    It requires SDF 1.8: Gazebo 11 does not load a world with it, other simulators do.
     """
 
     radii: Tuple[float, float, float]
@@ -220,7 +222,7 @@ class Ellipsoid(Geometry):
         return (mass_kg / 5 * (b + c), mass_kg / 5 * (a + c), mass_kg / 5 * (a + b))
 
     def _spread(self, pose: Pose) -> np.ndarray:
-        """The matrix M with which the support point along d is M d / sqrt(d' M d)."""
+        """Return the matrix M for which the support point along d is M d / sqrt(d' M d)."""
         axes = pose.rotation * np.asarray(self.radii)
         return axes @ axes.T
 
@@ -229,8 +231,11 @@ class Ellipsoid(Geometry):
         return _around(np.asarray(pose.position), np.sqrt(np.diag(self._spread(pose))))
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. The outline's points are where tangents touch: the ellipsoid
-        itself where that is in the slab, the ellipse in which the slab cuts it elsewhere."""
+        """See :class:`Geometry`. The points of the outline are contact points of tangents.
+
+        They are on the ellipsoid if that point is between the heights, otherwise on the ellipse in
+        which the plane at one of the heights intersects it.
+        """
         spread = self._spread(pose)
         center = np.asarray(pose.position)
         height = math.sqrt(spread[2, 2])
@@ -255,7 +260,7 @@ class Ellipsoid(Geometry):
 class Capsule(Geometry):
     """A cylinder along z between two half spheres; ``length`` (m) without these.
 
-    SDF has it from 1.8 on: Gazebo 11 does not load a world with it, other simulators do.
+    It requires SDF 1.8: Gazebo 11 does not load a world with it, other simulators do.
     """
 
     radius: float
@@ -283,26 +288,28 @@ class Capsule(Geometry):
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. The capsule is a sphere swept along its axis; the outline is
-        the hull of the discs in which the slab cuts these spheres."""
+        """See :class:`Geometry`. The capsule is a sphere swept along its axis.
+
+        The outline is the hull of the footprints of these spheres.
+        """
         axis, center = pose.rotation[:, 2], np.asarray(pose.position)
         first, last = -self.length / 2, self.length / 2
         if abs(axis[2]) > 1e-12:
-            # only spheres that reach the slab count
+            # restrict the axis to spheres that reach the slab
             ends = (np.array([z_min - self.radius, z_max + self.radius]) - center[2]) / axis[2]
             first, last = max(first, ends.min()), min(last, ends.max())
         elif not ranges_overlap(center[2] - self.radius, center[2] + self.radius, z_min, z_max):
             return EMPTY
         if first > last:
             return EMPTY
-        # Cut lengthwise at a shallow angle, it shows an ellipse as flat as radius / sin².
+        # An oblique section is an ellipse with a radius of curvature of up to radius / sin².
         towards = _directions(self.radius * max(4.0, 1 / max(axis[2] ** 2, 1e-6)))
         slope = towards @ axis[:2]
 
         def disc_radius(along: np.ndarray) -> np.ndarray:
             z = center[2] + along * axis[2]
-            away = np.maximum(np.maximum(z_min - z, z - z_max), 0.0)
-            return np.sqrt(np.clip(self.radius**2 - away**2, 0.0, None))
+            distance = np.maximum(np.maximum(z_min - z, z - z_max), 0.0)
+            return np.sqrt(np.clip(self.radius**2 - distance**2, 0.0, None))
 
         along = _concave_maximum(lambda t: slope * t + disc_radius(t), first, last, len(towards))
         points = np.outer(along, axis[:2]) + disc_radius(along)[:, None] * towards
@@ -310,7 +317,10 @@ class Capsule(Geometry):
 
 
 def _concave_maximum(function, first: float, last: float, count: int) -> np.ndarray:  # type: ignore[no-untyped-def]
-    """Where ``count`` concave functions, evaluated together, are largest (ternary search)."""
+    """Return the arguments of the maxima of ``count`` concave functions, by ternary search.
+
+    ``function`` evaluates all of them in one call.
+    """
     low, high = np.full(count, first), np.full(count, last)
     for _ in range(80):
         third = (high - low) / 3
@@ -324,10 +334,10 @@ def _concave_maximum(function, first: float, last: float, count: int) -> np.ndar
 
 @dataclass(frozen=True)
 class Plane(Geometry):
-    """The half space below an infinite plane through the origin, as Gazebo collides with it.
+    """The half space below an infinite plane through the origin, as in Gazebo's collisions.
 
-    ``normal`` points out of the solid, in the world frame: Gazebo's ODE moves a plane with its
-    pose but never turns it. ``size`` (m) is what is drawn, and limits nothing.
+    ``normal`` points out of the solid, in the world frame: ODE in Gazebo applies the position of
+    a plane's pose but not its rotation. ``size`` (m) is that of the visual only.
     """
 
     normal: Tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -335,12 +345,12 @@ class Plane(Geometry):
 
     @property
     def world_normal(self) -> np.ndarray:
-        """The unit normal (3,) in the world frame, whatever the pose."""
+        """Return the unit normal (3,) in the world frame, which does not depend on the pose."""
         normal = np.asarray(self.normal, dtype=float)
         return normal / np.linalg.norm(normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`; infinite but where an axis-parallel plane ends the solid."""
+        """See :class:`Geometry`; infinite except at the surface of an axis-parallel plane."""
         bounds = np.array([[-math.inf, math.inf]] * 3)
         normal = self.world_normal
         for axis in range(3):
@@ -349,7 +359,7 @@ class Plane(Geometry):
         return bounds
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`; cut off ``UNBOUNDED_M`` from the world's origin."""
+        """See :class:`Geometry`; limited to ``UNBOUNDED_M`` from the world's origin."""
         normal = self.world_normal
         x, y, z = pose.position
         # the half plane in which the slab's deepest point is below the surface
@@ -371,7 +381,7 @@ class Plane(Geometry):
 class Polyline(Geometry):
     """Closed paths in x and y (m), extruded along z from the origin to ``height``.
 
-    Where paths overlap an even number of times there is a hole, as in Gazebo.
+    As in Gazebo, a region inside an even number of paths is a hole.
     """
 
     paths: Tuple[Tuple[Tuple[float, float], ...], ...]
@@ -379,7 +389,7 @@ class Polyline(Geometry):
 
     @functools.cached_property
     def outline(self) -> BaseGeometry:
-        """The extruded region in the shape's own x and y."""
+        """Return the extruded region in x and y of the shape's frame."""
         outline: BaseGeometry = EMPTY
         for path in self.paths:
             region = shapely.make_valid(shapely.Polygon(path))
@@ -408,7 +418,7 @@ class Polyline(Geometry):
 
     @functools.cached_property
     def triangles(self) -> np.ndarray:
-        """Its surface in its own frame (m), shape (n, 3, 3)."""
+        """Return the triangles of the surface in the shape's frame (m), shape (n, 3, 3)."""
         from trimesh.creation import extrude_polygon
 
         polygons = [part for part in shapely.get_parts(self.outline) if part.area > 0]

@@ -1,1 +1,1 @@
-"""What of a model a physics engine is to build: bodies, joints, what is left out."""
+"""The parts of an SDF model that a physics engine needs: bodies, joints, unsupported elements."""

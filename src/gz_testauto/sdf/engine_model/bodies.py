@@ -1,7 +1,6 @@
-"""Models as bodies, shapes and joints in one tree: what is to be built, before any engine.
+"""Read models as trees of bodies, shapes and joints, for any physics engine with kinematic trees.
 
-Owns the step from SDF to what a physics engine with kinematic trees can hold, for every adaptor of
-one, and refuses, by name, what is no tree. Names are scoped as in contacts:
+Models whose joints do not form a tree are rejected. Names are scoped as in contacts:
 ``model::link::collision``.
 """
 
@@ -26,7 +25,7 @@ from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
 MIN_INERTIA_KGM2 = 1e-12
-"""No engine takes less for a body that moves; to MuJoCo a thousandth of this is nothing."""
+"""The smallest inertia that all engines accept for a moving body; MuJoCo's limit is 1e-15."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,11 @@ class BodyShape:
 
 @dataclass(frozen=True)
 class Body:
-    """A link. ``pose`` is in the model's frame; ``joint`` holds it to its parent, None if it
-    moves freely. ``inertial`` is None of a link that is static."""
+    """A link.
+
+    ``pose`` is in the model frame. ``joint`` connects it to its parent; it is None for a free body.
+    ``inertial`` is None for a static link.
+    """
 
     name: str
     pose: Pose
@@ -55,8 +57,11 @@ class Body:
 
 @dataclass(frozen=True)
 class EngineModel:
-    """A model of the world. ``roots`` are the bodies that no other body holds, the one that
-    carries the model first. ``links`` has every link's pose in the model, by scoped name."""
+    """A model of the world.
+
+    ``roots`` are the bodies without a parent body, first the one that determines the pose of the
+    model. ``links`` has the pose of each link in the model frame, by scoped name.
+    """
 
     name: str
     static: bool
@@ -69,9 +74,9 @@ class EngineModel:
 def read_engine_model(
     scene: SceneModel, coverage: SdfCoverage, understood: FrozenSet[Element] = frozenset()
 ) -> EngineModel:
-    """Read one model. ``understood`` are elements that the simulator represents otherwise.
+    """Read one model. ``understood`` are elements that the simulator implements itself.
 
-    Raises ``SdfError`` for what cannot be represented, and warns of what is left out.
+    Raises ``SdfError`` for unsupported elements that must not be ignored, and warns of others.
     """
     node = scene.node
     coverage.check_model(node, understood)
@@ -94,18 +99,18 @@ def read_engine_model(
 
 
 def _joints(scene: SceneModel) -> List[Joint]:
-    """What holds the links of a model that moves; those that stay are fixed to the world."""
-    held = [joint for joint in read_joints(scene.node) if joint.child not in scene.static_links]
+    """Return the joints of a movable model; its static links are fixed to the world."""
+    moving = [joint for joint in read_joints(scene.node) if joint.child not in scene.static_links]
     fixed = [
         Joint(f"{link} stays", "fixed", None, link, (0.0, 0.0, 0.0), ())
         for link in scene.links
         if link in scene.static_links
     ]
-    return [*held, *fixed]
+    return [*moving, *fixed]
 
 
 def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShape]]:
-    """Shapes by link, each in its link's frame."""
+    """Return the shapes by link, each in the frame of its link."""
     elements: Dict[str, Tuple[SdfDocument, Element]] = {}
     for scope, model, _ in scene.node.walk():
         for link in model.links:
@@ -126,8 +131,8 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
             coverage.warn_once(
                 "friction directions",
                 f"{document.where(element)}: {shape.scoped_name} has mu {surface.mu} and mu2 "
-                f"{surface.mu2}; {coverage.simulator!r} uses the smaller one in every direction; "
-                "said once",
+                f"{surface.mu2}; {coverage.simulator!r} uses the smaller one in all directions; "
+                "reported once",
             )
         pose = scene.links[shape.link].inverse() * shape.local_pose
         found.setdefault(shape.link, []).append(
@@ -137,7 +142,7 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
 
 
 class _BodyTree:
-    """Sorts the links of a model into trees along its joints."""
+    """A builder of the trees of bodies that the joints of a model form."""
 
     def __init__(
         self,
@@ -156,16 +161,16 @@ class _BodyTree:
         for joint in joints:
             if joint.child in self._held:
                 raise SdfError(
-                    f"model {scene.name!r}: link {joint.child!r} hangs on two joints, "
+                    f"model {scene.name!r}: link {joint.child!r} is the child of two joints, "
                     f"{self._held[joint.child].name!r} and {joint.name!r}; {coverage.simulator!r} "
-                    "simulates trees only: remove one of them, or take Gazebo as simulator"
+                    "supports trees only: remove one of them, or use the simulator gazebo"
                 )
             self._held[joint.child] = joint
             if joint.parent is not None:
                 self._children.setdefault(joint.parent, []).append(joint.child)
 
     def roots(self) -> Tuple[Body, ...]:
-        """The bodies that no other body holds, with all that hangs on them."""
+        """Return the bodies without a parent body, with their children."""
         names = [
             name
             for name in self._scene.links
@@ -173,17 +178,17 @@ class _BodyTree:
         ]
         roots = tuple(self._body(name) for name in names)
         placed = {body.name for root in roots for body in walk(root)}
-        lost = sorted(set(self._scene.links) - {name.split("::", 1)[1] for name in placed})
-        if lost:
+        cyclic = sorted(set(self._scene.links) - {name.split("::", 1)[1] for name in placed})
+        if cyclic:
             raise SdfError(
-                f"model {self._scene.name!r}: the joints of {', '.join(map(repr, lost))} form a "
-                f"circle; {self._coverage.simulator!r} simulates trees only: remove one of them, "
-                "or take Gazebo as simulator"
+                f"model {self._scene.name!r}: the joints of {', '.join(map(repr, cyclic))} form a "
+                f"cycle; {self._coverage.simulator!r} supports trees only: remove one of them, "
+                "or use the simulator gazebo"
             )
         return roots
 
-    def _possible(self, scoped: str, document: SdfDocument, element: Element) -> Inertial:
-        """The inertial of a link, such that a body can have it."""
+    def _inertial(self, scoped: str, document: SdfDocument, element: Element) -> Inertial:
+        """Return the mass properties of a link, corrected if they are physically impossible."""
         inertial = read_inertial(document, element)
         if inertial.is_possible:
             return inertial
@@ -197,7 +202,7 @@ class _BodyTree:
             )
         self._coverage.warn_once(
             f"inertia {scoped}",
-            f"{where}; {self._coverage.simulator!r} takes their mean about every axis",
+            f"{where}; {self._coverage.simulator!r} uses their mean about each axis",
         )
         return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
 
@@ -206,7 +211,7 @@ class _BodyTree:
         scoped = f"{self._scene.name}::{name}"
         inertial = None
         if name not in self._scene.static_links:
-            inertial = self._possible(scoped, document, element)
+            inertial = self._inertial(scoped, document, element)
         return Body(
             name=scoped,
             pose=self._scene.links[name],
@@ -219,13 +224,16 @@ class _BodyTree:
 
 
 def walk(body: Body) -> "List[Body]":
-    """A body and all that hang on it, parents first."""
+    """Return a body and all its descendants, parents first."""
     return [body, *(below for child in body.children for below in walk(child))]
 
 
 def ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
-    """Where Gazebo collides with it: with a height map around the world's origin, turned by the
-    yaw only, with a plane where it was placed, not turned at all."""
+    """Return the pose at which Gazebo computes collisions with ground that is placed at ``placed``.
+
+    A height map is centered at the world's origin and rotated by the yaw only; a plane is at its
+    position without rotation.
+    """
     if isinstance(ground, Plane):
         return Pose(placed.position)
     return Pose.from_rpy(0.0, 0.0, ground.position[2], 0.0, 0.0, placed.yaw_rad)

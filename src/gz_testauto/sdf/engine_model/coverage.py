@@ -1,8 +1,7 @@
-"""What SDF says that a simulator which is built from engine models does not do.
+"""Report SDF elements that a simulator with engine models does not support.
 
-Owns the tables of elements that are understood, that change nothing here, that are left out
-with a warning, and that are refused. An element in no table is left out with a warning, so
-nothing is dropped silently.
+Tables list the elements that are supported, without effect, or rejected. Any other element is
+ignored with a warning, so that nothing is ignored silently.
 """
 
 import logging
@@ -35,80 +34,88 @@ _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
     "axis": _tags("xyz limit dynamics use_parent_model_frame"),
     "limit": _tags("lower upper"),
 }
-"""Children that are represented, or that no simulation of motion and ranges depends on."""
+"""Child elements that are supported, or do not affect the simulation of motion and ranges."""
 
 _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "enable_wind": lambda element: _is_off(element),
     "kinematic": lambda element: _is_off(element),
     "self_collide": lambda element: _is_off(element),
     "velocity_decay": lambda element: _is_zero(element),
-    "link/velocity": lambda element: True,  # means something in a saved <state> only
+    "link/velocity": lambda element: True,  # has an effect in a saved <state> only
     "bounce": lambda element: _is_zero(element.find("restitution_coefficient")),
     "collide_without_contact": lambda element: _is_off(element),
     "torsional": lambda element: (
         _is_zero(element.find("patch_radius")) and _is_zero(element.find("surface_radius"))
     ),
-    "limit/effort": lambda element: True,  # of what drives a joint: nothing does but our wheels
+    "limit/effort": lambda element: True,  # limits a joint's actuator; only wheels have one
     "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
     "visual": lambda element: True,
 }
-"""Elements that say nothing here when they say this; ``parent/`` where that depends on it."""
+"""Elements with the predicate for values without effect; with ``parent/`` if that matters."""
 
 _REFUSED = {
-    "population": "its models would be missing; take the world as Gazebo saves it, which has them "
-    "written out, and remove every <population> from that",
+    "population": "its models would be missing; use the world as saved by Gazebo, which contains "
+    "its models, and remove each <population> from that",
     "kinematic": "a link that moves without forces; make its model static or the link a body",
-    "collide_without_contact": "a collision that reports and does not push; remove it",
-    "gearbox": "two joints that turn together; leave one of them out",
+    "collide_without_contact": "a collision that reports contacts without forces; remove it",
+    "gearbox": "two joints that turn together; remove one of them",
 }
 
 
 class SdfCoverage:
-    """Looks through worlds and models for one ``simulator``; remembers what it has said
-    already."""
+    """A check of worlds and models for elements that ``simulator`` does not support.
+
+    It remembers its warnings, so that each is logged once.
+    """
 
     def __init__(self, simulator: str) -> None:
         self.simulator = simulator
-        self._said: Set[str] = set()
+        self._warned: Set[str] = set()
 
     def check_world(self, document: SdfDocument) -> None:
-        """Warn of, or refuse with ``SdfError``, what a world has beside its models."""
+        """Check the elements of a world other than its models.
+
+        Warns of unsupported elements. Raises ``SdfError`` for those that must not be ignored.
+        """
         if document.world is not None:
-            self._look(document, document.world, "world", None)
+            self._check_children(document, document.world, "world", None)
 
     def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
-        """The same for a model with all that is nested in it. ``understood`` has elements that
-        the simulator represents: the drive's plugin and the sensors of the robot."""
+        """Check a model and its nested models; see :meth:`check_world`.
+
+        ``understood`` has the elements that the simulator implements itself: the drive plug-in and
+        the sensors of the robot.
+        """
         for _, nested, _ in model.walk():
             document, element = nested.document, nested.element
-            self._look(document, element, "model", understood)
+            self._check_children(document, element, "model", understood)
             for link in element.findall("link"):
-                self._look(document, link, "link", understood)
+                self._check_children(document, link, "link", understood)
                 for collision in link.findall("collision"):
                     self._check_collision(document, collision)
             for joint in element.findall("joint"):
-                self._look(document, joint, "joint")
+                self._check_children(document, joint, "joint")
                 for axis in (*joint.findall("axis"), *joint.findall("axis2")):
-                    self._look(document, axis, "axis")
+                    self._check_children(document, axis, "axis")
                     for limit in axis.findall("limit"):
-                        self._look(document, limit, "limit")
+                        self._check_children(document, limit, "limit")
 
     def warn_once(self, kind: str, message: str) -> None:
-        """Warn, unless something of that kind was said before."""
-        if kind not in self._said:
-            self._said.add(kind)
+        """Log a warning unless one of that kind was logged before."""
+        if kind not in self._warned:
+            self._warned.add(kind)
             LOGGER.warning("%s", message)
 
     def _check_collision(self, document: SdfDocument, collision: Element) -> None:
-        self._look(document, collision, "collision")
+        self._check_children(document, collision, "collision")
         for surface in collision.findall("surface"):
-            self._look(document, surface, "surface")
+            self._check_children(document, surface, "surface")
             for friction in surface.findall("friction"):
-                self._look(document, friction, "friction")
+                self._check_children(document, friction, "friction")
             for contact in surface.findall("contact"):
-                self._look(document, contact, "contact")
+                self._check_children(document, contact, "contact")
 
-    def _look(
+    def _check_children(
         self,
         document: SdfDocument,
         parent: Element,
@@ -123,24 +130,24 @@ class SdfCoverage:
             harmless = _WITHOUT_EFFECT.get(f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag))
             if harmless is not None and harmless(child):
                 continue
-            where = f"{document.where(child)}: <{child.tag}> of {_called(parent)}"
+            where = f"{document.where(child)}: <{child.tag}> of {_description(parent)}"
             if child.get("name"):
                 where = f"{document.where(child)}: {child.tag} {child.get('name')!r}"
             if child.tag in _REFUSED:
                 raise SdfError(
-                    f"{where} is not simulated: {_REFUSED[child.tag]}. Gazebo as simulator has it"
+                    f"{where} is not simulated: {_REFUSED[child.tag]}. The simulator gazebo "
+                    "supports it"
                 )
             detail = child.get("filename") or child.get("type") or ""
             self.warn_once(
                 f"{kind}/{child.tag}/{detail}",
                 f"{where}{f' ({detail})' if detail else ''} is not simulated by "
-                f"{self.simulator!r} and left out; said once for all of its kind",
+                f"{self.simulator!r} and ignored; reported once for all of its kind",
             )
 
 
-def _called(element: Element) -> str:
-    """Return the tag and name of an element; of one without a name, the nearest element around it
-    that has one, and its model."""
+def _description(element: Element) -> str:
+    """Return tag and name of an element; without a name, also its named parent and model."""
     if element.get("name"):
         return f"{element.tag} {element.get('name')!r}"
     owners = [one for one in element.iterancestors() if one.get("name")]
@@ -157,5 +164,5 @@ def _is_zero(element: Optional[Element]) -> bool:
 
 
 def _values(element: Element) -> List[float]:
-    """All numbers in an element and below it."""
+    """Return all numbers in an element and its descendants."""
     return [value for text in element.itertext() for value in leading_numbers(text)[0]]

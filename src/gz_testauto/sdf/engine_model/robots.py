@@ -1,7 +1,6 @@
-"""A robot for a physics engine: bodies, wheels, poses of sensors, and the collisions of its body.
+"""Read a robot for a physics engine: bodies, wheels, sensor poses, and collisions of its body.
 
-Owns the finding of drive and sensors in the robot's SDF. What is true of the robot whatever the
-scene is worked out once.
+These values do not depend on the scene, so they are read once per robot.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from gz_testauto.sdf.values import number, pose_value
 
 @dataclass(frozen=True)
 class Mount:
-    """Where a sensor is: the link's scoped name, and the pose in its frame."""
+    """The mounting of a sensor: scoped name of its link, and pose in the link frame."""
 
     link: str
     pose: Pose
@@ -30,8 +29,11 @@ class Mount:
 
 @dataclass(frozen=True)
 class EngineRobot:
-    """A robot at its own pose. ``body_shapes`` has the names of the collisions whose contacts
-    are reported; ``lidar_noise_m`` the mean and the standard deviation of the lidar's."""
+    """A robot at the pose in its SDF.
+
+    ``body_shapes`` has the names of the collisions whose contacts are reported, and
+    ``lidar_noise_m`` the mean and standard deviation of the lidar's noise.
+    """
 
     robot: RobotModel
     model: EngineModel
@@ -42,7 +44,7 @@ class EngineRobot:
     lidar_noise_m: Tuple[float, float]
 
     def at(self, start: Pose2D) -> EngineModel:
-        """The model at its start, as high and as level as its SDF has it."""
+        """Return the model at its start, with height, roll and pitch from its SDF."""
         own = self.model.pose
         roll, pitch, _ = own.rpy
         pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
@@ -50,10 +52,10 @@ class EngineRobot:
 
 
 def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
-    """Read a robot. Raises ``SdfError`` for what cannot be represented."""
+    """Read a robot. Raises ``SdfError`` for unsupported elements."""
     library = ModelLibrary()
     document = SdfDocument.parse(robot.sdf, str(robot.path))
-    assert document.model is not None, "read_robot made it"
+    assert document.model is not None, "read_robot ensures this"
     node = read_model(document, document.model, library)
     node.pose = pose_value(document, document.model.find("pose"))
     scene = scene_model(node, library)
@@ -78,7 +80,7 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
 
 
 def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
-    """The plugins of the drive: one, or one for each of its axles."""
+    """Return the plug-ins of the drive: one, or one per axle."""
     if robot.drive is None:
         return []
     plugins: List[Element] = model.findall("plugin")
@@ -102,7 +104,7 @@ def _mount(scene: SceneModel, link: str, pose: Pose) -> Mount:
 def _noise(
     document: SdfDocument, sensor: Optional[Element], coverage: SdfCoverage
 ) -> Tuple[float, float]:
-    """Mean and standard deviation of a lidar's noise (m)."""
+    """Return mean and standard deviation of a lidar's noise (m)."""
     noise = next(sensor.iter("noise"), None) if sensor is not None else None
     if noise is None:
         return (0.0, 0.0)

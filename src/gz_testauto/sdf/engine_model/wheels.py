@@ -1,8 +1,8 @@
-"""Driven wheels: which joints turn, how fast for a twist, and how hard they may push.
+"""Read the driven wheels of a robot: joints, speeds for a twist, and torque limits.
 
-Owns what is known of the motors of the drive plugins of Gazebo and gazebo_ros. Which side a wheel
-is on and which way it turns is taken from where it is and where its axis points, so a robot drives
-as it is told whatever its joints are called.
+The motors are those of the drive plug-ins of Gazebo and gazebo_ros. Side and direction of rotation
+of a wheel follow from its position and its axis, so a robot executes velocity commands correctly
+for any names of its joints.
 """
 
 import math
@@ -21,19 +21,19 @@ _TORQUE_TAGS = {
     "gazebo_ros_skid_steer_drive": ("torque", 5.0),
     "SkidSteerDrivePlugin": ("max_force", 5.0),
 }
-"""Where a plugin has its torque limit (N m), and its default. Gazebo's DiffDrivePlugin reads a
-``<torque>`` and does not use it."""
+"""The tag of the torque limit (N m) of each plug-in, and its default. Gazebo's DiffDrivePlugin
+reads a ``<torque>`` but does not use it."""
 
 MIN_SIDEWAYS = 0.7
-"""Share of its length by which a wheel's axis must point to the left or to the right."""
+"""Minimum lateral component of the unit vector of a wheel's axis."""
 
 
 @dataclass(frozen=True)
 class DrivenWheel:
-    """A wheel with a motor: the link that it is and the joint that turns it, by scoped name.
+    """A wheel with a motor: its link and its joint, by scoped name.
 
-    Its rate for a twist of v and w is ``per_speed`` · v + ``per_turn`` · w (rad/s); ``torque_nm``
-    is what its motor can do at most, None where nothing limits it.
+    Its rate for a twist of v and w is ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm``
+    is the torque limit of its motor, or None without a limit.
     """
 
     link: str
@@ -46,10 +46,10 @@ class DrivenWheel:
 def read_driven_wheels(
     robot: RobotModel, model: EngineModel, plugins: List[Element]
 ) -> Tuple[DrivenWheel, ...]:
-    """The driven wheels of a robot, left ones first; none when its drive is not known.
+    """Return the driven wheels of a robot, left ones first, or none without a supported drive.
 
-    ``plugins`` are the elements of its drive, of which the first says the torque limit. Raises
-    ``SdfError`` for a joint that does not turn, or not about an axis across the robot.
+    ``plugins`` are the elements of its drive, of which the first has the torque limit. Raises
+    ``SdfError`` for a joint that does not rotate, or not about a lateral axis.
     """
     drive = robot.drive
     if drive is None:
