@@ -153,7 +153,7 @@ def test_a_model_of_which_only_the_directory_is_there_may_be_missing(tmp_path, m
             r"w\.world:1: .*only a pointer of Git LFS.*git lfs pull.*--allow-missing",
         ),
         ("heightmap", POINTER, r"w\.world:1: .*only a pointer of Git LFS.*--allow-missing"),
-        ("mesh", bytes(84), r"holds no triangles: export it again; .*--allow-missing"),
+        ("mesh", bytes(84), r"no triangles: export it again; .*--allow-missing"),
     ],
 )
 def test_a_file_without_its_content_may_be_missing(tmp_path, shape, content, complaint):

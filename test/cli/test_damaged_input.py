@@ -139,8 +139,12 @@ def mesh_world(name):
         ("a.obj", OBJ.replace("v 1 0 0", "v 0.3 0.2"), "mesh"),
         ("a.obj", OBJ.replace("v 1 0 0", "v 1e5 0 0"), "a side"),
         ("a.obj", OBJ.replace("f 1 3 2", "f 1 3 99"), "mesh"),
-        ("a.stl", trimesh.exchange.stl.export_stl(trimesh.creation.box())[:-60], "holds 10"),
-        ("a.stl", b"\0" * 80 + b"\xff\xff\xff\xff", "binary STL of 4294967295 triangles"),
+        ("a.stl", trimesh.exchange.stl.export_stl(trimesh.creation.box())[:-60], "contains 10"),
+        (
+            "a.stl",
+            b"\0" * 80 + b"\xff\xff\xff\xff",
+            "binary STL header states 4294967295 triangles",
+        ),
         ("a.dae", b"\xff\xfe", "cannot be read"),
     ],
 )

@@ -339,7 +339,7 @@ def test_a_binary_stl_that_ends_too_early_says_how_many_triangles_it_lacks(tmp_p
     content = trimesh.exchange.stl.export_stl(trimesh.creation.box())
     wrong = content[:80] + said.to_bytes(4, "little") + content[84:]
     (tmp_path / "a.stl").write_bytes(wrong)
-    with pytest.raises(SdfError, match=f"binary STL of {said} triangles by its header and holds"):
+    with pytest.raises(SdfError, match=f"binary STL header states {said} triangles"):
         Mesh(tmp_path / "a.stl").bounds(Pose())
 
 

@@ -198,9 +198,7 @@ class ModelLibrary:
         if place in self._entered:
             raise SdfError(f"{place}: this <include> includes itself")
         if len(self._entered) == MAX_NESTED_INCLUDES:
-            raise SdfError(
-                f"{place}: more than {MAX_NESTED_INCLUDES} <include>s stand within each other"
-            )
+            raise SdfError(f"{place}: more than {MAX_NESTED_INCLUDES} nested <include> elements")
         self._entered.append(place)
         try:
             yield

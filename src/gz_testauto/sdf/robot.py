@@ -319,7 +319,7 @@ def _axle(
 def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
     """Raise ``SdfError`` if axles differ in size or direction, or two of them drive one joint.
 
-    Each plug-in computes its wheel speeds from the sizes of its own axle.
+    Each plug-in computes its wheel speeds from the sizes of its axle.
     """
     driven: Dict[str, _Axle] = {}
     first = axles[0]

@@ -43,7 +43,7 @@ _PRODUCTS = ("ixy", "ixz", "iyz")
 def simple_shape(document: SdfDocument, model: Element) -> Geometry:
     """Return the shape of a simple obstacle.
 
-    All collisions of such a model are the same box, cylinder, sphere, capsule or ellipsoid. Raises
+    All collisions of this model are the same box, cylinder, sphere, capsule or ellipsoid. Raises
     ``SdfError`` for any other model.
     """
     shapes = {shape for _, shape in _simple_shapes(document, model, "collision")}

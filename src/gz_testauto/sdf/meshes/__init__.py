@@ -1,1 +1,1 @@
-"""Surfaces given as triangles: their files, their slices, and what lies inside."""
+"""Triangle meshes: files, horizontal outlines, solids, and convex decomposition."""

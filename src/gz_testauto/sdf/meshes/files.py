@@ -1,7 +1,7 @@
-"""Mesh files as triangles.
+"""Read mesh files (STL, OBJ and COLLADA) as triangles, as Gazebo does.
 
-Owns reading STL, OBJ and COLLADA the way Gazebo does. Refuses a file that is damaged, or whose
-triangles have corners that are nowhere: what stands in the world would depend on who reads it.
+Damaged files and triangles with infinite or undefined coordinates are rejected, since other
+programs would interpret them differently.
 """
 
 import functools
@@ -24,13 +24,14 @@ MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 _COLORS = tuple(f"{{*}}library_{kind}" for kind in ("images", "effects", "materials"))
-"""What of a COLLADA file is about looks."""
+"""Elements of a COLLADA file that affect the appearance only."""
 
 _OBJ_COMMENT = re.compile(rb"^([ \t]*(?:v|vn|vt|f|l|p)[ \t][^#\n]*)#[^\n]*", re.MULTILINE)
-"""What stands behind the numbers of a line of a Wavefront OBJ file."""
+"""A comment at the end of a line of a Wavefront OBJ file."""
 
 _STL_HEADER, _STL_TRIANGLE = 84, 50
-"""Bytes of a binary STL's header, with the number of triangles in its last four, and of each."""
+"""Size in bytes of a binary STL's header, whose last four are the triangle count, and of a
+triangle."""
 
 
 @functools.lru_cache(maxsize=128)
@@ -48,42 +49,42 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
         parts = list(_PARTS[suffix](path, content))
     except (SdfError, MissingDependencyError):
         raise
-    except Exception as error:  # mesh readers raise whatever their input makes them raise
+    except Exception as error:  # mesh readers raise arbitrary exceptions for damaged files
         raise SdfError(
             f"mesh {path} cannot be read: {error or type(error).__name__}; export it again"
         ) from error
     for _, triangles in parts:
         if triangles.ndim != 3 or triangles.shape[1:] != (3, 3):
             raise SdfError(f"mesh {path} cannot be read: its vertices have no x, y and z")
-        lost = int((~np.isfinite(triangles).all(axis=(1, 2))).sum())
-        if lost:
+        invalid = int((~np.isfinite(triangles).all(axis=(1, 2))).sum())
+        if invalid:
             raise SdfError(
-                f"mesh {path}: {lost} of {len(triangles)} triangles have a corner that is not at "
-                "finite coordinates; remove them, or export the mesh again"
+                f"mesh {path}: {invalid} of {len(triangles)} triangles have a corner that is not "
+                "at finite coordinates; remove them, or export the mesh again"
             )
     return parts
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Whether a file only says which one Git LFS has in its place."""
+    """Return whether a file is a pointer of Git LFS instead of its content."""
     with path.open("rb") as stream:
         return stream.read(len(_LFS_POINTER)) == _LFS_POINTER
 
 
 def _stl_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
-    said = int.from_bytes(content[_STL_HEADER - 4 : _STL_HEADER], "little")
-    held = (len(content) - _STL_HEADER) // _STL_TRIANGLE
+    stated = int.from_bytes(content[_STL_HEADER - 4 : _STL_HEADER], "little")
+    present = (len(content) - _STL_HEADER) // _STL_TRIANGLE
     binary = b"\0" in content[:_STL_HEADER] or not content.lstrip().startswith(b"solid")
-    if len(content) == _STL_HEADER + _STL_TRIANGLE * said:
+    if len(content) == _STL_HEADER + _STL_TRIANGLE * stated:
         binary = True
     if not binary:
         return _trimesh_parts(_utf8(content), "stl_ascii")
-    if said > held:
+    if stated > present:
         raise SdfError(
-            f"mesh {path} cannot be read: it is a binary STL of {said} triangles by its header and "
-            f"holds {max(held, 0)}; export it again"
+            f"mesh {path} cannot be read: its binary STL header states {stated} triangles, but it "
+            f"contains {max(present, 0)}; export it again"
         )
-    return _trimesh_parts(content[: _STL_HEADER + _STL_TRIANGLE * said], "stl")
+    return _trimesh_parts(content[: _STL_HEADER + _STL_TRIANGLE * stated], "stl")
 
 
 def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
@@ -91,7 +92,7 @@ def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
 
 
 def _utf8(content: bytes) -> bytes:
-    """The same text in UTF-8: comments and names may be in any encoding."""
+    """Return the text in UTF-8; comments and names can be in any encoding."""
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
@@ -102,7 +103,7 @@ def _utf8(content: bytes) -> bytes:
 def _trimesh_parts(content: bytes, kind: str) -> Iterator[Tuple[str, np.ndarray]]:
     import trimesh
 
-    # what it cannot make of a file is said by what it returns; its log would show tracebacks
+    # Errors are visible in the result; trimesh would also log tracebacks.
     logging.getLogger("trimesh").addHandler(logging.NullHandler())
     loaded: Any = trimesh.load(
         io.BytesIO(content), file_type=kind, process=False, skip_materials=True
@@ -125,7 +126,7 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
         raise SdfError(f"mesh {path} cannot be read: it is not XML; export it again")
     if root.getroottree().docinfo.internalDTD is not None:
         raise SdfError(f"mesh {path} cannot be read: it declares entities; remove its DOCTYPE")
-    document = collada.Collada(io.BytesIO(_shape_alone(content)), ignore=ignored)
+    document = collada.Collada(io.BytesIO(_without_appearance(content)), ignore=ignored)
     if document.scene is None:
         return
     unit = document.assetInfo.unitmeter or 1.0
@@ -133,9 +134,11 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
         yield from _collada_node(node, np.diag([unit, unit, unit, 1.0]))
 
 
-def _shape_alone(content: bytes) -> bytes:
-    """A COLLADA file without what only colors it: where a texture or a material is named that is
-    not there, pycollada leaves out the shape that wears it, and Gazebo does not."""
+def _without_appearance(content: bytes) -> bytes:
+    """Return a COLLADA file without materials and textures.
+
+    If one of these is missing, pycollada omits the shape that uses it, in contrast to Gazebo.
+    """
     root = parse_xml(content)
     for element in list(root.iter("{*}bind_material", *_COLORS)):
         element.getparent().remove(element)
@@ -148,11 +151,11 @@ def _collada_node(
     matrix = parent
     for transform in getattr(node, "transforms", ()):
         axis = [getattr(transform, part, None) for part in ("x", "y", "z", "angle")]
-        turns_nothing = axis[3] is not None and not any(axis[:3])  # about 0 0 0, found in exports
-        if np.isfinite(transform.matrix).all() and not turns_nothing:
+        has_zero_axis = axis[3] is not None and not any(axis[:3])  # occurs in exported files
+        if np.isfinite(transform.matrix).all() and not has_zero_axis:
             matrix = matrix @ np.asarray(transform.matrix, dtype=float)
     if getattr(node, "xmlnode", None) is not None:
-        name = node.xmlnode.get("name") or name  # a nameless node belongs to the one around it
+        name = node.xmlnode.get("name") or name  # a node without a name has that of its parent
     for child in getattr(node, "children", ()):
         geometry = getattr(child, "geometry", None)
         if geometry is None and hasattr(child, "controller"):

@@ -1,9 +1,8 @@
-"""Surfaces taken apart into convex pieces, which is all that contacts can be computed between.
+"""Decompose surfaces into convex parts, between which physics engines compute contacts.
 
-Owns the geometry: a connected part of a mesh that is solid and convex is its own hull; any other
-is touched as what it is, a surface, by thin plates that lie on it, so that nothing it goes round
-is filled. Also the prisms of an extruded outline and the triangles of a terrain. Knows nothing of
-engines.
+A connected part of a mesh that is solid and convex is its own hull. Any other part is represented
+by thin plates on its surface, so that cavities are not filled. The module also provides the prisms
+of an extruded outline and the triangles of a terrain. It does not depend on an engine.
 """
 
 import math
@@ -21,16 +20,16 @@ if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
 THICKNESS_M = 0.002
-"""What a surface, which has no thickness, is given behind its front."""
+"""Thickness of the plates behind a surface."""
 
 TOLERANCE_M = 0.002
-"""How far convex pieces may be from a surface without need."""
+"""Maximum distance of convex parts from a surface, unless their number is limited."""
 
 MAX_TRIANGLES = 50_000
-"""A part with more of them is made coarser before it is taken apart, which takes seconds."""
+"""Limit on the triangles per decomposition, which takes seconds; larger parts are simplified."""
 
 SLIVER_M = 1e-4
-"""What is narrower closes no gap and has no hull."""
+"""Minimum width of a part; narrower ones are ignored."""
 
 
 class OrientedBox(NamedTuple):
@@ -43,8 +42,11 @@ class OrientedBox(NamedTuple):
 
 @dataclass(frozen=True)
 class ConvexParts:
-    """Boxes, other hulls as triangles (n, 3, 3), and how far (m) their surface is from the true
-    one at most."""
+    """The convex parts of a surface.
+
+    They are boxes and other hulls as triangles (n, 3, 3). ``error_m`` is the maximum distance of
+    their surface from the true one.
+    """
 
     boxes: Tuple[OrientedBox, ...]
     hulls: Tuple[np.ndarray, ...]
@@ -52,16 +54,20 @@ class ConvexParts:
 
 
 def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
-    """What stands for a surface in contacts.
+    """Return the convex parts that represent a surface in contacts.
 
-    Pieces are as few as ``TOLERANCE_M`` allows; where that is more than ``limit``, they are
-    farther from the surface, and ``error_m`` says how far.
+    Their number is the smallest within ``TOLERANCE_M``. If that exceeds ``limit``, the error is
+    larger.
     """
     parts = _connected(surface.triangles)
     found = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
-    rooms = _rooms(found, parts, surface.triangles)
-    hulls = [solid for solid, room in zip(found, rooms) if solid is not None and not room]
-    rest = [part for part, solid, room in zip(parts, found, rooms) if solid is None or room]
+    hollow = _hollow(found, parts, surface.triangles)
+    hulls = [
+        solid for solid, is_hollow in zip(found, hollow) if solid is not None and not is_hollow
+    ]
+    rest = [
+        part for part, solid, is_hollow in zip(parts, found, hollow) if solid is None or is_hollow
+    ]
     error = 0.0
     if rest:
         sheets = surface.triangles[np.sort(np.concatenate(rest))]
@@ -76,23 +82,23 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
 
 
 def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
-    """The hull of a part that goes round a solid, faces outwards and is convex; else None."""
+    """Return the hull of a part that is solid, oriented outward and convex; otherwise None."""
     if not closed.all() or _volume(triangles) <= 0:
         return None
     hull = _hull(triangles.reshape(-1, 3))
     if hull is None:
         return None
-    # the depth under the hull is concave over a triangle: at the middle of it, and at those of
-    # its sides, it has a third of its maximum at least
+    # The depth below the hull is concave over a triangle: at its center or at the middle of a side,
+    # it is at least a third of its maximum.
     middles = (triangles + np.roll(triangles, -1, axis=1)) / 2
     points = np.concatenate([triangles, middles, triangles.mean(axis=1, keepdims=True)], axis=1)
     return hull if _depths(hull, points.reshape(-1, 3)).max() <= TOLERANCE_M / 3 else None
 
 
-def _rooms(
+def _hollow(
     solids: Sequence[Optional["ConvexHull"]], parts: Sequence[np.ndarray], triangles: np.ndarray
 ) -> List[bool]:
-    """Which solids have another part wholly within them, as a closed room has."""
+    """Return which solids contain another part completely, like a closed room."""
     lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
     highs = np.array([triangles[part].max(axis=(0, 1)) for part in parts])
     found = []
@@ -109,7 +115,7 @@ def _rooms(
 
 
 def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
-    """How deep points (n, 3) lie in a hull (m); negative outside."""
+    """Return the depth of points (n, 3) in a hull (m), negative outside."""
     planes = np.unique(np.round(hull.equations, 9), axis=0)
     deepest = np.full(len(points), np.inf)
     for plane in planes:
@@ -118,7 +124,7 @@ def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
 
 
 def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], float]:
-    """Hulls that lie on a surface, and how far (m) they are from it."""
+    """Return thin hulls on a surface, and their maximum distance (m) from it."""
     from gz_testauto.sdf.meshes.patches import convex_patches
 
     triangles, coarse = _coarser(triangles)
@@ -135,10 +141,10 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], floa
 
 
 def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
-    """The hull of a patch that is nearly flat, as thick as a plate."""
+    """Return the hull of a nearly flat patch with the thickness of a plate, or None."""
     turns = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     turn = np.where(turns @ turns[0] < 0, -1.0, 1.0) @ turns
-    turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # which side most of it shows
+    turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # the side of most of its area
     length = np.linalg.norm(turn)
     if length < 1e-12:
         return None
@@ -150,8 +156,10 @@ def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
 
 
 def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
-    """A surface of not too many triangles, and how far (m) it is from the one that was given:
-    corners in the same cell of a grid become one."""
+    """Return a surface with at most :data:`MAX_TRIANGLES`, and its distance (m) from the original.
+
+    Corners in the same cell of a grid are merged.
+    """
     if len(triangles) <= MAX_TRIANGLES:
         return triangles, 0.0
     corners = triangles.reshape(-1, 3)
@@ -168,12 +176,12 @@ def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
         if len(first) <= MAX_TRIANGLES:
             break
         cell_m *= 1.5
-    apart = np.linalg.norm(moved - triangles, axis=2)
-    return moved[whole[np.sort(first)]], float(apart.max())
+    shifts = np.linalg.norm(moved - triangles, axis=2)
+    return moved[whole[np.sort(first)]], float(shifts.max())
 
 
 def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
-    """Convex prisms, as triangles, that fill an outline from z = 0 to ``height``."""
+    """Return convex prisms, as triangles, that fill an outline from z = 0 to ``height``."""
     from trimesh.creation import triangulate_polygon
 
     prisms = []
@@ -194,7 +202,7 @@ def extruded_prisms(outline: BaseGeometry, height: float) -> List[np.ndarray]:
 
 
 def terrain_triangles(terrain: Heightmap) -> np.ndarray:
-    """The surface of a height map (n, 3, 3) above its ``position``, facing up."""
+    """Return the surface of a height map (n, 3, 3) above its ``position``, facing up."""
     heights = terrain.heights
     rows, columns = heights.shape
     x = np.linspace(-terrain.size[0] / 2, terrain.size[0] / 2, columns)
@@ -206,7 +214,7 @@ def terrain_triangles(terrain: Heightmap) -> np.ndarray:
 
 
 def _connected(triangles: np.ndarray) -> List[np.ndarray]:
-    """The rows of triangles that share corners, together; in the order of their first."""
+    """Return the indices of each group of triangles that share corners, ordered by the first."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -222,7 +230,7 @@ def _connected(triangles: np.ndarray) -> List[np.ndarray]:
 
 
 def with_volume(triangles: np.ndarray) -> np.ndarray:
-    """The same surface; a flat sheet, which MuJoCo takes for no mesh, as two of them."""
+    """Return the surface, or two copies of a flat one, which MuJoCo does not accept as a mesh."""
     corners = triangles.reshape(-1, 3)
     center = corners.mean(axis=0)
     axis = np.linalg.svd(corners - center, full_matrices=False)[2][2]
@@ -233,11 +241,11 @@ def with_volume(triangles: np.ndarray) -> np.ndarray:
 
 
 def _hull(points: np.ndarray) -> Optional["ConvexHull"]:
-    """The convex hull; None of what is not even a sheet."""
+    """Return the convex hull, or None if it is narrower than :data:`SLIVER_M`."""
     from scipy.spatial import ConvexHull, QhullError
 
     center = points.mean(axis=0)
-    # with full matrices the first would be as large as the square of the points
+    # With full matrices, the first would have as many entries as the square of the points.
     axes = np.linalg.svd(points - center, full_matrices=False)[2]
     widths = np.ptp((points - center) @ axes.T, axis=0)
     if len(widths) < 3 or np.sort(widths)[1] < SLIVER_M:
@@ -247,12 +255,12 @@ def _hull(points: np.ndarray) -> Optional["ConvexHull"]:
         points = np.concatenate([points + shift, points - shift])
     try:
         return ConvexHull(points)
-    except QhullError:  # as narrow as rounding
+    except QhullError:  # the width is about the rounding error
         return None
 
 
 def _facets(hull: "ConvexHull") -> np.ndarray:
-    """A hull as triangles (n, 3, 3) that face outwards."""
+    """Return a hull as triangles (n, 3, 3) that face outward."""
     corners = hull.points[hull.simplices]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
@@ -261,13 +269,13 @@ def _facets(hull: "ConvexHull") -> np.ndarray:
 
 
 def _box(hull: "ConvexHull") -> Optional[OrientedBox]:
-    """The box that a hull is, or None."""
+    """Return the box that is equal to a hull, or None."""
     if len(hull.vertices) != 8:
         return None
     normals = np.unique(np.round(hull.equations[:, :3], 6) + 0.0, axis=0)
     if len(normals) != 6:
         return None
-    axes = normals[3:].T  # in order, so each of these has its opposite among the others
+    axes = normals[3:].T  # sorted, so the others have the opposite of each of these
     axes = axes / np.linalg.norm(axes, axis=0)
     if np.abs(axes.T @ axes - np.eye(3)).max() > 1e-5:
         return None
@@ -283,6 +291,6 @@ def _volume(triangles: np.ndarray) -> float:
 
 
 def area_m2(triangles: np.ndarray) -> float:
-    """Of triangles (n, 3, 3), all together."""
+    """Return the total area of triangles (n, 3, 3)."""
     sides = triangles[:, 1:] - triangles[:, :1]
     return float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum() / 2)

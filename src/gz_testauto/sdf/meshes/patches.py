@@ -1,9 +1,8 @@
-"""A surface taken apart into patches that are nearly flat and convex; compiled by numba.
+"""Decompose a surface into nearly flat, convex patches; compiled with numba.
 
-Owns the merging of triangles: neighbors become one patch as long as the convex hull of both
-stays near to them, those first that fit best. What lies between two patches of a bent surface
-stays open, whatever the surface goes round; nothing need be closed. Only importing this module
-loads numba.
+Neighboring triangles and patches are merged while the convex hull of both is near to them, in the
+order of their error. The volume between two patches of a bent surface remains open, and the surface
+need not be closed. Importing this module loads numba.
 """
 
 import heapq
@@ -16,10 +15,10 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.sdf.meshes.solids import numbered_corners
 
 LEVELS_M = (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Patches are merged in the order of these errors, and within one the smallest first."""
+"""Patches are merged in the order of these errors; with equal errors, the smallest first."""
 
-STEEPEST = 0.7
-"""Cosine of the angle that a patch may have to what it becomes part of."""
+MIN_COSINE = 0.7
+"""Minimum cosine of the angle between a patch and the merged patch."""
 
 _NONE = -1
 
@@ -27,11 +26,10 @@ _NONE = -1
 def convex_patches(
     triangles: np.ndarray, tolerance_m: float, limit: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """The number of the patch of each triangle (n,) of (n, 3, 3), and for each patch (p,) how
-    far (m) its convex hull is from it at most.
+    """Return the patch (n,) of each of the triangles (n, 3, 3), and the error (p,) of each patch.
 
-    Patches are merged up to ``tolerance_m``, and further, through ``LEVELS_M``, as long as there
-    are more than ``limit`` of them.
+    The error (m) is the maximum distance of its convex hull from the patch. Patches are merged up
+    to ``tolerance_m``, and further through ``LEVELS_M`` while there are more than ``limit``.
     """
     faces = numbered_corners(triangles)
     corners = np.empty((int(faces.max()) + 1, 3))
@@ -55,7 +53,7 @@ def convex_patches(
 
 @compiled
 def _neighbors(faces_of_edges, starts):  # type: ignore[no-untyped-def]
-    """Pairs (k, 2) of triangles that share an edge."""
+    """Return pairs (k, 2) of triangles that share an edge."""
     found = np.empty((len(faces_of_edges), 2), np.int64)
     size = 0
     for edge in range(len(starts) - 1):
@@ -74,7 +72,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 @compiled
 def _ring(flat, order):  # type: ignore[no-untyped-def]
-    """The convex hull of points (n, 2): the rows of its corners, counter-clockwise."""
+    """Return the convex hull of points (n, 2) as indices of its corners, counter-clockwise."""
     n = len(order)
     hull = np.empty(2 * n + 2, np.int64)
     size = 0
@@ -93,16 +91,17 @@ def _ring(flat, order):  # type: ignore[no-untyped-def]
                 size -= 1
             hull[size] = row
             size += 1
-        size -= 1  # the last is the first of the way back
+        size -= 1  # the last point is the first of the next half
     return hull[:size]
 
 
 @compiled
 def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
-    """How far the hull of two patches is from them, the rows that matter of it, and its area.
+    """Return thickness, filled width, rows of the corners, and area of the hull of two patches.
 
-    ``points`` (n, 3) are the corners of both, ``normal`` that of both together, ``areas`` how
-    much of their hulls is seen along it. Infinite where one lies over the other.
+    ``points`` (n, 3) are the corners of both, ``normal`` is that of the merged patch, and ``areas``
+    the sum of the areas of their hulls, projected along it. The thickness is infinite if the
+    patches overlap in this projection.
     """
     n = len(points)
     least = 0
@@ -158,7 +157,7 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
 
 @compiled
 def _pocket(flat, ring):  # type: ignore[no-untyped-def]
-    """How deep under the hull the deepest of the points (n, 2) lies."""
+    """Return the largest distance of the points (n, 2) from the edges of their hull."""
     deepest = 0.0
     for row in range(len(flat)):
         depth = np.inf
@@ -176,8 +175,8 @@ def _pocket(flat, ring):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _together(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
-    """What merging two patches gives: error, filled width, corners kept, area, area vector."""
+def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
+    """Return error, filled width, kept corners, area and area vector of two merged patches."""
     sign = 1.0 if _dot(turn[a], turn[b]) >= 0 else -1.0
     both, normal = np.empty(3), np.empty(3)
     for axis in range(3):
@@ -189,7 +188,7 @@ def _together(a, b, corners, pool, start, size, turn, area, slack):  # type: ign
         normal[axis] = both[axis] / length
     cos_a = abs(_dot(turn[a], normal)) / max(math.sqrt(_dot(turn[a], turn[a])), 1e-300)
     cos_b = abs(_dot(turn[b], normal)) / max(math.sqrt(_dot(turn[b], turn[b])), 1e-300)
-    if min(cos_a, cos_b) < STEEPEST:
+    if min(cos_a, cos_b) < MIN_COSINE:
         return np.inf, 0.0, np.empty(0, np.int64), 0.0, both
     rows = np.empty(size[a] + size[b], np.int64)
     points = np.empty((len(rows), 3))
@@ -215,7 +214,7 @@ def _level(error, levels):  # type: ignore[no-untyped-def]
 
 @compiled
 def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-untyped-def]
-    """The patch of each triangle (n,), and the error of each patch (n,)."""
+    """Return the patch of each triangle (n,), and the error of each patch (n,)."""
     n = len(faces)
     pool = np.empty(max(16 * n, 1024), np.int64)
     pool[: 3 * n] = faces.ravel()
@@ -248,7 +247,7 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
                 tail[face] = 2 * pair + side
             head[face] = 2 * pair + side
         a, b = neighbors[pair]
-        level = _level(_together(a, b, corners, pool, start, size, turn, area, slack)[0], levels)
+        level = _level(_merged(a, b, corners, pool, start, size, turn, area, slack)[0], levels)
         if level != _NONE:
             heapq.heappush(heap, (level, 2, a, b, 0, 0))
     seen = np.full(n, _NONE)
@@ -259,7 +258,7 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
             continue
         if level >= free and count <= limit:
             break
-        worst, filled, keep, whole, both = _together(
+        worst, filled, keep, whole, both = _merged(
             a, b, corners, pool, start, size, turn, area, slack
         )
         if used + len(keep) > len(pool):
@@ -291,7 +290,7 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
             while owner[other] != other:
                 owner[other] = owner[owner[other]]
                 other = owner[other]
-            if other == a or seen[other] == merges:  # within, or met before: out of the chain
+            if other == a or seen[other] == merges:  # merged or already visited: unlink it
                 if last == _NONE:
                     head[a] = after[link]
                 else:
@@ -301,7 +300,7 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
                 seen[other] = merges
                 one, two = min(a, other), max(a, other)
                 level = _level(
-                    _together(one, two, corners, pool, start, size, turn, area, slack)[0], levels
+                    _merged(one, two, corners, pool, start, size, turn, area, slack)[0], levels
                 )
                 if level != _NONE:
                     entry = (level, weight[a] + weight[other], one, two, stamp[one], stamp[two])

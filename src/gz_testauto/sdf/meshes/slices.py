@@ -1,10 +1,8 @@
-"""Outlines from above of what lies between two heights.
+"""Compute horizontal outlines of the part of a shape between two heights.
 
-Owns the arithmetic behind ``footprint``: clipping convex polyhedra and triangles to a
-horizontal slab, filling the cross-sections of closed surfaces, and turning circles into
-polygons with a stated error. Knows nothing of SDF.
-
-All coordinates are in meters in the world frame; z up.
+The functions clip convex polyhedra and triangles to a horizontal slab, fill the cross-sections of
+closed surfaces, and approximate circles by polygons with a known error. All coordinates are in
+meters in the world frame, with z up.
 """
 
 import math
@@ -15,18 +13,17 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 TOLERANCE_M = 2e-4
-"""No point of a polygon that stands for a curve is farther than this from the curve."""
+"""Maximum distance between a curve and the polygon that represents it."""
 
 EMPTY = shapely.Polygon()
 
 
 GRID_M = 1e-9
-"""Unions are computed on this grid: GEOS loses whole polygons where edges all but coincide
-when it computes them in floating point."""
+"""Grid size for unions. In floating point, GEOS loses polygons with nearly coincident edges."""
 
 
 def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
-    """The union of outlines; one alone stays exactly what it is."""
+    """Return the union of outlines; a single one is returned unchanged."""
     parts = [geometry for geometry in geometries if not geometry.is_empty]
     if len(parts) < 2:
         return parts[0] if parts else EMPTY
@@ -34,27 +31,29 @@ def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
 
 
 def circle_segments(radius_m: float) -> int:
-    """How many segments keep a circle's polygon within the tolerance; a multiple of 4."""
-    # vertices outside by as much as edge middles are inside: radius · tan²(π / 2n) either way
+    """Return the number of segments of a circle within the tolerance, a multiple of 4."""
+    # vertices outside and edge middles inside by the same distance radius · tan²(π / 2n)
     needed = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
     return int(min(4096, max(16, 4 * math.ceil(needed / 4))))
 
 
 def unit_circle(segments: int) -> np.ndarray:
-    """Vertices (segments, 2) of the polygon whose vertices lie as far outside the unit circle
-    as the middles of its edges lie inside."""
+    """Return the vertices (segments, 2) of a polygon for the unit circle.
+
+    The vertices are as far outside the circle as the middles of the edges are inside.
+    """
     angles = np.arange(segments) * (2 * math.pi / segments)
     radius = 2 / (1 + math.cos(math.pi / segments))
     return radius * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def disc(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
-    """A disc as a polygon within the tolerance, not turned: the same for every yaw."""
+    """Return a disc as a polygon within the tolerance; it does not depend on a yaw."""
     return shapely.Polygon(radius_m * unit_circle(circle_segments(radius_m)) + (x_m, y_m))
 
 
 def convex_outline(points: np.ndarray) -> BaseGeometry:
-    """Convex hull of points (n, 2), empty when it has no area."""
+    """Return the convex hull of points (n, 2), empty if it has no area."""
     hull = shapely.convex_hull(shapely.MultiPoint(points))
     return hull if hull.geom_type == "Polygon" else EMPTY
 
@@ -62,9 +61,9 @@ def convex_outline(points: np.ndarray) -> BaseGeometry:
 def convex_slab(
     vertices: np.ndarray, edges: np.ndarray, z_min: float, z_max: float
 ) -> BaseGeometry:
-    """Outline of a convex polyhedron between two heights, exact.
+    """Return the exact outline of a convex polyhedron between two heights.
 
-    ``vertices`` is (n, 3); ``edges`` (m, 2) indexes them.
+    ``vertices`` has shape (n, 3), and ``edges`` (m, 2) has indices of vertices.
     """
     heights = vertices[:, 2]
     if heights.max() < z_min or heights.min() > z_max:
@@ -82,10 +81,10 @@ def convex_slab(
 
 
 def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float) -> BaseGeometry:
-    """Outline of a triangulated surface (n, 3, 3) between two heights.
+    """Return the outline of a triangulated surface (n, 3, 3) between two heights.
 
-    Of a ``closed`` surface the inside counts as well. Of one that is not, a part seen edge-on,
-    such as a wall without thickness, gets the width of the tolerance.
+    For a ``closed`` surface it includes the interior. For an open one, vertical parts, such as a
+    wall of zero thickness, get the width of the tolerance.
     """
     low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
     touched = triangles[(high >= z_min) & (low <= z_max)]
@@ -94,26 +93,26 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
     flat = np.concatenate([touched[inside], *cut])[:, :, :2]
     sides = flat[:, 1:] - flat[:, :1]
     areas = (sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0]) / 2
-    parts = [_covered(flat[areas > 0]), _covered(flat[areas < 0])]  # seen from above, from below
+    parts = [_covered(flat[areas > 0]), _covered(flat[areas < 0])]  # facing up, facing down
     if not closed:
         thin = np.abs(areas) <= TOLERANCE_M / 2 * np.ptp(flat, axis=1).max(axis=1)
         if thin.any():
-            parts.append(_widened(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
+            parts.append(_buffered(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
     if closed and len(triangles):
         parts.append(cross_section(triangles, z_min))
     return union(parts)
 
 
 def cross_section(triangles: np.ndarray, z: float) -> BaseGeometry:
-    """The region inside a closed, outward-facing triangulated surface at height ``z``."""
+    """Return the region inside a closed triangulated surface, facing outward, at height ``z``."""
     return _enclosed(_oriented_section(triangles, z))
 
 
 def _covered(triangles: np.ndarray) -> BaseGeometry:
-    """The region under flat triangles (n, 3, 2) that all turn the same way round.
+    """Return the region of flat triangles (n, 3, 2) with the same orientation.
 
-    Only edges that no neighbor runs along the other way can bound it: far fewer than there
-    are triangles, so this is much faster than uniting them.
+    Only edges that no neighbor shares in the opposite direction can bound it. There are far fewer
+    of these than triangles, so this is much faster than a union of all triangles.
     """
     if not len(triangles):
         return EMPTY
@@ -134,7 +133,7 @@ def _covered(triangles: np.ndarray) -> BaseGeometry:
 
 
 def _enclosed(segments: np.ndarray) -> BaseGeometry:
-    """The region that closed chains of oriented segments (n, 2, 2) go round."""
+    """Return the region that closed chains of oriented segments (n, 2, 2) enclose."""
     if not len(segments):
         return EMPTY
     network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
@@ -142,13 +141,13 @@ def _enclosed(segments: np.ndarray) -> BaseGeometry:
     kept = [face for face in faces if _winding(face.representative_point(), segments) != 0]
     try:
         return shapely.coverage_union_all(kept) if kept else EMPTY
-    except shapely.errors.GEOSException:  # faces of slivers can overlap by less than the grid
+    except shapely.errors.GEOSException:  # narrow faces can overlap by less than the grid size
         return union(kept)
 
 
 def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
-    """Segments (m, 2, 2) in which triangles cut the level, all with the solid on one side."""
-    above = triangles[:, :, 2] >= z  # a vertex at the level counts as above: no cut is met twice
+    """Return the segments (m, 2, 2) of triangles at height ``z``, with the solid on one side."""
+    above = triangles[:, :, 2] >= z  # a vertex at ``z`` counts as above: no segment occurs twice
     count = above.sum(axis=1)
     segments = []
     for lone_is_above in (True, False):
@@ -164,7 +163,7 @@ def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
 
 
 def _cut_point(one: np.ndarray, other: np.ndarray, z: float) -> np.ndarray:
-    """Where edges (n, 3) to (n, 3) meet the level; the same point from either end."""
+    """Return the points where edges cross height ``z``, independent of their direction."""
     swap = (one[:, 2] > other[:, 2])[:, None]
     low, high = np.where(swap, other, one), np.where(swap, one, other)
     share = (z - low[:, 2]) / (high[:, 2] - low[:, 2])
@@ -172,7 +171,7 @@ def _cut_point(one: np.ndarray, other: np.ndarray, z: float) -> np.ndarray:
 
 
 def _winding(point: shapely.Point, segments: np.ndarray) -> int:
-    """How often oriented segments go round a point."""
+    """Return the winding number of oriented segments around a point."""
     start, end = segments[:, 0], segments[:, 1]
     upward = (start[:, 1] <= point.y) & (end[:, 1] > point.y)
     downward = (start[:, 1] > point.y) & (end[:, 1] <= point.y)
@@ -183,16 +182,19 @@ def _winding(point: shapely.Point, segments: np.ndarray) -> int:
 
 
 def _cut_to_slab(triangle: np.ndarray, z_min: float, z_max: float) -> np.ndarray:
-    """The part of a triangle (3, 3) between two heights, as a fan of triangles (n, 3, 3)."""
+    """Return the part of a triangle (3, 3) between two heights as triangles (n, 3, 3)."""
     piece = _clip_to_level(_clip_to_level(triangle, z_min, +1.0), z_max, -1.0)
-    if len(piece) == 2:  # a triangle that only touches the slab with an edge
+    if len(piece) == 2:  # only an edge of the triangle touches the slab
         piece = np.vstack([piece, piece[1:]])
     fans = [piece[[0, turn, turn + 1]] for turn in range(1, len(piece) - 1)]
     return np.array(fans).reshape(-1, 3, 3)
 
 
 def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
-    """The part of a convex polygon (n, 3) on one side of a level (Sutherland and Hodgman)."""
+    """Return the part of a convex polygon (n, 3) on one side of height ``z``.
+
+    Source: Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
+    """
     kept = []
     for index, current in enumerate(polygon):
         following = polygon[(index + 1) % len(polygon)]
@@ -204,9 +206,11 @@ def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
     return np.array(kept).reshape(-1, 3)
 
 
-def _widened(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
-    """What triangles (n, 3, 2) without area cover, with the width of the tolerance, as far as
-    they are not ``covered`` anyway."""
+def _buffered(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
+    """Return the region of triangles (n, 3, 2) without area, with the width of the tolerance.
+
+    Triangles in the region ``covered`` are ignored.
+    """
     ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)  # of sides (n, 3, 2, 2)
     longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).argmax(axis=1)
     sides = np.round(ends[np.arange(len(ends)), longest] / GRID_M).astype(np.int64)
@@ -214,7 +218,7 @@ def _widened(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
         (sides[:, 0, 0] == sides[:, 1, 0]) & (sides[:, 0, 1] > sides[:, 1, 1])
     )
     sides[backward] = sides[backward][:, ::-1]
-    sides = np.unique(sides, axis=0) * GRID_M  # a wall has many triangles above one line
+    sides = np.unique(sides, axis=0) * GRID_M  # many triangles of a wall have the same side
     points = (sides[:, 0] == sides[:, 1]).all(axis=1)
     shapely.prepare(covered)
     wide = []

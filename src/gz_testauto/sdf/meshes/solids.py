@@ -1,7 +1,7 @@
-"""Which triangles of a mesh go round a solid, and which are sheets without an inside.
+"""Separate the triangles of a mesh that enclose a solid from open surfaces.
 
-Mesh files mix closed bodies with open panels, and many programs write every face twice, once for
-each side: taken as they are, the two cancel and nothing is inside. Knows nothing of files.
+Mesh files mix closed bodies with open panels, and many programs write each face twice, once per
+side. If both faces were used, they would cancel, and the mesh would have no interior.
 """
 
 from typing import Optional, Tuple
@@ -9,16 +9,16 @@ from typing import Optional, Tuple
 import numpy as np
 
 _DIGITS = 7
-"""Corners are the same when they agree to so many digits of the mesh's size."""
+"""Decimal digits, relative to the size of the mesh, in which equal corners agree."""
 
 
 def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Triangles (n, 3, 3) without those that stand for another's back, and which of them (m,)
-    go round a solid.
+    """Remove duplicate faces, and find the triangles that enclose a solid.
 
-    Each connected part is looked at by itself. It is solid when what has no back is closed; else
-    when all of it is, each face taken once. The solids' triangles are oriented alike; the order
-    is kept.
+    Returns the triangles (m, 3, 3) without duplicates and reversed duplicates, and a mask (m,) of
+    those that enclose a solid. A connected part is solid if its faces without a reversed duplicate
+    form a closed surface, or else if all its faces do, each used once. The triangles of a solid are
+    oriented consistently. The order is preserved.
     """
     corners = numbered_corners(triangles)
     proper = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
@@ -36,8 +36,8 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     part, edge, uses = _parts(corners)
     closed = np.zeros(part.max() + 1, dtype=bool)
     closed[part[single]] = True
-    closed[part[_beside_a_gap(corners, edge, single)]] = False
-    solid = closed[part] & single | ~proper  # what has no area bounds nothing and is no sheet
+    closed[part[_has_open_edge(corners, edge, single)]] = False
+    solid = closed[part] & single | ~proper  # triangles without area do not matter in either
 
     simple = ~closed
     simple[part[(uses[edge] != 2).any(axis=1)]] = False
@@ -51,7 +51,7 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def numbered_corners(triangles: np.ndarray) -> np.ndarray:
-    """The number of each corner (n, 3) of triangles (n, 3, 3); corners at one place have one."""
+    """Return an index for each corner (n, 3) of triangles (n, 3, 3), equal for equal positions."""
     corners = triangles.reshape(-1, 3)
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
@@ -59,20 +59,22 @@ def numbered_corners(triangles: np.ndarray) -> np.ndarray:
 
 
 def _turn_of(faces: np.ndarray) -> np.ndarray:
-    """1 for faces (n, 3) whose corners are an even permutation of their order, else -1."""
+    """Return 1 for faces (n, 3) whose corners are an even permutation of sorted ones, else -1."""
     a, b, c = faces.T
     swaps = (a > b).astype(np.int64) + (a > c) + (b > c)
     return np.where(swaps % 2 == 0, 1, -1)
 
 
 def _directed_edges(faces: np.ndarray) -> np.ndarray:
-    """Edges (3 n, 2) as the faces run along them, those of a face next to each other."""
+    """Return the edges (3 n, 2) in the direction of their faces, grouped by face."""
     return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
 
 
 def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """To which connected part (n,) each face belongs, the numbers of its edges (n, 3), and how
-    often each edge is used; faces that share an edge are connected."""
+    """Return the connected part (n,) of each face, its edge indices (n, 3), and uses per edge.
+
+    Faces that share an edge are connected.
+    """
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -87,9 +89,11 @@ def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     return part, edge.reshape(-1, 3), uses
 
 
-def _beside_a_gap(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Which of the ``chosen`` faces (n,) have an edge that the others of them do not run along
-    the other way as often."""
+def _has_open_edge(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return a mask (n,) of the ``chosen`` faces with an open edge.
+
+    An edge is open unless the chosen faces use it equally often in both directions.
+    """
     start, end = _directed_edges(faces).reshape(-1, 3, 2).transpose(2, 0, 1)
     surplus = np.zeros(int(edge.max()) + 1, dtype=np.int64)
     np.add.at(surplus, edge[chosen], np.where(start < end, 1, -1)[chosen])
@@ -97,20 +101,22 @@ def _beside_a_gap(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> np
 
 
 def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
-    """Which faces (n,) to turn round for the connected surface to be closed, or None when it
-    has one side only. Each of its edges is used twice."""
+    """Return a mask (n,) of the faces to flip for a consistent orientation, or None if impossible.
+
+    The surface is connected, and each of its edges is used twice.
+    """
     from scipy import sparse
     from scipy.sparse import csgraph
 
     pairs = np.argsort(edge.ravel(), kind="stable").reshape(-1, 2)
     one, other = (pairs // 3).T
     starts = faces.ravel()[pairs]
-    alike = starts[:, 0] == starts[:, 1]
-    graph = sparse.coo_matrix((np.where(alike, 2, 1), (one, other)), shape=(len(faces),) * 2)
+    same = starts[:, 0] == starts[:, 1]
+    graph = sparse.coo_matrix((np.where(same, 2, 1), (one, other)), shape=(len(faces),) * 2)
     graph = graph.tocsr().maximum(graph.tocsr().T)
     order, before = csgraph.breadth_first_order(graph, 0, directed=False)
     turns = np.asarray(graph[before[order[1:]], order[1:]]).ravel() == 2
     flips = np.zeros(len(faces), dtype=bool)
     for face, turn in zip(order[1:], turns):
         flips[face] = flips[before[face]] ^ turn
-    return flips if (flips[one] ^ flips[other] == alike).all() else None
+    return flips if (flips[one] ^ flips[other] == same).all() else None

@@ -1,8 +1,7 @@
-"""Shapes whose surface is in another file: meshes and height maps.
+"""Shapes with a surface in another file: meshes and height maps.
 
-Owns the bounds and outlines of meshes, which :mod:`gz_testauto.sdf.meshes.files` reads, and reading
-height images the way Gazebo does. A file is read once per process and again only when it changes
-on disk.
+:mod:`gz_testauto.sdf.meshes.files` reads mesh files. Height images are read here as in Gazebo. A
+process reads a file once, and again only after it has changed.
 """
 
 import functools
@@ -29,14 +28,14 @@ from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.shapes import Geometry
 
 MAX_PIXELS = 8193
-"""Of a side of a height map."""
+"""Limit on the pixels per side of a height map."""
 FARTHEST_M = 1e6
-"""Of a surface from its origin: outlines are computed on a grid that ends beyond."""
+"""Limit on the distance of a surface from its origin, given by the grid of outlines."""
 
 
 @dataclass(frozen=True)
 class TriangleMesh:
-    """Triangles (n, 3, 3) in meters, and which of them (n,) go round a solid without gaps."""
+    """Triangles (n, 3, 3) in meters, and a mask (n,) of those that enclose a solid."""
 
     triangles: np.ndarray
     closed: np.ndarray
@@ -57,9 +56,9 @@ class Mesh(Geometry):
 
     @property
     def surface(self) -> TriangleMesh:
-        """The triangles in the shape's own frame, scale applied.
+        """Return the triangles in the shape's frame, with the scale applied.
 
-        Raises ``SdfError`` when the file cannot be read or has no such part.
+        Raises ``SdfError`` if the file cannot be read or does not have the submesh.
         """
         return _scaled_surface(self, self._modified_ns())
 
@@ -67,19 +66,19 @@ class Mesh(Geometry):
         try:
             return self.path.stat().st_mtime_ns
         except OSError as error:
-            raise SdfError(f"mesh file {self.path} is not there") from error
+            raise SdfError(f"mesh file {self.path} does not exist") from error
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`."""
         return _cached_bounds(self, self._modified_ns(), pose).copy()
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. The inside counts of those parts that have no gaps."""
+        """See :class:`Geometry`. The interior of closed parts is included."""
         x, y, z = pose.position
         yaw = pose.yaw_rad
-        # in the turned frame the outline is the same wherever the model stands
-        leaning = Pose.from_rpy(0, 0, 0, 0, 0, -yaw) * Pose((0.0, 0.0, 0.0), pose.quaternion)
-        key = tuple(round(value, 9) + 0.0 for value in leaning.quaternion)
+        # in the rotated frame the outline does not depend on position and yaw
+        tilt = Pose.from_rpy(0, 0, 0, 0, 0, -yaw) * Pose((0.0, 0.0, 0.0), pose.quaternion)
+        key = tuple(round(value, 9) + 0.0 for value in tilt.quaternion)
         if key[3] < 0:
             key = tuple(-value for value in key)
         modified_ns = self.path.stat().st_mtime_ns if self.path.exists() else 0
@@ -116,7 +115,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
         chosen = [triangles for _, triangles in parts]
     if not chosen or not sum(map(len, chosen)):
         raise MissingFileError(
-            f"mesh {mesh.path} holds no triangles: export it again; {ALLOW_MISSING_HINT}"
+            f"mesh {mesh.path} contains no triangles: export it again; {ALLOW_MISSING_HINT}"
         )
     triangles = np.concatenate(chosen)
     if mesh.submesh is not None and mesh.center:
@@ -140,9 +139,9 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
 class Heightmap(Geometry):
     """Terrain from a square gray image of 2^n + 1 pixels.
 
-    The brightest pixel is ``size[2]`` (m) high and black is 0, as Gazebo scales it. Gazebo 11
-    collides with it around the world's origin, at height ``position[2]``, turned by the yaw
-    of the collision and nothing else; so this does too.
+    As in Gazebo, the brightest pixel has height ``size[2]`` (m), and black is 0. Also as in Gazebo
+    11, collisions are computed with the map centered at the world's origin, at height
+    ``position[2]``, rotated only by the yaw of the collision.
     """
 
     path: Path
@@ -151,11 +150,11 @@ class Heightmap(Geometry):
 
     @property
     def heights(self) -> np.ndarray:
-        """Heights (m) above ``position``, shape (rows, columns), row 0 at the highest y."""
+        """Return heights (m) above ``position``, shape (rows, columns), row 0 at the highest y."""
         try:
             modified_ns = self.path.stat().st_mtime_ns
         except OSError as error:
-            raise SdfError(f"height map {self.path} is not there") from error
+            raise SdfError(f"height map {self.path} does not exist") from error
         brightness = _brightness(self.path, modified_ns)
         highest = brightness.max()
         return brightness * (abs(self.size[2]) / highest if highest > 0 else 0.0)
@@ -172,7 +171,7 @@ class Heightmap(Geometry):
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """See :class:`Geometry`: the cells, between four pixels, that reach up to ``z_min``.
 
-        Solid down to any depth, so ``z_max`` matters not; a cell counts whole.
+        The ground is solid down to any depth, so ``z_max`` has no effect. Cells are not divided.
         """
         if not max(self.size[:2]) <= FARTHEST_M:
             raise SdfError(
@@ -200,7 +199,7 @@ class Heightmap(Geometry):
 
 
 def _turn(yaw_rad: float) -> np.ndarray:
-    """What to multiply row vectors in the plane by to turn them."""
+    """Return the matrix that rotates row vectors in the plane."""
     cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
     return np.array([[cos, sin], [-sin, cos]])
 
@@ -224,5 +223,5 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
             return np.asarray(image.convert("L"), dtype=float) / 255.0
     except SdfError:
         raise
-    except Exception as error:  # image readers raise whatever their input makes them raise
+    except Exception as error:  # image readers raise arbitrary exceptions for damaged files
         raise SdfError(f"height map {path} cannot be read as an image: {error}") from error
