@@ -43,6 +43,7 @@ def copy_without(extras, place):
             f"src/gz_testauto/extras/{extra}/",
             f"test/extras/{extra}/",
             f"docs/{extra}.md",
+            f"docs/reference/{extra}.md",
             f"config/{extra}/",
             f"scripts/{extra}",
             f"test/ros/{extra}.test",

@@ -130,7 +130,9 @@ def tracked() -> List[str]:
 def texts_of(path: str) -> Iterator[Text]:
     """Yield the texts of one file; none if it is of a type that has no texts."""
     suffix = Path(path).suffix
-    if path.startswith((SOURCE + "report/page/uplot/", ".build/", "docs/images/")):
+    if path.startswith(
+        (SOURCE + "report/page/uplot/", ".build/", "docs/images/", "docs/reference/")
+    ):
         return
     if suffix == ".md":
         yield from _page_texts(path)
