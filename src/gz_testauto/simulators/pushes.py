@@ -8,7 +8,7 @@ from gz_testauto.simulators.changes import Push
 
 
 @dataclass
-class _Pushing:
+class _ActivePush:
     push: Push
     ticks: int
 
@@ -18,14 +18,14 @@ class Pushes:
 
     def __init__(self, step_s: float) -> None:
         self._step_s = step_s
-        self._pushing: List[_Pushing] = []
+        self._pushing: List[_ActivePush] = []
 
     def __bool__(self) -> bool:
         return bool(self._pushing)
 
     def begin(self, push: Push) -> None:
         """Start a push with the next step; it lasts at least one step."""
-        self._pushing.append(_Pushing(push, max(1, round(push.duration_s / self._step_s))))
+        self._pushing.append(_ActivePush(push, max(1, round(push.duration_s / self._step_s))))
 
     def keep(self, models: Container[str]) -> None:
         """Remove the pushes of models that are not in ``models``."""

@@ -1,4 +1,4 @@
-"""Every gzserver has a processor that no other has, and gives it back however it ends."""
+"""Claims of processors by gzservers, which end with the process."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ time.sleep(100)
 
 @pytest.fixture(autouse=True)
 def names_of_our_own(monkeypatch):
-    """So that gzservers that happen to run beside the test do not matter."""
+    """Use other claim names than gzservers that run at the same time."""
     name = f"gz_testauto.test.{os.getpid()}"
     monkeypatch.setattr(cpu_affinity, "CLAIM_NAME", f"\0{name}.{{}}")
     return name
@@ -43,12 +43,12 @@ def claim():
         held.release()
 
 
-def test_each_claim_is_another_until_there_are_no_more(claim):
+def test_claims_differ_until_all_processors_are_claimed(claim):
     assert [claim().number for _ in ALLOWED] == ALLOWED
     assert claim().number is None
 
 
-def test_a_processor_given_back_can_be_claimed_again(claim):
+def test_released_processor_can_be_claimed_again(claim):
     first = claim()
     first.release()
     assert first.number is None
@@ -56,7 +56,7 @@ def test_a_processor_given_back_can_be_claimed_again(claim):
 
 
 @pytest.mark.slow
-def test_another_process_sees_the_claim_until_it_is_killed(claim, names_of_our_own):
+def test_claim_of_another_process_holds_until_it_is_killed(claim, names_of_our_own):
     command = [sys.executable, "-c", HOLDER, names_of_our_own, str(len(ALLOWED))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         try:
@@ -67,7 +67,7 @@ def test_another_process_sees_the_claim_until_it_is_killed(claim, names_of_our_o
     assert claim().number == ALLOWED[0]
 
 
-def test_what_is_started_meanwhile_is_bound_and_we_are_not(claim):
+def test_only_children_are_bound_to_the_processor(claim):
     policy = os.sched_getscheduler(0)
     claimed = claim()
     with claimed.for_children():
@@ -86,14 +86,14 @@ def test_what_is_started_meanwhile_is_bound_and_we_are_not(claim):
     assert os.sched_getscheduler(0) == policy
 
 
-def test_without_a_claim_nothing_is_bound(claim):
+def test_without_a_claim_children_are_not_bound(claim):
     for _ in ALLOWED:
         claim()
     with claim().for_children():
         assert sorted(os.sched_getaffinity(0)) == ALLOWED
 
 
-def test_a_policy_that_the_user_has_chosen_stays(claim):
+def test_scheduling_policy_of_the_user_is_kept(claim):
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     except PermissionError:

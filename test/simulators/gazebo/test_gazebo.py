@@ -1,4 +1,4 @@
-"""What is particular to real Gazebo: its processes, its failures, its bits."""
+"""Processes, failures and repeatability of gzserver."""
 
 import os
 import signal
@@ -70,7 +70,7 @@ LOOSE = (
 
 
 @pytest.mark.parametrize("version", ["1.6", "1.8"])
-def test_what_gazebo_reads_as_it_is_written_we_read_alike(tmp_path, version):
+def test_sdf_poses_are_read_as_gazebo_reads_them(tmp_path, version):
     models = "".join(
         f'<model name="m{i}"><static>1</static>{pose}<link name="l"/></model>'
         for i, pose in enumerate(LOOSE)
@@ -91,10 +91,10 @@ def test_what_gazebo_reads_as_it_is_written_we_read_alike(tmp_path, version):
 
 
 def own_address():
-    """An address of this machine that is not loopback, if it has one."""
+    """Return an address of this machine that is not loopback, or None."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing: asks for the route
+            probe.connect(("192.0.2.1", 9))  # sends no packet: selects the route
         except OSError:
             return None
         address = probe.getsockname()[0]
@@ -102,7 +102,7 @@ def own_address():
 
 
 def trace(simulation, periods=40):
-    """Everything that a drive shows, as bytes; it ends at a box."""
+    """Return all readings of a run that ends at a box, as bytes."""
     generator = np.random.default_rng(2)
     rows = [simulation.snapshot().scan.ranges_m.tobytes()]
     for _ in range(periods):
@@ -121,9 +121,7 @@ def trace(simulation, periods=40):
 
 class TestRepeating:
     @pytest.mark.parametrize("static", ["true", "false"])
-    def test_scans_poses_twists_and_contacts_are_the_same_bits_after_other_trials(
-        self, tmp_path, static
-    ):
+    def test_readings_are_identical_bits_after_other_trials(self, tmp_path, static):
         world = write_world(tmp_path, "a.world", boxes(static))
         other = write_world(tmp_path, "b.world", boxes(static, 0.7))
         scene = Scene(world, ROBOT, Pose2D(0.0, 0.0, 0.1), seed=5)
@@ -135,7 +133,7 @@ class TestRepeating:
         assert fresh == second
         assert fresh == third
 
-    def test_one_server_serves_many_trials_and_then_another_does(self, tmp_path):
+    def test_server_is_replaced_after_its_number_of_trials(self, tmp_path):
         worlds = [write_world(tmp_path, f"{n}.world", boxes("true", n)) for n in range(3)]
         with GazeboSimulator(trials_per_server=2) as simulator:
             assert simulator.processes == ()
@@ -148,7 +146,7 @@ class TestRepeating:
         assert servers[0] == servers[1] != servers[2]
         assert simulator.processes == ()
 
-    def test_another_base_means_another_server(self, simulator, tmp_path):
+    def test_another_base_starts_another_server(self, simulator, tmp_path):
         simulator.load(Scene(write_world(tmp_path, "a.world"), ROBOT))
         first = simulator._server.pid
         wall = BOX.format(name="wall", static="true", x=5, y=5)
@@ -157,7 +155,7 @@ class TestRepeating:
 
 
 class TestSensing:
-    def test_there_is_a_scan_at_time_zero_and_one_in_every_period(self, simulation):
+    def test_scan_exists_at_time_zero_and_in_every_period(self, simulation):
         assert simulation.snapshot().scan.stamp_s == 0.0
         stamps = [simulation.step(0.1).scan.stamp_s for _ in range(10)]
         assert stamps == pytest.approx([0.1 * n for n in range(1, 11)])
@@ -167,12 +165,12 @@ class TestSensing:
         assert stamps == pytest.approx([0, 0, 0, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2])
         assert simulation.step(0.35).scan.stamp_s == pytest.approx(0.5)
 
-    def test_there_is_an_imu_sample_at_the_end_of_every_step(self, simulation):
+    def test_imu_sample_exists_at_the_end_of_every_step(self, simulation):
         samples = [sample for _ in range(20) for sample in simulation.step(0.1).imu]
         assert [s.stamp_s for s in samples] == pytest.approx([0.1 * n for n in range(1, 21)])
 
     @pytest.mark.parametrize("step_s", [0.01, 0.1])
-    def test_the_imu_feels_the_robot_speed_up_whatever_the_step(self, simulation, step_s):
+    def test_imu_measures_acceleration_for_each_step_size(self, simulation, step_s):
         simulation.step(0.5)
         simulation.drive(Twist2D(0.6, 0.0))
         samples = [s for _ in range(round(0.5 / step_s)) for s in simulation.step(step_s).imu]
@@ -180,7 +178,7 @@ class TestSensing:
         assert gained_mps == pytest.approx(0.6, abs=0.05)
         assert np.mean([s.linear_mps2[2] for s in samples]) == pytest.approx(9.8, abs=0.1)
 
-    def test_contacts_say_who_where_and_when(self, simulation):
+    def test_contacts_have_names_positions_and_stamps(self, simulation):
         simulation.drive(Twist2D(1.0, 0.0))
         contacts = [c for _ in range(35) for c in simulation.step(0.1).contacts]
         assert {c.first.split("::")[0] for c in contacts} | {
@@ -193,7 +191,7 @@ class TestSensing:
         assert first.positions_m[0][0] == pytest.approx(2.5, abs=0.15)
         assert [c.stamp_s for c in contacts] == sorted(c.stamp_s for c in contacts)
 
-    def test_links_are_told_and_wheels_turn(self, simulation):
+    def test_snapshot_has_links_and_wheels_rotate(self, simulation):
         simulation.drive(Twist2D(0.5, 0.0))
         snapshot = simulation.step(1.0)
         wheel = snapshot.links["robot::left_wheel"].pose
@@ -204,7 +202,7 @@ class TestSensing:
 
 
 class TestPlanes:
-    def test_a_plane_is_moved_by_its_pose_and_never_turned(self, simulator, tmp_path):
+    def test_plane_is_moved_by_its_pose_but_not_rotated(self, simulator, tmp_path):
         sticker = scenes.model(
             "sticker", "<plane><normal>0 0 1</normal></plane>", "0 4 1.25 1.57 0 0"
         )
@@ -217,9 +215,9 @@ class TestPlanes:
 
 
 class TestChangingTheWorld:
-    def test_the_sensors_of_a_fresh_server_are_heard_after_a_model_was_deleted(self, tmp_path):
-        """Which of gzserver's threads knew its period was left to chance at its start: two in
-        three servers fell silent here."""
+    def test_sensors_of_a_new_server_measure_after_a_model_was_deleted(self, tmp_path):
+        """The periods of gzserver's threads depended on chance at the start: the sensors of two of
+        three servers stopped here."""
         scene = Scene(write_world(tmp_path), ROBOT)
         box = BOX.format(name="box", static="false", x=0, y=0)
         for _ in range(5):
@@ -230,7 +228,7 @@ class TestChangingTheWorld:
                 simulation.delete(["box"])
                 assert simulation.step(0.2).time_s == pytest.approx(0.4)
 
-    def test_a_saved_world_shows_nothing_of_us(self, simulator, simulation, tmp_path):
+    def test_saved_world_contains_no_added_elements(self, simulator, simulation, tmp_path):
         simulator.load(Scene(write_world(tmp_path, models=boxes("false")), ROBOT)).step(0.1)
         simulation = simulator.load(Scene(write_world(tmp_path, models=boxes("false")), ROBOT))
         saved = tmp_path / "saved.world"
@@ -245,7 +243,7 @@ class TestChangingTheWorld:
         assert {r.text for r in world.iter("real_time_update_rate")} == {"1000.0"}
         assert {r.text for r in world.iter("max_step_size")} == {"0.001"}
 
-    def test_a_model_is_described_under_its_own_name(self, simulation):
+    def test_description_of_a_model_has_its_name_in_the_scene(self, simulation):
         described = simulation.describe_model("robot")
         assert described.name == "robot"
         assert {link.name for link in described.link} == {
@@ -257,7 +255,7 @@ class TestChangingTheWorld:
         with pytest.raises(SimulatorError, match="nobody"):
             simulation.describe_model("nobody")
 
-    def test_a_box_that_is_spawned_falls_as_gravity_says(self, simulation):
+    def test_spawned_box_falls_with_gravity(self, simulation):
         simulation.set_physics(PhysicsSettings(0.001, 1000.0, (0.0, 0.0, -2.0)))
         model = BOX.format(name="x", static="false", x=0, y=0)
         text = f'<sdf version="1.6">{model}</sdf>'
@@ -267,7 +265,7 @@ class TestChangingTheWorld:
         assert simulation.physics().gravity_mps2 == (0.0, 0.0, -2.0)
         assert snapshot.models["falling"].pose.position[2] == pytest.approx(4.0, abs=0.02)
 
-    def test_what_gazebo_does_not_take_is_refused_with_its_words(self, simulation):
+    def test_spawn_error_contains_the_error_of_gazebo(self, simulation):
         text = """<sdf version="1.6"><model name="x"><link name="l"/>
         <plugin name="p" filename="libNobodyHasThis.so"/></model></sdf>"""
         odd = '<sdf version="1.6"><model name="x"><link name="l"/><joint name="j"/></model></sdf>'
@@ -280,7 +278,7 @@ class TestChangingTheWorld:
 
 
 class TestFailing:
-    def test_a_server_that_dies_in_a_step_is_an_error_at_once_and_the_next_load_is_not(
+    def test_dead_server_raises_immediately_and_the_next_load_succeeds(
         self, simulator, simulation, tmp_path
     ):
         simulation.step(0.1)
@@ -293,7 +291,7 @@ class TestFailing:
         again = simulator.load(Scene(write_world(tmp_path), ROBOT))
         assert again.step(0.1).time_s == pytest.approx(0.1)
 
-    def test_a_server_that_stalls_is_an_error(self, tmp_path):
+    def test_stalled_server_raises(self, tmp_path):
         with GazeboSimulator(stall_timeout_s=5.0) as simulator:
             simulation = simulator.load(Scene(write_world(tmp_path), ROBOT))
             os.kill(simulator._server.pid, signal.SIGSTOP)
@@ -302,7 +300,7 @@ class TestFailing:
             assert simulator.load(Scene(write_world(tmp_path), ROBOT)).step(0.1).scan is not None
 
     @pytest.mark.parametrize("where", ["world", "robot"])
-    def test_a_plugin_that_is_missing_is_named(self, simulator, tmp_path, where):
+    def test_missing_plugin_is_named(self, simulator, tmp_path, where):
         plugin = '<plugin name="p" filename="libNobodyHasThis.so"/>'
         world, robot = write_world(tmp_path, models=plugin if where == "world" else ""), ROBOT
         if where == "robot":
@@ -312,7 +310,7 @@ class TestFailing:
         with pytest.raises(SimulatorError, match="libNobodyHasThis"):
             simulator.load(Scene(world, robot))
 
-    def test_it_answers_on_loopback_only(self, simulator, simulation):
+    def test_server_accepts_connections_on_loopback_only(self, simulator, simulation):
         def greeting(host):
             with socket.create_connection((host, simulator._server.port), timeout=1.0) as peer:
                 try:
@@ -337,7 +335,7 @@ class TestFailing:
         assert simulation.step(0.5).models["robot"].pose.position[0] == pytest.approx(0.5, abs=0.05)
 
     @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-    def test_no_gzserver_outlives_us(self, tmp_path, end):
+    def test_gzserver_ends_with_its_parent_process(self, tmp_path, end):
         script = f"""
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Real Gazebo passes the conformance suites."""
+"""The conformance suites of simulators on Gazebo."""
 
 import pytest
 

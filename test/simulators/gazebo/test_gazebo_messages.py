@@ -1,4 +1,4 @@
-"""Messages are what Gazebo has on the wire, by number and type."""
+"""Encoding of Gazebo's messages."""
 
 import struct
 
@@ -8,7 +8,7 @@ from google.protobuf.message import EncodeError
 from gz_testauto.simulators.gazebo.messages import MESSAGES, type_name
 
 
-def test_a_pose_has_the_bytes_that_gazebo_gives_it():
+def test_pose_has_the_encoding_of_gazebo():
     pose = MESSAGES["Pose"](name="r")
     pose.position.x, pose.position.y, pose.position.z = 1.0, 2.0, 3.0
     q = pose.orientation
@@ -24,22 +24,22 @@ def test_a_pose_has_the_bytes_that_gazebo_gives_it():
     assert pose.SerializeToString() == expected + b"\x22" + bytes([len(turn)]) + turn
 
 
-def test_fields_that_are_not_in_the_table_are_passed_over():
+def test_fields_that_are_not_in_the_table_are_ignored():
     known = MESSAGES["Model"](name="box", is_static=True).SerializeToString()
     model = MESSAGES["Model"].FromString(known + b"\x5a\x03new" + b"\x50\x01")
     assert (model.name, model.is_static) == ("box", True)
 
 
-def test_what_gazebo_requires_cannot_be_left_out():
+def test_missing_required_field_raises():
     with pytest.raises(EncodeError, match="position"):
         MESSAGES["Pose"](name="r").SerializeToString()
 
 
-def test_types_bear_gazebos_names():
+def test_types_have_the_names_of_gazebo():
     assert type_name(MESSAGES["LaserScanStamped"]) == "gazebo.msgs.LaserScanStamped"
 
 
-def test_negative_numbers_and_lists_come_back():
+def test_negative_numbers_and_lists_are_decoded():
     scan = MESSAGES["LaserScan"](frame="f", ranges=[1.5, float("inf")])
     time = MESSAGES["Time"](sec=-1, nsec=5)
     assert MESSAGES["Time"].FromString(time.SerializeToString()).sec == -1

@@ -1,4 +1,4 @@
-"""Where Gazebo is looked for, and what is said when it is not there."""
+"""Search for Gazebo, and the errors if it is not found."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from gz_testauto.simulators.gazebo.installation import (
 )
 
 SERVER = '#!/bin/sh\necho "Gazebo multi-robot simulator, version {version}"\n'
-LOADER = '#!/bin/sh\nshift 2\nexec "$@"\n'  # a loader is given --library-path and the command
+LOADER = '#!/bin/sh\nshift 2\nexec "$@"\n'  # arguments: --library-path, its value, the command
 
 
 def write_script(path, text):
@@ -39,14 +39,14 @@ def bare_machine(monkeypatch, tmp_path):
         pytest.skip("this machine has a Gazebo in /usr/bin")
 
 
-def test_without_gazebo_the_message_says_what_to_do():
+def test_error_without_gazebo_contains_the_remedy():
     with pytest.raises(MissingDependencyError) as refusal:
         find_gazebo()
     for part in (ROOT_VARIABLE, "PATH", "bootstrap", str(cache_directory())):
         assert part in str(refusal.value)
 
 
-def test_a_tree_is_started_through_its_own_loader(monkeypatch, tmp_path):
+def test_tree_is_started_with_its_own_loader(monkeypatch, tmp_path):
     monkeypatch.setenv(ROOT_VARIABLE, str(make_tree(tmp_path / "tree")))
     found = find_gazebo()
     assert (found.kind, found.version) == ("tree", "11.1.0")
@@ -54,7 +54,7 @@ def test_a_tree_is_started_through_its_own_loader(monkeypatch, tmp_path):
     assert str(tmp_path / "tree/usr/lib/x86_64-linux-gnu") in found.server[2]
 
 
-def test_gazebo_on_path_comes_before_the_cache(monkeypatch, tmp_path):
+def test_gazebo_on_path_precedes_the_cache(monkeypatch, tmp_path):
     make_tree(cache_directory(), "11.1.0")
     write_script(tmp_path / "bin/gzserver", SERVER.format(version="11.14.0"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
@@ -62,25 +62,25 @@ def test_gazebo_on_path_comes_before_the_cache(monkeypatch, tmp_path):
     assert (found.kind, found.version) == ("system", "11.14.0")
 
 
-def test_the_cache_serves_where_there_is_nothing_else():
+def test_cache_is_used_without_another_gazebo():
     make_tree(cache_directory())
     assert find_gazebo().kind == "tree"
 
 
-def test_a_named_tree_without_gazebo_is_refused_though_the_cache_has_one(monkeypatch, tmp_path):
+def test_named_tree_without_gazebo_is_rejected_despite_the_cache(monkeypatch, tmp_path):
     make_tree(cache_directory())
     monkeypatch.setenv(ROOT_VARIABLE, str(tmp_path))
-    with pytest.raises(MissingDependencyError, match="no usr/bin/gzserver"):
+    with pytest.raises(MissingDependencyError, match="usr/bin/gzserver"):
         find_gazebo()
 
 
-def test_another_version_is_refused(monkeypatch, tmp_path):
+def test_another_version_is_rejected(monkeypatch, tmp_path):
     monkeypatch.setenv(ROOT_VARIABLE, str(make_tree(tmp_path / "tree", "9.0.0")))
     with pytest.raises(MissingDependencyError, match=r"Gazebo 9\.0\.0; version 11"):
         find_gazebo()
 
 
-def test_a_gazebo_that_does_not_start_is_refused_with_its_words(monkeypatch, tmp_path):
+def test_gazebo_that_does_not_start_is_rejected_with_its_output(monkeypatch, tmp_path):
     tree = make_tree(tmp_path / "tree")
     write_script(tree / "usr/bin/gzserver", "#!/bin/sh\necho 'lib is gone' >&2\nexit 1\n")
     monkeypatch.setenv(ROOT_VARIABLE, str(tree))
@@ -88,7 +88,7 @@ def test_a_gazebo_that_does_not_start_is_refused_with_its_words(monkeypatch, tmp
         find_gazebo()
 
 
-def test_the_environment_keeps_to_loopback_and_to_our_models(monkeypatch, tmp_path):
+def test_environment_has_loopback_and_the_given_model_path(monkeypatch, tmp_path):
     monkeypatch.setenv(ROOT_VARIABLE, str(make_tree(tmp_path / "tree")))
     monkeypatch.setenv("GAZEBO_MODEL_PATH", "/theirs")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/lib")
@@ -100,7 +100,7 @@ def test_the_environment_keeps_to_loopback_and_to_our_models(monkeypatch, tmp_pa
     assert "LD_LIBRARY_PATH" not in environment
 
 
-def test_gzserver_is_asked_again_when_the_answer_was_killed(monkeypatch, tmp_path):
+def test_version_call_is_repeated_after_a_signal(monkeypatch, tmp_path):
     make_tree(tmp_path)
     once = tmp_path / "killed"
     answer = SERVER.format(version="11.1.0").replace(

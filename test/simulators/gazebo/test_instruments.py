@@ -1,4 +1,4 @@
-"""What the adaptor adds to models, and that it takes it out again."""
+"""Sensors that the adaptor adds to models, and their removal."""
 
 from pathlib import Path
 
@@ -36,20 +36,20 @@ def sensors(sdf, kind):
     return [s for s in etree.fromstring(sdf).iter("sensor") if s.get("type") == kind]
 
 
-def test_every_link_that_can_move_has_a_probe():
+def test_every_movable_link_has_a_probe():
     fitted = instrument_model(model("false"), PERIOD_NS, PLAIN)
     assert set(fitted.probes.values()) == {"thing::a", "thing::b"}
     assert "thing/a/gz_testauto_probe/scan" in fitted.probes
     assert fitted.links["thing::b"].position == (1, 0, 0)
 
 
-def test_a_static_model_needs_none():
+def test_static_model_has_no_probe():
     fitted = instrument_model(model("true"), PERIOD_NS, PLAIN)
     assert not fitted.probes
     assert not sensors(fitted.model.sdf, "ray")
 
 
-def test_in_every_other_scene_models_have_another_name_on_the_server():
+def test_every_other_scene_has_suffixed_names_on_the_server():
     fitted = instrument_model(model("false"), PERIOD_NS, SECOND)
     assert fitted.name == "thing"
     assert fitted.model.name == "thing" + SUFFIX
@@ -59,7 +59,7 @@ def test_in_every_other_scene_models_have_another_name_on_the_server():
     assert own_name(f"thing{SUFFIX}::a::c") == "thing::a::c"
 
 
-def test_all_sensors_have_the_one_period(robot):
+def test_all_sensors_have_the_same_period(robot):
     fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN)
     found = list(etree.fromstring(fitted.body.model.sdf).iter("sensor"))
     kinds = sorted(sensor.get("type") for sensor in found)
@@ -69,27 +69,27 @@ def test_all_sensors_have_the_one_period(robot):
         assert 1e9 / float(sensor.findtext("update_rate")) == pytest.approx(PERIOD_NS, abs=1e-3)
 
 
-def test_contacts_are_those_of_the_body_and_not_of_what_stands_on_the_floor(robot):
+def test_contact_sensor_has_the_body_but_not_the_wheels(robot):
     fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN)
     (contact,) = sensors(fitted.body.model.sdf, "contact")
     assert [c.text for c in contact.iter("collision")] == ["body"]
     assert fitted.contact_topics == ("robot/base/gz_testauto_contact",)
 
 
-def test_the_robot_stands_where_and_as_high_as_it_should(robot):
+def test_robot_has_the_start_pose_and_the_height_of_its_sdf(robot):
     pose = instrument_robot(robot, Pose2D(1.0, 2.0, 0.5), PERIOD_NS, PLAIN).body.model.pose
     assert pose.position == (1, 2, 0)
     assert pose.yaw_rad == pytest.approx(0.5)
 
 
-def test_a_lidar_that_needs_a_display_is_refused(tmp_path):
+def test_lidar_that_needs_a_display_is_rejected(tmp_path):
     path = tmp_path / "robot.sdf"
     path.write_text(ROBOT.read_text().replace('type="ray"', 'type="gpu_ray"'))
     with pytest.raises(SimulatorError, match="gpu_ray"):
         instrument_robot(read_robot(path), Pose2D(0, 0), PERIOD_NS, PLAIN)
 
 
-def test_nothing_of_it_stays_in_a_saved_world(robot):
+def test_saved_world_has_no_instruments(robot):
     fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN).body
     world = etree.fromstring("<world/>")
     world.append(etree.fromstring(fitted.model.sdf).find("model"))
@@ -99,6 +99,6 @@ def test_nothing_of_it_stays_in_a_saved_world(robot):
     assert "gz_testauto" not in etree.tostring(world, encoding="unicode")
 
 
-def test_text_that_is_no_model_is_refused():
+def test_text_without_a_model_is_rejected():
     with pytest.raises(SimulatorError, match="cannot spawn 'thing'"):
         instrument_model(NamedModel("thing", "<sdf version='1.6'/>"), PERIOD_NS, PLAIN)

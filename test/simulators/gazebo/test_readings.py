@@ -1,4 +1,4 @@
-"""From messages to observations, and from twists to commands."""
+"""Conversion of messages to observations and of twists to commands."""
 
 import math
 from dataclasses import replace
@@ -33,7 +33,7 @@ def scan_message(ranges):
     return message
 
 
-def test_a_ray_that_met_nothing_is_infinite_and_one_too_near_is_minus_infinite():
+def test_range_out_of_limits_is_plus_or_minus_infinite():
     message = scan_message([0.05, 0.1, 5.0, 10.0, math.inf, math.nan])
     scan = scan_from(message, 1_500_000_000, ROBOT.lidar)
     assert scan.ranges_m.tolist() == [-math.inf, 0.1, 5.0, math.inf, math.inf, math.inf]
@@ -42,7 +42,7 @@ def test_a_ray_that_met_nothing_is_infinite_and_one_too_near_is_minus_infinite()
         scan.ranges_m[0] = 1.0
 
 
-def test_the_stamp_is_read_without_the_rest():
+def test_stamp_is_read_without_the_other_fields():
     poses = MESSAGES["PosesStamped"]()
     poses.time.sec, poses.time.nsec = 12, 345
     poses.pose.add(name="r").position.SetInParent()
@@ -50,28 +50,28 @@ def test_the_stamp_is_read_without_the_rest():
 
 
 class TestModelPoses:
-    def test_a_model_moves_with_the_link_that_carries_it(self):
+    def test_model_moves_with_its_canonical_link(self):
         poses = ModelPoses()
         links = {"m::a": Pose((0.0, 0.0, 1.0)), "m::b": Pose((2.0, 0.0, 0.0))}
         poses.put("m", Pose(), links)
         poses.see("m::a", Pose.from_rpy(5, 0, 1, 0, 0, math.pi / 2))
         assert poses.models["m"].position == pytest.approx((5, 0, 0))
-        # a link that was not seen is where the model has it
+        # a link without a measurement keeps its pose in the model
         states = poses.link_states()
         assert states["m::b"].pose.position == pytest.approx((5, 2, 0))
         poses.see("m::b", Pose((9.0, 9.0, 9.0)))
         assert poses.models["m"].position == pytest.approx((5, 0, 0))
-        assert states["m::b"].pose.position == pytest.approx((5, 2, 0))  # as it was then
+        assert states["m::b"].pose.position == pytest.approx((5, 2, 0))  # unchanged
         assert poses.link_states()["m::b"].pose.position == (9, 9, 9)
 
-    def test_a_pose_without_offset_is_passed_on_bit_for_bit(self):
+    def test_pose_without_offset_is_identical(self):
         poses = ModelPoses()
         poses.put("m", Pose(), {"m::a": Pose()})
         pose = Pose((0.1 + 0.2, 1e-17, 3.0), (1e-9, -0.0, 0.6, 0.8))
         poses.see("m::a", pose)
         assert poses.models["m"] == pose
 
-    def test_a_forgotten_model_leaves_nothing(self):
+    def test_removed_model_has_no_poses(self):
         poses = ModelPoses()
         poses.put("m", Pose(), {"m::a": Pose()})
         poses.see("m::a", Pose())
@@ -81,7 +81,7 @@ class TestModelPoses:
 
 
 @pytest.mark.parametrize("angle_rad", [0.0, 1e-9, 0.3, -2.0])
-def test_the_twist_is_the_mean_between_two_poses(angle_rad):
+def test_twist_is_the_mean_between_two_poses(angle_rad):
     before = Pose.from_rpy(1, 2, 3, 0.1, -0.2, 0.5)
     turn = Pose.from_rpy(0, 0, 0, 0, 0, angle_rad)
     after = Pose((1.5, 2.0, 2.0), (turn * before).quaternion)
@@ -90,14 +90,14 @@ def test_the_twist_is_the_mean_between_two_poses(angle_rad):
     assert angular == pytest.approx((0, 0, 2 * angle_rad), abs=1e-12)
 
 
-def test_a_quaternion_of_the_other_sign_is_no_turn():
+def test_negated_quaternion_is_no_rotation():
     before = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.6, 0.8))
     after = Pose((0.0, 0.0, 0.0), (0.0, 0.0, -0.6, -0.8))
     assert mean_twist(before, after, 0.1)[1] == pytest.approx((0, 0, 0))
 
 
 class TestImu:
-    """A sensor turned by a quarter on a robot that gains 1 m/s in a tenth of a second."""
+    """Return a sensor rotated by 90 degrees on a robot that gains 1 m/s in 0.1 s."""
 
     GRAVITY = (0.0, 0.0, -9.8)
     MOUNT = Pose.from_rpy(0, 0, 0.5, 0, 0, math.pi / 2)
@@ -105,7 +105,7 @@ class TestImu:
     def message(self, gazebo_ns, passed_ns):
         message = MESSAGES["IMU"]()
         message.stamp.sec, message.stamp.nsec = divmod(gazebo_ns, 10**9)
-        # along x in the world is against y in the sensor
+        # +x in the world is -y in the sensor
         message.linear_acceleration.y = -1.0 / (passed_ns / 1e9)
         message.linear_acceleration.z = 9.8
         message.angular_velocity.z = 0.25
@@ -117,7 +117,7 @@ class TestImu:
         reader.begin(0)
         return reader
 
-    def test_the_acceleration_is_over_our_time_and_not_over_gazebos(self, reader):
+    def test_acceleration_uses_simulated_time_and_not_gazebos_clock(self, reader):
         reader.receive(self.message(100_001_000, 100_001_000))
         first = reader.sample(10_000_000, Pose())
         assert first.linear_mps2 == pytest.approx((0, -100.0, 9.8))
@@ -127,7 +127,7 @@ class TestImu:
         assert second.stamp_s == 0.11
         assert second.angular_radps == (0, 0, 0.25)
 
-    def test_where_no_time_has_passed_there_is_no_sample_and_the_next_is_right(self, reader):
+    def test_no_sample_without_elapsed_time(self, reader):
         reader.receive(self.message(100_001_000, 1))
         assert reader.sample(0, Pose()) is None
         reader.receive(self.message(200_002_000, 100_001_000))
@@ -135,7 +135,7 @@ class TestImu:
         assert sample.linear_mps2 == pytest.approx((0, -10.0, 9.8))
 
     @pytest.mark.parametrize("heard", ["before it begins", "late", "never"])
-    def test_a_measurement_of_the_first_rest_changes_no_sample(self, heard):
+    def test_measurement_of_the_first_rest_is_ignored(self, heard):
         tilted = Pose.from_rpy(0, 0, 0, 0.2, -0.1, 0)
         sensor = (tilted * self.MOUNT).rotation.T
 
@@ -159,10 +159,10 @@ class TestImu:
         sample = reader.sample(100_000_000, tilted)
         assert sample.linear_mps2 == pytest.approx(tuple(felt(1.0, 0.1)))
 
-    def test_without_a_message_there_is_no_sample(self, reader):
+    def test_no_sample_without_a_message(self, reader):
         assert reader.sample(100_000_000, Pose()) is None
 
-    def test_gravity_is_felt_on_a_slope(self):
+    def test_imu_measures_gravity_on_a_slope(self):
         message = MESSAGES["IMU"]()
         message.stamp.sec, message.stamp.nsec = 0, 300_000_000
         tilted = Pose.from_rpy(0, 0, 0, 0.5, 0, 0)
@@ -180,16 +180,16 @@ class TestDrive:
         robot = replace(ROBOT, drive=replace(ROBOT.drive, plugin=plugin))
         return DriveCommand(robot).message(twist)
 
-    def test_diff_drive_is_told_the_opposite_rate(self):
+    def test_diff_drive_gets_the_negated_rate(self):
         message = self.message(Twist2D(0.7, 0.4))
         assert message.position.x == 0.7
         assert pose_from(message).yaw_rad == pytest.approx(-0.4)
 
-    def test_skid_steer_is_told_half_the_rate(self):
+    def test_skid_steer_gets_half_the_rate(self):
         message = self.message(Twist2D(0.7, 0.4), "libSkidSteerDrivePlugin.so")
         assert pose_from(message).yaw_rad == pytest.approx(0.2)
 
-    def test_a_skid_steer_drive_with_joints_of_other_names_is_refused_with_a_remedy(self):
+    def test_skid_steer_with_other_joint_names_is_rejected_with_a_remedy(self):
         joints = (("left_front", "left_rear"), ("right_front", "right_rear"))
         drive = DriveDescription("libSkidSteerDrivePlugin.so", *joints, 0.5, 0.3)
         require_drive(replace(ROBOT, drive=drive))
@@ -199,22 +199,22 @@ class TestDrive:
             require_drive(replace(ROBOT, drive=other))
         require_drive(replace(ROBOT, drive=replace(other, plugin="libDiffDrivePlugin.so")))
 
-    def test_it_is_said_that_the_wheels_of_gazebos_skid_steer_drive_run_free(self, caplog):
+    def test_skid_steer_logs_a_warning_about_the_wheel_speed(self, caplog):
         joints = (("left_front", "left_rear"), ("right_front", "right_rear"))
         drive = DriveDescription("libSkidSteerDrivePlugin.so", *joints, 0.5, 0.3)
         for _ in range(2):
             require_drive(replace(ROBOT, drive=drive, path=Path("/somewhere/rover.sdf")))
-        assert caplog.text.count("/somewhere/rover.sdf: Gazebo's SkidSteerDrivePlugin lets") == 1
+        assert caplog.text.count("/somewhere/rover.sdf: Gazebo's SkidSteerDrivePlugin") == 1
 
-    def test_a_rate_that_would_wrap_around_is_refused(self):
+    def test_rate_that_would_wrap_around_is_rejected(self):
         with pytest.raises(ValueError, match="wrap"):
             self.message(Twist2D(0.0, 3.2))
 
-    def test_a_command_must_be_finite(self):
+    def test_command_must_be_finite(self):
         with pytest.raises(ValueError, match="finite"):
             self.message(Twist2D(np.nan, 0.0))
 
-    def test_a_robot_without_a_known_drive_cannot_be_driven(self):
+    def test_robot_without_a_drive_plugin_raises(self):
         command = DriveCommand(replace(ROBOT, drive=None))
         assert not command.available
         with pytest.raises(SimulatorError, match="DiffDrivePlugin"):

@@ -1,4 +1,4 @@
-"""What a server leaves behind, and what is said when it does not start."""
+"""Start, log and cleanup of a gzserver process."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ time.sleep(100)
 
 
 @pytest.mark.slow
-def test_directories_that_nobody_could_remove_go_with_the_next_server(tmp_path, monkeypatch):
+def test_orphaned_directories_are_removed_by_the_next_server(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -65,20 +65,20 @@ def test_directories_that_nobody_could_remove_go_with_the_next_server(tmp_path, 
     assert list(tmp_path.glob("*gz_testauto*")) == []
 
 
-def test_a_server_that_does_not_start_is_quoted(tmp_path):
+def test_start_error_contains_the_log_of_the_server(tmp_path):
     gazebo = fake_gazebo(tmp_path, "echo 'Error: the sky is missing'; exit 7")
     with pytest.raises(SimulatorError, match=r"status 7.*the sky is missing"):
         ServerProcess(gazebo, "<sdf/>", seed=1)
 
 
-def test_a_server_that_says_nothing_is_given_up(tmp_path):
+def test_silent_server_times_out(tmp_path):
     begun = time.monotonic()
     with pytest.raises(SimulatorError, match="did not start"):
         ServerProcess(fake_gazebo(tmp_path, "sleep 100"), "<sdf/>", seed=1, start_timeout_s=0.5)
     assert time.monotonic() - begun < 60
 
 
-def test_a_port_that_was_taken_meanwhile_is_given_up_for_another(tmp_path, monkeypatch):
+def test_port_in_use_is_replaced_by_another(tmp_path, monkeypatch):
     ports = iter([7001, 7002])
     monkeypatch.setattr(server, "free_port", lambda: next(ports))
     gazebo = fake_gazebo(
@@ -99,7 +99,7 @@ def test_a_port_that_was_taken_meanwhile_is_given_up_for_another(tmp_path, monke
         process.close()
 
 
-def test_closing_leaves_neither_process_nor_file(tmp_path):
+def test_close_removes_process_and_files(tmp_path):
     gazebo = fake_gazebo(tmp_path, "echo Connected to gazebo master; sleep 100")
     process = ServerProcess(gazebo, "<sdf/>", seed=1)
     group, directory = process.pid, process.directory
@@ -109,7 +109,7 @@ def test_closing_leaves_neither_process_nor_file(tmp_path):
     assert not directory.exists()
 
 
-def test_the_world_and_the_seed_are_handed_over(tmp_path):
+def test_server_gets_world_and_seed(tmp_path):
     gazebo = fake_gazebo(
         tmp_path,
         """
@@ -127,7 +127,7 @@ def test_the_world_and_the_seed_are_handed_over(tmp_path):
     assert "<sdf>a world</sdf>" in said
 
 
-def test_what_was_said_after_a_mark_is_found_though_the_line_had_begun(tmp_path):
+def test_errors_since_returns_a_line_that_was_incomplete_at_the_mark(tmp_path):
     gazebo = fake_gazebo(
         tmp_path,
         r"""
@@ -141,14 +141,14 @@ def test_what_was_said_after_a_mark_is_found_though_the_line_had_begun(tmp_path)
         mark = process.log_size()
         (tmp_path / "go").write_text("\n")
         deadline = time.monotonic() + 60
-        while not process.complaints_since(mark) and time.monotonic() < deadline:
+        while not process.errors_since(mark) and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert process.complaints_since(mark) == ["[Err] late"]
+        assert process.errors_since(mark) == ["[Err] late"]
     finally:
         process.close()
 
 
-def test_errors_are_told_from_other_talk(tmp_path):
+def test_errors_since_returns_only_errors(tmp_path):
     gazebo = fake_gazebo(
         tmp_path,
         r"""
@@ -158,12 +158,10 @@ def test_errors_are_told_from_other_talk(tmp_path):
     )
     process = ServerProcess(gazebo, "<sdf/>", seed=1)
     try:
-        assert process.complaints_since(0) == [
-            "[Err] [Plugin.hh:178] Failed to load plugin libX.so"
-        ]
-        assert process.complaints_since(process.log_size()) == []
-        assert "libX.so" in process.fatal_complaint_since(0)
-        assert "libX.so" in process.fatal_complaint_since(0, ["libY*"])
-        assert process.fatal_complaint_since(0, ["libX.so"]) is None
+        assert process.errors_since(0) == ["[Err] [Plugin.hh:178] Failed to load plugin libX.so"]
+        assert process.errors_since(process.log_size()) == []
+        assert "libX.so" in process.fatal_error_since(0)
+        assert "libX.so" in process.fatal_error_since(0, ["libY*"])
+        assert process.fatal_error_since(0, ["libX.so"]) is None
     finally:
         process.close()

@@ -1,4 +1,4 @@
-"""What the kernel tells of threads that sleep, run and end."""
+"""Detection of threads that sleep, run and end."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def process_busy_until():
         process.communicate(timeout=60)
 
 
-def test_a_busy_thread_is_waited_for(process_busy_until, tmp_path):
+def test_wait_until_asleep_waits_for_a_busy_thread(process_busy_until, tmp_path):
     rest = tmp_path / "rest"
     states = ThreadStates(process_busy_until(rest).pid)
     timer = threading.Timer(0.3, rest.touch)
@@ -47,14 +47,14 @@ def test_a_busy_thread_is_waited_for(process_busy_until, tmp_path):
     timer.join(60)
 
 
-def test_one_that_never_sleeps_is_not_waited_for_beyond_the_limit(process_busy_until, tmp_path):
+def test_wait_until_asleep_ends_at_the_cpu_limit(process_busy_until, tmp_path):
     states = ThreadStates(process_busy_until(tmp_path / "never").pid)
     assert not states.wait_until_asleep(0.2, 60.0)
     assert not states.wait_until_asleep(60.0, 0.2)
 
 
-def test_one_that_is_kept_from_computing_is_waited_for(process_busy_until, tmp_path):
-    """As on a machine that is busy with other things; awake, but using no time."""
+def test_wait_until_asleep_waits_for_a_thread_without_a_processor(process_busy_until, tmp_path):
+    """The thread is awake, but gets no CPU time, as on a busy machine."""
     rest = tmp_path / "rest"
     process = process_busy_until(rest)
     states = ThreadStates(process.pid)
@@ -72,7 +72,7 @@ def test_one_that_is_kept_from_computing_is_waited_for(process_busy_until, tmp_p
         rival.wait(60)
 
 
-def test_threads_that_have_ended_are_no_hindrance(process_busy_until, tmp_path):
+def test_ended_threads_count_as_asleep(process_busy_until, tmp_path):
     process = process_busy_until(tmp_path / "never")
     states = ThreadStates(process.pid)
     process.kill()
@@ -80,7 +80,7 @@ def test_threads_that_have_ended_are_no_hindrance(process_busy_until, tmp_path):
     assert states.wait_until_asleep(60.0, 60.0)
 
 
-def test_a_process_that_is_not_there_has_none(process_busy_until, tmp_path):
+def test_missing_process_has_no_threads(process_busy_until, tmp_path):
     process = process_busy_until(tmp_path)
     process.kill()
     process.wait(60)

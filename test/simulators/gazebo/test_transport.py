@@ -1,4 +1,4 @@
-"""Frames, and nodes that find each other through a master."""
+"""Frames, and nodes that are connected through a master."""
 
 import contextlib
 import socket
@@ -22,7 +22,7 @@ def pair():
 
 
 class TcpLike:
-    """A socket of a pair, which has no TCP_NODELAY."""
+    """A socket of a socket pair, which has no TCP_NODELAY."""
 
     def __init__(self, inner):
         self._inner = inner
@@ -39,10 +39,10 @@ def connection(pair, frames, **options):
 
 
 class TestFrames:
-    def test_a_frame_is_its_length_in_hexadecimal_and_the_payload(self):
+    def test_frame_is_hexadecimal_length_and_payload(self):
         assert frame(b"x" * 26) == b"0000001A" + b"x" * 26
 
-    def test_frames_are_cut_wherever_the_stream_was(self, pair):
+    def test_frames_are_split_at_any_chunk_boundary(self, pair):
         frames = []
         reader = connection(pair, frames)
         for byte in frame(b"one") + frame(b"") + frame(b"three"):
@@ -50,14 +50,14 @@ class TestFrames:
             reader.receive()
         assert frames == [b"one", b"", b"three"]
 
-    def test_frames_that_came_together_are_all_handed_on(self, pair):
+    def test_all_pending_frames_are_passed_on(self, pair):
         frames = []
         reader = connection(pair, frames)
         pair[1].send(frame(b"one") + frame(b"two") + frame(b"three")[:-1])
         reader.receive()
         assert frames == [b"one", b"two"]
 
-    def test_the_last_of_several_will_do_where_asked(self, pair):
+    def test_latest_only_passes_on_the_last_frame(self, pair):
         frames = []
         reader = connection(pair, frames, latest_only=True)
         pair[1].send(frame(b"one") + frame(b"two") + frame(b"three")[:4])
@@ -66,19 +66,19 @@ class TestFrames:
         reader.receive()
         assert frames == [b"two", b"three"]
 
-    def test_who_does_not_speak_frames_is_left(self, pair):
+    def test_invalid_frame_header_raises(self, pair):
         pair[1].send(b"HTTP/1.1 400 Bad Request")
         with pytest.raises(ConnectionLostError, match="protocol"):
             connection(pair, []).receive()
 
-    def test_a_closed_peer_is_noticed(self, pair):
+    def test_closed_peer_raises(self, pair):
         pair[1].close()
         with pytest.raises(ConnectionLostError):
             connection(pair, []).receive()
 
 
 class Master(threading.Thread):
-    """As much of Gazebo's master as two nodes need."""
+    """A substitute for Gazebo's master that serves two nodes."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -170,11 +170,11 @@ def until(condition, *nodes):
 
 
 class TestNodes:
-    def test_a_node_learns_the_worlds_name(self, nodes):
+    def test_node_receives_the_name_of_the_world(self, nodes):
         assert nodes[0].namespaces == ["default"]
 
     @pytest.mark.parametrize("first", ["publisher", "subscriber"])
-    def test_messages_arrive_in_order_whoever_came_first(self, nodes, first):
+    def test_messages_arrive_in_order(self, nodes, first):
         speaker, listener = nodes
         heard = []
 
@@ -193,7 +193,7 @@ class TestNodes:
             str(number) for number in range(100)
         ]
 
-    def test_a_publisher_that_goes_is_let_go(self, nodes):
+    def test_closed_publisher_is_disconnected(self, nodes):
         speaker, listener = nodes
         listener.subscribe("/gazebo/default/t", MESSAGES["GzString"], print)
         publisher = speaker.advertise("/gazebo/default/t", MESSAGES["GzString"])
@@ -201,16 +201,16 @@ class TestNodes:
         publisher.links[0].close()
         until(lambda: not listener.is_connected("/gazebo/default/t"), listener)
 
-    def test_a_master_that_goes_is_an_error(self, master, nodes):
+    def test_closed_master_raises(self, master, nodes):
         master.close()
         with pytest.raises(ConnectionLostError):
             nodes[0].wait_for(lambda: False, 5.0, "nothing")
 
-    def test_waiting_ends_and_says_for_what(self, nodes):
+    def test_wait_for_times_out_with_its_subject(self, nodes):
         with pytest.raises(TimeoutError, match="the moon"):
             nodes[0].wait_for(lambda: False, 0.05, "the moon")
 
-    def test_where_nobody_listens_there_is_no_master(self, master):
+    def test_connecting_without_a_master_raises(self, master):
         port = master.port
         master.close()
         with pytest.raises(ConnectionLostError):

@@ -1,4 +1,4 @@
-"""How long a batch of models is waited for, and what is said of those that never came."""
+"""Timeout of a batch of models, and the error for missing ones."""
 
 from types import SimpleNamespace
 
@@ -14,15 +14,15 @@ STALL_S = 30.0
 
 @pytest.fixture
 def link(monkeypatch):
-    """A link to a server that shows a model every ``seconds_each``, so many as ``shows``."""
+    """A link to a server that announces ``shows`` models, one every ``seconds_each``."""
     link = WorldLink.__new__(WorldLink)
     link.stall_timeout_s, link.broken = STALL_S, False
     link.models, link._announced = {}, []
     link.complaints, link.shows, link.seconds_each = [], 10**9, 1.0
     link.server = SimpleNamespace(
         log_size=lambda: 0,
-        complaints_since=lambda mark: link.complaints,
-        last_words=lambda: "its last lines: " + "| words of the server " * 20,
+        errors_since=lambda mark: link.complaints,
+        describe_end=lambda: "its last lines: " + "| words of the server " * 20,
     )
     sent = []
     link._factory = SimpleNamespace(send=lambda *messages: sent.extend(messages))
@@ -44,19 +44,19 @@ def models(count):
     return [NamedModel(f"obstacle_box_{i}", "<sdf/>") for i in range(count)]
 
 
-def test_many_models_are_waited_for_as_long_as_more_of_them_appear(link):
+def test_spawn_waits_while_more_models_appear(link):
     link.seconds_each = 20.0
     link.spawn(models(100))
     assert len(link.models) == 100
 
 
-def test_models_are_given_up_after_the_time_that_is_stated_without_another(link):
+def test_spawn_times_out_without_progress(link):
     link.shows, link.seconds_each = 10, 29.0
     with pytest.raises(SimulatorError, match="spawning models: no progress for 30 s"):
         link.spawn(models(1000))
 
 
-def test_what_is_said_of_many_missing_models_begins_with_the_cause_and_can_be_read(link):
+def test_error_of_many_missing_models_starts_with_the_cause_and_is_short(link):
     link.shows, link.complaints = 10, ["[Err] the meshes are gone"]
     with pytest.raises(SimulatorError) as told:
         link.spawn(models(1000))

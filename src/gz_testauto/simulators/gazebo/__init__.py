@@ -1,9 +1,10 @@
-"""Gazebo 11 as a simulator: a gzserver of our own, spoken to over Gazebo's own transport.
+"""Gazebo 11 as a simulator: a gzserver process, controlled through Gazebo's transport.
 
-Needs neither gazebo_ros nor a plugin. From the bottom up: ``messages``, ``wire``, ``node``
-speak the transport; ``installation``, ``server``, ``client`` own the processes; ``world`` is
-the conversation with one server; ``split_world``, ``instruments``, ``drive``, ``readings``
-translate; ``simulation`` and ``simulator`` are the adaptor.
+It needs neither gazebo_ros nor a plugin. From the bottom up: ``messages``, ``wire`` and
+``transport`` implement the transport; ``installation``, ``server`` and ``gzclient`` manage
+processes; ``world`` is the client of one server; ``split_world``, ``instruments``,
+``drive_command`` and ``readings`` convert; ``simulation`` and ``simulator`` implement the
+interface.
 """
 
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo

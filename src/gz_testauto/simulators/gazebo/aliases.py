@@ -1,9 +1,9 @@
-"""What models are called on the server.
+"""Names of models on the server.
 
-A name that was deleted cannot be used again for more than half a second (see
-:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), which between trials
-would be most of the time. So every other scene on a server has its models under names with a
-suffix. Owns the suffix; nobody outside this adaptor sees it.
+The name of a deleted model cannot be used again for more than half a second (see
+:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), which would be most of the
+time between trials. So every other scene on a server adds a suffix to the names of its models. The
+suffix is not visible outside of this adaptor.
 """
 
 from typing import Any
@@ -20,25 +20,25 @@ class Alias:
         self._suffix = SUFFIX if second else ""
 
     def on_server(self, name: str) -> str:
-        """What a model is called on the server."""
+        """Return the name of a model on the server."""
         return name + self._suffix
 
     def describe(self, model: Any) -> Any:
-        """A ``Model`` message with everything under the names that the world knows."""
+        """Return a copy of a ``Model`` message with the names of the scene."""
         shown = type(model)()
         shown.CopyFrom(model)
         _rename(shown)
         return shown
 
     def rename_saved(self, world: "etree._Element") -> None:
-        """Give the models of a saved world, and of its ``<state>``, their own names."""
+        """Restore the names of the models in a saved world and in its ``<state>``."""
         for parent in (world, *world.iterchildren("state")):
             for model in parent.iterchildren("model"):
                 model.set("name", own_name(model.get("name", "")))
 
 
 def own_name(scoped: str) -> str:
-    """The name that the world knows, of a model or of something in one."""
+    """Return the name in the scene of a model or of a part of one."""
     model, separator, rest = scoped.partition("::")
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]

@@ -1,10 +1,9 @@
-"""Changes of a world on a gzserver, as messages.
+"""Property changes of a world on a gzserver, as messages of Gazebo's transport.
 
-Owns what each kind of change is on Gazebo's transport. Masses and friction are told to the model
-by the ids of its links and collisions, and taken up within 0.2 s of wall time. A force is a wrench
-that a link takes for one physics step, in its own frame; a twist is the force that makes up what is
-missing of it. Lights and looks reach whoever draws; nobody waits for them, since they change
-nothing of what moves. Joints cannot be set: Gazebo takes that on another transport.
+Masses and friction are sent with the ids of links and collisions, and take effect within 0.2 s of
+wall time. A force is a wrench that acts on a link for one physics step, in the link frame; a twist
+is set by the force that gives the difference. Lights and visuals affect rendering only, so they are
+not waited for. Joints cannot be set: Gazebo uses another transport for them.
 """
 
 from dataclasses import dataclass
@@ -45,14 +44,14 @@ _LIGHT_FIELDS = {
 
 
 def check(change: Change, truth: Callable[[], Description]) -> None:
-    """Raise ``SimulatorError`` for what Gazebo's transport has no message for."""
+    """Raise ``SimulatorError`` for a change without a message in Gazebo's transport."""
     kind = type(change).__name__
     if isinstance(change, SetModel) and (change.linear_mps or change.angular_radps):
         links = truth().links_of(change.name)
         if len(links) != 1:
             raise SimulatorError(
-                f"{kind}: {change.name!r} has {len(links)} links, and Gazebo can be told the twist "
-                "of a model of one only"
+                f"{kind}: {change.name!r} has {len(links)} links, and Gazebo can set the twist "
+                "of a model with one link only"
             )
         if truth().links[links[0]].static:
             raise SimulatorError(f"{kind}: {change.name!r} is static, so it has no twist")
@@ -60,26 +59,26 @@ def check(change: Change, truth: Callable[[], Description]) -> None:
         depth = 2 if isinstance(change, SetMass) else 3
         if len(change.name.split("::")) != depth:
             raise SimulatorError(
-                f"{kind}: {change.name!r} is in a nested model, of which Gazebo takes no changes"
+                f"{kind}: {change.name!r} is in a nested model, of which Gazebo supports no changes"
             )
 
 
 class PropertyMessages:
-    """Sends what is told to the world or a model: masses, friction, gravity, lights, looks."""
+    """Publishes changes of masses, friction, gravity, lights and visuals."""
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str]) -> None:
-        """``on_server`` gives the name of a model there."""
+        """Set up; ``on_server`` returns the name of a model on the server."""
         self._link, self._on_server = link, on_server
         self._lights: Optional[Publisher] = None
         self._visuals: Optional[Publisher] = None
 
     def send(self, changes: Sequence[Change], truth: Description) -> None:
-        """Tell the server; returns when physics has what it must know."""
+        """Publish the changes; return when physics has processed them."""
         models: Dict[str, Any] = {}
         for change in changes:
             if isinstance(change, SetMass):
                 inertial = truth.links[change.name].inertial
-                assert inertial is not None, "looked at before"
+                assert inertial is not None, "checked by require()"
                 xx, yy, zz, xy, xz, yz = inertial.tensor_kgm2
                 self._link_message(models, change.name).inertial.CopyFrom(
                     MESSAGES["Inertial"](
@@ -105,7 +104,7 @@ class PropertyMessages:
             self._link.modify(list(models.values()))
 
     def _link_message(self, models: Dict[str, Any], scoped: str) -> Any:
-        """The part of a message to a model that is about one of its links."""
+        """Return the part of a model's message that is for one of its links."""
         model, link = scoped.split("::")
         name = self._on_server(model)
         known = self._described(name, link)
@@ -128,18 +127,18 @@ class PropertyMessages:
         part.surface.friction.mu, part.surface.friction.mu2 = now.mu, now.mu2
 
     def _described(self, model: str, link: str) -> Any:
-        """What Gazebo has said of a link, with its number."""
+        """Return the message that Gazebo published for a link, with its id."""
         if model not in self._link.models:
             self._link.list_models()
         for known in self._link.models[model].link:
             if known.name.split("::")[-1] == link:
                 return known
-        raise SimulatorError(f"gzserver has told of no link {link!r} in {model!r}")
+        raise SimulatorError(f"gzserver has published no link {link!r} of {model!r}")
 
     def _send_light(self, change: SetLight) -> None:
-        said = set_fields(change)
+        values = set_fields(change)
         message = MESSAGES["Light"](name=change.name)
-        for field, value in said.items():
+        for field, value in values.items():
             if field == "pose":
                 message.pose.CopyFrom(pose_message(value))
             elif field in ("diffuse", "specular"):
@@ -166,7 +165,7 @@ class PropertyMessages:
         )
         if self._visuals is None:
             self._visuals = self._link.advertise("visual", "Visual")
-        with self._link.watched("changing a look"):
+        with self._link.watched("changing a visual"):
             self._visuals.send(
                 MESSAGES["Visual"](
                     name=name,
@@ -179,8 +178,8 @@ class PropertyMessages:
 
 
 @dataclass
-class _Pushing:
-    """A push with the time (s) that it has left, and what it owes from the last stretch (N s)."""
+class _GazeboPush:
+    """A push with its remaining time (s), and the rest of the last interval's impulse (s)."""
 
     push: Push
     left_s: float
@@ -188,31 +187,31 @@ class _Pushing:
 
 
 class Impulses:
-    """Gives links impulses at the beginning of stretches of physics.
+    """Applies impulses to links at the start of intervals of physics.
 
-    A push acts while physics goes on without a stop, and a link takes a wrench for one step only:
-    so in each stretch it gets as much of it at the beginning as carries it as far as the whole
-    would, and the rest at the next beginning, which sets the velocity right.
+    A push acts during physics, but a link accepts a wrench for one step only. So in each interval
+    the link gets at the start the part of the impulse that gives the displacement of the whole
+    push, and the rest at the next start, which corrects the velocity.
     """
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str], step_s: float) -> None:
         self._link, self._on_server, self._step_s = link, on_server, step_s
-        self._pushing: List[_Pushing] = []
+        self._pushing: List[_GazeboPush] = []
         self._kicks: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
 
     def push(self, push: Push) -> None:
-        """Push from the next stretch on."""
+        """Apply a push from the next interval on."""
         self._link_topic(push.name)
-        self._pushing.append(_Pushing(push, max(push.duration_s, self._step_s)))
+        self._pushing.append(_GazeboPush(push, max(push.duration_s, self._step_s)))
 
     def kick(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
-        """Give a link an impulse through its center of mass (N s) and an angular one (N m s), in
-        the world frame, with the next stretch; in place of any that it was to get there."""
+        """Set the impulse through a link's center of mass (N s) and the angular impulse (N m s), in
+        the world frame, for the next interval; they replace earlier ones."""
         self._link_topic(link)
         self._kicks[link] = (linear_ns, angular_nms)
 
     def forget(self, model: str) -> None:
-        """Push nothing of a model any more: it is about to go."""
+        """Drop all pushes of a model that is about to be deleted."""
         self._pushing = [p for p in self._pushing if p.push.name.split("::")[0] != model]
         for link in [name for name in self._kicks if name.split("::")[0] == model]:
             del self._kicks[link]
@@ -224,8 +223,8 @@ class Impulses:
         pose_of: Callable[[str], Pose],
         truth: Callable[[], Description],
     ) -> None:
-        """Send what is due at the beginning of a stretch of physics; ``pose_of`` says where a link
-        is."""
+        """Publish the wrenches for the start of an interval of physics; ``pose_of`` returns the
+        pose of a link."""
         total = {
             name: (linear.copy(), angular.copy()) for name, (linear, angular) in self._kicks.items()
         }
@@ -243,7 +242,7 @@ class Impulses:
             if not (linear.any() or angular.any()):
                 continue
             inertial = truth().links[name].inertial
-            assert inertial is not None, "looked at before"
+            assert inertial is not None, "checked by require()"
             into_link = pose_of(name).rotation.T / self._step_s
             wrench = MESSAGES["Wrench"](
                 force=_vector(into_link @ linear),

@@ -1,10 +1,9 @@
-"""The command to Gazebo's own drive plugins, in their units and with their signs.
+"""Messages for Gazebo's drive plugins, in their units and with their signs.
 
-Owns what is known of DiffDrivePlugin and SkidSteerDrivePlugin: both listen on
-``~/<model>/vel_cmd`` to a ``Pose`` whose x is the speed and whose yaw is the turn rate.
-DiffDrivePlugin turns clockwise for a positive rate, and SkidSteerDrivePlugin turns at twice
-the rate it is told and lets the wheels run free after having set their speed once. The joints that
-the latter turns bear names of its own, whatever its element says.
+DiffDrivePlugin and SkidSteerDrivePlugin listen on ``~/<model>/vel_cmd`` to a ``Pose``: x is the
+speed and yaw the yaw rate. DiffDrivePlugin turns clockwise for a positive rate.
+SkidSteerDrivePlugin turns at twice the commanded rate, sets the wheel speed only once per message,
+and controls joints with fixed names, independent of its SDF element.
 """
 
 import functools
@@ -21,42 +20,42 @@ from gz_testauto.simulators.gazebo.world import pose_message
 LOGGER = logging.getLogger(__name__)
 
 _YAW_GAIN: Dict[str, float] = {"DiffDrivePlugin": -1.0, "SkidSteerDrivePlugin": 0.5}
-"""What a yaw rate is multiplied by in the message."""
+"""Factor of the yaw rate in the message."""
 
 _SKID_STEER = "SkidSteerDrivePlugin"
 _SKID_STEER_JOINTS = (("left_front", "left_rear"), ("right_front", "right_rear"))
 
 
 def require_drive(robot: RobotModel) -> None:
-    """Raise ``SimulatorError`` for a drive whose plugin Gazebo would not run."""
+    """Raise ``SimulatorError`` for a drive controller that Gazebo's plugin does not support."""
     drive = robot.drive
     if drive is None or _SKID_STEER not in drive.plugin:
         return
     if (drive.left_joints, drive.right_joints) != _SKID_STEER_JOINTS:
         joints = ", ".join((*drive.left_joints, *drive.right_joints))
         raise SimulatorError(
-            f"{robot.path}: the drive's joints are {joints}, and Gazebo's {_SKID_STEER} turns none "
-            "but left_front, left_rear, right_front and right_rear: rename them in the joints and "
+            f"{robot.path}: the drive's joints are {joints}, and Gazebo's {_SKID_STEER} supports "
+            "only left_front, left_rear, right_front and right_rear; rename them in the joints and "
             "in the plugin, or use one libDiffDrivePlugin.so for each axle"
         )
-    _warn_of_free_wheels(str(robot.path))
+    _warn_about_free_wheels(str(robot.path))
 
 
 @functools.lru_cache(maxsize=None)
-def _warn_of_free_wheels(robot: str) -> None:
+def _warn_about_free_wheels(robot: str) -> None:
     LOGGER.warning(
-        "%s: Gazebo's %s lets the wheels run free between commands, so the robot goes slower than "
-        "it is told; one libDiffDrivePlugin.so for each axle does not",
+        "%s: Gazebo's %s does not hold the wheel speed between commands, so the robot is slower "
+        "than commanded; use one libDiffDrivePlugin.so for each axle instead",
         robot,
         _SKID_STEER,
     )
 
 
 class DriveCommand:
-    """Turns a twist into the message that makes this robot drive so."""
+    """Converts velocity commands to messages for the drive plugin of one robot."""
 
     def __init__(self, robot: RobotModel) -> None:
-        """Raises ``SimulatorError`` when the robot's drive cannot be commanded."""
+        """Select the conversion; a robot without a supported plugin has none."""
         plugin = robot.drive.plugin if robot.drive is not None else ""
         self._gain: Optional[float] = next(
             (gain for name, gain in _YAW_GAIN.items() if name in plugin), None
@@ -66,28 +65,28 @@ class DriveCommand:
 
     @property
     def available(self) -> bool:
-        """Whether the robot has a drive that can be commanded."""
+        """True if the robot has a drive plugin that accepts commands."""
         return self._gain is not None
 
     @property
     def limit_radps(self) -> float:
-        """Yaw rates are less than this: the plugins take them as an angle and wrap it at pi."""
+        """Upper limit (rad/s) of yaw rates: the plugins use them as an angle that wraps at pi."""
         return math.inf if self._gain is None else math.pi / abs(self._gain)
 
     def message(self, twist: Twist2D) -> Any:
-        """The message for a twist. Raises ``SimulatorError`` without a drive, and
-        ``ValueError`` for a rate that the plugin would wrap around."""
+        """Return the message for a velocity command. Raises ``SimulatorError`` without a drive
+        plugin, and ``ValueError`` for a rate at which the plugin would wrap around."""
         if self._gain is None:
             raise SimulatorError(
-                f"robot {self._robot!r} has no drive that Gazebo can be told to move: give its "
+                f"robot {self._robot!r} has no drive plugin that Gazebo can command: add to its "
                 f"SDF one of {', '.join(f'lib{name}.so' for name in _YAW_GAIN)}"
             )
         if not (math.isfinite(twist.linear_mps) and math.isfinite(twist.angular_radps)):
             raise ValueError(f"a command must be finite, not {twist}")
         if abs(twist.angular_radps) >= self.limit_radps:
             raise ValueError(
-                f"a turn rate of {twist.angular_radps} rad/s cannot be commanded: Gazebo's "
-                "drive plugins take it as an angle and wrap it at pi"
+                f"a yaw rate of {twist.angular_radps} rad/s cannot be commanded: Gazebo's "
+                "drive plugins use it as an angle and wrap it at pi"
             )
         yaw = twist.angular_radps * self._gain
         return pose_message(Pose.from_rpy(twist.linear_mps, 0.0, 0.0, 0.0, 0.0, yaw))

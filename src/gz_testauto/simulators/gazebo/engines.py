@@ -1,13 +1,12 @@
-"""Gazebo's physics engines: which there are, and what a world must say for each to mean the same.
+"""Gazebo's physics engines, and the changes of a world with which it means the same in each.
 
-Owns what is known of how they read SDF. All take friction from what is written for ODE, and of two
-that touch the smaller one. But in Bullet and DART a link has one friction, Bullet that of its last
-collision and DART the mean, so where they differ here all get that of what stands on the floor.
-Bullet puts the middle of a height map's heights, not their zero, at the height of its collision,
-moves it with its model, and spreads it over one vertex less than its size. ODE lets wheels through
-the edges of height maps, and can be given meshes in their place. In DART bodies fall
-through height maps, and rays meet nothing. What is changed of a world is changed back when it is
-saved.
+All engines read friction from the ODE elements, and between two surfaces the smaller friction
+counts. But in Bullet and DART a link has one friction, in Bullet that of its last collision and in
+DART the mean. If the collisions of a link differ, all get that of the collisions on the floor.
+Bullet places the middle of a height map's heights, not their zero, at the height of its collision,
+moves it with its model, and spreads it over one vertex less than its size. In ODE wheels sink
+through the edges of height maps, so it can get meshes instead. In DART bodies fall through height
+maps, and rays detect nothing. The changes are reverted in a saved world.
 """
 
 import copy
@@ -32,70 +31,70 @@ from gz_testauto.simulators.gazebo.ground_meshes import write_mesh
 LOGGER = logging.getLogger(__name__)
 
 ENGINES = ("ode", "bullet", "dart")
-"""Those that can be asked for."""
+"""The supported engines."""
 
-FRESH = ("dart",)
-"""Those in which a world differs in its last bits where others were simulated before it."""
+NOT_REUSABLE = ("dart",)
+"""Engines whose results differ in the last bits after other worlds in the same process."""
 
-LACKING: Mapping[str, FrozenSet[ChangeKind]] = {
+UNSUPPORTED_CHANGES: Mapping[str, FrozenSet[ChangeKind]] = {
     "ode": frozenset(),
     "bullet": frozenset((Push, SetFriction, SetMass, SetModel)),
     "dart": frozenset((SetFriction,)),
 }
-"""Changes that do nothing: Bullet takes no wrench, and both look at friction once. A mass in Bullet
-was not tried."""
+"""Changes without effect: Bullet accepts no wrench, and both read friction only once. A change of
+mass in Bullet was not tested."""
 
 SIMBODY = (
-    "'simbody' cannot be stepped: it goes on while Gazebo's clock stands (a body that falls for "
-    "0.7 s falls as in 0.75 s)"
+    "'simbody' cannot be stepped: it continues while Gazebo's clock is paused (a body that falls "
+    "for 0.7 s falls as in 0.75 s)"
 )
 
 CHANGED = ("pose", "geometry", "surface")
-"""The parts of a collision that are."""
+"""The parts of a collision that are changed."""
 
 _Collision = Tuple[CollisionShape, Element]
 
 _SAMPLING = 2
-"""Vertices of a height map per pixel, where its ``<sampling>`` says nothing."""
+"""Vertices of a height map per pixel without a ``<sampling>`` element."""
 
 _ASIDE_M = (1.1e-6, 0.7e-6)
-"""How far a mesh is from its place: a ball exactly above a vertex falls through it in ODE (found: 6
-of 200 that came to lie at points of the grid), and next to it none does."""
+"""Offset of a mesh: a ball exactly above a vertex falls through it in ODE (6 of 200 that rested on
+grid points), next to it none does."""
 
 
 def check_engine(name: str) -> None:
-    """Raise ``ValueError`` for what is no engine that can be asked for."""
+    """Raise ``ValueError`` for an unsupported engine."""
     if name == "simbody":
-        raise ValueError(f"engine: {SIMBODY}; take one of {', '.join(ENGINES)}")
+        raise ValueError(f"engine: {SIMBODY}; use one of {', '.join(ENGINES)}")
     if name not in ENGINES:
         raise ValueError(f"engine is {name!r}; it must be one of {', '.join(ENGINES)}")
 
 
 def stated_engine(world: Element) -> str:
-    """The engine that a world states, else Gazebo's own; whatever it is."""
+    """Return the engine of a world, by default Gazebo's; it can be unsupported."""
     physics = chosen_physics(world)
     return "ode" if physics is None else str(physics.get("type", "ode"))
 
 
 def require_engine(document: SdfDocument) -> None:
-    """Raise ``SdfError`` where a world states an engine that gzserver does not know, as worlds
-    made for newer Gazebos do, or that cannot be stepped."""
-    assert document.world is not None, "the caller looks before"
+    """Raise ``SdfError`` for the engine of a world that gzserver does not support, as in worlds for
+    newer Gazebo versions, or that cannot be stepped."""
+    assert document.world is not None, "checked by the caller"
     engine = stated_engine(document.world)
     if engine in ENGINES:
         return
     where = document.where(chosen_physics(document.world))
-    remedy = f'write type="ode", give the simulator the option engine ({", ".join(ENGINES)})'
+    remedy = f'write type="ode", set the simulator option engine ({", ".join(ENGINES)})'
     if engine == "simbody":
-        raise SdfError(f"{where}: {SIMBODY}; {remedy}, or simulate it by 'embedded'")
+        raise SdfError(f"{where}: {SIMBODY}; {remedy}, or use the simulator 'embedded'")
     raise SdfError(
-        f"{where}: <physics> is of type {engine!r}, which Gazebo 11 does not know; {remedy}, or "
-        "simulate it by 'embedded'"
+        f"{where}: <physics> is of type {engine!r}, which Gazebo 11 does not support; {remedy}, or "
+        "use the simulator 'embedded'"
     )
 
 
-def put_engine(world: Element, engine: str) -> None:
-    """Have a world state another engine; what else its physics says stays."""
+def set_engine(world: Element, engine: str) -> None:
+    """Set the engine of a world; its other physics settings do not change."""
     physics = chosen_physics(world)
     if physics is None:
         physics = etree.SubElement(world, "physics")
@@ -103,7 +102,7 @@ def put_engine(world: Element, engine: str) -> None:
     physics.set("type", engine)
 
 
-def fit(
+def adapt_model(
     document: SdfDocument,
     model: Element,
     scene: SceneModel,
@@ -111,10 +110,10 @@ def fit(
     engine: str,
     meshes: Optional[Path] = None,
 ) -> Dict[str, Element]:
-    """Change what a model, with all includes written out, says to what means the same to
-    ``engine``. ``place`` is where it stands; for ODE height maps become meshes in the folder
-    ``meshes``, where one is given. Returns copies of the collisions that were changed, as they
-    were, by scoped name. Raises ``SdfError`` for what the engine has not.
+    """Change a model, whose includes are expanded, so that it means the same to ``engine``.
+    ``place`` is its pose in the world. For ODE height maps become meshes in the folder ``meshes``,
+    unless it is None. Return copies of the original collisions that were changed, by scoped name.
+    Raises ``SdfError`` for shapes that the engine does not support.
     """
     if engine == "ode":
         return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)
@@ -127,7 +126,7 @@ def fit(
             if engine == "dart":
                 raise SdfError(
                     f"{document.where(element)}: {shape.scoped_name} is a height map, and in DART "
-                    "bodies fall through it; take another engine"
+                    "bodies fall through it; use another engine"
                 )
             before[shape.scoped_name] = copy.deepcopy(element)
             yaw_rad = (place * shape.local_pose).yaw_rad
@@ -138,8 +137,8 @@ def fit(
     return before
 
 
-def restore(world: Element, before: Mapping[str, Element]) -> None:
-    """Give the collisions of a saved world back what they said before they were fitted."""
+def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
+    """Restore the collisions of a saved world as they were before :func:`adapt_model`."""
     models = {model.get("name"): model for model in world.iterchildren("model")}
     for scoped, was in before.items():
         model, _, rest = scoped.partition("::")
@@ -156,7 +155,7 @@ def restore(world: Element, before: Mapping[str, Element]) -> None:
 def _as_meshes(
     document: SdfDocument, model: Element, scene: SceneModel, place: Pose, folder: Path
 ) -> Dict[str, Element]:
-    """Put a mesh where ODE has a height map. Returns what was changed, as it was."""
+    """Replace height maps by meshes for ODE. Return the original collisions."""
     before: Dict[str, Element] = {}
     for shape in scene.collisions:
         if not isinstance(shape.geometry, Heightmap):
@@ -167,13 +166,13 @@ def _as_meshes(
             path = write_mesh(shape.geometry, folder)
         except OSError as error:
             raise SdfError(
-                f"{document.where(element)}: {shape.scoped_name} cannot be made a mesh: {error}"
+                f"{document.where(element)}: {shape.scoped_name} cannot become a mesh: {error}"
             ) from error
         yaw_rad = (place * shape.local_pose).yaw_rad
         wanted = Pose.from_rpy(*_ASIDE_M, shape.geometry.position[2], 0.0, 0.0, yaw_rad)
         _move(element, (place * scene.links[shape.link]).inverse() * wanted)
         geometry = element.find("geometry")
-        assert geometry is not None, "it was read from there"
+        assert geometry is not None, "the height map was read from it"
         for child in list(geometry):
             geometry.remove(child)
         ensure_child(ensure_child(geometry, "mesh"), "uri").text = f"file://{path}"
@@ -181,7 +180,7 @@ def _as_meshes(
 
 
 def _move(element: Element, in_link: Pose) -> None:
-    """Give a collision this pose."""
+    """Set the pose of a collision in its link."""
     pose = element.find("pose")
     if pose is None:
         pose = etree.SubElement(element, "pose")
@@ -192,15 +191,15 @@ def _move(element: Element, in_link: Pose) -> None:
 def _lift(
     document: SdfDocument, element: Element, terrain: Heightmap, link: Pose, yaw_rad: float
 ) -> None:
-    """Put a height map for Bullet where ODE has it: around the world's origin, turned by
-    ``yaw_rad``. ``link`` is where its link is in the world."""
+    """Place a height map for Bullet where ODE has it: centered on the world's origin, rotated by
+    ``yaw_rad``. ``link`` is the pose of its link in the world."""
     heights = terrain.heights
     middle_m = float(heights.min() + heights.max()) / 2
     above_m = terrain.position[2]
     wanted = Pose.from_rpy(0.0, 0.0, above_m + middle_m, 0.0, 0.0, yaw_rad)
     _move(element, link.inverse() * wanted)
     size = element.find("geometry/heightmap/size")
-    assert size is not None, "a height map without a size is none"
+    assert size is not None, "a height map has a size"
     sampling = number(document, element.find("geometry/heightmap"), "sampling", _SAMPLING)
     vertices = (len(heights) - 1) * max(1, round(sampling)) + 1
     wider = vertices / (vertices - 1)
@@ -210,7 +209,7 @@ def _lift(
 
 def _element_of(model: Element, shape: CollisionShape) -> Element:
     link = find_link(model, shape.link)
-    assert link is not None, "includes are written out"
+    assert link is not None, "includes are expanded"
     own = shape.scoped_name.rpartition("::")[2]
     return next(c for c in link.iterchildren("collision") if c.get("name") == own)
 
@@ -218,8 +217,8 @@ def _element_of(model: Element, shape: CollisionShape) -> Element:
 def _share_friction(
     document: SdfDocument, scene: SceneModel, parts: Sequence[_Collision], engine: str
 ) -> Dict[str, Element]:
-    """Give all collisions of a link the friction of those that stand on the floor, or that are
-    floor; where there are none, the least. Returns those that were changed, as they were."""
+    """Set the friction of all collisions of a link to that of the ones that touch the floor, or
+    that are floor; without these, to the smallest. Return the original collisions."""
     surfaces = [read_surface(document, element) for _, element in parts]
     if len({(surface.mu, surface.mu2) for surface in surfaces}) < 2:
         return {}

@@ -1,8 +1,8 @@
 """Height maps as meshes, for ODE.
 
-Owns the file of a mesh. What ODE knows of a height map is the planes of its triangles and their
-corners: a wheel that meets the edge of a step goes into it by almost the step's height, as if the
-edge was not there. With the edges of triangles it deals where they are a mesh's.
+ODE represents a height map by the planes of its triangles and by its vertices, but not by its
+edges: a wheel at the edge of a step penetrates it by almost the step's height. ODE handles the
+edges of a triangle mesh correctly. This module writes the mesh files.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap
 
 
 def write_mesh(terrain: Heightmap, folder: Path) -> Path:
-    """Write a height map's surface, around its middle and from black's height on, as a mesh into
-    ``folder``: two triangles a cell, facing up. Equal ones are one file. Returns its path. Raises
-    ``OSError`` when the disk refuses, and ``SdfError`` where the map cannot be read."""
+    """Write a height map's surface as an STL file into ``folder`` and return its path. The mesh is
+    centered, starts at the height of black, and has two upward triangles per cell. Equal meshes
+    share a file. Raises ``OSError`` if writing fails, and ``SdfError`` for an unreadable map."""
     heights = terrain.heights
     rows, columns = heights.shape
     length_m, width_m, _ = terrain.size

@@ -1,7 +1,7 @@
-"""Gazebo's window on a server of ours.
+"""Gazebo's window, connected to a gzserver of this package.
 
-Owns the gzclient process, which ends with us as the server does. A client that cannot be
-started, or that the user closes, disturbs nobody.
+The gzclient process is stopped with this process, as the server is. A client that cannot start, or
+that the user closes, does not affect the trial.
 """
 
 import os
@@ -32,6 +32,6 @@ class GuiClient:
         )
 
     def close(self) -> None:
-        """End the window."""
+        """Close the window."""
         self._process.kill()
         shutil.rmtree(self._directory, ignore_errors=True)

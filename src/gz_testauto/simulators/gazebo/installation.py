@@ -1,8 +1,8 @@
-"""Finds a Gazebo 11 on this machine and says how to start it.
+"""Finds Gazebo 11 on this machine and provides the command and environment to start it.
 
-Owns the search (environment variable, PATH, per-user cache) and the environment that a
-Gazebo process needs. An unpacked tree of another distribution is started through that
-tree's own dynamic loader, so it needs neither root nor a chroot. Starts nothing itself.
+It searches an environment variable, PATH and the per-user cache. An unpacked tree of another
+distribution is started with that tree's dynamic loader, so it needs neither root nor a chroot. This
+module starts no server.
 """
 
 import os
@@ -16,14 +16,14 @@ from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 from gz_testauto.base.errors import MissingDependencyError
 
 ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
-"""Names the top of an unpacked tree that holds Gazebo, e.g. Debian 11's packages."""
+"""Environment variable: root of an unpacked tree with Gazebo, e.g. from Debian 11's packages."""
 
 MODEL_DATABASE = "http://127.0.0.1:9/"
-"""Where nothing answers: Gazebo's online model database is slow or gone, and a world that
-silently depends on it is not repeatable."""
+"""An address without a server: Gazebo's online model database is slow or unavailable, and a world
+that silently depends on it is not repeatable."""
 
-_ASKED = 3
-"""How often gzserver is asked for its version while the answer is killed."""
+_VERSION_ATTEMPTS = 3
+"""Number of calls of ``gzserver --version`` if they are killed by a signal."""
 
 _VERSION = re.compile(r"version (\d+\.\d+(?:\.\d+)?)")
 _LOADERS = ("lib/*-linux-gnu*/ld-[0-9]*.so", "lib/*-linux-gnu*/ld-linux*.so.*", "lib*/ld-*.so*")
@@ -41,8 +41,8 @@ _LIBRARY_DIRECTORIES = (
 class GazeboInstallation:
     """A Gazebo that can be started.
 
-    ``kind`` is ``"tree"`` (started through its own loader) or ``"system"``; ``where`` says
-    in words which one it is. ``environment`` is what must be added to the process's own.
+    ``kind`` is ``"tree"`` (started with its own loader) or ``"system"``; ``where`` describes its
+    location for messages. ``environment`` is added to the environment of the process.
     """
 
     kind: str
@@ -59,11 +59,11 @@ class GazeboInstallation:
         resource_path: Iterable[Path] = (),
         plugin_path: Iterable[Path] = (),
     ) -> Dict[str, str]:
-        """The whole environment for a server or client of ours.
+        """Return the environment for a server or client.
 
-        Everything connects on loopback and answers nobody else; Gazebo cannot be told to listen
-        there only. ``model_path`` and the others are
-        searched before what the user's own environment says.
+        Everything connects on loopback and accepts connections from loopback only; Gazebo cannot
+        listen there only. ``model_path`` and the other paths are searched before those of the
+        user's environment.
         """
         environment = dict(os.environ)
         inherited = {
@@ -88,23 +88,23 @@ class GazeboInstallation:
             IGN_IP="127.0.0.1",
             IGN_PARTITION=f"gz_testauto_{os.getpid()}_{master_port}",
         )
-        if self.kind == "tree":  # the tree's loader must not meet this system's libraries
+        if self.kind == "tree":  # the tree's loader must not load this system's libraries
             environment.pop("LD_LIBRARY_PATH", None)
             environment.pop("LD_PRELOAD", None)
         return environment
 
 
 def cache_directory() -> Path:
-    """Where ``./bootstrap`` unpacks Gazebo for this user."""
+    """Return the folder into which ``./bootstrap`` unpacks Gazebo for this user."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "gz_testauto" / "gazebo-11"
 
 
 def find_gazebo() -> GazeboInstallation:
-    """Return the Gazebo to use: the tree named by ``GZ_TESTAUTO_GAZEBO_ROOT``, else a
-    ``gzserver`` 11 on PATH, else the tree in the per-user cache.
+    """Return the Gazebo to use: the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver``
+    11 on PATH, otherwise the tree in the per-user cache.
 
-    Raises ``MissingDependencyError`` that says where was looked and how to get one.
+    Raises ``MissingDependencyError`` with the searched places and how to install one.
     """
     named = os.environ.get(ROOT_VARIABLE)
     if named:
@@ -114,28 +114,28 @@ def find_gazebo() -> GazeboInstallation:
     if on_path:
         try:
             return _installation_on_path(on_path)
-        except MissingDependencyError:  # of another version, say: no reason to leave ours
+        except MissingDependencyError:  # e.g. of another version: use the cache
             if not cache.is_dir():
                 raise
     if cache.is_dir():
         return installation_in_tree(cache, f"the per-user cache {cache}")
     raise MissingDependencyError(
         f"no Gazebo 11 found: {ROOT_VARIABLE} is not set, gzserver is not on PATH, and {cache} "
-        "does not exist; install gazebo11, or let './bootstrap campaign' unpack it into the cache"
+        "does not exist; install gazebo11, or run './bootstrap setup' to unpack it into the cache"
     )
 
 
 def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
-    """Describe the Gazebo in an unpacked tree; raises ``MissingDependencyError``."""
+    """Return the Gazebo in an unpacked tree; raises ``MissingDependencyError``."""
     server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(
-            f"{where}: there is no usr/bin/gzserver in {root}; it must name the top of an "
+            f"{where}: usr/bin/gzserver not found in {root}; it must name the root of an "
             "unpacked tree with Gazebo 11"
         )
     loader = _first(root, _LOADERS)
     if loader is None:
-        raise MissingDependencyError(f"{where}: there is no dynamic loader (ld-*.so) in {root}")
+        raise MissingDependencyError(f"{where}: no dynamic loader (ld-*.so) in {root}")
     libraries = [str(path) for pattern in _LIBRARY_DIRECTORIES for path in root.glob(pattern)]
     start = (str(loader), "--library-path", ":".join(libraries))
     client = _first(root, ("usr/bin/gzclient-1*", "usr/bin/gzclient"))
@@ -175,20 +175,20 @@ def _installation_on_path(server: str) -> GazeboInstallation:
 
 
 def _version(command: Tuple[str, ...], where: str) -> str:
-    for _ in range(_ASKED):
+    for _ in range(_VERSION_ATTEMPTS):
         try:
-            answer = subprocess.run(
+            result = subprocess.run(
                 [*command, "--version"], capture_output=True, text=True, timeout=60, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise MissingDependencyError(f"{where}: gzserver cannot be started: {error}") from error
-        if answer.returncode >= 0:  # not killed by somebody
+        if result.returncode >= 0:  # not killed by a signal
             break
-    match = _VERSION.search(answer.stdout)
+    match = _VERSION.search(result.stdout)
     if match is None:
-        said = (answer.stderr or answer.stdout).strip().splitlines()
+        lines = (result.stderr or result.stdout).strip().splitlines()
         raise MissingDependencyError(
-            f"{where}: gzserver --version failed: {said[-1] if said else 'no output'}"
+            f"{where}: gzserver --version failed: {lines[-1] if lines else 'no output'}"
         )
     version = match.group(1)
     if not version.startswith("11."):

@@ -1,10 +1,10 @@
-"""Fits models with what the adaptor needs to know of them, and takes it out again.
+"""Adds the sensors to models that the adaptor needs, and removes them from saved worlds.
 
-Owns the additions to SDF. Every link of a model that can move gets a *probe*: a ray sensor
-with a single ray of a centimeter, whose every message carries the exact pose of the link. The
-robot gets a contact sensor on the parts of its body that are not meant to touch the floor,
-because Gazebo reports contacts cheaply only through one. All sensors get the one period that
-lock-step needs. What is added bears one prefix and changes no physics.
+Every link of a model that can move gets a *probe*: a ray sensor with one ray of a centimeter, whose
+messages contain the exact pose of the link. The robot gets a contact sensor on the parts of its
+body that should not touch the floor, since Gazebo reports contacts cheaply only through one. All
+sensors get the period that lock-step needs. Added elements have a common prefix and do not affect
+physics.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import pose_value
 from gz_testauto.simulators.gazebo.aliases import Alias, own_name
-from gz_testauto.simulators.gazebo.engines import fit
+from gz_testauto.simulators.gazebo.engines import adapt_model
 from gz_testauto.simulators.interface import NamedModel
 
 PREFIX = "gz_testauto_"
-"""Begins the name of every element that this adaptor adds."""
+"""Prefix of the names of all elements that this adaptor adds."""
 
 RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
-"""Sensors that are read by the thread that draws, at their own rate."""
+"""Sensor types that the rendering thread updates, at their own rate."""
 
 _PROBE = """<sensor name="{prefix}probe" type="ray"><ray><scan><horizontal><samples>1</samples>
 <min_angle>0</min_angle><max_angle>0</max_angle></horizontal></scan>
@@ -41,12 +41,11 @@ _PROBE = """<sensor name="{prefix}probe" type="ray"><ray><scan><horizontal><samp
 class InstrumentedModel:
     """A model as it is spawned: ``model``, under its name on the server.
 
-    ``name`` is the one that the world knows it by, and links have that one too. ``links`` has
-    the pose of every link in the model's frame, by scoped name, the first one being the one
-    that carries the model. ``probes`` has the topics of the probes with the link each of them
-    is in; it is empty for a static model. Topics are relative to the world's namespace.
-    ``rates`` has what its own sensors said of their update rate, and ``before`` the collisions
-    that were changed for the physics engine, as they were.
+    ``name`` is its name in the scene, which is also used in scoped names of links. ``links`` has
+    the pose of every link in the model frame, by scoped name; the first is the canonical link.
+    ``probes`` has the links by the topics of their probes; it is empty for a static model. Topics
+    are relative to the world's namespace. ``rates`` has the original update rates of its sensors,
+    and ``before`` the original collisions that were adapted to the physics engine.
     """
 
     name: str
@@ -61,7 +60,7 @@ class InstrumentedModel:
 class InstrumentedRobot:
     """The robot as it is spawned, with the topics of its sensors.
 
-    ``contact_topics`` has one for each link that has a part of the body.
+    ``contact_topics`` has a topic for each link with a part of the body.
     """
 
     robot: RobotModel
@@ -74,8 +73,8 @@ class InstrumentedRobot:
 def instrument_model(
     model: NamedModel, sensor_period_ns: int, alias: Alias, engine: str = "ode"
 ) -> InstrumentedModel:
-    """Fit a model that is no robot, for a physics engine. Raises ``SimulatorError`` when its SDF
-    cannot be read."""
+    """Add sensors to a model that is not a robot, for a physics engine. Raises ``SimulatorError``
+    if its SDF cannot be read."""
     document, scene = _read(model, alias)
     return _fitted(model, document, scene, sensor_period_ns, engine)
 
@@ -83,10 +82,10 @@ def instrument_model(
 def instrument_robot(
     robot: RobotModel, start: Pose2D, sensor_period_ns: int, alias: Alias, engine: str = "ode"
 ) -> InstrumentedRobot:
-    """Fit the robot, for a physics engine, and place it at ``start``, as high above the floor as
-    its SDF has it."""
+    """Add sensors to a robot, for a physics engine, and place it at ``start`` with the height of
+    its SDF. Raises ``SimulatorError``."""
     document, scene = _read(NamedModel(robot.name, robot.sdf), alias)
-    assert document.model is not None, "_read looks before"
+    assert document.model is not None, "checked by _read()"
     name = scene.name
     if scene.static or not scene.links:
         raise SimulatorError(f"{robot.path}: a robot needs a link and must not be static")
@@ -97,8 +96,8 @@ def instrument_robot(
         )
     if robot.lidar is not None and engine == "dart":
         raise SimulatorError(
-            f"{robot.path}: in DART rays meet nothing, so the lidar {robot.lidar.sensor!r} would "
-            "see nothing; take another engine, or a robot without a lidar"
+            f"{robot.path}: in DART rays detect nothing, so the lidar {robot.lidar.sensor!r} does "
+            "not work; use another engine, or a robot without a lidar"
         )
     contact_topics = []
     for link, shapes in collisions_by_link(scene).items():
@@ -122,7 +121,7 @@ def instrument_robot(
 
 
 def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> None:
-    """Take out of a saved world whatever this adaptor added or changed in ``models``."""
+    """Remove everything from a saved world that this adaptor added to or changed in ``models``."""
     for sensor in list(world.iter("sensor")):
         if sensor.get("name", "").startswith(PREFIX):
             sensor.getparent().remove(sensor)
@@ -154,9 +153,9 @@ def _fitted(
     sensor_period_ns: int,
     engine: str,
 ) -> InstrumentedModel:
-    assert document.model is not None, "_read looks before"
+    assert document.model is not None, "checked by _read()"
     try:
-        changed = fit(document, document.model, scene, model.pose, engine)
+        changed = adapt_model(document, document.model, scene, model.pose, engine)
     except SdfError as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
     probes: Dict[str, str] = {}
@@ -172,7 +171,7 @@ def _fitted(
             rates[sensor.get("name", "")] = sensor.findtext("update_rate")
             _set_rate(sensor, repr(1e9 / sensor_period_ns))
             for always_on in sensor.findall("always_on"):
-                sensor.remove(always_on)  # it measures from when somebody listens, not before
+                sensor.remove(always_on)  # it must not measure before it has a subscriber
     sdf = etree.tostring(document.root, encoding="unicode")
     return InstrumentedModel(
         name=model.name,

@@ -1,19 +1,17 @@
-"""Lets time pass on a gzserver so that the same commands give the same bits.
+"""Advances time on a gzserver so that the same commands give the same bits.
 
-Owns the one protocol for it. Gazebo measures in threads of their own while physics goes on in
-another, so what falls due during a step may show the world before or after it. Here nothing
-falls due during a step. Time passes in two parts:
+Gazebo measures in threads while physics continues in another thread, so a sensor that is due during
+a step can measure the world before or after it. Here no sensor is due during a step. Time passes in
+two parts:
 
 1. *physics*: the commanded steps, in which no sensor is due;
-2. *rest*: physics is switched off and time advanced by one tiny step, in which every sensor
-   falls due. The world stands still until all have answered; the probes' answers are the
-   poses.
+2. *rest*: physics is disabled and time advanced by one tiny step, in which every sensor is due. The
+   world does not change until all have measured; the probes measure the poses.
 
-Gazebo's clock runs ahead of ours by one tick for every rest. ``LockStep`` converts.
+Gazebo's clock is ahead of the simulated time by one tick per rest. ``LockStep`` converts.
 
-Nothing but the clock is published with every step. It could be otherwise, and costs half the
-speed: gzserver's threads then wait for each other, and the last messages of a step may be held
-back until the next.
+Only the clock is published with every step. More topics would halve the speed: gzserver's threads
+then wait for each other, and the last messages of a step can be delayed until the next.
 """
 
 from typing import Dict, Optional, Set
@@ -24,35 +22,33 @@ from gz_testauto.simulators.gazebo.threads.states import ThreadStates
 from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
 
 TICK_NS = 1000
-"""How much longer than the longest stretch of physics a sensor's period is: long enough to
-survive the rounding of a rate, short enough for nobody to notice."""
+"""Difference (ns) between a sensor's period and the longest interval of physics: large enough not
+to be lost when a rate is rounded, and small enough to have no visible effect."""
 
 MAX_STEPS = 100
-"""Physics steps in a stretch: Gazebo's contact sensor forgets what is older."""
+"""Largest number of physics steps in an interval: Gazebo's contact sensor drops older contacts."""
 
 STEPPING_RATE_HZ = 50000.0
-"""Update rate while stepping: faster than physics can be, so that it never waits."""
+"""Update rate during steps: higher than physics can reach, so that it never waits."""
 
 RESTING_RATE_HZ = 5000.0
-"""Update rate at rest: the paused server looks for commands this often, and not more often,
-because each look costs a message."""
+"""Update rate at rest, at which the paused server polls for commands. It is not higher, since each
+poll costs a message."""
 
 SETTLING_CPU_S, SETTLING_S = 1.0, 20.0
-"""CPU time that no thread of a server at rest uses before it sleeps, unless it is one of a
-plugin's that never does; and wall time until it is waited for no longer on a machine that is
-busy with other things."""
+"""CPU time that no thread of a server at rest uses before it sleeps, except one of a plugin that
+never sleeps; and the wall time after which a busy machine is no longer waited for."""
 
 
 class LockStep:
-    """The clock of one world, at rest whenever no method of this class is running.
+    """The clock of one world, at rest unless a method of this class is running.
 
-    ``sensors`` are the topics that are answered on at every rest, ``motion_sensors`` those
-    that are when there was physics before it. Both are filled by whoever listens to them, who
-    also calls :meth:`answered`.
+    ``sensors`` are the topics on which a message arrives at every rest, ``motion_sensors`` those
+    with a message only after physics. Their subscribers add them and call :meth:`answered`.
     """
 
     def __init__(self, link: WorldLink, stretch_ns: int, step_ns: int) -> None:
-        """``stretch_ns`` is the longest time between two rests, ``step_ns`` the physics step."""
+        """Set the longest time between two rests (ns) and the physics step (ns)."""
         self._link = link
         self.stretch_ns = min(max(stretch_ns // step_ns, 1), MAX_STEPS) * step_ns
         self.step_ns = step_ns
@@ -70,12 +66,12 @@ class LockStep:
 
     @property
     def sensor_period_ns(self) -> int:
-        """The period that every sensor must have."""
+        """The period (ns) that every sensor must have."""
         return self.stretch_ns + TICK_NS
 
     @property
     def gazebo_ns(self) -> int:
-        """The time on Gazebo's clock."""
+        """The time (ns) on Gazebo's clock."""
         return self.time_ns + self._ahead_ns
 
     def pass_period(self) -> None:
@@ -87,30 +83,30 @@ class LockStep:
         self._link.wait_for(lambda: self._clock_ns > before_ns, "resting")
 
     def rewind(self) -> None:
-        """Set Gazebo's clock to zero, before anything that measures is spawned.
+        """Set Gazebo's clock to zero, before any sensor is spawned.
 
-        A sensor that comes into a world whose clock is past its period measures at once. A
-        measurement leaves a trace: Gazebo normalizes the direction of a ray anew each time, so
-        the last bits of a scan depend on how many have been taken. All begin at zero here.
+        A sensor that is spawned after its period on the clock measures immediately. A measurement
+        has a lasting effect: Gazebo normalizes the direction of a ray each time, so the last bits
+        of a scan depend on the number of earlier scans. All start at zero here.
         """
-        # The alarms that the sensors' threads have set themselves go off in one long tick, so
-        # that none is left to wake them at a wrong time later on. A reset takes the place of a
-        # step, so it must be seen to be done, which takes a clock that was not at zero before.
+        # The alarms of the sensor threads expire in one long tick, so that none wakes them at a
+        # wrong time later. A reset replaces a step, so its effect must be visible, which requires a
+        # clock that was not at zero before.
         self.pass_period()
         self._link.control(reset=MESSAGES["WorldReset"](all=False, time_only=True))
         self._link.wait_for(lambda: self._clock_ns == 0, "setting the clock to zero")
 
     def begin(self, seed: int) -> None:
-        """With everything spawned, seed the world's generators and take the first rest."""
+        """Seed the world's generators and take the first rest, after everything is spawned."""
         self._link.control(seed=seed)
         self._link.acknowledge()
         self._threads = ThreadStates(self._link.server.pid)
         self._rest(self.sensors)
 
     def advance(self, duration_ns: int) -> None:
-        """Let ``duration_ns`` pass, a whole number of physics steps not longer than
+        """Advance by ``duration_ns``, a whole number of physics steps not longer than
         ``stretch_ns``, and rest."""
-        self._settle()
+        self._await_sensor_threads()
         self._switch_physics(on=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
         self.begun_ns = self.time_ns
@@ -120,18 +116,17 @@ class LockStep:
         self._rest(self.sensors | self.motion_sensors)
 
     def refresh(self) -> None:
-        """Rest again, to see what has been placed since. No time passes on our clock."""
-        self._settle()
+        """Rest again, to measure after models were moved. No simulated time passes."""
+        self._await_sensor_threads()
         self._rest(self.sensors)
 
     def answered(self, topic: str) -> None:
-        """Note that a sensor has measured."""
+        """Note that a message of a sensor arrived."""
         self._answers[topic] = self._measured_ns
 
     def our_ns(self, gazebo_ns: int) -> int:
-        """A stamp of Gazebo's on our clock, for what happened in the last stretch of physics.
-        What happened in a rest comes out no later than ``begun_ns`` or later than
-        ``time_ns``."""
+        """Convert a stamp of Gazebo (ns) to simulated time, for an event in the last interval of
+        physics. An event in a rest gets a time up to ``begun_ns`` or after ``time_ns``."""
         return gazebo_ns - self._ahead_in_physics_ns
 
     # inside
@@ -147,8 +142,8 @@ class LockStep:
         )
 
     def _rest(self, expected: Set[str]) -> None:
-        """Advance Gazebo's clock, without physics, to where every sensor falls due, and wait
-        for those ``expected``."""
+        """Advance Gazebo's clock, without physics, until every sensor is due, and wait for the
+        ``expected`` topics."""
         tick_ns = self._measured_ns + self.sensor_period_ns - self.gazebo_ns
         self._switch_physics(on=False, step_ns=tick_ns)
         self._ahead_ns += tick_ns
@@ -160,11 +155,11 @@ class LockStep:
             "measuring",
         )
 
-    def _settle(self) -> None:
-        """Wait until the sensors' threads have set their alarms and gone back to sleep.
+    def _await_sensor_threads(self) -> None:
+        """Wait until the sensor threads have set their alarms and sleep.
 
-        An alarm goes off a period after the time at which it is set. One that is set when time
-        passes already is late for the next rest, and the sensor silent.
+        An alarm expires one period after it was set. One that is set while time passes is late for
+        the next rest, so the sensor does not measure.
         """
         if self._threads is None:
             return
@@ -176,5 +171,5 @@ class LockStep:
         if self._clock_ns != self.gazebo_ns:
             self._link.fail(
                 f"its clock is at {self._clock_ns / 1e9:.9f} s instead of "
-                f"{self.gazebo_ns / 1e9:.9f} s, so something else steps it"
+                f"{self.gazebo_ns / 1e9:.9f} s, so another client steps it"
             )

@@ -1,11 +1,11 @@
-"""Gazebo 11's messages, as far as this package speaks them, built at run time.
+"""The messages of Gazebo 11 that this package uses, created at run time.
 
-Owns one table: the ``gazebo.msgs`` types with the fields that are used here, by the numbers
-that Gazebo gives them. Fields that are not listed stay unread; a peer does not notice. No
-generated code and no ``.proto`` file is needed, so any protobuf runtime from 3.20 on will do.
+The table has the ``gazebo.msgs`` types with the used fields and their numbers in Gazebo. Fields
+that are not listed are not read, which has no effect on the peer. No generated code and no
+``.proto`` file is needed, so any protobuf runtime from 3.20 on can be used.
 
-In the table ``!`` marks a field that Gazebo requires and ``*`` a repeated one. Enumerations
-are given as ``int32``, which is the same on the wire.
+In the table ``!`` marks a required field and ``*`` a repeated one. Enumerations have the type
+``int32``, which has the same encoding.
 """
 
 import re
@@ -141,5 +141,5 @@ MESSAGES: Dict[str, Any] = _build()
 
 
 def type_name(message_class: Any) -> str:
-    """The name under which a message type is known to Gazebo's master."""
+    """Return the name of a message type at Gazebo's master."""
     return str(message_class.DESCRIPTOR.full_name)

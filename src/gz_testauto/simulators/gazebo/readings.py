@@ -1,8 +1,7 @@
-"""What the server publishes, turned into observations.
+"""Conversion of the server's messages to observations.
 
-Owns the meaning of scan, IMU and contact messages (frames, infinities) and the poses of
-models, as they follow from those of links, and their motion. Does not wait for anything and
-does not know what a step is.
+It interprets scan, IMU and contact messages (frames, infinities), and computes poses and motion of
+models from those of their links.
 """
 
 import math
@@ -21,20 +20,20 @@ Vector = Tuple[float, float, float]
 
 
 def nanoseconds(stamp: Any) -> int:
-    """A ``Time`` message as an exact number of nanoseconds."""
+    """Return a ``Time`` message as an exact number of nanoseconds."""
     return int(stamp.sec) * 10**9 + int(stamp.nsec)
 
 
 def leading_stamp(payload: bytes) -> int:
-    """The stamp (ns) of a message whose first field is its time, without reading the rest:
-    such messages come with every physics step."""
+    """Return the stamp (ns) of a message whose first field is its time, without parsing the rest:
+    these messages arrive with every physics step."""
     return nanoseconds(MESSAGES["Time"].FromString(payload[2 : 2 + payload[1]]))
 
 
 class ModelPoses:
-    """Where every model of the world is, from the poses of its links.
+    """The poses of all models of the world, from the poses of their links.
 
-    Probes tell the poses of the links of what can move; the rest is where it was put.
+    Probes measure the links of models that can move; other models keep the poses of their spawn.
     """
 
     def __init__(self) -> None:
@@ -44,8 +43,8 @@ class ModelPoses:
         self._seen: Dict[str, Pose] = {}
 
     def put(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
-        """Add a model, or place it anew; ``links`` are poses in its frame, the first being of
-        the link that carries the model."""
+        """Add a model or replace it; ``links`` are poses in its frame, the first of the canonical
+        link."""
         self.models[name] = pose
         self._links[name] = links
         self._carrier.update((link, name) for link in list(links)[:1])
@@ -53,11 +52,11 @@ class ModelPoses:
             self._seen.pop(link, None)
 
     def place(self, name: str, pose: Pose) -> None:
-        """Move a model as it stands."""
+        """Set the pose of a known model."""
         self.put(name, pose, self._links[name])
 
     def see(self, link: str, pose: Pose) -> None:
-        """Note where a link is in the world; its model moves with the one that carries it."""
+        """Set the measured pose of a link; its model moves with the canonical link."""
         self._seen[link] = pose
         name = self._carrier.get(link)
         if name is not None:
@@ -65,24 +64,24 @@ class ModelPoses:
             self.models[name] = pose if in_model == _IDENTITY else pose * in_model.inverse()
 
     def forget(self, name: str) -> None:
-        """Drop a model."""
+        """Remove a model."""
         del self.models[name]
         for link in self._links.pop(name):
             self._seen.pop(link, None)
             self._carrier.pop(link, None)
 
     def link_pose(self, link: str) -> Pose:
-        """Where one link is in the world."""
+        """Return the pose of a link in the world."""
         name = link.split("::", 1)[0]
         return self._seen.get(link) or self.models[name] * self._links[name][link]
 
-    def link_states(self) -> "LinkStates":
-        """The links as they are now."""
-        return LinkStates(dict(self.models), dict(self._links), dict(self._seen))
+    def link_states(self) -> "GazeboLinkStates":
+        """Return the present states of all links."""
+        return GazeboLinkStates(dict(self.models), dict(self._links), dict(self._seen))
 
 
-class LinkStates(Mapping[str, ModelState]):
-    """States of links, worked out when asked for: a planner never asks."""
+class GazeboLinkStates(Mapping[str, ModelState]):
+    """States of links, computed when they are read, which a planner never does."""
 
     def __init__(
         self,
@@ -108,8 +107,8 @@ class LinkStates(Mapping[str, ModelState]):
 
 
 def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan:
-    """A scan, taken at ``stamp_ns`` on our clock. What Gazebo reports as its farthest or its
-    nearest reading, and NaN, become what REP-117 wants."""
+    """Return a scan with the simulated time ``stamp_ns``. Distances at or beyond Gazebo's range and
+    NaN become infinite, too small ones minus infinite (REP-117)."""
     scan = message.scan
     ranges = np.array(scan.ranges, dtype=float)
     ranges[~(ranges < scan.range_max)] = np.inf
@@ -131,18 +130,18 @@ RESOLUTION_DIGITS = 6
 
 
 class ImuReader:
-    """Turns the messages of an IMU into samples on our clock.
+    """Converts the messages of an IMU to samples in simulated time.
 
-    Gazebo's linear acceleration is the change of velocity since the last measurement over the
-    time on its own clock, less gravity. That clock runs ahead of ours at every rest, and a
-    measurement is stamped with the last step of physics or with the rest after it, so the part
-    that is due to motion is worked out anew. Into how many measurements a period falls is left to
-    gzserver's threads, and with it the last bits of their sum: what is below ``RESOLUTION_DIGITS``
-    is rounded away, so that the same motion gives the same samples.
+    Gazebo's linear acceleration is the change of velocity since the last measurement divided by the
+    time on its own clock, minus gravity. That clock advances at every rest, and a measurement has
+    the stamp of the last physics step or of the rest after it, so the part that is due to motion is
+    computed again. The number of measurements in a period depends on gzserver's threads, and with
+    it the last bits of their sum. So it is rounded to ``RESOLUTION_DIGITS``, and the same motion
+    gives the same samples.
     """
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
-        """``mount`` is the pose of the sensor in the model frame."""
+        """Set gravity and ``mount``, the pose of the sensor in the model frame."""
         self._gravity = np.asarray(gravity_mps2, dtype=float)
         self._mount = mount
         self._message: Optional[Any] = None
@@ -153,11 +152,11 @@ class ImuReader:
         self._begun_ns: Optional[int] = None
 
     def begin(self, gazebo_ns: int) -> None:
-        """Start at zero on our clock, which is ``gazebo_ns`` on the server's."""
+        """Start at simulated time zero, which is ``gazebo_ns`` on the server's clock."""
         self._begun_ns = gazebo_ns
 
     def receive(self, message: Any) -> None:
-        """Take a message of the server's; there may be any number of them between two samples."""
+        """Add a message; any number of them can arrive between two samples."""
         stamp_ns, a = nanoseconds(message.stamp), message.linear_acceleration
         if self._begun_ns is None or stamp_ns <= self._begun_ns:
             self._measured_ns = self._since_ns = stamp_ns
@@ -167,8 +166,8 @@ class ImuReader:
         self._message = message
 
     def sample(self, time_ns: int, model: Pose) -> Optional[ImuSample]:
-        """What was received since the last sample, as of ``time_ns`` on our clock with the
-        model at ``model``; None when nothing was, or no time has passed."""
+        """Return the sample of the messages since the last one, with the simulated time ``time_ns``
+        and the model at ``model``; None without messages or if no time has passed."""
         message, gained = self._message, self._gained
         gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns
         self._message, self._gained = None, np.zeros(3)
@@ -187,8 +186,8 @@ class ImuReader:
 
 
 def contact_from(message: Any, stamp_ns: int) -> Contact:
-    """One pair of touching shapes. The forces that Gazebo gives are in the frames of links
-    whose poses at that step are not told, so they are left out."""
+    """Return a contact of two shapes. It has no forces, since Gazebo gives them in the frames of
+    links whose poses at that step are unknown."""
     return Contact(
         stamp_s=stamp_ns / 1e9,
         first=own_name(message.collision1),
@@ -200,7 +199,7 @@ def contact_from(message: Any, stamp_ns: int) -> Contact:
 
 
 def mean_twist(before: Pose, after: Pose, passed_s: float) -> Tuple[Vector, Vector]:
-    """Mean velocity (m/s) and rate of turn (rad/s), in the world frame, between two poses."""
+    """Return the mean linear (m/s) and angular velocity (rad/s) between two poses, world frame."""
     velocity = np.subtract(after.position, before.position) / passed_s
     x, y, z, w = (after * before.inverse()).quaternion
     sine = math.sqrt(x * x + y * y + z * z)

@@ -1,9 +1,8 @@
-"""The directory of one gzserver in the system's temporary directory, and its end.
+"""The temporary directory of one gzserver, and its removal.
 
-Owns its name, who it belongs to and the removal of those whose owner was killed together with
-all that would have removed them: they go when the next server is started by the same user. A
-directory is owned by whoever holds the lock on a file in it, which the kernel gives up with the
-process.
+A directory is owned by the process that holds the lock on a file in it; the kernel releases the
+lock when the process ends. If the owner is killed together with the processes that would remove its
+directory, the next start of a server by the same user removes it.
 """
 
 import contextlib
@@ -20,29 +19,29 @@ _OWNER = "owner"
 
 
 class ScratchDirectory:
-    """A new directory, held until it is removed. ``path`` is where it is."""
+    """A new directory at ``path``, locked until it is removed."""
 
     def __init__(self) -> None:
         new = Path(tempfile.mkdtemp(prefix="." + PREFIX))
         self._lock = os.open(new / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = new.with_name(new.name[1:])  # under that name nobody finds it unlocked
+        self.path = new.with_name(new.name[1:])  # no process finds this name without the lock
         new.rename(self.path)
         self._port = 0
 
     def note_port(self, port: int) -> None:
-        """gzserver has another directory in the home directory, by the port it listens on."""
+        """Store the port of gzserver, which names its directory in the home directory."""
         self._port = port
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, str(port).encode(), 0)
 
     @property
     def files(self) -> List[Path]:
-        """All that is removed."""
+        """The directories that are removed."""
         return [self.path, *([_own_log(self._port)] if self._port else [])]
 
     def remove(self) -> None:
-        """Remove it with all that is in it, and gzserver's own. Idempotent."""
+        """Remove the directory and gzserver's directory in the home directory. Idempotent."""
         if self._lock < 0:
             return
         for path in self.files:
@@ -52,12 +51,12 @@ class ScratchDirectory:
 
 
 def remove_orphans() -> None:
-    """Remove what servers left whose owner is gone; what cannot be removed stays."""
+    """Remove directories of servers whose owner has ended; errors are ignored."""
     orphans, living = [], []
     for directory in _directories():
         try:
             lock = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
-        except OSError:  # nobody can have locked it: of another version, or gone meanwhile
+        except OSError:  # not locked: of another version, or already removed
             continue
         try:
             port = os.pread(lock, 16, 0)

@@ -1,7 +1,7 @@
-"""A gzserver process of our own: started, watched, and ended with everything it started.
+"""A gzserver process: started, monitored, and stopped with everything it started.
 
-Owns the process group, the choice of a free port and the log file; that it ends with us is
-:mod:`~gz_testauto.processes`'s. Knows nothing of worlds or messages.
+This module manages the process group, the choice of a free port and the log file;
+:mod:`~gz_testauto.processes` stops the server when this process ends.
 """
 
 import logging
@@ -22,7 +22,7 @@ LOGGER = logging.getLogger(__name__)
 _ATTEMPTS = 5
 _LOG_LINES_SHOWN = 8
 _PORT_TAKEN = "Unable to start server"
-_FATAL_COMPLAINTS = (
+_FATAL_ERRORS = (
     "Failed to load plugin",
     "Unable to find uri",
     "Unable to find file",
@@ -45,9 +45,9 @@ class ServerProcess:
         start_timeout_s: float = 60.0,
         one_processor: bool = True,
     ) -> None:
-        """Start on the world text ``world``; raises ``SimulatorError`` with the server's last
-        words when it does not come up in ``start_timeout_s`` of wall time. With
-        ``one_processor`` it is bound to one if there is one that no other is bound to."""
+        """Start with the world text ``world``. Raises ``SimulatorError`` with the last lines of the
+        log if it does not start within ``start_timeout_s`` of wall time. With ``one_processor`` it
+        is bound to a processor that no other server uses, if there is one."""
         self._installation = installation
         self._model_path = tuple(model_path)
         self._resource_path = tuple(resource_path)
@@ -74,12 +74,11 @@ class ServerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """True if the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def log_lines(self, mark: int = 0) -> List[str]:
-        """What the server has said, after the first ``mark`` bytes of its log, without
-        colors."""
+        """Return the log lines after the first ``mark`` bytes of the log, without colors."""
         try:
             with self.log_file.open("rb") as log:
                 log.seek(mark)
@@ -89,36 +88,35 @@ class ServerProcess:
         return [line for line in map(_without_color, text.splitlines()) if line]
 
     def log_size(self) -> int:
-        """Bytes said so far: a mark for :meth:`complaints_since`."""
+        """Return the size of the log in bytes: a mark for :meth:`errors_since`."""
         try:
             return self.log_file.stat().st_size
         except FileNotFoundError:
             return 0
 
-    def complaints_since(self, mark: int) -> List[str]:
-        """Errors that the server printed after a mark."""
+    def errors_since(self, mark: int) -> List[str]:
+        """Return the errors in the log after a mark."""
         return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
 
-    def fatal_complaint_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
-        """The first complaint after a mark about something that was asked for and is not to be
-        had, such as a plugin: Gazebo goes on without it, which nobody wants measured unless it
-        is ``allowed`` to be missing by name."""
-        for line in self.complaints_since(mark):
-            if any(phrase in line for phrase in _FATAL_COMPLAINTS):
+    def fatal_error_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
+        """Return the first error after a mark about a missing plugin or file, without which Gazebo
+        continues with a different world. Names that match ``allowed`` are only logged."""
+        for line in self.errors_since(mark):
+            if any(phrase in line for phrase in _FATAL_ERRORS):
                 if any(is_allowed(word.strip(":[],"), allowed) for word in line.split()):
-                    LOGGER.warning("simulated without what is missing, as allowed: %s", line)
+                    LOGGER.warning("simulated without a missing file, as allowed: %s", line)
                     continue
                 return line
         return None
 
-    def last_words(self) -> str:
-        """How the process ended, if it did, and the last lines of its log, for a message."""
-        status = "" if self.alive else f"{self._ended()}; "
+    def describe_end(self) -> str:
+        """Return for a message how the process ended, if it did, and its last log lines."""
+        status = "" if self.alive else f"{self._describe_exit()}; "
         lines = self.log_lines()[-_LOG_LINES_SHOWN:]
         return f"{status}its last lines: " + (" | ".join(lines) if lines else "none")
 
     def close(self) -> None:
-        """Kill the whole process group and remove what belongs to this server."""
+        """Kill the process group and remove the server's files."""
         if self._process is not None:
             self._process.kill()
             self._process = None
@@ -126,7 +124,7 @@ class ServerProcess:
             self._processor.release()
         self._scratch.remove()
 
-    def _ended(self) -> str:
+    def _describe_exit(self) -> str:
         code = self._process.poll() if self._process is not None else None
         if code is None:
             return "it was closed"
@@ -139,12 +137,12 @@ class ServerProcess:
             self.port = free_port()
             self._scratch.note_port(self.port)
             self._launch(seed)
-            if self._comes_up(deadline_s):
+            if self._has_started(deadline_s):
                 return
             if not any(_PORT_TAKEN in line for line in self.log_lines()):
                 break
-            self._reap()  # somebody took the port between our look and gzserver's
-        raise SimulatorError(f"gzserver did not start: {self.last_words()}")
+            self._reap()  # another process took the port before gzserver did
+        raise SimulatorError(f"gzserver did not start: {self.describe_end()}")
 
     def _launch(self, seed: int) -> None:
         command = [
@@ -166,8 +164,8 @@ class ServerProcess:
             within=self._processor.for_children() if self._processor else None,
         )
 
-    def _comes_up(self, deadline_s: float) -> bool:
-        """Wait for the log line, not for the port: there, somebody else may answer."""
+    def _has_started(self, deadline_s: float) -> bool:
+        """Wait for the log line, not for the port, on which another process could answer."""
         while time.monotonic() < deadline_s:
             alive = self.alive
             if any(_UP in line for line in self.log_lines()):

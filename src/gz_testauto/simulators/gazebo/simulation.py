@@ -1,7 +1,7 @@
-"""One loaded world on a gzserver, from its beginning to the end of the trial.
+"""One loaded world on a gzserver, from the start to the end of the trial.
 
-Owns what is gathered during a step and what a snapshot is made of. How time passes is
-:mod:`~gz_testauto.simulators.gazebo.lockstep`'s.
+It collects measurements during a step and creates snapshots.
+:mod:`~gz_testauto.simulators.gazebo.lockstep` advances time.
 """
 
 from pathlib import Path
@@ -24,7 +24,11 @@ from gz_testauto.simulators.gazebo.changes import (
     PropertyMessages,
     check,
 )
-from gz_testauto.simulators.gazebo.engines import LACKING, put_engine, restore
+from gz_testauto.simulators.gazebo.engines import (
+    UNSUPPORTED_CHANGES,
+    restore_collisions,
+    set_engine,
+)
 from gz_testauto.simulators.gazebo.instruments import (
     InstrumentedModel,
     InstrumentedRobot,
@@ -33,8 +37,8 @@ from gz_testauto.simulators.gazebo.instruments import (
 )
 from gz_testauto.simulators.gazebo.lockstep import LockStep
 from gz_testauto.simulators.gazebo.messages import MESSAGES
-from gz_testauto.simulators.gazebo.onboard import Onboard
 from gz_testauto.simulators.gazebo.readings import ModelPoses, mean_twist
+from gz_testauto.simulators.gazebo.robot import GazeboRobot
 from gz_testauto.simulators.gazebo.split_world import SplitWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
@@ -42,13 +46,13 @@ from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
 from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 
 
-class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`.
+class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
+    """A world on a gzserver; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    Gazebo does not tell twists: a robot's is its mean over the last stretch, of ``period_s``
-    at most; other models have none. Everything is measured when the world rests at the end of
-    a stretch: a scan when it has fallen due, an IMU sample every time, and contacts of all
-    physics steps but the first after a rest.
+    Gazebo does not publish twists: a robot's twist is the mean of the last interval of at most
+    ``period_s``; other models have none. Sensors measure while the world rests at the end of an
+    interval: a scan if it is due, an IMU sample every time, and contacts of all physics steps
+    except the first after a rest.
     """
 
     changes = SUPPORTED_CHANGES
@@ -64,7 +68,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         alias: Alias,
     ) -> None:
         super().__init__(split.physics.step_size_s, scene.robot, scene)
-        self.changes = SUPPORTED_CHANGES - LACKING[split.engine]
+        self.changes = SUPPORTED_CHANGES - UNSUPPORTED_CHANGES[split.engine]
         self._properties = PropertyMessages(link, self._on_server)
         self._impulses = Impulses(link, self._on_server, split.physics.step_size_s)
         self._motions: Dict[str, Tuple[Any, Any]] = {}
@@ -74,7 +78,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         self._split = split
         self._physics = split.physics
         self._onboard = {
-            name: Onboard(link, clock, fitted, velocity, split.physics.gravity_mps2)
+            name: GazeboRobot(link, clock, fitted, velocity, split.physics.gravity_mps2)
             for name, (fitted, velocity) in robots.items()
         }
         self._fitted = {fitted.name: fitted for fitted in models}
@@ -84,10 +88,10 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         for fitted in models:
             self._poses.put(fitted.name, fitted.model.pose, fitted.links)
 
-    # what the adaptor's other parts need
+    # used by other modules of this adaptor
 
     def begin(self, seed: int) -> None:
-        """Take up the world as it stands, with everything spawned, and set time to zero."""
+        """Connect to all sensors after everything is spawned, and set time to zero."""
         self._link.ignore_models()
         for fitted in self._fitted.values():
             self._listen_to_probes(fitted)
@@ -100,7 +104,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
 
     @property
     def server_is_sound(self) -> bool:
-        """Whether the server can serve another scene after this one."""
+        """True if the server can be used for another scene."""
         return self._link.server.alive and not self._link.broken
 
     @property
@@ -130,7 +134,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
         fitted = [
-            instrument_model(alone(model), period_ns, self._alias, self._split.engine)
+            instrument_model(standalone_model(model), period_ns, self._alias, self._split.engine)
             for model in models
         ]
         names = [one.name for one in fitted]
@@ -148,7 +152,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
             self._listen_to_probes(one)
         self._link.wait_for_topics()
         self._clock.refresh()
-        complaint = self._link.server.fatal_complaint_since(mark)
+        complaint = self._link.server.fatal_error_since(mark)
         if complaint is not None:
             self._delete(names)
             raise SimulatorError(f"gzserver could not spawn {join_truncated(names)}: {complaint}")
@@ -165,12 +169,12 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
             self._poses.forget(name)
             fitted = self._fitted.pop(name, None)
             if fitted is None:
-                self._link.broken = True  # the base is no longer what the next trial expects
+                self._link.broken = True  # the base is not as the next trial expects it
             else:
                 self._clock.sensors -= set(fitted.probes)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Models keep their velocity, which Gazebo cannot be told."""
+        """Set poses. Models keep their twist, since Gazebo has no message to set it."""
         self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
         for name, state in states.items():
             self._poses.place(name, state.pose)
@@ -182,11 +186,13 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         placed = {c.name: c.pose for c in changes if isinstance(c, SetModel) and c.pose is not None}
         if placed:
             self._set_states({name: ModelState(pose) for name, pose in placed.items()})
-        told = [c for c in changes if not isinstance(c, (SetModel, Push))]
-        if told:
-            self._properties.send(told, self._described_world.now)
-            if any(isinstance(c, (SetGravity, SetLight)) or not self._comes_anew(c) for c in told):
-                self._link.broken = True  # the next trial expects it as it was
+        others = [c for c in changes if not isinstance(c, (SetModel, Push))]
+        if others:
+            self._properties.send(others, self._described_world.now)
+            if any(
+                isinstance(c, (SetGravity, SetLight)) or not self._is_respawned(c) for c in others
+            ):
+                self._link.broken = True  # not restored for the next trial
         for change in changes:
             if isinstance(change, Push):
                 self._impulses.push(change)
@@ -196,18 +202,18 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
     def _check_change(self, change: Change) -> None:
         check(change, lambda: self._described_world.now)
 
-    def _comes_anew(self, change: Change) -> bool:
-        """Whether what is changed is brought anew for the next trial."""
+    def _is_respawned(self, change: Change) -> bool:
+        """Return whether the changed model is spawned again for the next trial."""
         return change.name.split("::")[0] in self._fitted
 
     def _set_twist(self, change: SetModel) -> None:
-        """Kick a model of one link into its new twist: Gazebo can be told none."""
+        """Set the twist of a model with one link by an impulse, since Gazebo has no message."""
         if not (change.linear_mps or change.angular_radps):
             return
         truth = self._described_world.now
         (link,) = truth.links_of(change.name)
         inertial = truth.links[link].inertial
-        assert inertial is not None, "looked at before"
+        assert inertial is not None, "checked by require()"
         linear, angular = self._motions.setdefault(change.name, (np.zeros(3), np.zeros(3)))
         turned = np.asarray(angular if change.angular_radps is None else change.angular_radps)
         moved = np.asarray(linear if change.linear_mps is None else change.linear_mps)
@@ -226,10 +232,10 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
             raise SimulatorError(f"gzserver saved a world that is not XML: {error}") from error
         self._alias.rename_saved(root.find("world"))
         remove_instruments(root.find("world"), self._fitted.values())
-        restore(root.find("world"), self._split.before)
+        restore_collisions(root.find("world"), self._split.before)
         for fitted in self._fitted.values():
-            restore(root.find("world"), fitted.before)
-        put_engine(root.find("world"), self._split.stated_engine)
+            restore_collisions(root.find("world"), fitted.before)
+        set_engine(root.find("world"), self._split.stated_engine)
         for physics in root.iter("physics"):
             for tag, value in (
                 ("real_time_update_rate", self._physics.max_update_rate_hz),
@@ -245,13 +251,13 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
     def _check_usable(self) -> None:
         super()._check_usable()
         if not self._link.server.alive:
-            raise SimulatorError(f"gzserver has died: {self._link.server.last_words()}")
+            raise SimulatorError(f"gzserver has died: {self._link.server.describe_end()}")
 
-    # beside the interface
+    # in addition to the interface
 
     def describe_model(self, name: str) -> Any:
-        """Gazebo's own description of a model, a ``gazebo.msgs.Model``: links, joints, whether
-        it is static. Raises ``SimulatorError`` when there is no such model."""
+        """Return Gazebo's description of a model, a ``gazebo.msgs.Model`` with links and joints.
+        Raises ``SimulatorError`` for an unknown model."""
         self._check_usable()
         self._check_known([name])
         if self._on_server(name) not in self._link.models:
@@ -259,13 +265,13 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         return self._alias.describe(self._link.models[self._on_server(name)])
 
     def physics(self) -> PhysicsSettings:
-        """The settings that hold now."""
+        """Return the present physics settings."""
         self._check_usable()
         return self._physics
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Change the step size and gravity. The update rate is noted and saved with the world;
-        in lock-step it has no meaning."""
+        """Change step size and gravity. The update rate is only saved with the world; it has no
+        effect in lock-step."""
         self._check_usable()
         gravity = MESSAGES["Vector3d"](**dict(zip("xyz", settings.gravity_mps2)))
         self._link.set_physics(gravity=gravity)
@@ -292,7 +298,7 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
             robot.moved(before[name], self._poses.models[name], stretch_ns / 1e9)
 
     def _note_motions(self, before: Mapping[str, Pose], passed_s: float) -> None:
-        """Take down the twists of what is given some."""
+        """Store the twists of models whose twist was set."""
         for name, pose in before.items():
             linear, angular = mean_twist(pose, self._poses.models[name], passed_s)
             self._motions[name] = (np.asarray(linear), np.asarray(angular))
@@ -311,8 +317,8 @@ class GazeboSimulation(SeveralRobotsSimulation[Onboard]):
         return read
 
 
-def alone(model: NamedModel) -> NamedModel:
-    """The model with its own name in its SDF, as SDF text that stands alone."""
+def standalone_model(model: NamedModel) -> NamedModel:
+    """Return the model with its name in its SDF, as a complete SDF text."""
     try:
         element = parse_model(model.sdf)
         root = parse_xml(model.sdf.strip().encode())

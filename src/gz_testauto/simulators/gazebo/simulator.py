@@ -1,10 +1,9 @@
-"""Loads scene after scene on a gzserver of our own, and decides when a fresh one is needed.
+"""Loads scenes one after the other on a gzserver, and starts a new one if necessary.
 
-Owns the swap between trials and the rule for reuse. A server is reused when the new world has
-the same base as its own, when nothing went wrong on it, and for ``trials_per_server`` trials
-at most. The swap brings everything that can have changed anew, in the same order as on a
-fresh server: the movables and the robot are deleted and spawned, time is set to zero, and the
-random generators are seeded.
+A server is reused if the new world has the same base, if no error occurred on it, and for at most
+``trials_per_server`` trials. Between trials everything that can have changed is replaced in the
+same order as on a new server: the movable models and the robots are deleted and spawned, time is
+set to zero, and the random generators are seeded.
 """
 
 import re
@@ -19,41 +18,40 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive
-from gz_testauto.simulators.gazebo.engines import FRESH, LACKING, check_engine
+from gz_testauto.simulators.gazebo.engines import NOT_REUSABLE, UNSUPPORTED_CHANGES, check_engine
 from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory
 from gz_testauto.simulators.gazebo.server import ServerProcess
-from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, alone
+from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, standalone_model
 from gz_testauto.simulators.gazebo.split_world import SplitWorld, split_world
-from gz_testauto.simulators.gazebo.threads.sensor_threads import teach_period
+from gz_testauto.simulators.gazebo.threads.sensor_threads import initialize_sensor_periods
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
 
 HeightMaps = Literal["fields", "meshes"]
 
 
-class SceneRefusedError(SimulatorError):
-    """The scene is at fault, and another server would not take it either."""
+class SceneRejectedError(SimulatorError):
+    """The scene has an error, so another server would reject it too."""
 
 
 class GazeboSimulator(Simulator):
-    """A real gzserver, started and owned by this object, on loopback only.
+    """A gzserver, started and owned by this object, on loopback only.
 
-    ``gui`` opens gzclient on it. ``trials_per_server`` bounds how many scenes one server
-    serves. ``stall_timeout_s`` is the wall time without progress after which the server
-    counts as dead. ``period_s`` is the longest time between two measurements of contacts and
-    IMU: the step that will be used, or a part of it. ``obstacle_names`` is a
-    regular expression that matches the whole names of the random obstacles, those that the
-    spawner gives unless told; other static models are taken to be the base.
-    ``world_plugins`` says whether what the worlds' ``<plugin>`` elements name is loaded; the
-    robot's own always is. ``allow_missing`` names plugins (``libname.so``; ``*`` stands for any
-    text) without which a scene is simulated where they are not installed. ``engine`` is the
-    physics engine, one of ``ode``, ``bullet`` and ``dart``; by default the one that a world states.
-    ``height_maps`` says what ODE gets of those of the worlds' static models: ``"fields"``, as they
-    are, whose edges wheels go through, or ``"meshes"`` of the same heights.
+    ``gui`` opens gzclient on it. ``trials_per_server`` limits the number of scenes per server.
+    ``stall_timeout_s`` is the wall time without progress after which the server counts as dead.
+    ``period_s`` is the longest time between two measurements of contacts and IMU: the duration of
+    the steps, or a part of it. ``obstacle_names`` is a regular expression for the whole names of
+    the random obstacles, by default the names that the spawner uses; other static models belong to
+    the base. ``world_plugins``: load the ``<plugin>`` elements of the worlds; those of the robot
+    are always loaded. ``allow_missing`` has names of plugins (``libname.so``; ``*`` matches any
+    text) without which a scene is simulated if they are not installed. ``engine`` is the physics
+    engine, one of ``ode``, ``bullet`` and ``dart``, by default that of the world. ``height_maps``
+    selects the form of static height maps for ODE: ``"fields"``, through whose edges wheels can
+    sink, or ``"meshes"`` of the same heights.
     """
 
     name = "gazebo"
@@ -91,7 +89,7 @@ class GazeboSimulator(Simulator):
         self._installation: GazeboInstallation = find_gazebo()
         self._engine = engine
         self._meshes = ScratchDirectory() if height_maps == "meshes" else None
-        self.changes = GazeboSimulation.changes - LACKING[engine or "ode"]
+        self.changes = GazeboSimulation.changes - UNSUPPORTED_CHANGES[engine or "ode"]
         self.version = self._installation.version + (f" with {engine}" if engine else "")
         self._gui = gui
         self._trials_per_server = trials_per_server
@@ -110,18 +108,18 @@ class GazeboSimulator(Simulator):
 
     @property
     def processes(self) -> Tuple[int, ...]:
-        """That of gzserver, once a scene has been loaded; another one when it was replaced."""
+        """The process id of the present gzserver; none before the first scene."""
         return () if self._server is None else (self._server.pid,)
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
-        """What Gazebo's drive plugins do not wrap around."""
+        """Return the yaw rate (rad/s) from which on Gazebo's drive plugins wrap around."""
         return DriveCommand(robot).limit_radps
 
     def _load(self, scene: Scene) -> GazeboSimulation:
-        """On this server or a fresh one."""
+        """Load a scene on the present server or a new one."""
         for placed in scene.robots:
             require_drive(placed.robot)
-        self._take_over()
+        self._take_server()
         split = split_world(
             scene.world,
             RESTING_RATE_HZ,
@@ -134,9 +132,9 @@ class GazeboSimulator(Simulator):
         for model in scene.models:
             if model.name in taken:
                 raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
-        split = replace(split, movables=(*split.movables, *map(alone, scene.models)))
+        split = replace(split, movables=(*split.movables, *map(standalone_model, scene.models)))
         try:
-            self._last = self._bring(split, scene)
+            self._last = self._load_split(split, scene)
         except BaseException:
             self._stop()
             raise
@@ -144,19 +142,19 @@ class GazeboSimulator(Simulator):
         return self._last
 
     def _close(self) -> None:
-        """End the server, the window and everything they started."""
+        """Stop the server, the window and everything they started."""
         self._last = None
         self._stop()
         if self._meshes is not None:
             self._meshes.remove()
 
-    def _bring(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
+    def _load_split(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
         if self._can_reuse(split):
             try:
                 return self._place(split, scene)
-            except SceneRefusedError:
+            except SceneRejectedError:
                 raise
-            except SimulatorError:  # of this server then: nothing has been simulated yet
+            except SimulatorError:  # a fault of this server: nothing has been simulated yet
                 self._stop()
         self._start(split, scene.seed)
         return self._place(split, scene)
@@ -166,13 +164,13 @@ class GazeboSimulator(Simulator):
             self._server is not None
             and self._server.alive
             and split.reusable
-            and split.engine not in FRESH
+            and split.engine not in NOT_REUSABLE
             and self._base == split.fingerprint
             and self._served < self._trials_per_server
         )
 
-    def _take_over(self) -> None:
-        """Take the server from the simulation before, with what that leaves there."""
+    def _take_server(self) -> None:
+        """Take the server over from the previous simulation, with the models on it."""
         last, self._last = self._last, None
         if last is not None:
             self._loaded = last.spawned
@@ -186,12 +184,12 @@ class GazeboSimulator(Simulator):
         )
         self._link = WorldLink(self._server, self._stall_timeout_s)
         self._base = split.fingerprint
-        self._loaded = teach_period(self._link, self._new_clock(split))
+        self._loaded = initialize_sensor_periods(self._link, self._new_clock(split))
         if self._gui:
             self._client = GuiClient(self._installation, self._server.port)
 
     def _place(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
-        """Swap what moves: the old goes while the new comes, under other names."""
+        """Replace the movable models; old and new ones have different names and can coexist."""
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
         alias = Alias(second=self._served % 2 == 1)
@@ -204,8 +202,8 @@ class GazeboSimulator(Simulator):
         for placed in scene.robots:
             robot = instrument_robot(placed.robot, placed.start, period_ns, alias, engine)
             robots.append(robot)
-            # The drive plugins measure a wheel by its upright bounding box when they are
-            # loaded, so the robot is spawned facing along x and turned afterwards.
+            # The drive plugins measure the upright bounding box of a wheel when they are loaded,
+            # so the robot is spawned with its heading along x and rotated afterwards.
             body = robot.body.model
             to_spawn.append(replace(body, pose=Pose(body.pose.position)))
             places.append((body.name, body.pose))
@@ -213,7 +211,7 @@ class GazeboSimulator(Simulator):
         link.release()
         link.request_deletion(self._loaded)
         self._loaded = [model.name for model in to_spawn]
-        if engine == "bullet":  # the order of its bodies depends on what is there as they come
+        if engine == "bullet":  # the order of its bodies depends on the models that exist
             link.await_deletion()
         clock.rewind()
         driven = {
@@ -228,13 +226,11 @@ class GazeboSimulator(Simulator):
         link.await_deletion()
         simulation = GazeboSimulation(link, clock, scene, split, models, driven, alias)
         simulation.begin(scene.seed)
-        complaint = self._server.fatal_complaint_since(
-            mark if self._served else 0, self._allow_missing
-        )
+        complaint = self._server.fatal_error_since(mark if self._served else 0, self._allow_missing)
         if complaint is not None:
-            raise SceneRefusedError(
-                f"gzserver could not load the scene: {complaint}. Have Gazebo find it "
-                "(GAZEBO_PLUGIN_PATH, GAZEBO_MODEL_PATH), or run without it (worlds.allow_missing; "
+            raise SceneRejectedError(
+                f"gzserver could not load the scene: {complaint}. Add its folder to "
+                "GAZEBO_PLUGIN_PATH or GAZEBO_MODEL_PATH, or run without it (worlds.allow_missing; "
                 "--no-plugins for all plugins of the worlds)"
             )
         return simulation

@@ -1,11 +1,10 @@
-"""Takes a world file apart: what a server is started with, and what every trial brings anew.
+"""Splits a world file into the base that a server starts with and the models spawned per trial.
 
-Owns the division. The *base* is everything that cannot have changed when a trial ends:
-lights, physics, and the static models. The *movables* are spawned for each trial, in file
-order: every model that is not static, and every static one whose name says that it is a random
-obstacle, so that worlds that differ in their obstacles alone share a base. Where these are more
-than a server takes in less time than a new one takes to start, they stay in the base. The division
-depends on the world alone, never on what a server did before. Talks to no server.
+The *base* is everything that cannot have changed when a trial ends: lights, physics, and the static
+models. The *movables* are spawned for each trial, in file order: every model that is not static,
+and every static one whose name is that of a random obstacle, so that worlds that differ only in
+their obstacles share a base. If spawning these would take longer than starting a new server, they
+stay in the base. The split depends on the world only, never on earlier trials of a server.
 """
 
 import copy
@@ -23,28 +22,33 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.plugins import without_plugins
 from gz_testauto.sdf.scene import SceneModel, WorldScene, read_scene
-from gz_testauto.simulators.gazebo.engines import fit, put_engine, require_engine, stated_engine
+from gz_testauto.simulators.gazebo.engines import (
+    adapt_model,
+    require_engine,
+    set_engine,
+    stated_engine,
+)
 from gz_testauto.simulators.gazebo.instruments import RENDERED
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 from gz_testauto.simulators.world_models import check_shapes, physics_of
 
-MOST_SPAWNED = 50
-"""So many random obstacles are spawned for each trial. To spawn BARN's 418 cylinders took 7 to 11 s
-in every trial; a server with them in its base took 3 s for each world and 0.7 s for a trial."""
+MAX_SPAWNED = 50
+"""Largest number of random obstacles that are spawned per trial. To spawn BARN's 418 cylinders took
+7 to 11 s in every trial; a server with them in its base took 3 s per world and 0.7 s per trial."""
 
 _STATEFUL = ("plugin", "population", "road", "state")
 
 
 @dataclass(frozen=True)
 class SplitWorld:
-    """A world, divided.
+    """A world, split into base and movables.
 
-    ``base`` is the world text to start a server with, ``physics`` what the file itself says.
-    ``poses`` has every model of the base, in the world frame, and ``links`` the poses of their
-    links in the model's. ``reusable`` is False when the
-    base holds something that a trial may change, such as a plugin: then every trial needs a
-    fresh server. ``engine`` is the physics engine, ``stated_engine`` the one that the file states,
-    and ``before`` has the collisions of the base that were changed for the engine, as they were.
+    ``base`` is the world text to start a server with, ``physics`` the settings of the file.
+    ``poses`` has the world-frame pose of every model of the base, and ``links`` the poses of their
+    links in the model frame. ``reusable`` is False if the base contains an element that a trial can
+    change, such as a plugin: then every trial needs a new server. ``engine`` is the physics engine,
+    ``stated_engine`` that of the file, and ``before`` has the original collisions of the base that
+    were adapted to the engine.
     """
 
     name: str
@@ -60,7 +64,7 @@ class SplitWorld:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for worlds that can share a server."""
+        """A hash that is equal for worlds that can share a server."""
         return hashlib.sha256(self.base.encode()).hexdigest()
 
 
@@ -68,18 +72,18 @@ def split_world(
     path: Path,
     update_rate_hz: float,
     obstacles: Optional[Pattern[str]] = None,
-    most_spawned: float = MOST_SPAWNED,
+    max_spawned: float = MAX_SPAWNED,
     plugins: bool = True,
     engine: Optional[str] = None,
     meshes: Optional[Path] = None,
 ) -> SplitWorld:
-    """Read and divide a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
-    ``obstacles`` matches the whole names of random obstacles, by default the spawner's; static
-    ones stay in the base where they are more than ``most_spawned``. Without ``plugins`` nothing
-    in the world has any. ``engine`` is the physics engine, by default the one that it states.
-    In ODE the base has height maps as meshes in the folder ``meshes``, where one is given.
+    """Read and split a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
+    ``obstacles`` matches the whole names of random obstacles, by default the spawner's; if there
+    are more than ``max_spawned`` static ones, they stay in the base. Without ``plugins`` all
+    plugins of the world are removed. ``engine`` is the physics engine, by default that of the file.
+    For ODE, height maps of the base become meshes in the folder ``meshes``, unless it is None.
 
-    Raises ``SimulatorError`` that names what is broken or missing, before any server sees it.
+    Raises ``SimulatorError`` for an invalid or missing element.
     """
     try:
         library = ModelLibrary()
@@ -96,14 +100,17 @@ def split_world(
         physics = physics_of(document)
         static = [name for name, model in scene.models.items() if model.static]
         random = [name for name in static if is_obstacle(name, obstacles)]
-        spawned = random if len(random) <= most_spawned else []
-        spawned = [*spawned, *(name for name in static if _measures(scene.models[name]))]
+        spawned = random if len(random) <= max_spawned else []
+        spawned = [
+            *spawned,
+            *(name for name in static if _has_unrendered_sensor(scene.models[name])),
+        ]
         base, movables, before = _divide(document, scene, library, spawned, engine, meshes)
     except SdfError as error:
         raise SimulatorError(f"cannot load the world: {error}") from error
     _set_update_rate(base, update_rate_hz)
     if engine != stated:
-        put_engine(base, engine)
+        set_engine(base, engine)
     moved = {model.name for model in movables}
     stay = {name: model for name, model in scene.models.items() if name not in moved}
     return SplitWorld(
@@ -121,7 +128,7 @@ def split_world(
 
 
 def model_text(element: Element, version: str, name: Optional[str] = None) -> str:
-    """A ``<model>`` element as SDF text of its own."""
+    """Return a ``<model>`` element as a complete SDF text."""
     root = etree.Element("sdf", version=version)
     model = copy.deepcopy(element)
     model.tail = None
@@ -139,12 +146,12 @@ def _divide(
     engine: str,
     meshes: Optional[Path],
 ) -> Tuple[Element, Tuple[NamedModel, ...], Mapping[str, Element]]:
-    """Take the models that are spawned out of ``document``, a copy of the scene's own: what is not
-    static, and the static models that are ``spawned``. Returns the world without them, fitted to
-    the engine, them in file order, and the collisions that were changed, as they were."""
+    """Remove the models to spawn from ``document``, a copy of the scene's: all that are not static,
+    and the static ones in ``spawned``. Return the world adapted to the engine, the removed models
+    in file order, and the original collisions of the base that were adapted."""
     world = document.world
-    assert world is not None, "the caller looks before"
-    for actor in world.findall("actor"):  # bodies go their ways
+    assert world is not None, "checked by the caller"
+    for actor in world.findall("actor"):  # animated figures without collisions
         world.remove(actor)
     movables = []
     before: Dict[str, Element] = {}
@@ -159,12 +166,12 @@ def _divide(
             movables.append(NamedModel(model.name, model_text(element, version), model.pose))
             world.remove(element)
         else:
-            before.update(fit(document, element, model, model.pose, engine, meshes))
+            before.update(adapt_model(document, element, model, model.pose, engine, meshes))
     return world, tuple(movables), before
 
 
 def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:
-    """The elements of ``document``, a copy, that correspond to the scene's models."""
+    """Return the elements of ``document``, a copy, that correspond to the scene's models."""
     originals = list(scene.document.root.iter())
     copies = list(document.root.iter())
     position = {id(element): index for index, element in enumerate(originals)}
@@ -183,10 +190,10 @@ def _set_update_rate(world: Element, rate_hz: float) -> None:
         rate.text = repr(float(rate_hz))
 
 
-def _measures(model: SceneModel) -> bool:
-    """Whether a model has sensors that Gazebo looks after together with the robot's, all of a kind
-    at the highest rate of any: in the base, with a rate of their own, they would have the robot's
-    miss their turn. What is spawned gets the robot's rate."""
+def _has_unrendered_sensor(model: SceneModel) -> bool:
+    """Return whether a model has sensors that are not rendered. Gazebo updates all of a kind with
+    the highest rate of any, so in the base, with their own rate, they would delay the robot's
+    sensors. A spawned model gets the robot's rate."""
     return any(
         sensor.get("type") not in RENDERED
         for _, node, _ in model.node.walk()
@@ -205,5 +212,5 @@ def _is_stateful(world: Element) -> bool:
 
 
 def _scoped_links(model: SceneModel) -> Mapping[str, Pose]:
-    """Pose of every link in the model's frame, by the name that Gazebo gives it."""
+    """Return the pose of every link in the model frame, by Gazebo's scoped name."""
     return {f"{model.name}::{link}": pose for link, pose in model.links.items()}

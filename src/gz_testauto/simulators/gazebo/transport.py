@@ -1,9 +1,7 @@
 """A node of Gazebo's transport: finds topics at the master, publishes and subscribes.
 
-Owns the conversation with the master and the connections per topic, for one caller in one
-thread. Nothing happens behind the caller's back: bytes move in :meth:`TransportNode.poll`
-and :meth:`TransportNode.wait_for` only, and callbacks run there. Knows nothing of worlds.
-
+It is for one caller in one thread: bytes are transferred and callbacks run only in
+:meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`.
 Frames to and from the master, and the first frame on a connection between publisher and
 subscriber, are ``Packet`` messages; after that a publisher sends its bare messages.
 """
@@ -26,7 +24,7 @@ RawCallback = Callable[[bytes], None]
 
 
 class Publisher:
-    """What we publish on one topic."""
+    """A publisher on one topic."""
 
     def __init__(self, topic: str, message_class: Any) -> None:
         self.topic = topic
@@ -35,20 +33,20 @@ class Publisher:
 
     @property
     def connected(self) -> bool:
-        """Whether anybody listens; messages sent before that are lost."""
+        """True if there is a subscriber; messages sent before that are lost."""
         return bool(self.links)
 
     def send(self, *messages: Any) -> None:
-        """Publish messages in one write, so that the other end takes them up together."""
+        """Publish messages in one write, so that the subscriber processes them together."""
         payloads = [message.SerializeToString() for message in messages]
         for link in self.links:
             link.send(*payloads)
 
 
 class Subscription:
-    """What we receive on one topic: ``on_payload`` gets every message unparsed, or with
-    ``latest_only`` the last of those that came together. With ``latching``, the last that was
-    published before comes first."""
+    """A subscription to one topic: ``on_payload`` is called with every unparsed message, with
+    ``latest_only`` only with the last of several pending ones. With ``latching``, the last message
+    that was published before is also received."""
 
     def __init__(
         self,
@@ -67,12 +65,12 @@ class Subscription:
 
     @property
     def connected(self) -> bool:
-        """Whether a publisher has been found and connected to."""
+        """True if a publisher has been found and is connected."""
         return bool(self.peers)
 
 
 class TransportNode:
-    """Our presence at one master, on loopback."""
+    """A node that is registered at one master, on loopback."""
 
     def __init__(self, master_port: int, timeout_s: float = 30.0) -> None:
         """Connect; raises ``ConnectionLostError`` or ``TimeoutError``."""
@@ -96,15 +94,15 @@ class TransportNode:
             raise ConnectionLostError(str(error)) from error
 
     def advertise(self, topic: str, message_class: Any) -> Publisher:
-        """Announce that we publish on ``topic``; see ``Publisher.connected``."""
+        """Advertise ``topic`` and return its publisher; see ``Publisher.connected``."""
         publisher = self._publishers[topic] = Publisher(topic, message_class)
-        self._tell_master("advertise", self._publish_message(publisher))
+        self._send_to_master("advertise", self._publish_message(publisher))
         return publisher
 
     def unadvertise(self, publisher: Publisher) -> None:
-        """Take the announcement back, and return when the master has passed that on."""
-        self._tell_master("unadvertise", self._publish_message(publisher))
-        self.subscriber_count(publisher.topic)  # the master takes one message after the other
+        """Withdraw the advertisement, and return when the master has forwarded this."""
+        self._send_to_master("unadvertise", self._publish_message(publisher))
+        self.subscriber_count(publisher.topic)  # the master handles messages in order
 
     def subscribe(
         self,
@@ -114,11 +112,11 @@ class TransportNode:
         latest_only: bool = False,
         latching: bool = False,
     ) -> Subscription:
-        """Ask for everything published on ``topic`` from now on, and with ``latching`` for the
-        last that was published before."""
+        """Subscribe to ``topic``; with ``latching``, the last message that was published before is
+        also received."""
         subscription = Subscription(topic, message_class, on_payload, latest_only, latching)
         self._subscriptions[topic] = subscription
-        self._tell_master("subscribe", self._subscribe_message(subscription, self._port))
+        self._send_to_master("subscribe", self._subscribe_message(subscription, self._port))
         return subscription
 
     def disconnect(self, publisher: Publisher) -> None:
@@ -127,24 +125,24 @@ class TransportNode:
             self._drop(connection)
 
     def is_connected(self, topic: str) -> bool:
-        """Whether a subscription of ours has found its publisher."""
+        """Return whether a subscription of this node has found its publisher."""
         subscription = self._subscriptions.get(topic)
         return subscription is not None and subscription.connected
 
     def subscriber_count(self, topic: str, timeout_s: float = 5.0) -> int:
-        """How many subscribers the master knows for a topic."""
+        """Return the number of subscribers of a topic at the master."""
         self._topic_info = None
         request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
-        self._tell_master("request", request)
+        self._send_to_master("request", request)
         self.wait_for(
             lambda: self._topic_info is not None, timeout_s, f"the master's answer on {topic}"
         )
         return len(self._topic_info.subscriber)  # type: ignore[attr-defined]
 
     def poll(self, timeout_s: float = 0.0) -> None:
-        """Move what bytes there are, waiting up to ``timeout_s`` (wall time) for the first.
+        """Transfer all pending bytes, after waiting up to ``timeout_s`` (wall time) for the first.
 
-        Raises ``ConnectionLostError`` when the master is gone.
+        Raises ``ConnectionLostError`` if the connection to the master is closed.
         """
         for key, _ in self._selector.select(timeout_s):
             connection = key.data
@@ -168,7 +166,7 @@ class TransportNode:
             self.poll(left_s)
 
     def close(self) -> None:
-        """Leave without a word: our server dies with us, and its master notices anyway."""
+        """Close all connections without a message; the master detects it."""
         for key in list(self._selector.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]
         self._selector.close()
@@ -201,7 +199,7 @@ class TransportNode:
                 if peer is connection:
                     del subscription.peers[address]
 
-    def _tell_master(self, kind: str, message: Any) -> None:
+    def _send_to_master(self, kind: str, message: Any) -> None:
         self._master.send(_packed(kind, message))
 
     def _publish_message(self, publisher: Publisher) -> Any:
@@ -238,11 +236,11 @@ class TransportNode:
             known = Publish.FromString(body)
             self.topics[known.topic] = known.msg_type
         elif kind in ("publisher_subscribe", "publisher_advertise"):
-            self._meet_publisher(Publish.FromString(body))
+            self._connect_publisher(Publish.FromString(body))
         elif kind == "topic_info_response":
             self._topic_info = MESSAGES["TopicInfo"].FromString(body)
 
-    def _meet_publisher(self, publish: Any) -> None:
+    def _connect_publisher(self, publish: Any) -> None:
         subscription = self._subscriptions.get(publish.topic)
         address = (publish.host, publish.port)
         if subscription is None or address in subscription.peers or publish.port == self._port:
@@ -253,7 +251,7 @@ class TransportNode:
                 lambda payload: subscription.on_payload(payload),
                 subscription.latest_only,
             )
-        except OSError:  # gone again; the master will tell of its successor
+        except OSError:  # closed again; the master will announce its successor
             return
         subscription.peers[address] = peer
         peer.send(_packed("sub", self._subscribe_message(subscription, self._port)))

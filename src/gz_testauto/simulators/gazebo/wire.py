@@ -1,7 +1,7 @@
 """Frames over TCP: the lowest layer of Gazebo's transport.
 
-Every frame is eight hexadecimal digits, the length of the payload, and the payload. Owns
-the cutting of a byte stream into frames and nothing of their meaning.
+Every frame is eight hexadecimal digits, the length of the payload, and the payload. This module
+splits a byte stream into frames and does not interpret them.
 """
 
 import socket
@@ -16,19 +16,19 @@ class ConnectionLostError(Exception):
 
 
 def frame(payload: bytes) -> bytes:
-    """The payload as it goes over the wire."""
+    """Return a payload with its header."""
     return b"%08X" % len(payload) + payload
 
 
 class FrameConnection:
-    """A connected socket that speaks frames. Reading is the owner's, who knows when there is
-    something to read; writing blocks for as long as the socket's timeout says."""
+    """A connected socket that transfers frames. The owner calls :meth:`receive` when data is
+    available; :meth:`send` blocks at most for the socket's timeout."""
 
     def __init__(
         self, peer: socket.socket, on_frame: Callable[[bytes], None], latest_only: bool = False
     ) -> None:
-        """Take over a connected socket; ``on_frame`` is called with every payload, or with
-        the last of those that were there to be read."""
+        """Take a connected socket; ``on_frame`` is called with every payload, or with the last one
+        of each read."""
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = peer
         self.on_frame = on_frame
@@ -36,23 +36,23 @@ class FrameConnection:
         self._pending = b""
 
     def fileno(self) -> int:
-        """For selectors."""
+        """Return the file descriptor, for selectors."""
         return self.socket.fileno()
 
     @property
     def local_port(self) -> int:
-        """The port of our end."""
+        """The port of this end."""
         return int(self.socket.getsockname()[1])
 
     def send(self, *payloads: bytes) -> None:
-        """Send frames in one write, so that they are read together at the other end."""
+        """Send frames in one write, so that the peer reads them together."""
         try:
             self.socket.sendall(b"".join(map(frame, payloads)))
         except OSError as error:
             raise ConnectionLostError(str(error)) from error
 
     def receive(self) -> None:
-        """Read what is there and hand on every complete frame."""
+        """Read the available data and pass on every complete frame."""
         try:
             data = self.socket.recv(_CHUNK_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -66,7 +66,7 @@ class FrameConnection:
             self.on_frame(payload)
 
     def _cut(self, data: bytes) -> List[bytes]:
-        """All complete frames at the front of ``data``; the rest stays pending."""
+        """Return all complete frames of ``data``; the rest remains pending."""
         start, frames = 0, []
         while len(data) - start >= _HEADER_BYTES:
             try:

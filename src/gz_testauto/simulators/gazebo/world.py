@@ -1,12 +1,12 @@
-"""A conversation with one gzserver about its one world.
+"""Client of one gzserver and its world.
 
-Owns the topics of the world, the waiting for what was asked to have happened, and the
-translation of a dead or silent server into ``SimulatorError``. Knows nothing of robots,
-trials or repeatability.
+It publishes and subscribes to the world's topics, waits for the effect of requests, and raises
+``SimulatorError`` if the server is dead or does not answer. Robots, trials and repeatability belong
+to other modules.
 
-Gazebo takes up what is published on ``factory``, ``request`` and ``model/modify`` at most
-five times a second of wall time, so requests are sent in batches; ``world_control`` and
-``physics`` take effect at once.
+Gazebo processes messages on ``factory``, ``request`` and ``model/modify`` at most five times per
+second of wall time, so requests are sent in batches; ``world_control`` and ``physics`` take effect
+immediately.
 """
 
 import contextlib
@@ -29,17 +29,18 @@ from gz_testauto.simulators.gazebo.wire import ConnectionLostError
 from gz_testauto.simulators.interface import NamedModel
 
 CLOCK_TOPIC = "pose/local/info"
-"""Tells the time with every step, and at rest with every look for commands: the one topic
-whose last message is never held back for long."""
+"""Publishes the time with every step, and at rest with every poll for commands. It is the one topic
+whose last message is never delayed for long."""
 
 _ASK_AGAIN_S = 0.05
 _PHYSICS_TRIES = 1000
 
 
 class WorldLink:
-    """The world of one server; ``stall_timeout_s`` of wall time without an answer is death.
+    """The world of one server; the server counts as dead after ``stall_timeout_s`` of wall time
+    without an answer.
 
-    ``broken`` says that the server is not fit for another trial.
+    ``broken``: the server must not be used for another trial.
     """
 
     def __init__(self, server: ServerProcess, stall_timeout_s: float = 30.0) -> None:
@@ -69,7 +70,7 @@ class WorldLink:
             self.listen("request", "Request", self._on_request)
             self.listen("world_stats", "WorldStatistics", self._on_statistics)
             self._own_topics = frozenset((*self._subscriptions, CLOCK_TOPIC))
-            # gzserver aborts on a message about physics that comes before its world runs
+            # gzserver aborts on a physics message that it receives before its world runs
             self.node.wait_for(
                 lambda: self._ready and self._runs, stall_timeout_s, "a running world"
             )
@@ -77,7 +78,7 @@ class WorldLink:
     # topics
 
     def topic(self, relative: str) -> str:
-        """The full name of a topic of this world."""
+        """Return the full name of a topic of this world."""
         return f"/gazebo/{self.name}/{relative}"
 
     def listen(
@@ -88,13 +89,13 @@ class WorldLink:
         latest_only: bool = False,
         latching: bool = False,
     ) -> None:
-        """Receive a topic of this world, unparsed; a later listener takes the place of an
-        earlier one. With ``latest_only``, of messages that came together the last will do;
-        with ``latching``, the last that was published before is received, too.
+        """Subscribe to a topic of this world with unparsed messages; a later callback replaces an
+        earlier one. With ``latest_only``, only the last of several pending messages is delivered;
+        with ``latching``, also the last message that was published before.
 
-        A topic once subscribed to stays so for the server's life: taking a subscription back
-        while messages are under way can silence the publisher for good, and the publisher of
-        a model that comes again finds its subscribers again.
+        A subscription remains for the lifetime of the server: to cancel it while messages are sent
+        can silence the publisher permanently, and the publisher of a model that is spawned again
+        finds its subscribers again.
         """
         subscription = self._subscriptions.get(relative)
         if subscription is None:
@@ -105,7 +106,7 @@ class WorldLink:
             subscription.on_payload = on_payload
 
     def wait_for_topics(self) -> None:
-        """Wait until every topic listened to has its publisher, and that knows of us."""
+        """Wait until every subscribed topic has a publisher that is connected to this client."""
         names = [name for name, s in self._subscriptions.items() if s.on_payload is not _ignore]
         self.wait_for(
             lambda: all(self.node.is_connected(self.topic(name)) for name in names),
@@ -115,40 +116,40 @@ class WorldLink:
         self.acknowledge()
 
     def ignore_models(self) -> None:
-        """Let nobody hear any more what comes on the topics of models."""
+        """Ignore all messages on topics of models from now on."""
         for relative, subscription in self._subscriptions.items():
             if relative not in self._own_topics:
                 subscription.on_payload = _ignore
 
     def advertise(self, relative: str, kind: str) -> Publisher:
-        """Publish on a topic of this world."""
+        """Return a new publisher on a topic of this world."""
         return self._publish(relative, kind)
 
     def is_connected(self, relative: str) -> bool:
-        """Whether a topic that we subscribed to has a publisher."""
+        """Return whether a subscribed topic has a publisher."""
         return self.node.is_connected(self.topic(relative))
 
     def advertise_to(self, model: str, relative: str, kind: str) -> Publisher:
-        """Publish on a topic on which something in a model takes commands, that is there or is
-        about to be spawned; asked again, the same publisher. It is connected when that listens."""
+        """Return the publisher on a command topic of a model that exists or is about to be spawned.
+        It is connected when the model's plugin has subscribed."""
         topic = f"{model}/{relative}"
         if topic not in self._to_models:
             self._to_models[topic] = self.advertise(topic, kind)
         return self._to_models[topic]
 
     def release(self, models: Optional[Iterable[str]] = None) -> None:
-        """Take back the topics of models that are about to be deleted, by default all.
+        """Unadvertise the command topics of models that are about to be deleted, by default all.
 
-        What is unloaded while it has a publisher closes the connection under a lock of
-        gzserver's that its transport waits for while it holds the one for connections, and once
-        in a hundred times the two and the removal of a sensor wait for each other for ever.
+        If a plugin is unloaded while its topic has a publisher, it closes the connection under a
+        lock of gzserver for which the transport thread waits while it holds the connection lock. In
+        about one of 100 cases these two and the removal of a sensor deadlock.
         """
         chosen = None if models is None else set(models)
         topics = [t for t in self._to_models if chosen is None or t.split("/")[0] in chosen]
         if not topics:
             return
         publishers = [self._to_models.pop(topic) for topic in topics]
-        with self.watched("letting go of models"):
+        with self.watched("releasing models"):
             for publisher in publishers:
                 self.node.unadvertise(publisher)
         self.acknowledge()
@@ -165,40 +166,40 @@ class WorldLink:
             yield
         except ConnectionLostError as error:
             self.broken = True
-            # the socket may be gone a moment before the process can be seen to be
+            # the socket can close a moment before the process is seen to end
             deadline_s = time.monotonic() + 0.5
             while self.server.alive and time.monotonic() < deadline_s:
                 time.sleep(0.01)
             raise SimulatorError(
-                f"gzserver died while {doing}: {self.server.last_words()}"
+                f"gzserver died while {doing}: {self.server.describe_end()}"
             ) from error
         except TimeoutError as error:
             self.broken = True
-            details = f"missing: {error}; gzserver: {self.server.last_words()}"
+            details = f"missing: {error}; gzserver: {self.server.describe_end()}"
             raise simulator_stalled(self.stall_timeout_s, doing, details) from error
 
     def fail(self, what: str) -> None:
         """Mark this server as broken; raises ``SimulatorError``."""
         self.broken = True
-        raise SimulatorError(f"gzserver failed: {what}; {self.server.last_words()}")
+        raise SimulatorError(f"gzserver failed: {what}; {self.server.describe_end()}")
 
     def wait_for(self, condition: Callable[[], bool], doing: str) -> None:
-        """Wait until ``condition()`` holds; raises ``SimulatorError``."""
+        """Wait until ``condition()`` is true; raises ``SimulatorError`` on timeout."""
         with self.watched(doing):
             self.node.wait_for(condition, self.stall_timeout_s, "a message of gzserver")
 
     def acknowledge(self) -> Any:
-        """Ask the physics engine for its settings and wait for the answer.
+        """Request the physics settings and wait for the response.
 
-        Messages on different topics may overtake each other on their way in; this answer
-        comes a full round trip after whatever was sent before.
+        Messages on different topics can overtake each other; this response arrives one full round
+        trip after all messages that were sent before.
         """
         asked: List[int] = []
         deadline_s = time.monotonic() + self.stall_timeout_s
         with self.watched("answering"):
             while time.monotonic() < deadline_s:
-                # a publisher may hold back an answer until it has the next one to send
-                asked.append(self._ask("physics_info", ""))
+                # a publisher can hold back a response until it has another message to send
+                asked.append(self._send_request("physics_info", ""))
                 again_s = time.monotonic() + _ASK_AGAIN_S
                 while time.monotonic() < again_s:
                     answered = [i for i in asked if i in self._responses]
@@ -211,12 +212,12 @@ class WorldLink:
     # the world
 
     def control(self, **fields: Any) -> None:
-        """Send a ``WorldControl``: ``multi_step``, ``seed``, ``reset`` ..."""
-        with self.watched("taking a command"):
+        """Publish a ``WorldControl`` message: ``multi_step``, ``seed``, ``reset`` ..."""
+        with self.watched("sending a command"):
             self._control.send(MESSAGES["WorldControl"](**fields))
 
     def set_physics(self, **fields: Any) -> None:
-        """Change physics settings and wait until they hold."""
+        """Change physics settings and wait until they are in effect."""
         with self.watched("changing the physics"):
             self._physics.send(MESSAGES["Physics"](**fields))
         scalar = {name: value for name, value in fields.items() if isinstance(value, (int, float))}
@@ -227,16 +228,16 @@ class WorldLink:
         raise SimulatorError(f"gzserver does not accept the physics settings {scalar}")
 
     def ask(self, request: str, data: str = "") -> Any:
-        """Send a request that the world answers at its next tick; returns the response."""
-        request_id = self._ask(request, data)
+        """Send a request, which the world handles in its next update; return the response."""
+        request_id = self._send_request(request, data)
         self.wait_for(lambda: request_id in self._responses, f"answering {request}")
         return self._responses.pop(request_id)
 
     def spawn(self, models: Sequence[NamedModel], places: Sequence[Tuple[str, Pose]] = ()) -> None:
-        """Add models in one batch, then move those in ``places``, all within one tick.
+        """Spawn models in one batch, then move those in ``places``, all within one update.
 
         Returns when the server has announced every model and every move; raises
-        ``SimulatorError`` with the server's complaints when one does not appear.
+        ``SimulatorError`` with the server's errors if a model does not appear.
         """
         mark = self.server.log_size()
         self._announced.clear()
@@ -258,17 +259,17 @@ class WorldLink:
                 return len(absent) + len(moves)
             moved = {m.name for m in self._announced if not len(m.link) and not len(m.model)}
             missing = [move for move in moves if move.name not in moved]
-            # a second move would change the last bits of the pose, so it must have been lost
+            # a repeated move would change the last bits of the pose, so only repeat a lost one
             if missing and self._count_lost_moves(mark) > lost:
                 lost = self._count_lost_moves(mark)
                 self._modify.send(*missing)
             return len(missing)
 
         try:
-            self._wait_while_it_goes_on(missing_now, "spawning models")
+            self._wait_with_progress(missing_now, "spawning models")
         except SimulatorError as error:
             absent = sorted(map(own_name, names - set(self.models)))
-            said = self.server.complaints_since(mark)
+            said = self.server.errors_since(mark)
             cause = " | ".join(said[-4:]) if said else error.full
             raise SimulatorError(
                 f"gzserver spawned {len(names) - len(absent)} of {len(names)} models: {cause}"
@@ -276,21 +277,21 @@ class WorldLink:
             ) from error
 
     def _count_lost_moves(self, mark: int) -> int:
-        said = self.server.complaints_since(mark)
+        said = self.server.errors_since(mark)
         return sum("Unable to find model" in line for line in said)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one batch; when this returns, their names can be used again."""
+        """Remove models in one batch; their names can be used again when this returns."""
         self.request_deletion(names)
         self.await_deletion()
         self.await_free_names()
 
     def request_deletion(self, names: Iterable[str]) -> None:
-        """Ask for models to be removed, in one batch.
+        """Request the removal of models in one batch.
 
-        The server notes the requests at its next tick and removes the models at the one after
-        that. It announces each removal on the very topic on which it takes requests, hears
-        itself, and two ticks later removes whatever bears the name by then: hence
+        The server notes the requests in its next update and removes the models in the one after
+        that. It announces each removal on the topic on which it receives requests, so it receives
+        its own announcement and two updates later removes the model that has the name then. Hence
         :meth:`await_free_names`.
         """
         self.await_free_names()
@@ -304,44 +305,44 @@ class WorldLink:
             self._requests.send(*wanted)
 
     def await_deletion(self) -> None:
-        """Wait until what was asked to be removed is gone."""
-        self._wait_while_it_goes_on(
+        """Wait until the requested removals are done."""
+        self._wait_with_progress(
             lambda: len(self._to_remove - set(self._removals)), "deleting models"
         )
         for name in self._to_remove:
             self.models.pop(name, None)
 
     def await_free_names(self) -> None:
-        """Wait until the names of what was removed can be used again."""
+        """Wait until the names of removed models can be used again."""
         removals = self._removals
-        self._wait_while_it_goes_on(
+        self._wait_with_progress(
             lambda: sum(removals.get(name) not in self._responses for name in self._to_remove),
-            "settling after deleting models",
+            "waiting after deleting models",
         )
         self._to_remove = set()
         self._responses.clear()
 
     def move(self, places: Sequence[Tuple[str, Pose]]) -> None:
-        """Place models and wait until the server has done it."""
+        """Set poses of models and wait until they are in effect."""
         self.spawn((), places)
 
     def modify(self, messages: Sequence[Any]) -> None:
-        """Send partial ``Model`` messages without a pose, in one batch, and wait until the server
-        has taken them."""
+        """Publish partial ``Model`` messages without a pose, in one batch, and wait until the
+        server has processed them."""
         self._modified = 0
         with self.watched("changing models"):
             self._modify.send(*messages)
-        self._wait_while_it_goes_on(lambda: len(messages) - self._modified, "changing models")
+        self._wait_with_progress(lambda: len(messages) - self._modified, "changing models")
 
     def list_models(self) -> Dict[str, Any]:
-        """Every model of the world as a ``Model`` message, by name."""
+        """Return every model of the world as a ``Model`` message, by name."""
         response = self.ask("entity_list")
         listed = MESSAGES["Model_V"].FromString(response.serialized_data).models
         self.models = {model.name: model for model in listed}
         return dict(self.models)
 
     def close(self) -> None:
-        """Let go of the server, which its owner ends."""
+        """Close the connections; the owner of the server stops it."""
         self.node.close()
 
     # inside
@@ -361,15 +362,15 @@ class WorldLink:
         self._last_id += 1
         return self._last_id
 
-    def _ask(self, request: str, data: str) -> int:
+    def _send_request(self, request: str, data: str) -> int:
         request_id = self._next_id()
         with self.watched("taking a request"):
             self._requests.send(MESSAGES["Request"](id=request_id, request=request, data=data))
         return request_id
 
-    def _wait_while_it_goes_on(self, missing: Callable[[], int], doing: str) -> None:
-        """Wait until nothing is ``missing`` any more, as long as that becomes less; looks again
-        from time to time although nothing came."""
+    def _wait_with_progress(self, missing: Callable[[], int], doing: str) -> None:
+        """Wait until ``missing()`` is 0; time out if it does not decrease. It is also polled
+        without new messages."""
         least, since_s = missing(), time.monotonic()
         with self.watched(doing):
             while least:
@@ -382,7 +383,7 @@ class WorldLink:
 
     def _on_model(self, payload: bytes) -> None:
         model = MESSAGES["Model"].FromString(payload)
-        if not model.HasField("pose"):  # an echo of ours
+        if not model.HasField("pose"):  # an echo of a message of this client
             self._modified += 1
             return
         self._announced.append(model)
@@ -403,11 +404,11 @@ class WorldLink:
 
 
 def _ignore(payload: bytes) -> None:
-    """What a listener does that is of no more use."""
+    """Ignore a message."""
 
 
 def pose_message(pose: Pose) -> Any:
-    """A pose as Gazebo takes it."""
+    """Return a pose as a Gazebo message."""
     message = MESSAGES["Pose"]()
     for axis, value in zip("xyz", pose.position):
         setattr(message.position, axis, value)
@@ -417,7 +418,7 @@ def pose_message(pose: Pose) -> Any:
 
 
 def pose_from(message: Any) -> Pose:
-    """A pose as Gazebo gives it, bit for bit."""
+    """Return the pose of a Gazebo message, bit for bit."""
     p, q = message.position, message.orientation
     return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
 

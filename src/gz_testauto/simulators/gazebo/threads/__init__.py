@@ -1,1 +1,1 @@
-"""Threads of gzserver: what they do, and on which processors."""
+"""Threads of gzserver: their states and the processors that they use."""

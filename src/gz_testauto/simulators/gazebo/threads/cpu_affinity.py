@@ -1,13 +1,13 @@
-"""One processor for each gzserver, as long as there are enough.
+"""Binds each gzserver to one processor while enough are available.
 
-gzserver's threads hand work to one another many thousand times a second. Spread over processors
-they spend more time on waking each other than on the work, and two servers side by side get
-little more done than one. Here each has a processor of its own, and there a thread that is woken
-waits until the one that works has nothing left to do (SCHED_BATCH), so that the telling of a
-hundred steps becomes one. What is simulated is the same, bit for bit.
+gzserver's threads pass work to each other thousands of times per second. On several processors they
+spend more time on waking each other than on the work, and two servers in parallel are hardly faster
+than one. Here each server has its own processor, and a woken thread waits until the working one has
+nothing left to do (SCHED_BATCH), so that one message covers a hundred steps. The simulation is the
+same, bit for bit.
 
-A claim is a name in Linux's abstract socket namespace: every process on the machine sees it, and
-it is gone with the process that made it, however that ended.
+A claim is a name in Linux's abstract socket namespace: it is visible to every process on the
+machine and disappears with the process that created it.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ CLAIM_NAME = "\0gz_testauto.processor.{}"
 
 
 class ClaimedProcessor:
-    """A processor that no other gzserver of ours is bound to, or none.
+    """A processor to which no other gzserver of this package is bound, or none.
 
-    ``number`` is None when all that this process may use are claimed, or when the system knows
-    nothing of the kind.
+    ``number`` is None if all processors that this process can use are claimed, or if the system
+    does not support it.
     """
 
     def __init__(self) -> None:
@@ -37,8 +37,7 @@ class ClaimedProcessor:
 
     @contextlib.contextmanager
     def for_children(self) -> Iterator[None]:
-        """While this lasts, what this thread starts is bound to the processor, with all that
-        comes of it."""
+        """Bind all processes that this thread starts in the context to the processor."""
         if self.number is None:
             yield
             return
@@ -55,14 +54,14 @@ class ClaimedProcessor:
             os.sched_setaffinity(0, allowed)
 
     def release(self) -> None:
-        """Let another server have it."""
+        """Release the processor for another server."""
         if self._claim is not None:
             self._claim.close()
         self._claim = self.number = None
 
 
 def _claim(name: str) -> Optional[socket.socket]:
-    """The name's holder, or None where somebody else holds it or there are no such names."""
+    """Return a socket with this name; None if another process has it or names are unsupported."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(name)

@@ -1,15 +1,15 @@
-"""Has each of Gazebo's threads that measure know its period before time passes.
+"""Initializes the periods of Gazebo's sensor threads before time passes.
 
-Owns the way around one fault of gzserver's. One thread measures with rays, another with all
-other sensors. A thread works out its period anew when sensors have come, as a flag says that
-is one for both: where both kinds come at once, the thread that looks first takes the flag down,
-and the other has no period. It sets its alarm for the very next step then, all through physics,
-and when it is not back in time, or when the flag goes up later and it learns its period in the
-middle of a stretch, its sensors are silent at the next rest.
+This avoids a fault of gzserver. One thread updates ray sensors, another all other sensors. A thread
+computes its period when sensors were added, as signaled by a flag that both threads share. If both
+kinds are added together, the thread that runs first clears the flag, and the other one has no
+period. It then sets its alarm for the very next step, all through physics. If it does not return in
+time, or if the flag is set later and it computes its period in the middle of an interval, its
+sensors do not measure at the next rest.
 
-So one sensor of either kind comes alone here. Time passes until the first has measured, while
-there is none that the other thread would look after; and none until the second has, which would
-wake the first thread. What a thread knows it keeps for as long as the server lives.
+So one sensor of each kind is added separately here. Time passes until the first has measured, while
+there is no sensor for the other thread. No time passes until the second has measured, which would
+wake the first thread. A thread keeps its period for the lifetime of the server.
 """
 
 from typing import List
@@ -28,15 +28,15 @@ _RAY = """<ray><scan><horizontal><samples>1</samples><min_angle>0</min_angle>
 
 _LOGICAL_CAMERA = """<logical_camera><near>0.001</near><far>0.01</far><aspect_ratio>1</aspect_ratio>
 <horizontal_fov>0.1</horizontal_fov></logical_camera>"""
-"""No camera: it tells the names of models that are near. Of the sensors that are no rays it is
-the one that measures without physics, and whose last message is sent to who comes later."""
+"""Not a camera: it reports the names of near models. Of the sensors without rays it is the one that
+measures without physics, and whose last message is sent to later subscribers."""
 
 
-def teach_period(link: WorldLink, clock: LockStep) -> List[str]:
-    """Let a sensor of each kind measure by itself, on a server that has no sensors yet.
+def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
+    """Measure with one sensor of each kind separately, on a server that has no sensors yet.
 
-    Returns the names of the models that have been spawned for it and may be deleted. Raises
-    ``SimulatorError`` when one does not measure.
+    Returns the names of the models that were spawned for it and can be deleted. Raises
+    ``SimulatorError`` if one does not measure.
     """
     ray, other = f"{PREFIX}ray", f"{PREFIX}logical_camera"
     rate_hz = 1e9 / clock.sensor_period_ns
@@ -51,8 +51,8 @@ def teach_period(link: WorldLink, clock: LockStep) -> List[str]:
 
     images: List[bytes] = []
     sdf = _MODEL.format(name=other, kind="logical_camera", rate_hz=rate_hz, own=_LOGICAL_CAMERA)
-    link.spawn([NamedModel(other, sdf)])  # past its period, it measures at once
+    link.spawn([NamedModel(other, sdf)])  # its period has passed, so it measures immediately
     topic = f"{other}/link/sensor/models"
     link.listen(topic, "LogicalCameraImage", images.append, latching=True)
-    link.wait_for(lambda: bool(images), "measuring with the first sensor that is no ray")
+    link.wait_for(lambda: bool(images), "measuring with the first sensor without rays")
     return [ray, other]

@@ -1,7 +1,7 @@
-"""Whether the threads of a process have gone to sleep, as the kernel tells it.
+"""Detects from the kernel's thread states when the threads of a process sleep.
 
-Gazebo's sensors set themselves an alarm when they have measured, and tell nobody when they have
-done so. A thread that has is asleep.
+Gazebo's sensor threads set an alarm after they have measured, and publish no message about it. A
+thread that has set its alarm sleeps.
 """
 
 import contextlib
@@ -13,15 +13,15 @@ from typing import Dict, Iterable, List
 
 _AWAKE_STATES = b"RD"
 _STAT_BYTES = 256
-"""Of a thread's ``stat``: beyond the two times that it has computed."""
+"""Size of the start of a thread's ``stat`` file, including its two CPU times."""
 _LOOK_AGAIN_S = 0.00005
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 class ThreadStates:
-    """The threads that a process has now; those it starts later are not watched.
+    """The present threads of a process; threads that it starts later are not included.
 
-    Keeps a file open for each of them for as long as it lives. Where the kernel does not show
+    A file is open for each of them for the lifetime of the object. If the kernel does not provide
     them, there are none.
     """
 
@@ -34,14 +34,14 @@ class ThreadStates:
                     self._files.append(os.open(thread / "stat", os.O_RDONLY | os.O_CLOEXEC))
 
     def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:
-        """Wait until each has been seen asleep; returns whether all were, before one of them had
-        computed for ``cpu_s`` and within ``timeout_s`` of wall time. A thread that waits for a
-        processor or a disk is awake, too, and computes nothing."""
+        """Wait until each thread has been seen asleep; return False if one computed for ``cpu_s``
+        before that, or after ``timeout_s`` of wall time. A thread that waits for a processor or a
+        disk is awake, too, and computes nothing."""
         awake = _awake(self._files)
-        began_s = awake
+        started_s = awake
         deadline_s = time.monotonic() + timeout_s
         while awake and time.monotonic() < deadline_s:
-            if any(used_s - began_s[file] >= cpu_s for file, used_s in awake.items()):
+            if any(used_s - started_s[file] >= cpu_s for file, used_s in awake.items()):
                 return False
             time.sleep(_LOOK_AGAIN_S)
             awake = _awake(awake)
@@ -54,8 +54,8 @@ def _close(files: List[int]) -> None:
 
 
 def _awake(files: Iterable[int]) -> Dict[int, float]:
-    """Of those threads that are awake, as ``proc(5)`` has it, what each has computed (s). One
-    that has ended is not awake."""
+    """Return the CPU time (s) of each awake thread, see ``proc(5)``, by file. An ended thread is
+    not awake."""
     awake = {}
     for file in files:
         with contextlib.suppress(OSError):

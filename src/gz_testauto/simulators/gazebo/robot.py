@@ -1,7 +1,6 @@
-"""A robot on a gzserver: what it is commanded, and what its sensors have measured.
+"""A robot on a gzserver: its velocity command, its topics and its sensor readings.
 
-Owns the one robot's share of a simulation: its topics, and what arrives on them. How time passes is
-:mod:`~gz_testauto.simulators.gazebo.lockstep`'s.
+:mod:`~gz_testauto.simulators.gazebo.lockstep` advances time.
 """
 
 from typing import Any, List, Optional, Sequence, Tuple
@@ -30,8 +29,8 @@ from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink
 
 
-class Onboard:
-    """A robot in a world, which hears its commands from ``velocity``."""
+class GazeboRobot:
+    """A robot in a world; ``velocity`` publishes its velocity commands."""
 
     def __init__(
         self,
@@ -58,7 +57,7 @@ class Onboard:
         self._gone = False
 
     def listen(self) -> None:
-        """Subscribe to its sensors, and wait until its drive listens."""
+        """Subscribe to the sensors, and wait until the drive plugin is connected."""
         fitted, clock, link = self.fitted, self._clock, self._link
         for topic in fitted.contact_topics:
             clock.motion_sensors.add(topic)
@@ -74,44 +73,44 @@ class Onboard:
             link.wait_for(lambda: velocity.connected, "connecting to the robot's drive")
 
     def begin(self) -> None:
-        """Time is zero now."""
+        """Start at time zero."""
         if self._imu_reader is not None:
             self._imu_reader.begin(self._clock.gazebo_ns)
 
     def forget(self) -> None:
-        """It has been deleted: wait no more for what it would measure, and command it no more."""
+        """Stop waiting for the sensors of the deleted robot, and send no commands."""
         self._clock.sensors.discard(str(self.fitted.scan_topic))
         self._clock.motion_sensors -= {*self.fitted.contact_topics, str(self.fitted.imu_topic)}
         self._gone = True
 
     def drive(self, command: Twist2D) -> None:
-        """Have the command sent before the next stretch."""
+        """Store a command that is sent before the next interval."""
         message = self._drive_command.message(command)
         if command != self._commanded:
             self._commanded, self._to_send = command, message
 
     def deliver_command(self) -> None:
-        """Send the command. Switching physics on takes a round trip, which it does not outlast."""
+        """Send the stored command. It arrives before the round trip that enables physics ends."""
         if self._to_send is None:
             return
-        with self._link.watched("taking a command"):
+        with self._link.watched("sending a command"):
             self._velocity.send(self._to_send)
         if not self._drive_command.repeat:
             self._to_send = None
 
     def moved(self, before: Pose, after: Pose, passed_s: float) -> None:
-        """Take down how it moved in a stretch."""
+        """Compute twist and IMU sample of an interval from the poses at its ends."""
         self._twist = mean_twist(before, after, passed_s)
         if self._imu_reader is not None:
             sample = self._imu_reader.sample(self._clock.time_ns, after)
             self._imu.extend([sample] if sample is not None else [])
 
     def state(self, pose: Pose) -> ModelState:
-        """Its state where it is there; its twist is the mean of the last stretch."""
+        """Return the robot's state at ``pose``; its twist is the mean of the last interval."""
         return ModelState(pose, *(self._twist or (None, None)))
 
     def sensed(self) -> SensorReadings:
-        """What was measured since it was last asked, and the latest scan."""
+        """Return the readings since the previous call, and the latest scan."""
         contacts = tuple(sorted(self._contacts, key=lambda contact: contact.stamp_s))
         sensed = SensorReadings(self._scan, tuple(self._imu), contacts)
         self._imu.clear()
@@ -123,7 +122,7 @@ class Onboard:
             clock = self._clock
             earliest_ns = clock.begun_ns + clock.step_ns
             for contact in MESSAGES["Contacts"].FromString(payload).contact:
-                # One may be of the rest, or of the first step, which Gazebo may have forgotten.
+                # It can be of the rest, or of the first step, which Gazebo can have dropped.
                 stamp_ns = clock.our_ns(nanoseconds(contact.time))
                 if earliest_ns < stamp_ns <= clock.time_ns:
                     self._contacts.append(contact_from(contact, stamp_ns))
@@ -142,7 +141,7 @@ class Onboard:
             lidar.update_rate_hz > 0
             and time_ns < self._scans_taken * 1e9 / lidar.update_rate_hz - 1
         ):
-            return  # the lidar would not have measured yet
+            return  # not due yet at the lidar's rate
         self._scans_taken = int(time_ns * lidar.update_rate_hz / 1e9 + 1e-6) + 1
         self._scan = scan_from(message, time_ns, lidar)
 
