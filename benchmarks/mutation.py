@@ -397,7 +397,7 @@ def report(results, totals):
         for result in results:
             if result["folder"] != folder:
                 continue
-            key = (result["module"], result["before"], result["after"])
+            key = (result["module"], result["before"].strip(), result["after"].strip())
             verdict = result["verdict"]
             if verdict == "survived" and key in reasons:
                 verdict = "equivalent"

@@ -3,11 +3,12 @@
 import dataclasses
 import io
 import zipfile
+import zlib
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scripted import short_recording
+from scripted import record, short_recording
 
 from gz_testauto.base.errors import LostTrialsError, ResultsError
 from gz_testauto.results import manifest as manifests
@@ -23,6 +24,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import PATIENCE, Manifest, campaign_inputs
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 
 SHA256_OF_ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -273,3 +275,39 @@ def test_a_trial_without_attempts_is_no_sign_for_the_others():
     found.given_up(Trial(5, "w5", 5, "fgm", 0, 1))
     assert not found.hopeless
     assert not will_recur(ResultsError("x"))
+
+
+def test_a_raised_limit_reopens_and_an_unchanged_one_does_not():
+    """One invalid attempt of two: it was given up for another reason than a limit."""
+    one = AttemptRecord(1, 1, "the scene", 1.0, "then")
+    given_up = record(1, outcome=Outcome.INVALID)
+    valid = record(0, outcome=Outcome.REACHED)
+    for now, again in (((2, 1), set()), ((1, 2), set()), ((3, 1), {1}), ((2, 3), {1})):
+        store = Store({"max_attempts": 2, "max_worker_deaths": 2})
+        found = CampaignResults("c", (), (), 9, (valid, given_up), (one,))
+        store.results = lambda found=found: found
+        Attempts(store, SimpleNamespace(max_attempts=now[0], max_worker_deaths=now[1]))
+        assert [trials for trials, _ in store.reopened] == [again], now
+
+
+def deflated_to_its_own_size(path):
+    """Write a recording with one more array, whose deflated size is that of its content."""
+    for count in range(1, 3000):
+        stream = io.BytesIO()
+        np.save(stream, np.random.default_rng(1).integers(0, 256, count, dtype=np.uint8))
+        deflate = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -15)
+        size = len(deflate.compress(stream.getvalue()) + deflate.flush())
+        if size == len(stream.getvalue()):
+            break
+    write_trajectory(path, short_recording())
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("series_a.npy", stream.getvalue(), zipfile.ZIP_DEFLATED)
+        return archive.getinfo("series_a.npy")
+
+
+def test_a_compressed_member_is_rejected_even_if_its_sizes_are_equal(tmp_path):
+    entry = deflated_to_its_own_size(tmp_path / "t.npz")
+    assert entry.compress_type == zipfile.ZIP_DEFLATED
+    assert entry.compress_size == entry.file_size
+    with pytest.raises(ResultsError, match="series_a"):
+        read_trajectory(tmp_path / "t.npz")

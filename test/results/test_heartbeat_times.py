@@ -1,0 +1,122 @@
+"""When the heartbeat of a runner is written, and how tables of other programs are split."""
+
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from gz_testauto.base.errors import ResultsError
+from gz_testauto.results import running
+from gz_testauto.results.schema import create_tables
+from gz_testauto.results.trial_rows import Columns, read_trials
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.plan import Trial
+
+TRIALS = [Trial(index, f"w{index}", index, "fgm", 0, 5) for index in range(3)]
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "results.sqlite"
+    connection = sqlite3.connect(str(path))
+    create_tables(connection)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def running_trials(path):
+    connection = sqlite3.connect(str(path), timeout=10.0)
+    runner = running.read_runner(connection)
+    connection.close()
+    return None if runner is None else [one.trial for one in runner.trials]
+
+
+def wait_for(path, trials, limit_s=20.0):
+    began_s = time.monotonic()
+    while running_trials(path) != trials:
+        assert time.monotonic() - began_s < limit_s, running_trials(path)
+        time.sleep(0.02)
+    return time.monotonic() - began_s
+
+
+class WaitTimes(threading.Condition):
+    """A condition that keeps how long it was waited for."""
+
+    def __init__(self):
+        super().__init__()
+        self.times_s = []
+
+    def wait(self, timeout=None):
+        self.times_s.append(timeout)
+        return super().wait(timeout)
+
+
+def test_a_trial_that_begins_while_changes_are_gathered_is_written_after_that(
+    database, monkeypatch
+):
+    monkeypatch.setattr(running, "BEAT_S", 100.0)
+    with running.Heartbeat(database) as heartbeat:
+        heartbeat.began(TRIALS[0], "process 1")
+        wait_for(database, [0])
+        heartbeat.began(TRIALS[1], "process 1")
+        wait_for(database, [0, 1])
+        heartbeat.ended(TRIALS[0])
+        wait_for(database, [1])
+        began_s = time.monotonic()
+    assert time.monotonic() - began_s < 8.0
+    assert running_trials(database) is None
+
+
+def test_without_a_change_a_heartbeat_follows_after_the_beat(database, monkeypatch):
+    monkeypatch.setattr(running, "BEAT_S", 0.5)
+    monkeypatch.setattr(running, "GATHERING_S", 0.1)
+    heartbeat = running.Heartbeat(database)
+    heartbeat._changed = WaitTimes()
+    with heartbeat:
+        began_s = time.monotonic()
+        while len(heartbeat._changed.times_s) < 2 and time.monotonic() - began_s < 20.0:
+            time.sleep(0.02)
+    assert heartbeat._changed.times_s[:2] == pytest.approx([0.4, 0.4])
+    assert running.BEAT_S == 0.5
+
+
+def test_the_standard_times_are_a_second_and_five():
+    assert (running.GATHERING_S, running.BEAT_S) == (1.0, 5.0)
+
+
+def table(tmp_path, text, **columns):
+    path = tmp_path / "trials.csv"
+    path.write_text(text)
+    return read_trials(path, Columns(**columns))
+
+
+def test_a_quoted_cell_can_follow_a_space_and_contain_the_delimiter(tmp_path):
+    found = table(tmp_path, 'world, planner, outcome\nw, "a, b", reached\n')
+    assert [(one.world, one.planner) for one in found.rows] == [("w", "a, b")]
+    with pytest.raises(ResultsError):
+        table(tmp_path, 'world,planner,outcome\nw,"a"b,reached\n')
+
+
+def test_the_number_of_a_line_counts_lines_within_quotes(tmp_path):
+    with pytest.raises(ResultsError, match=r"trials\.csv:4: "):
+        table(tmp_path, 'world,planner,outcome\nw,"a\nb",1\nw,c,maybe\n')
+
+
+def test_a_column_of_our_own_table_is_neither_read_nor_ignored(tmp_path):
+    text = "world,planner,outcome,seed,wall_s,attempts,color\nw,a,reached,1,2,3,red\n"
+    assert table(tmp_path, text).ignored == ("color",)
+
+
+def test_a_metric_of_another_column_replaces_none_of_the_same_name(tmp_path):
+    text = "world,planner,outcome,length,time_s\nw,a,reached,2.5,7\n"
+    found = table(tmp_path, text, metrics={"length": "distance_m"})
+    assert found.rows[0].metrics == {"distance_m": 2.5, "time_s": 7.0}
+    assert found.ignored == ()
+
+
+def test_words_of_the_caller_come_before_those_of_the_package(tmp_path):
+    text = "world,planner,outcome\nw,a,SUCCESS\nw,a,reached\n"
+    found = table(tmp_path, text, words={"success": Outcome.STUCK})
+    assert [one.outcome for one in found.rows] == [Outcome.STUCK, Outcome.REACHED]
