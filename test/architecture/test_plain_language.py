@@ -28,7 +28,6 @@ LIMITS: Dict[str, Limit] = {
     "config": Limit(26.0),
     "docs": Limit(2.0),
     "docs/simulator_comparison.md": Limit(21.5, 0, 35),
-    "docs/simulators.md": Limit(24.5, 0, 62),
     "launch": Limit(16.0),
     "msg": Limit(36.5),
     "overlay": Limit(2.0),
