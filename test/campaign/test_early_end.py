@@ -213,7 +213,7 @@ def test_the_report_says_the_decision_and_what_holds(decided, capsys):
     text = " ".join(capsys.readouterr().out.split())
     count = len(results.judged)
     assert f"Decided after {count} worlds of at most 40, alpha 0.05:" in text
-    assert "fgm succeeds more often than straight: straight minus fgm -" in text
+    assert "fgm reached the goal more often than straight: straight − fgm -" in text
     assert "(confidence sequence by betting); bets on the discordant worlds, at any time" in text
     assert "The number of worlds depends on how they ended." in text
     (pair,) = analyze(results).comparisons.pairs

@@ -66,7 +66,7 @@ def test_the_report_says_it_below_its_tables(results):
     console = Console(file=io.StringIO(), width=100)
     print_report(analyze(results[1]), console)
     said = console.file.getvalue()
-    assert "Not measured: neither clearance, collisions nor the shortest path know of" in said
+    assert "Not measured: clearance, collisions and the shortest path do not include" in said
     assert "<road> (in 2 worlds)" in said
 
 

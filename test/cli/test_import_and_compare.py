@@ -50,9 +50,9 @@ def test_two_imported_planners_are_compared_world_by_world(imported, capsys):
     other = imported(trials_csv(better, planner="mine"), name="other")
     assert main(["compare", str(one), str(other)]) == 0
     text = unwrapped(capsys.readouterr().out)
-    assert "dwa against mine 50 worlds with both" in text
+    assert "dwa and mine 50 worlds with both" in text
     gained = sum(better) - sum(REACHED_OF_TEN)
-    assert f"mine is ahead by {abs(gained) / 5:.1f} points" in text
+    assert f"Difference mine − dwa: +{abs(gained) / 5:.1f} percentage points" in text
     assert "Gaffke, mid-P, p" in text
     assert main(["compare", str(one), str(other), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -189,10 +189,10 @@ def test_the_same_campaign_on_two_days_compares_each_planner_with_itself(run, tm
     )
     assert main(["compare", str(monday.out), str(tuesday.out)]) == 0
     text = capsys.readouterr().out
-    assert "fgm (monday) against fgm (tuesday)" in text
-    assert "straight (monday) against straight (tuesday)" in text
-    assert "straight (monday) against fgm (tuesday)" not in text
-    assert "is ahead by 100.0 points" in text
+    assert "fgm (monday) and fgm (tuesday)" in text
+    assert "straight (monday) and straight (tuesday)" in text
+    assert "straight (monday) and fgm (tuesday)" not in text
+    assert ": +100.0 percentage points" in text
 
 
 def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
@@ -208,7 +208,7 @@ def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
     )
     assert main(["compare", str(one.out), str(other.out)]) == 1
     text = unwrapped(capsys.readouterr().out)
-    assert "other: does not compare" in text
+    assert "other: is not comparable" in text
     assert "limits.timeout_s: " in text
     assert "robot.max_linear_mps: " in text
     assert "simulator: scripted 1, and scripted 2" in text
@@ -216,8 +216,8 @@ def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
     assert "against" not in text
     assert main(["compare", str(one.out), str(other.out), "--ignore-differences"]) == 0
     text = unwrapped(capsys.readouterr().out)
-    assert "compared although it is not the same" in text
-    assert "fgm (one) against fgm (other)" in text
+    assert "compared although it differs" in text
+    assert "fgm (one) and fgm (other)" in text
 
 
 def test_a_metric_with_another_parameter_is_not_compared_and_the_others_are(run, smoke, tmp_path):
@@ -257,8 +257,8 @@ def test_worlds_that_only_one_has_are_named_and_others_of_the_same_hash_are_pair
     text = unwrapped(capsys.readouterr().out)
     assert "Only in one, not compared: 1 world b" in text
     assert "Only in other, not compared: 1 world y" in text
-    assert "p against q 1 world with both" in text
-    assert "is ahead by 100.0 points" in text
+    assert "p and q 1 world with both" in text
+    assert ": +100.0 percentage points" in text
 
 
 def test_nothing_in_common_says_what_would_help(imported, run, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""What is printed of two simulators that ran the same trials."""
+"""The report on two simulators that ran the same trials."""
 
 import io
 from dataclasses import replace
@@ -46,8 +46,8 @@ def test_the_correlation_of_planners_follows_the_table_with_its_intervals():
     assert "Intervals: bootstrap over worlds" in said
 
 
-def test_with_one_planner_it_is_said_that_nothing_is_known():
+def test_correlation_of_one_planner_is_reported_as_unknown():
     both = campaign(("a",), (2,))
     said = printed(both, replace(both, name="d"))
-    assert "tell planners apart alike is not known: two planners are needed" in said
+    assert "correlation of planners in both simulators is unknown: two planners are needed" in said
     assert "SRCC" not in said

@@ -1,4 +1,4 @@
-"""What tables, LaTeX and JSON state of results that hardly say anything."""
+"""Tables, LaTeX and JSON of results with few or no valid trials."""
 
 import io
 import json

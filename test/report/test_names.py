@@ -7,13 +7,13 @@ from gz_testauto.report.names import metric_heading, published_heading
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("path_m", ("published best way", "m")),
+        ("path_m", ("published shortest path", "m")),
         ("number_of_obstacles", ("published number of obstacles", "")),
         ("top_speed_mps", ("published top speed", "m/s")),
         ("s", ("published s", "")),
     ],
 )
-def test_a_published_figure_is_told_in_words_with_its_unit(name, said):
+def test_published_number_has_a_heading_with_unit(name, said):
     assert published_heading(name) == said
 
 
@@ -27,7 +27,7 @@ def test_a_published_figure_is_told_in_words_with_its_unit(name, said):
         ("distance_m", "m", "length", "length"),
     ],
 )
-def test_a_metric_without_heading_is_told_by_its_name_in_words(name, unit, heading, said):
+def test_metric_without_heading_has_its_name_in_words(name, unit, heading, said):
     metric = Metric(
         name=name, unit=unit, heading=heading, better="lower", completed_only=True, description=""
     )

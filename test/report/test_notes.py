@@ -122,7 +122,7 @@ def test_a_note_is_in_terminal_page_latex_and_json(name, campaigns):
             assert all(item in text or item.partition(" × ")[2] in text for item in note.items)
 
 
-def test_the_page_names_causes_in_a_table_of_its_own(campaigns):
+def test_page_lists_causes_in_a_separate_table(campaigns):
     _, _, page = campaigns[0]
     assert "gzserver died" in page
     assert "1 × gzserver died" not in page

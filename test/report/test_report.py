@@ -69,11 +69,11 @@ def test_the_table_fits_a_terminal(worlds, repetitions):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_the_table_says_how_many_trials_are_behind_it():
+def test_table_reports_its_number_of_trials():
     text = printed(campaign())
     assert "36 trials of 38, 12 worlds, 3 planners" in text
     assert "fgm" in text
-    assert "2/10" in text  # two of twelve are invalid and count nowhere
+    assert "2/10" in text  # two of twelve are invalid and not counted
     assert "only fgm_improved (2):\n  world_0003 world_0009\n" in text
 
 
@@ -82,7 +82,7 @@ def on_stack(record, **metrics):
     return dataclasses.replace(record, metrics={**record.metrics, **told, **metrics})
 
 
-def test_below_the_table_stands_whose_trials_suffered_from_a_busy_machine():
+def test_note_below_the_table_names_planners_on_a_busy_machine():
     results = campaign(planners=("fgm", "dwa"))
     trials = [on_stack(record) for record in results.trials]
     trials[0] = on_stack(trials[0], real_time_factor=0.64)
@@ -125,27 +125,27 @@ def test_trials_that_tipped_over_have_a_column_where_there_are_some():
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_invalid_attempts_are_told_with_their_causes():
+def test_invalid_attempts_are_reported_with_their_causes():
     attempts = tuple(AttemptRecord(3, n + 1, "gzserver died", 1.0, "") for n in range(3))
     text = printed(campaign(attempts=attempts))
-    assert "3 attempts repeated or given up" in text
+    assert "Invalid: 3 attempts" in text
     assert "3 × gzserver died" in text
-    assert "0 attempts repeated or given up, 2 trials lost" in printed(campaign())
+    assert "0 attempts repeated or abandoned, 2 trials lost" in printed(campaign())
     valid = [trial for trial in campaign().trials if trial.outcome.valid]
     assert "Invalid" not in printed(dataclasses.replace(campaign(), trials=tuple(valid)))
 
 
-def test_deaths_of_workers_are_told():
+def test_deaths_of_workers_are_reported():
     deaths = (AttemptRecord(3, 1, "the worker process died", 1.0, ""),)
     told = dataclasses.replace(campaign(), worker_deaths=deaths)
-    assert "Workers died in 1 attempt; those were repeated." in printed(told)
+    assert "because of a dead worker: 1 attempt." in printed(told)
     assert json.loads(to_json(analyze(told)))["worker_deaths"][0]["trial"] == 3
     assert "Workers died" not in printed(campaign())
 
 
-def test_a_campaign_without_results_says_so():
+def test_campaign_without_results_is_reported():
     empty = CampaignResults("paper", PLANNERS, (), 10, ())
-    assert "No trial has ended" in printed(empty)
+    assert "No valid trial yet" in printed(empty)
 
 
 def test_csv_has_a_row_per_trial_and_reads_back():

@@ -1,4 +1,4 @@
-"""What the verdicts say, in words and signs."""
+"""The wording and signs of verdicts."""
 
 import math
 
@@ -46,31 +46,33 @@ def pair_with(shift, low, high, p_adjusted=0.038, worlds=20, smallest=0.1, succe
 @pytest.mark.parametrize(
     ("shift", "low", "high", "said"),
     [
-        (-0.2, -0.5, 0.1, "fgm minus dwa: -0.200 1/m, 95 % interval -0.500 to +0.100 1/m"),
-        (0.2, -0.1, 0.5, "dwa minus fgm: -0.200 1/m, 95 % interval -0.500 to +0.100 1/m"),
-        (0.2, 0.0, 0.5, "dwa minus fgm: -0.200 1/m, 95 % interval -0.500 to +0.000 1/m"),
+        (-0.2, -0.5, 0.1, "Difference fgm − dwa: -0.200 1/m in 20 worlds (95 % CI -0.500 to +0.1"),
+        (0.2, -0.1, 0.5, "Difference dwa − fgm: -0.200 1/m in 20 worlds (95 % CI -0.500 to +0.1"),
+        (0.2, 0.0, 0.5, "Difference dwa − fgm: -0.200 1/m in 20 worlds (95 % CI -0.500 to +0.00"),
     ],
 )
-def test_an_interval_of_a_metric_is_signed_as_its_sentence_is_said(shift, low, high, said):
+def test_interval_of_a_metric_has_the_sign_of_its_sentence(shift, low, high, said):
     pair = pair_with(shift, low, high)
     (verdict,) = verdicts.metric_verdicts(pair, {"safety": SAFETY})
     better = "fgm" if shift < 0 else "dwa"
     other = "dwa" if shift < 0 else "fgm"
-    assert verdict.lead == f"Safety is better for {better}: lower by 0.200 1/m than for {other}."
+    assert verdict.lead == (
+        f"Safety was 0.200 1/m lower for {better} than for {other}, which is better."
+    )
     assert verdict.evidence.startswith(said)
 
 
-def test_a_difference_that_is_told_from_chance_but_has_no_size_is_explained():
+def test_significant_difference_with_an_estimate_of_zero_is_explained():
     pair = pair_with(0.0, 0.0, 0.1)
     metrics = {"safety": SAFETY}
     assert verdicts.metric_verdicts(pair, metrics) == []
     said = verdicts.undecided(pair, metrics)
-    assert said.startswith("The test finds a difference, but the shift is 0, as the two are equal")
-    assert said.endswith("in: safety.") and "No difference" not in said
+    assert said.startswith("Significant with an estimated difference of 0")
+    assert said.endswith(": safety.") and "No significant" not in said
     assert verdicts.advantage(pair, SAFETY, pair.metrics[0]) == "significant: the shift is 0"
-    not_told = pair_with(0.0, 0.0, 0.1, p_adjusted=0.2)
-    assert verdicts.undecided(not_told, metrics) == "No difference is shown in: safety."
-    assert verdicts.advantage(not_told, SAFETY, not_told.metrics[0]) == "neither"
+    not_significant = pair_with(0.0, 0.0, 0.1, p_adjusted=0.2)
+    assert verdicts.undecided(not_significant, metrics) == "No significant difference: safety."
+    assert verdicts.advantage(not_significant, SAFETY, not_significant.metrics[0]) == "neither"
 
 
 @pytest.mark.parametrize(
@@ -92,8 +94,8 @@ def test_a_significant_difference_too_small_to_matter_is_called_so():
     pair = pair_with(-0.05, -0.09, -0.01, 0.01)
     (verdict,) = verdicts.metric_verdicts(pair, {"safety": SAFETY})
     assert verdict.lead == (
-        "Safety: lower by 0.050 1/m for fgm than for dwa, less than the 0.100 1/m that are "
-        "relevant."
+        "Safety was 0.050 1/m lower for fgm than for dwa, less than the relevant difference of "
+        "0.100 1/m."
     )
     assert not verdict.decided
 
@@ -101,15 +103,20 @@ def test_a_significant_difference_too_small_to_matter_is_called_so():
 @pytest.mark.parametrize(
     ("success", "p_adjusted", "lead", "better"),
     [
-        (0.2, 0.01, "fgm reaches the goal more often than dwa.", "fgm"),
+        (
+            0.2,
+            0.01,
+            "The success rate of fgm was 20.0 percentage points higher than that of dwa.",
+            "fgm",
+        ),
         (
             -0.06,
             0.01,
-            "dwa reaches the goal more often than fgm, but by less than the 10 points that are "
-            "relevant.",
+            "The success rate of dwa was 6.0 percentage points higher than that of fgm, less than "
+            "the relevant difference of 10 points.",
             "",
         ),
-        (0.2, 0.2, "Not decided: does fgm or dwa reach the goal more often?", ""),
+        (0.2, 0.2, "The success rates of fgm and dwa did not differ significantly.", ""),
     ],
 )
 def test_success_is_decided_where_significant_and_relevant(success, p_adjusted, lead, better):
@@ -118,7 +125,7 @@ def test_success_is_decided_where_significant_and_relevant(success, p_adjusted, 
     assert verdict.decided == bool(better)
 
 
-def test_a_metric_that_no_world_has_for_both_is_told_apart_from_one_without_difference():
+def test_metric_without_common_worlds_is_distinguished_from_one_without_difference():
     pair = pair_with(math.nan, math.nan, math.nan, math.nan, worlds=0)
     said = verdicts.undecided(pair, {"safety": SAFETY})
-    assert said == "In no world both have a number in: safety."
+    assert said == "No world with a value of both planners: safety."

@@ -102,7 +102,7 @@ def test_a_killed_runner_is_stale_when_its_heartbeat_is_old_and_the_next_takes_i
     text = printed(directory, capsys)
     assert "Running now" not in text
     assert f"Not running: the last heartbeat of process {left.process} on" in text
-    assert "to be begun again: world_0001 fgm" in text
+    assert "trials to restart: world_0001 fgm" in text
     with ResultStore.open(directory) as store, store.heartbeat():
         now = seen(directory, lambda runner: runner.process == os.getpid())
         assert now.trials == ()

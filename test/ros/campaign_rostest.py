@@ -113,7 +113,7 @@ class CampaignTest(unittest.TestCase):
         gave_up = [(r["outcome"], r["detail"]) for r in rows if r["planner"] == "quits"]
         self.assertEqual(gave_up, [("planner_aborted", "it is all too much")] * 2, said)
         self.assertIn("Campaign smoke", said)
-        self.assertIn("Worlds by who reached the goal", said)
+        self.assertIn("Worlds by planners that reached the goal", said)
         log = (self.out / "campaign.log").read_text()
         self.assertEqual(log.count("Simulation Started! || Goal successfully published at"), 6)
         self.assertEqual(self.progress.last.state, "finished")

@@ -1,1 +1,1 @@
-"""What a reader gets to see of a campaign: tables, files and pictures."""
+"""Reports of a campaign: tables, files and figures."""

@@ -1,4 +1,4 @@
-"""What is printed of several campaigns that are compared, above the usual tables.
+"""The report on several compared campaigns, above the usual tables.
 
 Owns the wording; every number comes from :mod:`gz_testauto.analysis`.
 """
@@ -19,7 +19,7 @@ SHOWN = 8
 
 
 def print_across(across: Across, analysis: Analysis, console: Optional[Console] = None) -> None:
-    """Print what compares, what does not and why, then the tables."""
+    """Print which campaigns are comparable, the reasons if not, and the tables."""
     console = console or report_console()
     across, analysis = escape_all_texts(across), escape_all_texts(analysis)
     console.print(Group(*_heading(across)))
@@ -46,8 +46,8 @@ def _heading(across: Across) -> Iterator[RenderableType]:
 
 def _of(side: Side, first: Side) -> Iterator[RenderableType]:
     if side.reasons:
-        what = "does not compare" if side.left_out else "compared although it is not the same"
-        yield Text(f"{side.label}: {what} (there: {first.label}, and {side.label}):", "yellow")
+        what = "is not comparable" if side.left_out else "compared although it differs"
+        yield Text(f"{side.label}: {what} (values of {first.label}, and {side.label}):", "yellow")
         yield from map(indented, side.reasons[:SHOWN])
         if len(side.reasons) > SHOWN:
             yield indented(f"and {len(side.reasons) - SHOWN} more")

@@ -1,4 +1,4 @@
-"""What is printed of two simulators that ran the same trials.
+"""The report on two simulators that ran the same trials.
 
 Every number comes from :mod:`gz_testauto.analysis`.
 """
@@ -27,19 +27,19 @@ from gz_testauto.results.records import TrialRecord
 def print_agreement(
     found: Agreement, first: str, second: str, console: Optional[Console] = None
 ) -> None:
-    """Print it, on standard output unless told; ``first`` and ``second`` are the simulators."""
+    """Print the report on ``console``; ``first`` and ``second`` are the simulators."""
     console = console or report_console()
     console.print(agreement_report(escape_all_texts(found), first, second))
 
 
 def agreement_report(found: Agreement, first: str, second: str) -> RenderableType:
-    """Everything that a reader should see, as rich renders it."""
+    """Return the whole report, as rich renders it."""
     total, same = sum(found.trials.values()), sum(found.same.values())
     if not total:
-        return Text("No trial has ended validly in both simulators.")
+        return Text("No trial is valid in both simulators.")
     rate = found.rate
     parts: List[RenderableType] = [
-        f"{first} and {second} end {same} of {total} trials alike; mean over worlds "
+        f"{same} of {total} trials have the same outcome in {first} and {second}; mean over worlds "
         f"{100 * rate.value:.1f} % {interval_text(rate, 1, 100)}".rstrip(),
         *(f"  {name}: {found.same[name]} of {count}" for name, count in found.trials.items()),
         f"Interval: {methods_text([rate])}.",
@@ -54,9 +54,9 @@ def agreement_report(found: Agreement, first: str, second: str) -> RenderableTyp
 def print_confirmation(
     found: Confirmation, screen: str, confirm: str, console: Optional[Console] = None
 ) -> None:
-    """Print how far the trials screened in one simulator hold in the other."""
+    """Print how many trials that were screened in one simulator are confirmed by the other."""
     console = console or report_console()
-    table = plain_table("run again because", "trials", "ended alike")
+    table = plain_table("run again because", "trials", "same outcome")
     for reason in possible_reasons():
         if reason in found.trials:
             table.add_row(reason, str(found.trials[reason]), str(found.same[reason]))
@@ -64,11 +64,11 @@ def print_confirmation(
     console.print(f"{found.screened} trials screened in {screen}, {count} run again in {confirm}")
     console.print(table)
     if math.isnan(overall.value):
-        console.print("Without a control sample nothing can be said of the others.")
+        console.print("Without a control sample the agreement of the other trials is unknown.")
     else:
         console.print(
             f"Of all trials, {100 * overall.value:.1f} % "
-            f"{interval_text(overall, 1, 100)} end alike in both.".replace("  ", " ")
+            f"{interval_text(overall, 1, 100)} have the same outcome in both.".replace("  ", " ")
         )
         console.print(f"Interval: {methods_text([overall])}.")
     console.print(Group(*_differences(escape_all_texts(found.disagreements))))
@@ -76,7 +76,7 @@ def print_confirmation(
 
 def _differences(pairs: Sequence[Pair]) -> List[RenderableType]:
     lines = [f"  {one.world} {one.planner}: {_how(one)}; {_how(other)}" for one, other in pairs]
-    return ["", "Trials that ended differently", *lines] if lines else []
+    return ["", "Trials with different outcomes", *lines] if lines else []
 
 
 def _how(record: TrialRecord) -> str:
@@ -86,7 +86,7 @@ def _how(record: TrialRecord) -> str:
 def _correlations(found: Agreement) -> List[RenderableType]:
     missing = next((one.missing for one in found.correlations if one.missing), "")
     if missing:
-        return ["", f"Whether both tell planners apart alike is not known: {missing}."]
+        return ["", f"The correlation of planners in both simulators is unknown: {missing}."]
     table = plain_table("planners by", "cells", "SRCC", "Spearman's", "same winner")
     for one in found.correlations:
         estimates = (one.pearson.estimate, one.spearman.estimate, one.same_winner.estimate)

@@ -1,8 +1,8 @@
 """Results as CSV and JSON, for other programs.
 
-One CSV row per finished trial: what identifies it, how it ended, what a benchmark publishes of its
-world (``world_…``), then every metric in the order of its name; what is not known is empty. JSON
-holds summaries and comparisons as well; what is not a finite number is null.
+One CSV row per finished trial: its identification, its outcome, the published numbers of its world
+(``world_…``), then every metric in the order of its name; unknown values are empty. JSON also
+contains summaries and comparisons; numbers that are not finite are null.
 """
 
 import csv
@@ -27,7 +27,7 @@ _COLUMNS = tuple(name for name in TRIALS.columns if name != "world_index")
 
 
 def to_csv(results: CampaignResults) -> str:
-    """All finished trials as CSV text, RFC 4180 with plain line ends."""
+    """Return all finished trials as CSV text, RFC 4180 with plain line ends."""
     metrics = sorted({name for record in results.trials for name in record.metrics})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -44,8 +44,8 @@ def to_csv(results: CampaignResults) -> str:
 
 
 def to_json(analysis: Analysis, **further: Any) -> str:
-    """Trials, declarations of the metrics, summaries and comparisons as JSON text; ``further``
-    values stand first, under their names."""
+    """Return trials, declarations of the metrics, summaries and comparisons as JSON text, after the
+    ``further`` values."""
     results = analysis.results
     document = {
         **further,
@@ -96,7 +96,7 @@ def _declaration(metric: Metric) -> Dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value in JSON's own types."""
+    """Return the value as types of JSON."""
     if isinstance(value, Outcome):
         return value.value
     if isinstance(value, Path):

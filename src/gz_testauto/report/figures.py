@@ -1,8 +1,8 @@
 """The charts of a campaign as files for a paper, at the width of a column.
 
-Owns the drawing of what is over all worlds: success rates, differences world by world, success
-against difficulty. One world's drives are :mod:`gz_testauto.report.plots`'. The same results give
-the same bytes, as far as matplotlib's version does.
+Owns the charts over all worlds: success rates, differences per world, success against difficulty.
+:mod:`gz_testauto.report.plots` draws the trajectories of one world. The same results give the same
+bytes with the same version of matplotlib.
 """
 
 import re
@@ -18,7 +18,7 @@ from gz_testauto.analysis.success_curve import SuccessCurve
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.page.difficulty import Figure, Values, curves, figures_of_worlds
-from gz_testauto.report.page.worlds import Surroundings
+from gz_testauto.report.page.worlds import WorldContext
 from gz_testauto.report.plots import COLORS, chart_text, figure_class
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
@@ -43,13 +43,13 @@ NAME_SHOWN = 24
 _DASHES = ("-", "--", ":", "-.")
 
 Drawn = Tuple[str, float, Callable[[Any], None]]
-"""A chart: the name of its file, its height (inches), and what draws it into axes."""
+"""A chart: the name of its file, its height (inches), and a function that draws it into axes."""
 
 
 def write_figures(
     directory: CampaignDirectory, out: Path, file_format: str = "pdf"
 ) -> Tuple[List[Path], List[str]]:
-    """Write every chart; return the files, and in lines what could not be read for them.
+    """Write every chart; return the files, and a line per input that could not be read.
 
     Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that
     cannot be read or written.
@@ -61,7 +61,7 @@ def write_figures(
         analysis = analyze(store.results())
     worlds = analysis.results.worlds
     imported = Manifest.read(directory).is_imported
-    surroundings = Surroundings.of(directory, worlds, imported)
+    surroundings = WorldContext.of(directory, worlds, imported)
     figures = figures_of_worlds(directory, surroundings.spec, worlds, surroundings.problems)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -151,8 +151,8 @@ def _difficulty(analysis: Analysis, figure: Figure, values: Values) -> Drawn:
         axes.set_xlabel(chart_text(f"{figure.heading} ({figure.unit})".replace(" ()", "")))
         axes.set_ylabel("goal reached (%)")
         if any(curve is not None for curve in fitted):
-            beside = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 3}
-            axes.legend(frameon=False, fontsize=7, **beside)
+            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 3}
+            axes.legend(frameon=False, fontsize=7, **above)
 
     return f"difficulty_{figure.key}", 2.4, draw
 
@@ -166,7 +166,7 @@ def _curve(axes: Any, curve: Optional[SuccessCurve], figure: Figure, **line: str
 
 
 def _name(planner: str) -> str:
-    """A planner's name, no longer than leaves room for the chart."""
+    """Return a planner's name, truncated to ``NAME_SHOWN``."""
     shown = escape_text(planner)
     return chart_text(shown if len(shown) <= NAME_SHOWN else shown[:NAME_SHOWN] + "…")
 

@@ -45,8 +45,7 @@ _PERCENT = 100 * LEVEL
 
 
 def to_latex(analysis: Analysis) -> str:
-    """Three tables: success, means, and differences of pairs; the last only for two planners or
-    more."""
+    """Return three tables: success, means, and for two planners or more the differences."""
     parts = [_success(analysis), _means(analysis)]
     if any(pair.worlds for pair in analysis.comparisons.pairs):
         parts.append(_differences(analysis))
@@ -54,7 +53,7 @@ def to_latex(analysis: Analysis) -> str:
 
 
 def latex_text(text: str) -> str:
-    """``text`` as LaTeX prints it; control characters are left out."""
+    """Escape ``text`` for LaTeX and remove control characters."""
     printed = (_SPECIAL.get(character, character) for character in text)
     return "".join(piece for piece in printed if piece.isprintable())
 
@@ -75,7 +74,7 @@ def _success(analysis: Analysis) -> str:
     text = [
         f"{extent_text(analysis.results)}.",
         str(success_note(analysis.summaries)),
-        f"Intervals: {methods}. Invalid trials count for nobody.",
+        f"Intervals: {methods}. Invalid trials are excluded.",
         *map(str, notes(analysis)),
     ]
     head = ["planner", "reached", "success (%)", f"{_PERCENT:.0f} % interval"]

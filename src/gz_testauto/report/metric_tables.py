@@ -1,4 +1,4 @@
-"""The tables of means and of differences between two planners, as the metrics are declared.
+"""The tables of means and of differences between two planners.
 
 Owns headings, units and decimals on the page, all of which come from
 :class:`~gz_testauto.metrics.interface.Metric`.
@@ -20,11 +20,12 @@ from gz_testauto.report.rows import OPEN_END, Notation, mean_of, metric_differen
 
 _NOTATION = Notation()
 FIRST = 6
-"""Metrics in the first table of means; this package's own come first."""
+"""Metrics in the first table of means; those of this package are first."""
 
 
 def means_table(analysis: Analysis) -> Table:
-    """The first table of means: what is cut short by failure stands beside its number of trials."""
+    """Return the first table of means, with the metrics of completed trials next to their number of
+    trials."""
     table = plain_table("mean of", "n")
     metrics = sorted(_shown(analysis)[:FIRST], key=lambda metric: not metric.completed_only)
     for metric in metrics:
@@ -36,8 +37,8 @@ def means_table(analysis: Analysis) -> Table:
 
 
 def further_means(analysis: Analysis) -> List[RenderableType]:
-    """Tables of the other metrics: plugins', and what the user's own stack published; each mean
-    with its number of trials."""
+    """Return tables of the other metrics, of plug-ins and stacks, with each mean's number of
+    trials."""
     columns = [
         (metric, [_counted(metric, summary) for summary in analysis.summaries])
         for metric in _shown(analysis)[FIRST:]
@@ -60,7 +61,7 @@ def further_means(analysis: Analysis) -> List[RenderableType]:
 
 
 def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
-    """One row per metric that two planners are compared by; ``metrics`` by name."""
+    """Return a table with one row per compared metric; ``metrics`` by name."""
     table = plain_table("difference of", "worlds")
     for heading in ("shift", "95 % interval", "p", "p (Holm)", "verdict"):
         table.add_column(heading, justify="right")
@@ -71,7 +72,7 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
 
 
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
-    """How the differences were computed, and over which worlds."""
+    """Return the methods of the differences, and their worlds."""
     text = f"Shift: {pair.first} minus {pair.second}, Hodges–Lehmann; Wilcoxon signed-rank."
     compared = [metrics[found.name] for found in pair.metrics]
     short = _listed([metric_heading(metric) for metric in compared if metric.completed_only])
@@ -101,7 +102,7 @@ def _heading(metric: Metric) -> str:
 
 
 def _counted(metric: Metric, summary: PlannerSummary) -> str:
-    """The mean with its number of trials."""
+    """Return the mean with its number of trials."""
     found = mean_of(metric, summary, _NOTATION)
     return f"{found.mean} ({found.trials})" if found.trials else found.mean
 
@@ -109,7 +110,7 @@ def _counted(metric: Metric, summary: PlannerSummary) -> str:
 def _fitting(
     columns: Sequence[Tuple[Metric, List[str]]], planners: Sequence[str]
 ) -> Iterator[List[Tuple[Metric, List[str]]]]:
-    """As many columns at a time as fit beside the planners' names, one at least."""
+    """Yield groups of columns, at least one, that fit next to the planners' names."""
     first = max(map(len, (*planners, "mean of"))) + 1
     some: List[Tuple[Metric, List[str]]] = []
     width = first
@@ -124,5 +125,5 @@ def _fitting(
 
 
 def _listed(labels: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(labels[:-1]), *labels[-1:])))

@@ -1,4 +1,4 @@
-"""Headings of what has only a name: figures that a benchmark publishes, metrics without heading.
+"""Headings of numbers without a declared heading: published numbers of worlds, and metrics.
 
 Owns the reading of a name such as ``global_plan_m``: words, and at the end the unit.
 """
@@ -23,15 +23,15 @@ _UNITS = {
 
 
 def words_and_unit(name: str) -> Tuple[str, str]:
-    """``global_plan_m`` is a ``global plan`` in ``m``; the unit is empty where there is none."""
+    """Split a name: ``global_plan_m`` into ``global plan`` and ``m``; the unit can be empty."""
     words, _, end = name.rpartition("_")
     unit = _UNITS.get(end, "") if words else ""
     return (words if unit else name).replace("_", " "), unit
 
 
 def metric_heading(metric: Metric) -> str:
-    """What stands above a metric's column: its heading, or its name in words, without the unit
-    that stands beside it. A metric that states no unit has that of its name."""
+    """Return the heading of a metric's column: the declared one, or its name in words without the
+    unit. A metric without a declared unit has the unit of its name."""
     if metric.heading:
         return metric.heading
     words, unit = words_and_unit(metric.name)
@@ -41,7 +41,7 @@ def metric_heading(metric: Metric) -> str:
 
 
 def published_heading(name: str) -> Tuple[str, str]:
-    """Heading and unit of a figure that a benchmark publishes of its worlds, by the campaign's name
-    for it."""
+    """Return heading and unit of a number that a benchmark publishes of its worlds, by its name in
+    the campaign."""
     words, unit = words_and_unit(name)
-    return "published best way" if name == PATH_M else f"published {words}", unit
+    return "published shortest path" if name == PATH_M else f"published {words}", unit

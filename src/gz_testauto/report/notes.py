@@ -1,4 +1,4 @@
-"""The notes of a campaign: what restricts its numbers, and what was lost or is incomplete.
+"""The notes of a campaign: restrictions of its numbers, lost trials and unfinished ones.
 
 Owns the wording, which terminal, page, LaTeX and JSON share. Every number comes from
 :mod:`gz_testauto.analysis`.
@@ -30,9 +30,9 @@ CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""
 
 _EARLY_END_CAVEAT = (
-    "The number of worlds depends on how they ended. What is said here, and the differences of "
-    "success below with their p-values, hold all the same, however often one looks; other "
-    "intervals and p-values are those of a number of worlds that was set before."
+    "The number of worlds depends on their outcomes. This decision, and the differences of success "
+    "below with their p-values, are valid at every number of worlds; other intervals and p-values "
+    "assume a fixed number of worlds."
 )
 
 
@@ -73,7 +73,7 @@ def caveats(analysis: Analysis) -> List[Note]:
 
 
 def extent_text(results: CampaignResults) -> str:
-    """Return how many trials of the campaign have finished, and what they are of."""
+    """Return the numbers of finished trials, worlds and planners."""
     return (
         f"{count_text(len(results.trials), 'trial')} of {results.planned}, "
         f"{count_text(len(results.worlds), 'world')}, "
@@ -86,22 +86,22 @@ def running_notes(results: CampaignResults) -> List[Note]:
     runner = results.running
     if runner is None:
         return []
-    who = f"process {runner.process} on {runner.host}"
+    owner = f"process {runner.process} on {runner.host}"
     at = [f"{one.world} {one.planner}" for one in runner.trials]
     if runner.is_stale():
-        said = (
-            f"Not running: the last heartbeat of {who} is {duration_text(runner.silent_s())} old, "
-            "so it was killed or stopped. The same command continues"
+        text = (
+            f"Not running: the last heartbeat of {owner} is {duration_text(runner.silent_s())} "
+            "old, so it was killed or stopped. The same command resumes the campaign"
         )
-        return [Note(f"{said}; to be begun again: {', '.join(at)}." if at else f"{said}.")]
+        return [Note(f"{text}; trials to restart: {', '.join(at)}." if at else f"{text}.")]
     if not at:
-        return [Note(f"Running now, by {who}: no trial has begun.")]
+        return [Note(f"Running now, by {owner}: no trial has started.")]
     lines = []
     for one, what in zip(runner.trials, at):
         worker = one.worker or "waiting for a worker"
         lines.append(f"{what}, since {duration_text(age_s(one.since))} ({worker})")
     since = duration_text(age_s(runner.started_at))
-    return [Note(f"Running now, by {who}, since {since}:", tuple(lines))]
+    return [Note(f"Running now, by {owner}, since {since}:", tuple(lines))]
 
 
 def success_note(summaries: Sequence[PlannerSummary]) -> Note:
@@ -122,27 +122,27 @@ def early_end_notes(end: Optional[EarlyEnd]) -> List[Note]:
 
 
 def early_end_caveats(end: Optional[EarlyEnd]) -> List[Note]:
-    """Return what an early end means for the other numbers."""
+    """Return the effect of an early stop on the other numbers."""
     return [] if end is None else [Note(_EARLY_END_CAVEAT)]
 
 
 def _pair_decision(pair: PairDecision) -> str:
-    """``fgm succeeds more often than dwa: +21.5 points [+9.2, +34.5] in 91 worlds``."""
+    """Return ``fgm reached the goal more often than dwa: fgm − dwa +21.5 points [+9.2, +34.5]``."""
     if pair.better:
         other = pair.second if pair.better == pair.first else pair.first
-        said = f"{pair.better} succeeds more often than {other}"
+        text = f"{pair.better} reached the goal more often than {other}"
     elif pair.negligible:
-        said = f"{pair.first} and {pair.second} do not differ by what matters"
+        text = f"{pair.first} and {pair.second} are equivalent"
     else:
-        said = f"{pair.first} against {pair.second} is open"
+        text = f"{pair.first} and {pair.second} are undecided"
     if not pair.worlds:
-        return said
+        return text
     value, low, high = (number_text(100 * one, 1, "+") for one in pair.difference[:3])
-    return f"{said}: {pair.first} minus {pair.second} {value} points [{low}, {high}]"
+    return f"{text}: {pair.first} − {pair.second} {value} points [{low}, {high}]"
 
 
 def load_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return which trials were late because the machine was busy; none where none was."""
+    """Return the trials that missed deadlines because the machine was busy."""
     lines = []
     for summary in summaries:
         load = summary.load
@@ -171,7 +171,7 @@ def barn_notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) ->
 
 
 def correlation_notes(summaries: Sequence[PlannerSummary]) -> List[Note]:
-    """Return how much the trials of a world resemble each other, for each planner with several."""
+    """Return the correlation of trials in one world, for each planner with repetitions."""
     return [
         Note(
             f"{summary.planner}: {correlation_text(summary)}. With trials as the unit, the "
@@ -186,10 +186,10 @@ def overall_notes(comparisons: Comparisons) -> List[Note]:
     """Return whether all planners together differ in success; none for two planners."""
     if not comparisons.overall_test or math.isnan(comparisons.overall_p):
         return []
-    said = "differ" if comparisons.overall_p < ALPHA else "are not shown to differ"
+    result = "differed" if comparisons.overall_p < ALPHA else "did not differ"
     return [
         Note(
-            f"All planners together {said} in how often they reach the goal "
+            f"The success rates of all planners {result} significantly "
             f"({comparisons.overall_test}, {p_text(comparisons.overall_p)})."
         )
     ]
@@ -203,8 +203,8 @@ def missing_notes(results: CampaignResults) -> List[Note]:
     named = (f"{name} ({count_text(count, 'world')})" for name, count in counts.items())
     return [
         Note(
-            "Simulated without what worlds name and is not there, as worlds.allow_missing says "
-            "(plugins: where they are not installed):",
+            "Simulated without these missing resources of the worlds (worlds.allow_missing; "
+            "plugins that are not installed):",
             tuple(named),
         )
     ]
@@ -213,8 +213,8 @@ def missing_notes(results: CampaignResults) -> List[Note]:
 def unmeasured_notes(results: CampaignResults) -> List[Note]:
     """Return which parts of worlds no number takes into account."""
     found = tuple(unmeasured_in(results.worlds))
-    said = "Not measured: neither clearance, collisions nor the shortest path know of"
-    return [Note(said, found)] if found else []
+    text = "Not measured: clearance, collisions and the shortest path do not include"
+    return [Note(text, found)] if found else []
 
 
 def invalid_notes(results: CampaignResults) -> List[Note]:
@@ -225,8 +225,8 @@ def invalid_notes(results: CampaignResults) -> List[Note]:
     causes = Counter(textwrap.shorten(attempt.cause, CAUSE_SHOWN) for attempt in attempts)
     return [
         Note(
-            f"Invalid: {count_text(len(attempts), 'attempt')} repeated or given up, "
-            f"{count_text(lost, 'trial')} lost; none of them counts above.",
+            f"Invalid: {count_text(len(attempts), 'attempt')} repeated or abandoned, "
+            f"{count_text(lost, 'trial')} lost; they are excluded above.",
             tuple(f"{times} × {cause}" for cause, times in causes.most_common()),
         )
     ]
@@ -237,4 +237,4 @@ def worker_deaths_notes(results: CampaignResults) -> List[Note]:
     deaths = results.worker_deaths
     if not deaths:
         return []
-    return [Note(f"Workers died in {count_text(len(deaths), 'attempt')}; those were repeated.")]
+    return [Note(f"Repeated because of a dead worker: {count_text(len(deaths), 'attempt')}.")]

@@ -1,7 +1,7 @@
-"""How tables, numbers and text from results look on a terminal.
+"""Format tables, numbers and text from results for a terminal.
 
-Text from results is shown as it is and does nothing: rich's markup is off, and what is not
-printable is escaped (:mod:`gz_testauto.base.escaping`).
+Text from results has no effect on the terminal: rich's markup is off, and characters that are not
+printable are escaped (:mod:`gz_testauto.base.escaping`).
 """
 
 import math
@@ -19,12 +19,12 @@ WIDTH = 80
 
 
 def report_console(stream: Optional[IO[str]] = None) -> Console:
-    """Where reports are printed: standard output, or ``stream``."""
+    """Return the console of reports, on standard output or ``stream``."""
     return Console(file=stream, width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def plain_table(*headings: str) -> Table:
-    """An empty table without lines, its first column to the left and the others to the right."""
+    """Return an empty table without lines, with its first column aligned left, the others right."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for index, heading in enumerate(headings):
         first = index == 0
@@ -35,12 +35,12 @@ def plain_table(*headings: str) -> Table:
 
 
 def count_text(number: int, noun: str) -> str:
-    """``1 world``, ``2 worlds``."""
+    """Return ``1 world`` or ``2 worlds``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def p_text(value: float, prefix: str = "p ") -> str:
-    """A p-value to three decimals: ``p = 0.012``; a dash for none."""
+    """Return a p-value to three decimals, ``p = 0.012``; a dash for NaN."""
     if math.isnan(value):
         return "-"
     if value < 0.001:
@@ -49,7 +49,7 @@ def p_text(value: float, prefix: str = "p ") -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """``12 s``, ``3 min`` or ``2 h 05 min``."""
+    """Return a duration as ``12 s``, ``3 min`` or ``2 h 05 min``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -57,7 +57,7 @@ def duration_text(seconds: float) -> str:
 
 
 def number_text(value: float, decimals: int, sign: str = "") -> str:
-    """A number as a reader takes it in: a dash for none, a sign for infinity."""
+    """Return a number as text: a dash for NaN, ``∞`` for infinity."""
     if math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -66,7 +66,7 @@ def number_text(value: float, decimals: int, sign: str = "") -> str:
 
 
 def interval_text(one: Estimate, decimals: int, factor: float = 1.0, sign: str = "") -> str:
-    """The interval in brackets, in units of 1 / ``factor``; empty where there is none."""
+    """Return the interval in brackets, in units of 1 / ``factor``; empty without one."""
     if not one.has_interval:
         return ""
     low, high = (number_text(factor * end, decimals, sign) for end in (one.low, one.high))
@@ -74,31 +74,28 @@ def interval_text(one: Estimate, decimals: int, factor: float = 1.0, sign: str =
 
 
 def methods_text(estimates: Iterable[Estimate]) -> str:
-    """By which methods the intervals were made, and why there is none where there is none; empty
-    for no estimate."""
+    """Return the methods of the intervals, and the reasons for missing ones; empty for no
+    estimate."""
     found = [one for one in estimates if not math.isnan(one.value)]
-    made = sorted({one.method for one in found if one.has_interval})
+    methods = sorted({one.method for one in found if one.has_interval})
     reasons = sorted({one.method for one in found if not one.has_interval and one.method})
-    said = [f"{', '.join(made)}, {100 * LEVEL:.0f} %"] if made else []
-    said += [f"none: {', '.join(reasons)}"] if reasons else []
-    return "; ".join(said)
+    parts = [f"{', '.join(methods)}, {100 * LEVEL:.0f} %"] if methods else []
+    parts += [f"none: {', '.join(reasons)}"] if reasons else []
+    return "; ".join(parts)
 
 
 def correlation_text(summary: PlannerSummary) -> str:
-    """How much the trials of a planner in one world resemble each other, in words."""
+    """Return the correlation of a planner's trials in one world, in words."""
     if summary.correlation == 0.0:
-        return (
-            "trials in one world do not resemble each other more than trials in different worlds "
-            "(ICC 0.00)"
-        )
+        return "trials in one world are not correlated (ICC 0.00)"
     return (
-        f"trials in one world resemble each other with ICC {summary.correlation:.2f}, design "
-        f"effect {summary.design_effect:.1f}"
+        f"trials in one world are correlated with ICC {summary.correlation:.2f}, design effect "
+        f"{summary.design_effect:.1f}"
     )
 
 
 def indented(text: str, style: str = "") -> Text:
-    """Wrapped here, because rich's own indenting fills lines with spaces."""
+    """Return wrapped and indented text; rich's indenting would fill lines with spaces."""
     indent = "  "
     return Text(
         textwrap.fill(

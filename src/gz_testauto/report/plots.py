@@ -1,8 +1,8 @@
 """Pictures of worlds with the trajectories of all planners.
 
-Owns the drawing; needs matplotlib, which nothing else does. A trajectory ends in a dot where
-the goal was reached and in a cross where not, with the robot's outline around it. Ways of others
-are dashed, in the color of the trial; both are filled where they were nearest.
+Owns the drawing, with matplotlib. A trajectory ends in a dot if the goal was reached, else in a
+cross, with the robot's outline around it. Trajectories of actors are dashed, in the color of the
+trial; the outlines of both are filled at their smallest distance.
 """
 
 import math
@@ -39,9 +39,9 @@ LABELS_INCHES, LEAST_INCHES = 1.3, 1.8
 DOTS_PER_INCH = 150
 OBSTACLE_COLOR, LANE_COLOR = "0.45", "0.9"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's, which color-blind readers can tell apart."""
+"""The palette of Okabe and Ito, which color-blind readers can distinguish."""
 WORLDS_OF_A_WORKER = 8
-"""So many worlds are drawn in about the time that another process takes to start."""
+"""Number of worlds that are drawn in about the start time of a process."""
 
 Drives = Tuple[WorldRecord, List[TrialRecord]]
 """A world with its valid trials."""
@@ -56,9 +56,9 @@ def plot_worlds(
 ) -> List[Path]:
     """Draw every world that has a valid trial; return the files, one per world.
 
-    As many as ``workers`` processes draw, fewer where there are few worlds; what is drawn does not
-    depend on it. Raises ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a
-    directory that cannot be read or written, ``ResourceError`` where a process died.
+    At most ``workers`` processes draw; their number does not change the files. Raises
+    ``MissingDependencyError`` without matplotlib, ``ResultsError`` for a directory that cannot be
+    read or written, ``ResourceError`` if a process died.
     """
     figure_class()
     with ResultStore.read(directory) as store:
@@ -83,7 +83,7 @@ def plot_worlds(
 
 
 class _Artist:
-    """Draws worlds of one campaign into files, in whatever process it is."""
+    """A callable that draws worlds of one campaign into files, in any process."""
 
     def __init__(
         self, directory: CampaignDirectory, campaign: PreparedCampaign, out: Path, file_format: str
@@ -107,16 +107,16 @@ class _Artist:
 
 
 def _height_inches(axes: Any) -> float:
-    """Of a picture with this content: a street is no square."""
+    """Return the height of a picture with this content, at most that of a square."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     needed = SIZE_INCHES * (top - bottom) / (right - left) + LABELS_INCHES
     return float(min(SIZE_INCHES, max(LEAST_INCHES, needed)))
 
 
 def figure_class() -> type:
-    """Matplotlib's figure. Raises ``MissingDependencyError`` without matplotlib."""
+    """Return matplotlib's figure class. Raises ``MissingDependencyError`` without matplotlib."""
     try:
-        from matplotlib.figure import Figure  # a canvas of its own: no display, no global state
+        from matplotlib.figure import Figure  # not pyplot: no display, no global state
     except ImportError as error:
         raise MissingDependencyError(
             "plots need matplotlib: pip install 'gz_testauto[plot]', or apt install "
@@ -126,8 +126,8 @@ def figure_class() -> type:
 
 
 def chart_text(text: str) -> str:
-    """Text as it is: matplotlib takes what stands between dollars for a formula. What is not
-    printable is shown escaped, as on a terminal: fonts lack it, and SVG may not contain it."""
+    """Escape text for matplotlib, which interprets text between dollars as a formula. Characters
+    that are not printable are escaped too: fonts lack them, and SVG must not contain them."""
     return escape_text(text).replace("\n", " ").replace("$", r"\$")
 
 
@@ -147,16 +147,16 @@ def _draw(
     world: WorldRecord,
     drawn: List[Tuple[TrialRecord, Recording]],
 ) -> None:
-    """``drawn`` has each trial with what was recorded of it."""
+    """Draw one world; ``drawn`` has each trial with its recording."""
     from matplotlib.patches import Circle
 
     for lane in lanes_of(drawn[0][1]) if drawn else ():
         for patch in _patches(surface_of(lane), LANE_COLOR):
-            axes.add_artist(patch)  # what was driven, and not the road, says what is shown
+            axes.add_artist(patch)  # does not change the limits of the axes
     for outline in campaign.obstacles(world).outlines().values():
         for patch in _patches(outline, OBSTACLE_COLOR):
             axes.add_patch(patch)
-    known = "route" if campaign.known_map.lanes(world) else "known map"
+    known = "route" if campaign.known_map.lanes(world) else "static map"
     waypoints = np.concatenate(campaign.known_map.ways(world))
     axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
     planners = [entry.name for entry in campaign.spec.planners]
@@ -193,7 +193,7 @@ def _draw(
 
 
 def _draw_movers(axes: Any, recording: Recording, color: str) -> None:
-    """The ways of who moved, and where they and the robot were when they were nearest."""
+    """Draw trajectories of actors, and the outlines of both at their smallest distance."""
     outlines = recording.series
     for encounter in encounters(recording):
         way = outlines[ACTOR_SERIES + encounter.mover]
@@ -209,14 +209,14 @@ def _draw_movers(axes: Any, recording: Recording, color: str) -> None:
 
 
 def _patches(outline: BaseGeometry, color: str) -> Iterator[Any]:
-    """An outline from above, painted; a yard between walls stays white."""
+    """Yield the patches of an outline; holes stay white."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Curve
 
     for part in shapely.get_parts(outline):
         if part.geom_type != "Polygon" or part.is_empty:
             continue
-        # Painting leaves holes only where they run the other way round.
+        # A hole stays unpainted only if its vertices have the opposite orientation.
         turned = orient(part)
         rings = [Curve(np.asarray(ring.coords)) for ring in (turned.exterior, *turned.interiors)]
         curve = Curve.make_compound_path(*rings)

@@ -1,4 +1,4 @@
-"""The rows of a campaign's tables, which terminal, page and LaTeX render.
+"""The rows of a campaign's tables, for terminal, page and LaTeX.
 
 Owns the numbers of each row with their decimals, signs and verdicts. A renderer owns the layout
 and its :class:`Notation`.
@@ -22,8 +22,8 @@ OPEN_END = "An interval that ends at 0 does not contain it where p < 0.05."
 
 @dataclass(frozen=True)
 class Notation:
-    """How a format writes numbers: what replaces a missing number and a missing interval, the minus
-    sign, and the form of an interval."""
+    """The notation of numbers: the texts for a missing number and a missing interval, the minus
+    sign, and the format of an interval."""
 
     missing: str = "-"
     no_interval: str = "-"
@@ -31,7 +31,7 @@ class Notation:
     interval_form: str = "[{}, {}]"
 
     def number(self, value: float, decimals: int, sign: str = "") -> str:
-        """Return a number with so many decimals; ``sign`` is that of a format specification."""
+        """Return a number with ``decimals``; ``sign`` is that of a format specification."""
         if math.isnan(value):
             return self.missing
         return number_text(value, decimals, sign).replace("-", self.minus)
@@ -49,8 +49,8 @@ class Notation:
 
 
 class SuccessRow(NamedTuple):
-    """How often a planner reached the goal: success ``rate`` and ``interval`` in percent, and the
-    number of trials with each outcome in ``counts``."""
+    """The success of a planner: ``rate`` and ``interval`` in percent, and the number of trials with
+    each outcome in ``counts``."""
 
     summary: PlannerSummary
     rate: str

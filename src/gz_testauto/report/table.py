@@ -52,17 +52,17 @@ from gz_testauto.report.verdicts import success_verdict
 from gz_testauto.results.records import CampaignResults
 
 LAST_SHOWN = 8
-"""Endings shown while a campaign runs."""
+"""Number of latest trials that are shown while a campaign runs."""
 
 
 def print_report(analysis: Analysis, console: Optional[Console] = None) -> None:
-    """Print the whole report, on standard output unless told."""
+    """Print the whole report, by default on standard output."""
     console = console or report_console()
     console.print(report(escape_all_texts(analysis)))
 
 
 def report(analysis: Analysis) -> RenderableType:
-    """Everything that a reader should see, as rich renders it."""
+    """Return the whole report, as rich renders it."""
     results, summaries = analysis.results, analysis.summaries
     parts: List[RenderableType] = [
         _heading(results),
@@ -71,7 +71,7 @@ def report(analysis: Analysis) -> RenderableType:
         "",
     ]
     if not any(summary.trials for summary in summaries):
-        parts.append("No trial has ended in a way that says something about a planner.")
+        parts.append("No valid trial yet.")
     else:
         parts += [
             _outcome_table(summaries),
@@ -85,16 +85,16 @@ def report(analysis: Analysis) -> RenderableType:
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
             parts += ["", *_comparison(pair, metrics, analysis.early_end)]
-        parts += _noted(overall_notes(analysis.comparisons), apart=True)
+        parts += _noted(overall_notes(analysis.comparisons), separated=True)
         parts += ["", *_winners(results, analysis.winners)]
-    parts += _noted(missing_notes(results), "yellow", apart=True)
-    parts += _noted(unmeasured_notes(results), "yellow", apart=True)
+    parts += _noted(missing_notes(results), "yellow", separated=True)
+    parts += _noted(unmeasured_notes(results), "yellow", separated=True)
     return Group(*parts, *_lost(results))
 
 
 def progress_report(analysis: Analysis) -> RenderableType:
-    """What somebody looks at while a campaign runs: progress, rates so far, the last endings, what
-    runs now, and what was invalid."""
+    """Return the report on a running campaign: progress, rates, latest trials, running trials and
+    invalid ones."""
     shown = escape_all_texts(analysis)
     results = shown.results
     parts: List[RenderableType] = [_heading(results), *_noted(running_notes(results)), ""]
@@ -102,10 +102,10 @@ def progress_report(analysis: Analysis) -> RenderableType:
         parts.append(_outcome_table(shown.summaries))
     last = sorted(results.trials, key=lambda record: (record.finished_at, record.trial))
     if last:
-        parts += ["", Text("The last to end", style="bold")]
+        parts += ["", Text("Latest trials", style="bold")]
     for record in reversed(last[-LAST_SHOWN:]):
-        said = f"{record.world} {record.planner}: {record.outcome.value}, {record.detail}"
-        parts.append(indented(textwrap.shorten(said, CAUSE_SHOWN)))
+        line = f"{record.world} {record.planner}: {record.outcome.value}, {record.detail}"
+        parts.append(indented(textwrap.shorten(line, CAUSE_SHOWN)))
     return Group(*parts, *_lost(results))
 
 
@@ -114,19 +114,19 @@ def _heading(results: CampaignResults) -> Text:
     return text.append(f"  {extent_text(results)}", style="default")
 
 
-def _noted(notes: Iterable[Note], style: str = "", apart: bool = False) -> List[RenderableType]:
-    """Return notes as lines, each after an empty line where they are ``apart``."""
+def _noted(notes: Iterable[Note], style: str = "", separated: bool = False) -> List[RenderableType]:
+    """Return notes as lines, each after an empty line if they are ``separated``."""
     lines: List[RenderableType] = []
     for note in notes:
-        lines += [""] if apart else []
+        lines += [""] if separated else []
         lines += [Text(note.text, style), *map(indented, note.items)]
     return lines
 
 
 def _lost(results: CampaignResults) -> List[RenderableType]:
-    """What was invalid, and what ended with its worker."""
-    invalid = _noted(invalid_notes(results), "yellow", apart=True)
-    return [*invalid, *_noted(worker_deaths_notes(results), apart=True)]
+    """Return the notes on invalid trials and on dead workers."""
+    invalid = _noted(invalid_notes(results), "yellow", separated=True)
+    return [*invalid, *_noted(worker_deaths_notes(results), separated=True)]
 
 
 def _outcome_table(summaries: Sequence[PlannerSummary]) -> Table:
@@ -150,7 +150,7 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
         *barn_notes(results, summaries),
         Note(
             "Length, time, safety and comfort: means over the n trials that reached the goal. SPL "
-            "and cycle time: over all valid trials; in SPL a failure counts 0."
+            "and cycle time: over all valid trials; a failure has SPL 0."
         ),
         Note(f"Intervals: {methods_text(summary.success for summary in summaries)}."),
         *correlation_notes(summaries),
@@ -161,7 +161,7 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
 def _comparison(
     pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyEnd]
 ) -> List[RenderableType]:
-    title = Text(f"{pair.first} against {pair.second}", style="bold")
+    title = Text(f"{pair.first} and {pair.second}", style="bold")
     title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")
     if not pair.worlds:
         return [title]
@@ -169,8 +169,9 @@ def _comparison(
     lines: List[RenderableType] = [title, Text(f"{verdict.lead} {verdict.evidence}")]
     if pair.counts is not None:
         lines.append(
-            f"Both {pair.counts.both}, only {pair.first} {pair.counts.first_only}, only "
-            f"{pair.second} {pair.counts.second_only}, neither {pair.counts.neither}."
+            f"Goal reached by both in {pair.counts.both}, only by {pair.first} in "
+            f"{pair.counts.first_only}, only by {pair.second} in {pair.counts.second_only}, by "
+            f"neither in {pair.counts.neither}."
         )
     return [*lines, differences_table(pair, metrics), differences_note(pair, metrics)]
 
@@ -180,13 +181,13 @@ def _winners(results: CampaignResults, groups: Sequence[WorldGroup]) -> Iterable
         return
     repeated = any(record.repetition for record in results.trials)
     often = " most often" if repeated else ""
-    yield Text(f"Worlds by who reached the goal{often}", style="bold")
+    yield Text(f"Worlds by planners that reached the goal{often}", style="bold")
     for group in groups:
         if not group.winners:
-            who = "nobody"
+            winners = "none"
         elif len(group.winners) == len(results.planners) > 1:
-            who = "all"
+            winners = "all"
         else:
-            who = ("only " if len(group.winners) == 1 else "") + ", ".join(group.winners)
-        yield Text(f"{who} ({len(group.worlds)}):")
+            winners = ("only " if len(group.winners) == 1 else "") + ", ".join(group.winners)
+        yield Text(f"{winners} ({len(group.worlds)}):")
         yield indented(" ".join(group.worlds))

@@ -1,38 +1,35 @@
-"""Verdicts in words: one sentence per question, with its interval.
+"""Results of comparisons in words: one sentence per question, with its confidence interval.
 
-Owns the wording. A planner is called better where a difference is significant (its p-value,
-adjusted where several questions are asked) and relevant (its size); of success, in a campaign that
-ends when decided, the test that ends it says what is significant. Every number comes from
+Owns the wording. A planner is called better if a difference is significant (its p-value, adjusted
+for multiple comparisons) and relevant (its size). In a campaign that stops early, the stopping test
+decides whether the success rates differ significantly. Every number comes from
 :mod:`gz_testauto.analysis`.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Tuple
 
-from gz_testauto.analysis.comparison import (
-    Comparison,
-    MetricComparison,
-)
+from gz_testauto.analysis.comparison import Comparison, MetricComparison
 from gz_testauto.analysis.early_end import EarlyEnd, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
 from gz_testauto.report.plain import count_text, number_text, p_text
 
-WITHOUT_SHIFT = (
-    "The test finds a difference, but the shift is 0, as the two are equal in many worlds, so that "
-    "nobody is called better,"
-)
 Won = Tuple[Tuple[str, Tuple[str, ...]], ...]
+POINTS = "percentage points"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """An answer: ``lead`` is what is found, ``evidence`` the numbers; ``decided`` where that is a
-    difference which is significant and relevant, or that there is none. ``won`` names the planners
-    of a pair with the worlds that only this one mastered, ``better`` who of them succeeds more
-    often, where that is significant and relevant."""
+class VerdictText:
+    """The result of one comparison in words.
+
+    ``lead`` is the finding, ``evidence`` the numbers. ``decided`` is true if a difference is
+    significant and relevant, or equivalence is shown. ``won`` names the planners of a pair with the
+    worlds in which only this one succeeded. ``better`` is the planner with the higher success rate
+    if the difference is significant and relevant, else empty.
+    """
 
     lead: str
     evidence: str
@@ -41,12 +38,14 @@ class Verdict:
     better: str = ""
 
 
-def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict:
-    """Who of a pair reaches the goal more often; in a campaign that ends when decided, by the test
-    that ends it, where that asks for this pair."""
+def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> VerdictText:
+    """Return the comparison of two success rates.
+
+    In a campaign that stops early, its stopping test decides if it compares this pair.
+    """
     if not pair.worlds:
-        lead = f"{pair.first} and {pair.second} have no world in common that both have driven."
-        return Verdict(lead, "", False)
+        lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
+        return VerdictText(lead, "", False)
     won = ((pair.first, pair.first_won), (pair.second, pair.second_won))
     if end is not None:
         for decision in end.pairs:
@@ -56,109 +55,117 @@ def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict
     ahead, behind, sign = pair.first, pair.second, 1.0
     if pair.difference.value < 0:
         ahead, behind, sign = behind, ahead, -1.0
+    points = 100 * sign * pair.difference.value
     if pair.significant and pair.difference.value != 0.0:
-        lead = _more_often(pair, ahead, behind)
+        lead = _higher_rate(pair, ahead, behind, points)
     else:
-        lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
+        lead = _not_significant(ahead, behind)
     evidence = (
-        f"{_rates(pair, ahead)}{_ahead(ahead, 100 * sign * pair.difference.value)}, mean over "
-        f"{count_text(pair.worlds, 'world')}, {_interval(pair, sign)}; {pair.test}, "
-        f"{p_text(pair.p_value)}{_holm(pair)}."
+        f"{_rates(pair, ahead)}Difference {ahead} − {behind}: {points + 0.0:+.1f} {POINTS} in "
+        f"{count_text(pair.worlds, 'world')} ({_interval(pair, sign)}; {pair.test}, "
+        f"{p_text(pair.p_value)}{_holm(pair.p_value, pair.p_adjusted)})."
     )
-    return Verdict(lead, evidence, decided, won, ahead if decided else "")
+    return VerdictText(lead, evidence, decided, won, ahead if decided else "")
 
 
-def _early_verdict(pair: Comparison, decision: PairDecision, end: EarlyEnd, won: Won) -> Verdict:
-    """What the test says that ends the campaign, with the interval that belongs to it."""
+def _early_verdict(
+    pair: Comparison, decision: PairDecision, end: EarlyEnd, won: Won
+) -> VerdictText:
+    """Return the result of the stopping test, with its confidence interval."""
     ahead, behind, sign = decision.first, decision.second, 1.0
     if decision.difference.value < 0:
         ahead, behind, sign = behind, ahead, -1.0
     value, *ends = (100 * sign * number for number in decision.difference[:3])
     low, high = sorted(ends)
     if decision.better:
-        lead = _more_often(pair, ahead, behind)
+        lead = _higher_rate(pair, ahead, behind, value)
     elif decision.negligible:
         lead = (
             f"{ahead} and {behind} are equivalent: their success rates differ by less than the "
-            f"margin of {100 * (end.rule.equivalence_margin or 0.0):g} points."
+            f"margin of {100 * (end.rule.equivalence_margin or 0.0):g} {POINTS}."
         )
     else:
-        lead = f"Not decided: does {ahead} or {behind} reach the goal more often?"
+        lead = _not_significant(ahead, behind)
     evidence = (
-        f"{_rates(pair, ahead)}{_ahead(ahead, value)} in {count_text(decision.worlds, 'world')}, "
-        f"{100 * (1 - decision.alpha):.4g} % interval {low:+.1f} to {high:+.1f} points "
-        f"({decision.difference.method}); {pair.test}, {p_text(decision.p_value)}, decided at "
-        f"{decision.alpha:.3g} or less. {_ending(end)}"
+        f"{_rates(pair, ahead)}Difference {ahead} − {behind}: {value + 0.0:+.1f} {POINTS} in "
+        f"{count_text(decision.worlds, 'world')} ({100 * (1 - decision.alpha):.4g} % CI {low:+.1f} "
+        f"to {high:+.1f}, {decision.difference.method}; {pair.test}, {p_text(decision.p_value)}, "
+        f"level {decision.alpha:.3g}). {_ending(end)}"
     )
-    return Verdict(lead, evidence, decision.decided, won, decision.better if pair.relevant else "")
+    better = decision.better if pair.relevant else ""
+    return VerdictText(lead, evidence, decision.decided, won, better)
 
 
-def _more_often(pair: Comparison, ahead: str, behind: str) -> str:
-    """What a significant difference of success is called."""
-    said = f"{ahead} reaches the goal more often than {behind}"
+def _higher_rate(pair: Comparison, ahead: str, behind: str, points: float) -> str:
+    """Return the sentence for a significant difference in success rate."""
+    if pair.counts is None:
+        lead = f"The success rate of {ahead} was {points:.1f} {POINTS} higher than that of {behind}"
+    else:
+        lead = f"{ahead} reached the goal in {points:.1f} {POINTS} more worlds than {behind}"
     if pair.relevant:
-        return f"{said}."
-    return (
-        f"{said}, but by less than the {100 * pair.smallest_relevant:g} points that are relevant."
-    )
+        return f"{lead}."
+    return f"{lead}, less than the relevant difference of {100 * pair.smallest_relevant:g} points."
+
+
+def _not_significant(ahead: str, behind: str) -> str:
+    return f"The success rates of {ahead} and {behind} did not differ significantly."
 
 
 def _interval(pair: Comparison, sign: float) -> str:
     if not pair.difference.has_interval:
-        return f"no interval: {pair.difference.method}"
+        return f"no CI: {pair.difference.method}"
     low, high = sorted(100 * sign * end + 0.0 for end in pair.difference[1:3])
-    made = "" if pair.difference.method == pair.test else f" ({pair.difference.method})"
-    return f"{100 * LEVEL:.0f} % interval {low:+.1f} to {high:+.1f} points{made}"
+    method = "" if pair.difference.method == pair.test else f", {pair.difference.method}"
+    return f"{100 * LEVEL:.0f} % CI {low:+.1f} to {high:+.1f}{method}"
 
 
 def _ending(end: EarlyEnd) -> str:
-    """What the number of worlds depends on, and why the numbers hold all the same."""
-    holds = "which holds however often it is looked at."
+    """Return how the number of worlds depends on the stopping test."""
+    valid = "its result is valid at every number of worlds."
     if end.worlds >= end.at_most:
-        return f"The campaign was to end as soon as this test decides, {holds}"
+        return f"The campaign reached its limit of {end.at_most} worlds; {valid}"
     if not end.decided:
-        return f"The campaign ends as soon as this test decides, {holds}"
+        return f"The campaign stops as soon as this test decides; {valid}"
     return (
-        f"The campaign ended early, after {count_text(end.worlds, 'world')} of at most "
-        f"{end.at_most}, as soon as this test had decided, {holds}"
+        f"The campaign stopped after {end.worlds} of at most {end.at_most} worlds, as soon as this "
+        f"test had decided; {valid}"
     )
 
 
-def _ahead(ahead: str, points: float) -> str:
-    return f"{ahead} is ahead by {points:.1f} points" if points else "they are level"
-
-
-def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[Verdict]:
-    """Which of a pair's metrics differ significantly, one sentence each."""
+def metric_verdicts(pair: Comparison, metrics: Mapping[str, Metric]) -> List[VerdictText]:
+    """Return one sentence per metric in which the pair differs significantly."""
     found = ((metrics[one.name], one) for one in pair.metrics)
     return [_metric_verdict(pair, metric, one) for metric, one in found if _has_size(one)]
 
 
 def undecided(pair: Comparison, metrics: Mapping[str, Metric]) -> str:
-    """In which metrics no difference is shown, in which it has no size, and which could not be
-    compared."""
+    """Return the metrics without a significant difference, without a size, and without a value."""
     open_ones = [one for one in pair.metrics if not _has_size(one)]
-    said = ""
+    sentences = []
     for some, text in (
         (
             [one for one in open_ones if one.worlds and not one.significant],
-            "No difference is shown",
+            "No significant difference",
         ),
-        ([one for one in open_ones if one.significant], WITHOUT_SHIFT),
-        ([one for one in open_ones if not one.worlds], "In no world both have a number"),
+        (
+            [one for one in open_ones if one.significant],
+            "Significant with an estimated difference of 0, because many worlds are equal",
+        ),
+        ([one for one in open_ones if not one.worlds], "No world with a value of both planners"),
     ):
         if some:
-            said += f"{text} in: {', '.join(metric_heading(metrics[one.name]) for one in some)}. "
-    return said.strip()
+            names = ", ".join(metric_heading(metrics[one.name]) for one in some)
+            sentences.append(f"{text}: {names}.")
+    return " ".join(sentences)
 
 
 def _has_size(found: MetricComparison) -> bool:
-    """Whether the difference is significant, and its estimate not 0."""
+    """Return whether the difference is significant and its estimate is not 0."""
     return found.significant and found.shift.value != 0.0
 
 
 def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
-    """For whom a difference speaks, in a table's cell."""
+    """Return the planner with the advantage in a metric, as a cell of a table."""
     if not found.significant:
         return "relevant, not significant" if found.relevant else "neither"
     if not found.shift.value:
@@ -172,54 +179,52 @@ def advantage(pair: Comparison, metric: Metric, found: MetricComparison) -> str:
     return f"better for {lower if metric.better == 'lower' else higher}"
 
 
-def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> Verdict:
+def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -> VerdictText:
     first_lower = found.shift.value < 0
     lower, higher = (pair.first, pair.second) if first_lower else (pair.second, pair.first)
     unit = f" {metric.label_unit}" if metric.label_unit else ""
-    subject, said, rest = lower, "lower", higher
+    subject, direction, rest = lower, "lower", higher
     if metric.better == "higher":
-        subject, said, rest = higher, "higher", lower
+        subject, direction, rest = higher, "higher", lower
     size = number_text(abs(found.shift.value) * metric.shown_factor, metric.decimals)
     sign = metric.shown_factor if subject == pair.first else -metric.shown_factor
     value, *ends = (sign * number + 0.0 for number in found.shift[:3])  # no -0
     shift, *shown = (number_text(one, metric.decimals, "+") for one in (value, *sorted(ends)))
-    within, method = (
-        f"{100 * LEVEL:.0f} % interval {' to '.join(shown)}{unit}, ",
-        found.shift.method,
-    )
+    interval = f"{100 * LEVEL:.0f} % CI {' to '.join(shown)}{unit}, {found.shift.method}"
     if not found.shift.has_interval:
-        within, method = "", f"no interval: {method}"
-    heading = _capital(metric_heading(metric))
-    whose = f"{said} by {size}{unit}"
-    lead = f"{heading} is better for {subject}: {whose} than for {rest}."
-    if metric.better == "neither" or not found.relevant:
-        lead = f"{heading}: {whose} for {subject} than for {rest}."
+        interval = f"no CI: {found.shift.method}"
+    lead = f"{_capital(metric_heading(metric))} was {size}{unit} {direction} for {subject} than "
+    lead += f"for {rest}"
     if not found.relevant:
         smallest = number_text(found.smallest_relevant * metric.shown_factor, metric.decimals)
-        lead = f"{lead[:-1]}, less than the {smallest}{unit} that are relevant."
+        lead += f", less than the relevant difference of {smallest}{unit}"
+    elif metric.better != "neither":
+        lead += ", which is better"
     evidence = (
-        f"{subject} minus {rest}: {shift}{unit}, {within}"
-        f"over {count_text(found.worlds, 'world')} ({method}); Wilcoxon signed-rank, "
-        f"{p_text(found.p_value)}, Holm {p_text(found.p_adjusted, '')}."
+        f"Difference {subject} − {rest}: {shift}{unit} in {count_text(found.worlds, 'world')} "
+        f"({interval}; Wilcoxon signed-rank, {p_text(found.p_value)}, Holm-adjusted "
+        f"{p_text(found.p_adjusted)})."
     )
-    return Verdict(lead, evidence, found.relevant)
+    return VerdictText(f"{lead}.", evidence, found.relevant)
 
 
 def _rates(pair: Comparison, ahead: str) -> str:
-    """The two rates in common worlds, where one trial each says them."""
+    """Return the two rates in common worlds; empty with repetitions."""
     if pair.counts is None:
         return ""
     both, first_only, second_only, _ = pair.counts
     rates: Dict[str, int] = {pair.first: both + first_only, pair.second: both + second_only}
-    order: Sequence[str] = sorted(rates, key=lambda name: name != ahead)
-    said = " and ".join(f"{name} in {rates[name]} of {pair.worlds}" for name in order)
-    return f"It was reached by {said} worlds: "
+    one, other = sorted(rates, key=lambda name: name != ahead)
+    return (
+        f"{one} reached the goal in {rates[one]} of {pair.worlds} worlds, {other} in "
+        f"{rates[other]}. "
+    )
 
 
-def _holm(pair: Comparison) -> str:
-    if math.isnan(pair.p_adjusted) or pair.p_adjusted == pair.p_value:
+def _holm(p_value: float, p_adjusted: float) -> str:
+    if math.isnan(p_adjusted) or p_adjusted == p_value:
         return ""
-    return f", Holm {p_text(pair.p_adjusted, '')}"
+    return f", Holm-adjusted {p_text(p_adjusted)}"
 
 
 def _capital(text: str) -> str:

@@ -10,6 +10,6 @@ def test_what_a_benchmark_publishes_has_a_heading_with_unit_and_counts_are_whole
     ]
     figures = figures_of_worlds(CampaignDirectory(tmp_path), None, worlds, [])
     assert [(one.heading, one.unit, one.decimals) for one in figures] == [
-        ("published best way", "m", 2),
+        ("published shortest path", "m", 2),
         ("published obstacles", "", 0),
     ]

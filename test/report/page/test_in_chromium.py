@@ -1,5 +1,5 @@
 """The page in a real browser, opened from disk: clicked, filtered, driven by keys, on a wide screen
-and a narrow one, in light and dark. Nothing may be said on the console."""
+and a narrow one, in light and dark. The console must remain empty."""
 
 import re
 import shutil
@@ -56,7 +56,7 @@ def report(smoke, tmp_path_factory):
 
 @pytest.fixture
 def opened(browser):
-    """Opens a page from disk; fails at the end if the console said anything."""
+    """Opens a page from disk; fails at the end if the console has messages."""
     said = []
     context = browser.new_context()
     context.set_default_timeout(LIMIT_MS)
@@ -121,7 +121,7 @@ def test_a_cell_leads_to_the_drives_and_keys_lead_on_and_back(opened, report):
     assert not tab.locator("#world").is_visible()
 
 
-def test_the_legend_has_what_is_on_the_map_and_no_two_lines_are_alike(opened, report):
+def test_legend_lists_the_items_of_the_map_once(opened, report):
     tab = opened(report, at="#w0")
     legend = tab.locator("#map-legend > span")
     assert legend.all_inner_texts() == [
@@ -195,7 +195,7 @@ ASKEW = """() => [...document.querySelectorAll("table")].flatMap((table) => {
 })"""
 
 
-def test_headings_stand_above_their_cells(opened, report):
+def test_headings_are_above_their_cells(opened, report):
     tab = opened(report, at="#w0")
     assert tab.evaluate(ASKEW) == []
 
@@ -214,7 +214,7 @@ def test_the_page_fits_its_screen(opened, report, tmp_path, width, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_keeps_anybody_from_reading_it(browser, report, scheme):
+def test_page_has_no_serious_accessibility_violation(browser, report, scheme):
     """Contrast, names of controls, order of headings, reach by keyboard: axe-core's rules."""
     context = browser.new_context(bypass_csp=True, color_scheme=scheme)  # axe is a script more
     tab = context.new_page()
@@ -244,7 +244,7 @@ def test_markup_in_names_is_shown_and_does_nothing(opened, tmp_path):
     tab.wait_for_selector("#matrix", state="visible")
 
 
-def test_paper_is_light_whatever_the_screen_is(opened, report):
+def test_print_is_light_in_dark_mode(opened, report):
     tab = opened(report, scheme="dark")
     tab.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -1,4 +1,4 @@
-"""The page as text: what stands on it, and what cannot get into it."""
+"""The page as text: its content, and content of results that must not become active."""
 
 import base64
 import hashlib
@@ -89,7 +89,7 @@ def test_control_characters_and_marks_of_direction_in_names_are_shown_and_do_not
     assert names == [r"w\u202egnp", r"a\x1b[2J"]
 
 
-def test_a_policy_lets_only_the_packages_script_run_and_nothing_be_loaded(tmp_path):
+def test_policy_allows_only_the_script_of_the_package_and_no_loading(tmp_path):
     page = Parsed(make_page(results(tmp_path / "out")).html)
     policy = next(a["content"] for tag, a in page.elements if "http-equiv" in a)
     for name in ("script", "style"):
@@ -102,16 +102,16 @@ def test_a_policy_lets_only_the_packages_script_run_and_nothing_be_loaded(tmp_pa
 
 
 @pytest.mark.slow
-def test_the_page_answers_who_won_how_surely_and_where(tmp_path):
+def test_page_reports_the_winner_with_interval_and_worlds(tmp_path):
     worlds = [f"world_{i:04d}" for i in range(8)]
     out = results(tmp_path / "out", worlds)
     page = Parsed(make_page(out).html)
     said = " ".join(page.text.split())
-    assert "fgm reaches the goal more often than dwa." in said
-    assert "fgm in 8 of 8 and dwa in 0 of 8 worlds" in said
+    assert "fgm reached the goal in 100.0 percentage points more worlds than dwa." in said
+    assert "fgm reached the goal in 8 of 8 worlds, dwa in 0." in said
     interval = rate_difference(PairedCounts(0, 8, 0, 0))
     low, high = 100 * interval.low, 100 * interval.high
-    assert f"95 % interval {low:+.1f} to {high:+.1f} points (Gaffke)" in said
+    assert f"95 % CI {low:+.1f} to {high:+.1f}, Gaffke" in said
     assert "exact McNemar, p = 0.008" in said
     assert "Only fgm (8): world_0000 world_0001" in said
     cells = [a["href"] for tag, a in page.elements if tag == "a" and "p" in a["href"][-2:]]
@@ -122,7 +122,7 @@ def test_the_page_answers_who_won_how_surely_and_where(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_campaign_that_ended_early_says_so_in_its_verdict_with_the_interval_that_ended_it(
+def test_verdict_of_an_early_stop_has_the_interval_of_the_stopping_test(
     tmp_path,
 ):
     worlds = [f"world_{i:04d}" for i in range(9)]
@@ -133,12 +133,10 @@ def test_a_campaign_that_ended_early_says_so_in_its_verdict_with_the_interval_th
     assert end.decided
     low, high = 100 * end.pairs[0].difference.low, 100 * end.pairs[0].difference.high
     said = " ".join(Parsed(make_page(out).html).text.split())
-    assert "fgm reaches the goal more often than dwa." in said
-    assert (
-        f"80 % interval {low:+.1f} to {high:+.1f} points (confidence sequence by betting)" in said
-    )
-    assert "The campaign ended early, after 9 worlds of at most 40" in said
-    assert "which holds however often it is looked at" in said
+    assert "fgm reached the goal in 100.0 percentage points more worlds than dwa." in said
+    assert f"80 % CI {low:+.1f} to {high:+.1f}, confidence sequence by betting" in said
+    assert "The campaign stopped after 9 of at most 40 worlds" in said
+    assert "its result is valid at every number of worlds" in said
     assert "success by the test that ends the campaign" in said
 
 
@@ -150,14 +148,14 @@ def test_a_pair_is_decided_by_the_test_that_ends_the_campaign_and_by_no_other(tm
         rule = StopSpec(when="decided", alpha=alpha, equivalence_margin=0.05)
         out = results(tmp_path / f"{alpha}", worlds, stop=rule)
         said.append(Parsed(make_page(out).html).text)
-    assert "fgm reaches the goal more often than dwa." in said[0]
-    assert "Not decided: does fgm or dwa reach the goal more often?" in said[1]
-    assert "99 % interval" in said[1] and "was to end as soon as this test decides" in said[1]
+    assert "fgm reached the goal in 100.0 percentage points more worlds than dwa." in said[0]
+    assert "The success rates of fgm and dwa did not differ significantly." in said[1]
+    assert "99 % CI" in said[1] and "The campaign reached its limit of" in said[1]
 
 
-def test_few_worlds_decide_nothing_and_the_page_says_so(tmp_path):
+def test_page_of_few_worlds_reports_no_significant_difference(tmp_path):
     page = Parsed(make_page(results(tmp_path / "out")).html)
-    assert "Not decided: does fgm or dwa reach the goal more often?" in page.text
+    assert "The success rates of fgm and dwa did not differ significantly." in page.text
 
 
 def test_where_no_obstacle_is_known_a_collision_is_where_the_robot_was(tmp_path):
@@ -222,8 +220,8 @@ def test_a_campaign_ends_with_its_page(run):
     assert write_final_page(done.out) == (f"page: {done.out / PAGE}",)
     page = Parsed((done.out / PAGE).read_text())
     said = " ".join(page.text.split())
-    assert "By success rate: straight 100.0 %, fgm 100.0 %. No planner is shown" in said
-    assert "for 10 s nowhere as far as 0.25 m from where it is then" in said
+    assert "Success rates: straight 100.0 %, fgm 100.0 %. No planner was" in said
+    assert "always within 0.25 m of the present position for 10 s" in said
     campaign = json.loads(page.scripts["data"])
     assert campaign["replay"] == f"gz_testauto replay {done.out}"
     assert campaign["figures"][0]["heading"] == "density of obstacles"

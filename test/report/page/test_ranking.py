@@ -1,4 +1,4 @@
-"""The line at the head of the page says what is decided, and what is not."""
+"""The line at the head of the page lists decided and undecided pairs of planners."""
 
 from dataclasses import replace
 
@@ -15,39 +15,40 @@ def said(stop=None, **ended):
     return ranking(analyze(replace(results, stop=stop, judged=judged)))
 
 
-def test_who_is_first_and_who_is_not_told_apart():
+def test_best_planner_and_pairs_without_significant_difference():
     assert said(a="C" * 12, b="R" * 12, c="C" * 11 + "R") == (
-        "By success rate: b 100.0 %, c 8.3 %, a 0.0 %. "
-        "b is first: it reaches the goal more often than every other planner. "
-        "Not told apart: c and a."
+        "Success rates: b 100.0 %, c 8.3 %, a 0.0 %. "
+        "b reached the goal significantly more often than every other planner. "
+        "No significant difference: c and a."
     )
 
 
 def test_of_two_the_first_is_ahead_of_the_other():
     assert said(a="C" * 12, b="R" * 12).endswith(
-        "b is first: it reaches the goal more often than a."
+        "b reached the goal significantly more often than a."
     )
 
 
 def test_a_rate_that_is_higher_decides_nothing():
     assert said(a="RRCC", b="RRRC") == (
-        "By success rate: b 75.0 %, a 50.0 %. No planner is shown to be first. "
-        "Not told apart: b and a."
+        "Success rates: b 75.0 %, a 50.0 %. No planner was significantly better than all others. "
+        "No significant difference: b and a."
     )
 
 
-def test_nobody_is_first_who_is_not_told_from_the_next():
+def test_no_planner_is_best_without_a_significant_difference_from_the_second():
     assert said(a="R" * 12, b="R" * 11 + "C", c="C" * 12) == (
-        "By success rate: a 100.0 %, b 91.7 %, c 0.0 %. No planner is shown to be first. "
-        "More often at the goal: a than c; b than c. Not told apart: a and b."
+        "Success rates: a 100.0 %, b 91.7 %, c 0.0 %. No planner was significantly better than all "
+        "others. Significantly higher success rate: a than c; b than c. "
+        "No significant difference: a and b."
     )
 
 
-def test_two_that_differ_by_less_than_matters_are_not_called_open():
+def test_equivalent_planners_are_listed_as_equivalent():
     rule = StopSpec(when="decided", equivalence_margin=0.3)
     assert said(rule, a="RC" * 100, b="RC" * 100) == (
-        "By success rate: a 50.0 %, b 50.0 %. No planner is shown to be first. "
-        "Equal but for less than what the campaign calls negligible: a and b."
+        "Success rates: a 50.0 %, b 50.0 %. No planner was significantly better than all others. "
+        "Equivalent within the margin of the campaign: a and b."
     )
 
 

@@ -36,7 +36,9 @@ def asked(server, path="", **headers):
 def test_the_page_is_live_and_has_what_has_ended_since(served):
     server, out = served
     before, version = asked(server), asked(server, "version")
-    assert "4 valid trials of 4 planned" in before and "Nobody runs this campaign now." in before
+    assert (
+        "4 valid trials of 4 planned" in before and "No process runs this campaign now." in before
+    )
     assert "connect-src &#39;self&#39;" in before or "connect-src 'self'" in before
     last = record(4, world="world_0000", world_index=0, repetition=1, outcome=Outcome.STUCK)
     with ResultStore.open(CampaignDirectory(out)) as store:
@@ -66,7 +68,7 @@ def test_it_listens_on_loopback_only(served):
     assert served[0].server_address[0] == "127.0.0.1"
 
 
-def test_before_the_first_trial_the_page_says_so(served):
+def test_page_without_a_trial_reports_it(served):
     server, out = served
     (out / "results.sqlite").unlink()
     assert "no trial has ended yet" in asked(server)
@@ -77,7 +79,7 @@ def test_a_directory_without_a_campaign_is_refused(tmp_path):
         PageServer(tmp_path, 0)
 
 
-def test_a_browser_that_has_gone_is_no_error(served, capsys):
+def test_disconnected_browser_is_no_error(served, capsys):
     server, _ = served
     try:
         raise BrokenPipeError

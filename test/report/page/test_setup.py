@@ -1,4 +1,4 @@
-"""What was run, as the first page says it."""
+"""The description of the campaign on the page."""
 
 import numpy as np
 from scripted import CONFIG
@@ -10,7 +10,7 @@ from gz_testauto.spec.loader import load
 BOX = np.array([[0.6, 0.33], [-0.5, 0.33], [-0.5, -0.33], [0.6, -0.33]])
 
 
-def test_the_robot_the_rules_and_the_planners_are_told_with_their_figures(smoke):
+def test_robot_limits_and_planners_are_described_with_their_values(smoke):
     wide = BuiltinPlannerSpec(
         name="wide", plugin="fgm", parameters={"alpha_m": 0.4, "field": [1, 2]}
     )
@@ -19,7 +19,7 @@ def test_the_robot_the_rules_and_the_planners_are_told_with_their_figures(smoke)
         ("robot", "robot (wheelchair), 1.10 m long and 0.66 m wide, at most 1 m/s and 1.5 rad/s"),
         ("reached", "the robot's base is within 0.5 m of the goal"),
         ("timed out", "not reached in 30 s of simulated time"),
-        ("stuck", "for 10 s nowhere as far as 0.25 m from where it is then"),
+        ("stuck", "always within 0.25 m of the present position for 10 s"),
         ("planner straight", "plugin straight, default values"),
         ("planner fgm", "plugin fgm, default values"),
         ("planner wide", "plugin fgm, alpha_m 0.4, field [1, 2]"),
@@ -43,25 +43,28 @@ def test_the_goals_circle_is_why_a_length_may_be_less_than_the_shortest_path(smo
     assert length_note(None) == ""
 
 
-def test_results_without_a_campaign_say_nothing_of_it():
+def test_results_without_a_campaign_have_no_rows():
     assert setup(None, None) == []
 
 
-def test_what_moves_and_what_is_drawn_is_said():
+def test_actors_and_randomized_terms_are_listed():
     path = CONFIG / "walkers_campaign.yaml"
     rows = dict(setup(load(path, CampaignSpec), None))
     assert rows["moving"] == (
         "5 × walker (wander), guard (patrol), pedestrian (cross), door (door)"
     )
-    assert rows["drawn"] == "floor_friction (friction), scan_noise (scan_noise), lag (actuator_lag)"
+    assert (
+        rows["randomized"]
+        == "floor_friction (friction), scan_noise (scan_noise), lag (actuator_lag)"
+    )
 
 
-def test_roads_and_what_is_told_of_who_moves_is_said():
+def test_road_and_tracked_objects_are_described():
     campaign = CONFIG / "road" / "pedestrian_campaign.yaml"
     spec = load(campaign, CampaignSpec)
     rows = dict(setup(spec, None))
-    assert rows["tracking"].startswith("planners that ask are told the truth")
+    assert rows["tracking"].startswith("planners can request exact poses")
     assert rows["road"].startswith("lanes and a route")
     noisy = spec.tracking.model_copy(update={"delay_s": 0.2})
     rows = dict(setup(spec.model_copy(update={"tracking": noisy}), None))
-    assert rows["tracking"] == "planners that ask are told who moves: delay_s 0.2"
+    assert rows["tracking"] == "planners can request moving objects: delay_s 0.2"

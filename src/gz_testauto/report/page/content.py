@@ -1,6 +1,6 @@
-"""What stands on the page as text and tables, ready for the template.
+"""Texts and tables of the page, as the template needs them.
 
-Owns the choice and the wording beside the verdicts'; every number comes from
+Owns the selection and the wording except for verdicts; every number comes from
 :mod:`gz_testauto.analysis`. All of it is plain text, which the template escapes.
 """
 
@@ -34,22 +34,22 @@ from gz_testauto.trial.outcome import Outcome
 _NOTATION = Notation(no_interval="–", interval_form="{} to {}")
 
 WORLDS_NAMED = 12
-"""In one list of worlds; the table has them all."""
+"""Worlds in one list; the table has them all."""
 
 
 def heading(results: CampaignResults) -> str:
-    """How much there is, and how much of it is done."""
+    """Return the numbers of planners, worlds and valid trials."""
     done = sum(record.outcome.valid for record in results.trials)
-    said = (
+    text = (
         f"{count_text(len(results.planners), 'planner')}, "
         f"{count_text(len(results.worlds), 'world')}, "
         f"{count_text(done, 'valid trial')} of {results.planned} planned"
     )
-    return said + ("." if done >= results.planned else ": not all of it is done.")
+    return text + ("." if done >= results.planned else "; the campaign is not complete.")
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
-    """The answers, pair by pair."""
+    """Return the verdicts of each pair."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     found = []
@@ -83,7 +83,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def rates(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Success rates with intervals, one row per planner."""
+    """Return success rates with intervals, one row per planner."""
     rows, shown = [], failures(analysis.summaries)
     for summary, rate, interval, counts in success_rows(analysis.summaries, shown, _NOTATION):
         one = summary.success
@@ -103,7 +103,7 @@ def rates(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def means(analysis: Analysis) -> Dict[str, Any]:
-    """The means of all metrics that tables show."""
+    """Return the means of all metrics in tables."""
     shown = measured_metrics(analysis)
     return {
         "metrics": [
@@ -118,7 +118,7 @@ def means(analysis: Analysis) -> Dict[str, Any]:
 
 
 def differences(analysis: Analysis) -> List[Dict[str, Any]]:
-    """Every metric of every pair, with shift and interval."""
+    """Return every metric of every pair, with shift and interval."""
     metrics = {metric.name: metric for metric in analysis.metrics}
     return [
         {
@@ -142,7 +142,7 @@ def differences(analysis: Analysis) -> List[Dict[str, Any]]:
 
 
 def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[str, Any]]:
-    """Worlds × planners, one row per world."""
+    """Return worlds × planners, one row per world."""
     results = analysis.results
     found: Dict[Tuple[str, str], List[TrialRecord]] = {}
     for record in results.trials:
@@ -158,7 +158,7 @@ def matrix(analysis: Analysis, figures: Mapping[Figure, Values]) -> List[Dict[st
 
 
 def _cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
-    """How a planner ended in a world; with repetitions, how often it reached the goal."""
+    """Return the outcome of a planner in a world; with repetitions, the number of successes."""
     if not records:
         return {"symbol": "", "text": "not run", "kind": "none"}
     if len(records) == 1:
@@ -175,13 +175,13 @@ def _cell(records: Sequence[TrialRecord]) -> Dict[str, str]:
 
 
 def _outcome_cell(outcome: Outcome) -> Dict[str, str]:
-    """A cell with one outcome; ``kind`` is its class in the style sheet."""
+    """Return a cell with one outcome; ``kind`` is its class in the style sheet."""
     symbol = outcome.declaration.symbol
     return {"symbol": symbol, "text": outcome.label, "kind": outcome.value}
 
 
 def legend() -> List[Dict[str, str]]:
-    """Every outcome as the table of worlds marks it."""
+    """Return every outcome as a cell of the table of worlds."""
     return [_outcome_cell(outcome) for outcome in Outcome]
 
 
@@ -191,7 +191,7 @@ def crash_labels() -> str:
 
 
 def outcome_style() -> str:
-    """The rules of the style sheet that color outcomes."""
+    """Return the rules of the style sheet that color outcomes."""
     return "\n".join(
         f".cell.{outcome.value} {{ background: var(--{outcome.declaration.color.value}); }}"
         for outcome in Outcome
@@ -206,14 +206,14 @@ def slopes(
     results: CampaignResults,
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
 ) -> List[Dict[str, Any]]:
-    """What the curves of success against difficulty say, as a table."""
+    """Return the slopes of the curves of success against difficulty, as a table."""
     rows = []
     for figure, of_planners in fitted.items():
         for planner, curve in zip(results.planners, of_planners):
             if curve is None:
                 continue
             value, low, high = curve.slope[:3]
-            said = "falls" if high < 0 else "rises" if low > 0 else "not shown to depend on it"
+            trend = "falls" if high < 0 else "rises" if low > 0 else "no significant trend"
             scale = figure.factor
             rows.append(
                 {
@@ -222,14 +222,14 @@ def slopes(
                     "worlds": str(curve.worlds),
                     "slope": f"{value / scale:+.3g}",
                     "interval": f"{low / scale:+.3g} to {high / scale:+.3g}",
-                    "said": said,
+                    "trend": trend,
                 }
             )
     return rows
 
 
 def invalid(results: CampaignResults) -> Dict[str, Any]:
-    """What said nothing about any planner, with causes."""
+    """Return the invalid trials and attempts, with causes."""
     at = {world.name: index for index, world in enumerate(results.worlds)}
     by_cause: Dict[str, List[int]] = {}
     for attempt in results.invalid_attempts:
@@ -258,8 +258,8 @@ def invalid(results: CampaignResults) -> Dict[str, Any]:
 def reproduction(
     manifest: Optional[Manifest], results: CampaignResults, place: str
 ) -> Dict[str, Any]:
-    """Versions, seed, hashes and commands; ``place`` is the results directory as the reader is to
-    type it."""
+    """Return versions, seed, hashes and commands; ``place`` is the results directory as in a
+    command."""
     directory = shlex.quote(place)
     facts: List[Tuple[str, str]] = []
     commands = [("the tables of this page in the terminal", f"gz_testauto report {directory}")]
@@ -287,7 +287,7 @@ def reproduction(
                     f"gz_testauto run {directory}/campaign.json --out {directory}_again",
                 ),
                 (
-                    "one trial again: is it the same, to the bit?",
+                    "one trial again, to check that it is identical",
                     f"gz_testauto replay {directory} WORLD PLANNER",
                 ),
             ]
@@ -296,7 +296,7 @@ def reproduction(
 
 
 def methods(analysis: Analysis) -> List[str]:
-    """How the numbers were made."""
+    """Return the methods of the numbers."""
     rate = methods_text(summary.success for summary in analysis.summaries)
     by_its_test = (
         ""
@@ -306,21 +306,22 @@ def methods(analysis: Analysis) -> List[str]:
     return [
         f"{success_note(analysis.summaries)} Intervals: {rate or '–'}.",
         "The world is the unit: planners are compared in the worlds in which both have a valid "
-        "trial. Success is the primary question, its p-values Holm-adjusted over the pairs; the "
-        "metrics are secondary, Holm-adjusted together.",
+        "trial. Success is the primary endpoint, with p-values Holm-adjusted over the pairs; the "
+        "metrics are secondary endpoints, Holm-adjusted together.",
         f"Significant: the (adjusted) p-value is below {ALPHA:g}{by_its_test}. Relevant: the "
         f"estimate is at least the smallest relevant difference: success "
         f"{100 * analysis.results.relevant_success:g} points"
         f"{''.join(f', {smallest_text(one)}' for one in analysis.metrics if one.in_comparison)}. "
-        "A planner is called better where a difference is both.",
+        "A planner is called better if a difference is both.",
         "Shifts: Hodges–Lehmann with the interval of Wilcoxon's signed-rank test. "
-        f"{OPEN_END} Metrics that a failure cuts short are compared where both reached the goal.",
-        "Curves: logistic regression with Firth's penalty, its band pointwise.",
-        "Invalid trials are in no rate and no mean.",
+        f"{OPEN_END} Metrics of completed trials are compared in worlds in which both reached the "
+        "goal.",
+        "Curves: logistic regression with Firth's penalty and a pointwise band.",
+        "Invalid trials are excluded from rates and means.",
     ]
 
 
 def _meaning(metric: Metric) -> str:
-    """What a metric is, in words, and which way it is good."""
+    """Return the description of a metric, with the direction that is better."""
     good = "" if metric.better == "neither" else f"; {metric.better} is better"
     return f"{metric.description}{good}"

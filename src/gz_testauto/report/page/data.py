@@ -1,7 +1,7 @@
-"""What the page's script reads: JSON blocks, one for all worlds and one for each.
+"""The JSON blocks that the page's script reads: one for all worlds and one for each.
 
-Owns their form. Numbers are rounded to what is drawn; what is not finite is null. Worlds, planners,
-outcomes and metrics are meant by their place in the lists of the first block.
+Owns their format. Numbers are rounded to the drawn precision; those that are not finite are null.
+Worlds, planners, outcomes and metrics are indices into the lists of the first block.
 """
 
 import math
@@ -18,7 +18,7 @@ from gz_testauto.results.records import TrialRecord
 from gz_testauto.trial.outcome import Outcome
 
 FEW = "fewer than six worlds"
-"""Why a shift has no finite interval that has one."""
+"""Reason for an interval with an infinite end."""
 
 
 def campaign_block(
@@ -29,8 +29,8 @@ def campaign_block(
     fitted: Mapping[Figure, Sequence[Optional[SuccessCurve]]],
     replay: str,
 ) -> Dict[str, Any]:
-    """Everything that is not of one world; ``replay`` is the command but for world, planner and
-    repetition, empty where nothing can be run again."""
+    """Return the block of all worlds; ``replay`` is the command without world, planner and
+    repetition, empty if trials cannot be run again."""
     results = analysis.results
     outcomes = list(Outcome)
     ended: Dict[str, List[List[int]]] = {}
@@ -67,7 +67,7 @@ def campaign_block(
 
 
 def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
-    """One trial beside its drive: how it ended, and its numbers in the order of the metrics."""
+    """Return outcome and metrics, in the order of the metrics, of one trial."""
     values = (record.metrics.get(metric.name) for metric in analysis.metrics)
     return {
         "planner": analysis.results.planners.index(record.planner),
@@ -80,7 +80,7 @@ def trial_block(record: TrialRecord, analysis: Analysis) -> Dict[str, Any]:
 
 
 def short(value: Optional[float], digits: int = 5) -> Optional[float]:
-    """A number to as many digits as are seen; None where there is none."""
+    """Return a number rounded to ``digits``; None if it is missing or not finite."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{digits}g}")

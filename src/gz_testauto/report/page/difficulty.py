@@ -1,8 +1,7 @@
 """Success against the difficulty of a world, as the page draws it.
 
-Owns which figures of a world are asked, and where they are found: in the ``worlds.json`` of a
-campaign that made its worlds, or of the directory that it took them from, and what a benchmark
-publishes of them.
+Owns the list of figures of a world, and their sources: the ``worlds.json`` of the campaign or of
+the directory of its worlds, and the published numbers of a benchmark.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -18,7 +17,7 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class Figure(NamedTuple):
-    """A figure of difficulty: its ``key``, heading and unit, and in how many of the latter."""
+    """A figure of difficulty: its ``key``, heading, unit and factor to that unit."""
 
     key: str
     heading: str
@@ -44,15 +43,15 @@ def figures_of_worlds(
     worlds: Sequence[WorldRecord],
     problems: List[str],
 ) -> Dict[Figure, Values]:
-    """What is known of each world, in order, by figure; those that no world has are left out. What
-    cannot be read is named in ``problems``."""
+    """Return the values of each world, in order, by figure, without figures that no world has.
+    Append unreadable files to ``problems``."""
     known = _manifest(directory, spec, problems)
     found: Dict[Figure, Values] = {}
     for figure in FIGURES:
         found[figure] = [_value(figure, known.get(world.sha256, world)) for world in worlds]
     for name in dict.fromkeys(name for world in worlds for name in world.published):
-        told = [world.published.get(name) for world in worlds]
-        values = [float(one) if isinstance(one, (int, float)) else None for one in told]
+        published = [world.published.get(name) for world in worlds]
+        values = [float(one) if isinstance(one, (int, float)) else None for one in published]
         counted = all(one is None or one.is_integer() for one in values)
         heading, unit = published_heading(name)
         figure = Figure(f"published.{name}", heading, unit, 1.0, 0 if counted else 2)
@@ -67,7 +66,7 @@ def figures_of_worlds(
 def curves(
     results: CampaignResults, values: Values, points: int = 61
 ) -> List[Optional[SuccessCurve]]:
-    """One curve per planner over one figure; None where nothing can be fitted."""
+    """Return one curve per planner over one figure; None if no curve can be fitted."""
     ended: Dict[Tuple[str, str], List[bool]] = {}
     for record in results.trials:
         if record.outcome.valid:
@@ -89,7 +88,7 @@ def curves(
 def _manifest(
     directory: CampaignDirectory, spec: Optional[CampaignSpec], problems: List[str]
 ) -> Dict[str, WorldRecord]:
-    """The records of ``worlds.json``, by the hash of the world's file."""
+    """Return the records of ``worlds.json``, by the hash of the world's file."""
     folders = [directory.worlds]
     if spec is not None and spec.worlds.directory is not None:
         folders.append(spec.worlds.directory)
@@ -98,7 +97,7 @@ def _manifest(
             try:
                 return {world.sha256: world for world in read_worlds(folder)}
             except GzTestautoError as error:
-                problems.append(f"how difficult worlds are is not known: {error}")
+                problems.append(f"the difficulty of worlds is unknown: {error}")
     return {}
 
 

@@ -1,9 +1,9 @@
-"""Drives as the page has them: thinned to what a reader can see, in small whole numbers.
+"""Recordings in the format of the page: thinned to the visible precision, in small integers.
 
-Owns the tolerances. Each quantity keeps those of its samples from which the others follow by
-straight lines over time within its tolerance (Douglas and Peucker's algorithm, by shapely). Times
-are in ms, lengths in mm, angles in mrad, and each list holds its first number and then the
-differences, which are short.
+Owns the tolerances. Each quantity keeps the samples from which linear interpolation over time gives
+the others within its tolerance (algorithm of Douglas and Peucker, by shapely). Times are in ms,
+lengths in mm, angles in mrad. Each list contains its first number and then the differences, which
+are short.
 """
 
 from typing import Any, Dict, List
@@ -23,11 +23,11 @@ YAW_RATE_RADPS = 0.05
 
 _MILLI = 1000.0
 _STRETCH = 1e5
-"""Seconds drawn so long that the distance from a line is the difference at one time."""
+"""Scale of time, so large that the distance from a line is the difference at one time."""
 
 
 def tolerances_text() -> str:
-    """The tolerances in words, for the page."""
+    """Return the tolerances in words, for the page."""
     return (
         f"x and y {100 * POSITION_M:g} cm, heading {np.degrees(YAW_RAD):.0f}°, clearance "
         f"{100 * CLEARANCE_M:g} cm, speed {SPEED_MPS:g} m/s, yaw rate {YAW_RATE_RADPS:g} rad/s"
@@ -35,32 +35,32 @@ def tolerances_text() -> str:
 
 
 def thinned_drive(recording: Recording) -> Dict[str, Any]:
-    """The drive for the page: ``way`` is time, x, y and yaw; ``clearance``, ``speed`` and
-    ``yaw_rate`` are time and value; ``end_ms`` the length; ``movers``, where there are any, who
-    moved beside the robot: outline (x, y, x, ...) and way of each."""
+    """Return the thinned recording: ``way`` is time, x, y and yaw; ``clearance``, ``speed`` and
+    ``yaw_rate`` are time and value; ``end_ms`` the duration; ``movers``, if there are actors, the
+    outline (x, y, x, ...) and trajectory of each."""
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
         return {"end_ms": 0, "way": [[], [], [], []]}
     drive = {
         "end_ms": round(float(time_s[-1]) * _MILLI),
-        "way": _way(time_s, pose),
+        "way": _thinned_poses(time_s, pose),
         "clearance": _series(time_s, recording.clearance_m, CLEARANCE_M),
         "speed": _series(time_s, np.hypot(twist[:, 0], twist[:, 1]), SPEED_MPS),
         "yaw_rate": _series(time_s, twist[:, 2], YAW_RATE_RADPS),
     }
-    beside = [
+    actors = [
         {
             "name": escape_text(name),
             "outline": np.round(recording.series[OUTLINE_SERIES + name].ravel(), 3).tolist(),
-            "way": _way(time_s, recording.series[ACTOR_SERIES + name]),
+            "way": _thinned_poses(time_s, recording.series[ACTOR_SERIES + name]),
         }
         for name in movers(recording.series)
     ]
-    return {**drive, "movers": beside} if beside else drive
+    return {**drive, "movers": actors} if actors else drive
 
 
-def _way(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
-    """Time, x, y and yaw of poses (n, 3), those that are there."""
+def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
+    """Return time, x, y and yaw of poses, shape (n, 3), without missing ones."""
     there = np.isfinite(pose).all(axis=1)
     time_s, pose = time_s[there], pose[there]
     if len(time_s) < 2:
@@ -71,11 +71,11 @@ def _way(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:
 
 
 def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-    """Indices of the samples to keep, shape (m,), ascending, first and last among them.
+    """Return the ascending indices of the samples to keep, shape (m,), with the first and last.
 
-    What lies between two that are kept differs from the straight line over time by 1 at most, in
-    every one of ``columns``, each of shape (n,). Half of it is allowed to each of several, because
-    samples that another column keeps break its lines in two.
+    Linear interpolation over time between kept samples differs by at most 1 from every one of
+    ``columns``, each of shape (n,). Of several columns each has half of that tolerance, because
+    samples that another column keeps split its lines.
     """
     kept = np.array([0, len(time_s) - 1])
     allowed = 0.5 if len(columns) > 1 else 1.0
@@ -88,7 +88,7 @@ def keep(time_s: np.ndarray, *columns: np.ndarray) -> np.ndarray:
 
 
 def coded(values: np.ndarray) -> List[int]:
-    """Thousandths as whole numbers: the first one, then the differences."""
+    """Return thousandths as integers: the first one, then the differences."""
     whole = np.rint(values * _MILLI).astype(np.int64)
     return np.diff(whole, prepend=0).tolist()
 

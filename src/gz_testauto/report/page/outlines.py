@@ -1,8 +1,8 @@
-"""Outlines of obstacles as the page has them: each shape once, then where it stands.
+"""Outlines of obstacles in the format of the page: each shape once, and its positions.
 
-Owns the encoding. Lengths are in mm. A shape is ``{"r": radius}`` for a circle around its place,
-else ``{"p": [ring, ...]}`` with each ring's corners relative to the place, ``[x, y, x, y, ...]``.
-The same walls in a thousand worlds, and the same boxes at a thousand places, are kept once.
+Owns the encoding. Lengths are in mm. A shape is ``{"r": radius}`` for a circle around its position,
+else ``{"p": [ring, ...]}`` with each ring's vertices relative to the position, ``[x, y, x, y,
+...]``. Equal walls in a thousand worlds, and equal boxes at a thousand positions, are stored once.
 """
 
 from typing import Any, Dict, Iterable, List, Tuple
@@ -12,21 +12,21 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 TOLERANCE_M = 0.005
-"""By how much a drawn outline may differ from the true one."""
+"""Largest error of a drawn outline."""
 
 _MILLI = 1000.0
 _CORNERS_OF_A_CIRCLE = 12
 
 
 class ShapeTable:
-    """The shapes of all worlds, in the order in which they were met."""
+    """The shapes of all worlds, in the order of their first use."""
 
     def __init__(self) -> None:
         self._index: Dict[Tuple, int] = {}
         self.shapes: List[Dict[str, Any]] = []
 
     def place(self, outlines: Iterable[BaseGeometry]) -> List[int]:
-        """``[shape, x, y, shape, x, y, ...]`` of every single piece of the outlines."""
+        """Return ``[shape, x, y, shape, x, y, ...]`` of every part of the outlines."""
         placed: List[int] = []
         for outline in outlines:
             for part in shapely.get_parts(outline).tolist():
@@ -57,7 +57,7 @@ class ShapeTable:
 
 
 def _circle(part: shapely.Polygon) -> Tuple[np.ndarray, Any]:
-    """Center (m) and radius (m) of a polygon that is drawn around a circle; None for others."""
+    """Return center (m) and radius (m) of a polygon that approximates a circle; None for others."""
     corners = shapely.get_coordinates(part.exterior)[:-1]
     center = shapely.get_coordinates(part.centroid)[0]
     if part.interiors or len(corners) < _CORNERS_OF_A_CIRCLE:

@@ -85,7 +85,7 @@
     choose();
   }
 
-  /* --- which world is shown: the address says it, so the browser's back and forward work --------- */
+  /* --- the shown world is part of the address, so the browser's back and forward work ------------ */
 
   function route() {
     const found = /^#w(\d+)(?:p(\d+))?$/.exec(location.hash);
@@ -280,7 +280,7 @@
 
   /* --- a page that is served follows its campaign ---------------------------------------------- */
 
-  /* Reloads the overview when there is more; where somebody looks at a world, only says so. */
+  /* Reloads the overview when there are new results; on the view of a world, only shows a notice. */
   async function follow() {
     let known = null;
     const ask = async () => {

@@ -1,8 +1,8 @@
-"""The whole page, from a results directory to one file.
+"""Create the whole page of a results directory as one file.
 
-Owns putting it together: nothing is loaded from anywhere, the only script and style that run are
-those of this package, by their hashes in the page's content security policy, and what comes from
-the results directory is escaped text or JSON. The same results give the same bytes.
+Owns its assembly: the page loads no other file; it runs only the script and style of this package,
+by their hashes in its content security policy; and content of the results directory is escaped text
+or JSON. The same results give the same bytes.
 """
 
 import base64
@@ -27,7 +27,7 @@ from gz_testauto.report.page.drives import tolerances_text
 from gz_testauto.report.page.outlines import TOLERANCE_M
 from gz_testauto.report.page.ranking import ranking
 from gz_testauto.report.page.setup import length_note, setup
-from gz_testauto.report.page.worlds import Surroundings, WorldsDrawer
+from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import CampaignResults
@@ -44,14 +44,14 @@ _TEMPLATE = "page.html.jinja"
 
 @dataclass(frozen=True)
 class Page:
-    """The page as text, and what it lacks, one line each."""
+    """The page as text, and a line per missing part."""
 
     html: str
     problems: Tuple[str, ...]
 
 
 def write_page(directory: Path, out: Path) -> Tuple[str, ...]:
-    """Write the page of a results directory to ``out``; return what it lacks, a line each.
+    """Write the page of a results directory to ``out``; return a line per missing part.
 
     Raises ``ResultsError`` for a directory without results, one of another version, a damaged
     store, or a file that cannot be written.
@@ -62,8 +62,11 @@ def write_page(directory: Path, out: Path) -> Tuple[str, ...]:
 
 
 def write_final_page(directory: Path) -> Tuple[str, ...]:
-    """Write :data:`PAGE` into a results directory at the end of a campaign, whose results are safe
-    whatever becomes of the page; return lines that say what it lacks, or why there is none."""
+    """Write :data:`PAGE` into a results directory at the end of a campaign.
+
+    Return lines on missing parts, or on the reason why there is no page; the results are stored in
+    any case.
+    """
     try:
         problems = write_page(directory, directory / PAGE)
     except GzTestautoError as error:
@@ -72,26 +75,26 @@ def write_final_page(directory: Path) -> Tuple[str, ...]:
 
 
 def make_page(directory: Path) -> Page:
-    """Make the page. ``directory`` is the results directory as a reader is to type it."""
+    """Create the page. ``directory`` is the results directory as in a command."""
     return PageMaker(directory).make()
 
 
 class PageMaker:
-    """Makes the page of one results directory, again and again where it is ``live``: what was read
-    of a trial that has ended is kept. ``directory`` is given as a reader is to type it.
+    """A generator of the page of one results directory, repeatedly if it is ``live``; it caches the
+    data of finished trials. ``directory`` is the path as in a command.
 
-    A live page shows what runs now, and asks the server it comes from whether there is more.
+    A live page shows running trials, and polls its server for new results.
     """
 
     def __init__(self, directory: Path, live: bool = False) -> None:
         self._typed = str(directory)
         self._place = CampaignDirectory(directory)
         self._live = live
-        self._surroundings: Optional[Surroundings] = None
+        self._surroundings: Optional[WorldContext] = None
         self._drawer: Optional[WorldsDrawer] = None
 
     def make(self) -> Page:
-        """The page as things are now. Raises as :func:`write_page` does."""
+        """Return the page with the present results. Raises as :func:`write_page` does."""
         with ResultStore.read(self._place) as store:
             analysis = analyze(store.results())
             results = analysis.results
@@ -99,7 +102,7 @@ class PageMaker:
             manifest = _manifest(self._place, problems)
             imported = manifest is not None and manifest.is_imported
             if self._surroundings is None or self._drawer is None:
-                self._surroundings = Surroundings.of(self._place, results.worlds, imported)
+                self._surroundings = WorldContext.of(self._place, results.worlds, imported)
                 self._drawer = WorldsDrawer(self._surroundings)
             worlds = self._drawer.draw(store, results.worlds, results.trials)
         records = {record.trial: record for record in results.trials}
@@ -156,14 +159,14 @@ class PageMaker:
 def _running(results: CampaignResults) -> List[str]:
     """Return which process runs the campaign, and its trials, a line each."""
     lines = [line for note in running_notes(results) for line in (note.text, *note.items)]
-    return lines or ["Nobody runs this campaign now."]
+    return lines or ["No process runs this campaign now."]
 
 
 def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifest]:
     try:
         return Manifest.read(place)
     except ResultsError as error:
-        problems.append(f"versions and inputs are not known: {error}")
+        problems.append(f"versions and inputs are unknown: {error}")
         return None
 
 
@@ -194,8 +197,8 @@ def _rendered(live: bool, **values: Any) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Text as on a terminal: a mark that turns the direction of writing would turn its
-    neighbors' too. What is marked safe stays."""
+    """Escape text as on a terminal, because a bidirectional control character would affect its
+    neighbors too. Text that is marked safe is not changed."""
     return escape_text(value) if type(value) is str else value
 
 
@@ -204,13 +207,13 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """By which a policy knows an inline script or style."""
+    """Return the hash of an inline script or style for the content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _json(value: Any) -> str:
-    """JSON that nothing in it can end: fit for a script element that holds data."""
+    """Return JSON that cannot end the script element that contains it."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

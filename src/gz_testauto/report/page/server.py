@@ -1,8 +1,9 @@
-"""The page while its campaign runs, for a browser on this machine.
+"""Serve the page of a running campaign for a browser on this machine.
 
-Owns the server: on the loopback address only, answering GET and HEAD of two paths (``/``, the page,
-and ``/version``, by which it knows whether there is more) to requests that name this machine, so
-that no other site's page can ask by a name of its own. It only reads the results directory.
+Owns the server. It listens only on the loopback address, and answers GET and HEAD of two paths:
+``/``, the page, and ``/version``, which the page polls for new results. It rejects requests whose
+``Host`` is not this machine, so that pages of other sites cannot read it through their own host
+name. It only reads the results directory.
 """
 
 import html
@@ -23,9 +24,9 @@ _TIMEOUT_S = 30.0
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page of ``directory`` on ``port`` of the loopback address, 0 for any free one.
+    """A server of the page of ``directory`` on ``port`` of the loopback address, 0 for a free one.
 
-    Raises ``ResultsError`` where no campaign was begun there, ``OSError`` where the port is taken.
+    Raises ``ResultsError`` if the directory has no campaign, ``OSError`` if the port is in use.
     """
 
     daemon_threads = True
@@ -40,11 +41,11 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{LOOPBACK}:{self.server_address[1]}/"
 
     def version(self) -> str:
-        """Text that differs when the results may."""
+        """Return text that changes when the results change."""
         try:
             status = os.stat(self._place.results)
         except OSError:
@@ -52,7 +53,7 @@ class PageServer(ThreadingHTTPServer):
         return f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
 
     def page(self) -> bytes:
-        """The page as things are now, or one that says why there is none yet."""
+        """Return the page with the present results, or one with the reason why there is none."""
         with self._making:
             version = self.version()
             if self._made[0] != version:
@@ -65,12 +66,12 @@ class PageServer(ThreadingHTTPServer):
             return self._made[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that has gone before its answer, as on a reload, is no error."""
+        """Ignore a browser that disconnects before its response, as on a reload."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
-    def is_asked_for(self, host: str) -> bool:
-        """Whether a request's ``Host`` names this server."""
+    def is_own_host(self, host: str) -> bool:
+        """Return whether a request's ``Host`` is this server."""
         port = self.server_address[1]
         return host in (f"{LOOPBACK}:{port}", f"localhost:{port}")
 
@@ -94,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def _answer(self, with_body: bool) -> None:
-        if not self.server.is_asked_for(self.headers.get("Host", "")):
+        if not self.server.is_own_host(self.headers.get("Host", "")):
             self.send_error(HTTPStatus.FORBIDDEN)
             return
         if self.path == "/":
@@ -114,4 +115,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing of each request."""
+        """Log no requests."""

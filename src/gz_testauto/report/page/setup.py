@@ -1,6 +1,6 @@
-"""What was run, in a few lines: the robot, when a trial ends, and what each planner is.
+"""The campaign in a few lines: robot, end of a trial, and planners.
 
-Owns the wording. All of it is said by the campaign; a campaign that cannot be read has none.
+Owns the wording. All of it comes from the campaign; if that cannot be read, there are no lines.
 """
 
 import textwrap
@@ -25,8 +25,8 @@ LONGEST = 240
 
 
 def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> List[Tuple[str, str]]:
-    """What it is about and what is to be known of it, a row each; ``footprint_m`` is the robot's
-    outline, shape (n, 2)."""
+    """Return rows of a subject and its description; ``footprint_m`` is the robot's outline, shape
+    (n, 2)."""
     if spec is None:
         return []
     limits = spec.limits
@@ -36,33 +36,33 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         ("timed out", f"not reached in {limits.timeout_s:g} s of simulated time"),
         (
             "stuck",
-            f"for {limits.stuck_window_s:g} s nowhere as far as {limits.stuck_distance_m:g} m from "
-            "where it is then",
+            f"always within {limits.stuck_distance_m:g} m of the present position for "
+            f"{limits.stuck_window_s:g} s",
         ),
     ]
     if spec.robots:
-        rows.append(("beside it", _listed([_companion(one) for one in spec.robots])))
+        rows.append(("other robots", _listed([_companion(one) for one in spec.robots])))
     if spec.actors:
         rows.append(("moving", _listed([_actor(one) for one in spec.actors])))
     if spec.tracking is not None:
         rows.append(("tracking", _tracking(spec.tracking)))
     if spec.has_road:
-        rows.append(("road", "lanes and a route; planners that know of none have its way-points"))
+        rows.append(("road", "lanes and a route; planners without lanes follow its waypoints"))
     if spec.worlds.dynamic:
-        rows.append(("moving", "what has a behavior in the scenario"))
+        rows.append(("moving", "the agents with a behavior in the scenario"))
     if spec.randomize:
-        rows.append(("drawn", _listed([f"{one.name} ({one.term})" for one in spec.randomize])))
+        rows.append(("randomized", _listed([f"{one.name} ({one.term})" for one in spec.randomize])))
     return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]
 
 
 def length_note(spec: Optional[CampaignSpec]) -> str:
-    """Why a length may be less than the shortest path; empty where the campaign is not known."""
+    """Return why a length can be less than the shortest path; empty without a campaign."""
     if spec is None:
         return ""
     return (
-        "A length may be less than the shortest path: a drive ends as soon as it is within "
-        f"{spec.goal.tolerance_m:g} m of the goal, the shortest path at the goal itself, and it "
-        "leaves room everywhere for the circle around the robot."
+        "A length can be less than the shortest path: a trial ends within "
+        f"{spec.goal.tolerance_m:g} m of the goal, the shortest path at the goal itself, and the "
+        "shortest path is free for the circumscribed circle of the robot."
     )
 
 
@@ -72,12 +72,12 @@ def _actor(actor: ActorSpec) -> str:
 
 
 def _tracking(tracking: TrackingSpec) -> str:
-    """What planners that ask are told."""
-    said = tracking.model_dump(exclude_defaults=True)
-    if not said:
-        return "planners that ask are told the truth about who moves, and where they will be"
-    flat = {**said.pop("noise", {}), **said}
-    return "planners that ask are told who moves: " + ", ".join(
+    """Return the tracked objects that planners can request."""
+    settings = tracking.model_dump(exclude_defaults=True)
+    if not settings:
+        return "planners can request exact poses and predictions of moving objects"
+    flat = {**settings.pop("noise", {}), **settings}
+    return "planners can request moving objects: " + ", ".join(
         f"{name} {value}" for name, value in flat.items()
     )
 
@@ -92,23 +92,23 @@ def _listed(names: Sequence[str]) -> str:
 
 def _robot(spec: CampaignSpec, footprint_m: Optional[np.ndarray]) -> str:
     robot = spec.robot
-    said = robot.name
+    text = robot.name
     if robot.model is not None:
         model = Path(robot.model)
-        said += f" ({model.parent.name if model.stem == 'model' else model.stem})"
+        text += f" ({model.parent.name if model.stem == 'model' else model.stem})"
     if footprint_m is not None:
         length_m, width_m = np.ptp(footprint_m, axis=0)
-        said += f", {length_m:.2f} m long and {width_m:.2f} m wide"
-    return f"{said}, at most {robot.max_linear_mps:g} m/s and {robot.max_angular_radps:g} rad/s"
+        text += f", {length_m:.2f} m long and {width_m:.2f} m wide"
+    return f"{text}, at most {robot.max_linear_mps:g} m/s and {robot.max_angular_radps:g} rad/s"
 
 
 def _planner(spec: CampaignSpec, planner: PlannerSpec) -> str:
     if isinstance(spec, StackCampaignSpec) and isinstance(planner, StackPlannerSpec):
         launch = spec.navigation(planner)
-        said, given = f"launch file {launch.named}", launch.args
+        text, settings = f"launch file {launch.named}", launch.args
     elif isinstance(planner, BuiltinPlannerSpec):
-        said, given = f"plugin {planner.plugin}", planner.parameters
+        text, settings = f"plugin {planner.plugin}", planner.parameters
     else:
         return ""
-    named = ", ".join(f"{name} {value}" for name, value in given.items())
-    return textwrap.shorten(f"{said}, {named or 'default values'}", LONGEST)
+    named = ", ".join(f"{name} {value}" for name, value in settings.items())
+    return textwrap.shorten(f"{text}, {named or 'default values'}", LONGEST)

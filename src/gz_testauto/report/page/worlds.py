@@ -1,6 +1,6 @@
-"""What the page shows of each world: obstacles, start, goal, and every planner's drive.
+"""The data of each world on the page: obstacles, start, goal, and every trajectory.
 
-Owns what becomes of damage: what cannot be read is named in one line, once, and left out.
+Owns the handling of damaged files: each is reported in one line, once, and omitted.
 """
 
 from dataclasses import dataclass, field
@@ -28,28 +28,28 @@ from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, prepare, 
 from gz_testauto.worlds.record import WorldRecord
 
 SHOWN_CONTACTS = 5
-"""Collisions of one drive that are drawn; the first is what ends most."""
+"""Drawn collisions of one trial; the first one ends most trials."""
 
 Outlines = Dict[str, BaseGeometry]
 
 
 @dataclass
-class Surroundings:
-    """What is known of a campaign beside its results: None where it cannot be read, and then a
-    line of ``problems`` says why."""
+class WorldContext:
+    """The data of a campaign in addition to its results: None if it cannot be read; a line of
+    ``problems`` then has the reason."""
 
     directory: CampaignDirectory
     spec: Optional[CampaignSpec] = None
     missions: Optional[Missions] = None
     campaign: Optional[PreparedCampaign] = None
     problems: List[str] = field(default_factory=list)
-    _wayless: bool = False
+    _without_path: bool = False
 
     @classmethod
     def of(
         cls, directory: CampaignDirectory, worlds: Sequence[WorldRecord], imported: bool
-    ) -> "Surroundings":
-        """Read the campaign and its robot. Results that were imported have none."""
+    ) -> "WorldContext":
+        """Read the campaign and its robot. Imported results have none."""
         found = cls(directory)
         if imported:
             return found
@@ -66,10 +66,10 @@ class Surroundings:
         """The robot's outline, shape (n, 2), in the base frame."""
         return None if self.campaign is None else np.asarray(self.campaign.limits.footprint_m)
 
-    def known_way(self, world: WorldRecord) -> List[List[float]]:
-        """The way-points (m) that this package's planners follow on the known map; none for a
-        stack, which has its own, and where every world has a map of its own, which takes long."""
-        if not isinstance(self.campaign, PreparedBuiltin) or self._wayless:
+    def planned_path(self, world: WorldRecord) -> List[List[float]]:
+        """Return the waypoints (m) that this package's planners follow on the static map; none for
+        a stack, which plans itself, and for worlds with separate maps, which would take long."""
+        if not isinstance(self.campaign, PreparedBuiltin) or self._without_path:
             return []
         if self.campaign.spec.worlds.base is None:
             return []
@@ -77,19 +77,19 @@ class Surroundings:
             ways = self.campaign.known_map.ways(world)
             return np.concatenate(ways).round(2).tolist()  # type: ignore[no-any-return]
         except GzTestautoError as error:
-            self._wayless = True
-            self.problems.append(f"the way on the known map is not drawn: {error}")
+            self._without_path = True
+            self.problems.append(f"the path on the static map is not drawn: {error}")
             return []
 
     def lanes(self, world: WorldRecord) -> List[np.ndarray]:
-        """The lanes of a world's road, x, y and width (m), (k, 3) each."""
+        """Return the lanes of a world's road: x, y and width (m), shape (k, 3) each."""
         if self.campaign is None:
             return []
         lanes = self.campaign.known_map.lanes(world)
         return [np.column_stack([lane.center_m, lane.width_m]) for lane in lanes]
 
     def outlines(self, world: WorldRecord) -> Outlines:
-        """Outlines of a world's obstacles as its file places them, by name."""
+        """Return the outlines of a world's obstacles at their poses in its file, by name."""
         if self.campaign is None:
             return {}
         try:
@@ -100,10 +100,9 @@ class Surroundings:
 
 
 class WorldsDrawer:
-    """What the page draws of each world. Remembers what it has read: a trial that has ended stays
-    as it is, and a live page asks again and again."""
+    """The source of the drawn data of each world; it caches finished trials for a live page."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: WorldContext) -> None:
         self._surroundings = surroundings
         self._table = ShapeTable()
         self._drives: Dict[Tuple[int, str], Dict[str, Any]] = {}
@@ -117,7 +116,7 @@ class WorldsDrawer:
     def draw(
         self, store: ResultStore, worlds: Sequence[WorldRecord], trials: Sequence[TrialRecord]
     ) -> List[Dict[str, Any]]:
-        """What is drawn of each world, in order."""
+        """Return the drawn data of each world, in order."""
         by_world: Dict[str, List[TrialRecord]] = {}
         for record in trials:
             by_world.setdefault(record.world, []).append(record)
@@ -140,7 +139,7 @@ class WorldsDrawer:
             lanes = self._surroundings.lanes(world)
             if lanes:
                 data["lanes"] = self._table.place(map(surface_of, lanes))
-            known = self._surroundings.known_way(world)
+            known = self._surroundings.planned_path(world)
             self._worlds[world.name] = {**data, "known": known} if known else data
         for record in new:
             drive = _trial(store, self._surroundings, outlines, record)
@@ -148,8 +147,8 @@ class WorldsDrawer:
         return [dict(self._drives[record.trial, record.finished_at]) for record in trials]
 
 
-def _ends(surroundings: Surroundings, world: WorldRecord) -> Dict[str, Any]:
-    """Start and goals of a world, in meters."""
+def _ends(surroundings: WorldContext, world: WorldRecord) -> Dict[str, Any]:
+    """Return start and goals of a world, in meters."""
     spec, missions = surroundings.spec, surroundings.missions
     if spec is None or missions is None:
         return {}
@@ -161,9 +160,9 @@ def _ends(surroundings: Surroundings, world: WorldRecord) -> Dict[str, Any]:
 
 
 def _trial(
-    store: ResultStore, surroundings: Surroundings, outlines: Outlines, record: TrialRecord
+    store: ResultStore, surroundings: WorldContext, outlines: Outlines, record: TrialRecord
 ) -> Dict[str, Any]:
-    """One drive; of one that is invalid, or whose recording is missing or damaged, only which."""
+    """Return the data of one trial; only its number if its recording is missing or damaged."""
     data: Dict[str, Any] = {"trial": record.trial}
     if not record.trajectory:
         return data
@@ -188,8 +187,8 @@ def _trial(
 def _touched(
     footprint_m: Optional[np.ndarray], recording: Recording, outlines: Outlines, episode: Any
 ) -> List[float]:
-    """Where robot and partner meet at first touch, x and y (m): the middle of what they share,
-    or the point of the robot's outline nearest to the partner as the world's file places it."""
+    """Return the position (m) of the first contact of robot and partner: the centroid of their
+    intersection, or the point of the robot's outline nearest to the partner in the world's file."""
     at = min(int(np.searchsorted(recording.time_s, episode.start_s)), len(recording.pose) - 1)
     pose = recording.pose[at]
     point = shapely.Point(pose[:2])
