@@ -73,7 +73,7 @@ LIMITS: Dict[str, Limit] = {
     "test/cli": Limit(33.0),
     "test/extras": Limit(32.0),
     "test/grid": Limit(2.0),
-    "test/metrics": Limit(27.5),
+    "test/metrics": Limit(27.0),
     "test/models": Limit(38.0),
     "test/packaging": Limit(29.5),
     "test/planners": Limit(19.0),
@@ -94,8 +94,8 @@ LIMITS: Dict[str, Limit] = {
 REPEATED_CLASS_NAMES = set(
     """
     Agreement Alterations Drawn Drive Lidar LinkStates Motion Note Onboard Place Plane Progress
-    Pushing Reader Rules Scene Selection Setting Settling Simulator Site Stretch Task TermSpec
-    Tree Verdict World Writer
+    Reader Rules Scene Selection Setting Settling Simulator Site Stretch Task TermSpec Tree
+    Verdict World Writer
     """.split()  # noqa: SIM905
 )
 """Names that several classes still have; each is to get one class."""
