@@ -1,11 +1,11 @@
-"""Model directories for tests."""
+"""Fixtures that create model directories."""
 
 import pytest
 
 
 @pytest.fixture
 def model_directory(tmp_path):
-    """Makes model directories below one that can serve as the model path."""
+    """Return a function that creates model directories in a directory for the model path."""
     root = tmp_path / "models"
 
     def make(name, sdf, version="1.6", config=None):

@@ -1,4 +1,4 @@
-"""Text of little models and worlds, in the ways found in public collections."""
+"""Functions that return SDF text of small models and worlds, in styles of public collections."""
 
 LINK = (
     '<link name="{name}">{pose}'
@@ -9,24 +9,24 @@ BOX = "<box><size>1 2 3</size></box>"
 
 
 def link(name="link", pose="", shape=BOX, collision_pose=""):
-    """A link with one collision and one visual of the same shape."""
+    """Return a link with one collision and one visual of the same shape."""
     return LINK.format(name=name, pose=_pose(pose), shape=shape, pose_c=_pose(collision_pose))
 
 
 def model(name, *parts, pose="", static=True):
-    """A model of these parts (by default one box link)."""
+    """Return a model of these parts (default: one box link)."""
     body = "".join(parts) or link()
     return f'<model name="{name}"><static>{str(static).lower()}</static>{_pose(pose)}{body}</model>'
 
 
 def include(uri, name="", pose="", extra=""):
-    """An ``<include>``."""
+    """Return an ``<include>``."""
     named = f"<name>{name}</name>" if name else ""
     return f"<include><uri>{uri}</uri>{named}{_pose(pose)}{extra}</include>"
 
 
 def world(*parts, name="default", version="1.6"):
-    """A whole world file."""
+    """Return a complete world file."""
     body = "\n    ".join(parts)
     return f'<sdf version="{version}">\n  <world name="{name}">\n    {body}\n  </world>\n</sdf>\n'
 

@@ -1,4 +1,4 @@
-"""Looks and lights are read as SDF says and written so that they read back."""
+"""Appearances and lights are read with the defaults of SDF, and written without loss."""
 
 import pytest
 from lxml import etree
@@ -30,21 +30,21 @@ def visual_of(inside):
     return document, document.world.find(".//visual")
 
 
-def test_what_nobody_says_is_gray_solid_and_shown():
+def test_visual_without_material_is_gray_opaque_and_visible():
     assert read_appearance(*visual_of("")) == Appearance(GREY, GREY, BLACK, BLACK, 0.0, True)
 
 
-def test_a_color_may_leave_its_alpha_out_and_stands_for_the_ambient_one():
+def test_missing_alpha_is_one_and_missing_ambient_color_is_the_diffuse_one():
     look = read_appearance(*visual_of("<material><diffuse>1 0.5 0</diffuse></material>"))
     assert look.diffuse == look.ambient == (1.0, 0.5, 0.0, 1.0)
 
 
-def test_a_color_that_is_none_is_refused_with_its_line():
+def test_invalid_color_is_rejected_with_its_line():
     with pytest.raises(SdfError, match=r"w.world:1: <diffuse> is 'red'; it must be 4 numbers"):
         read_appearance(*visual_of("<material><diffuse>red</diffuse></material>"))
 
 
-def test_a_look_is_written_in_place_of_a_script():
+def test_written_appearance_replaces_a_script():
     document, visual = visual_of("<material><script><name>Gazebo/Red</name></script></material>")
     look = Appearance((0.1, 0.2, 0.3, 1.0), (0.4, 0.5, 0.6, 1.0), transparency=0.5, visible=False)
     write_appearance(visual, look)
@@ -54,7 +54,7 @@ def test_a_look_is_written_in_place_of_a_script():
     assert read_appearance(document, visual) == Appearance()
 
 
-def test_lights_are_those_that_are_written_and_those_that_are_included():
+def test_lights_of_the_world_and_of_includes_are_read():
     document = document_of(
         '<include><uri>model://sun</uri></include><light name="lamp" type="spot">'
         "<pose>0 0 3 0 0 0</pose><attenuation><range>5</range><linear>0.1</linear></attenuation>"
@@ -67,7 +67,7 @@ def test_lights_are_those_that_are_written_and_those_that_are_included():
     assert lights["lamp"] == lamp
 
 
-def test_a_light_that_is_written_reads_back():
+def test_written_light_is_read_with_the_same_values():
     light = Light("point", Pose((1.0, 2.0, 3.0)), (0.1, 0.2, 0.3, 1.0), quadratic=0.5)
     element = etree.Element("light", name="l", type="point")
     write_light(element, light)

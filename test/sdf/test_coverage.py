@@ -1,4 +1,4 @@
-"""What a simulator leaves out of a model is logged under the name of what it belongs to."""
+"""Ignored elements of a model are logged with the name of their parent."""
 
 import pytest
 
@@ -13,14 +13,14 @@ MODEL = """<sdf version="1.6"><world name="w"><model name="crate"><link name="bo
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "<ode> of contact of collision 'hull' of model 'crate' is not simulated by 'embedded'",
         "<unknown> of link 'body' is not simulated",
         "sensor 'eye' (camera) is not simulated",
     ],
 )
-def test_an_element_that_is_left_out_is_named_by_its_owner(caplog, said):
+def test_ignored_element_is_reported_with_the_name_of_its_parent(caplog, message):
     (crate,) = read_scene(SdfDocument.parse(MODEL, "crate.world")).models.values()
     SdfCoverage("embedded").check_model(crate.node)
-    assert said in caplog.text
+    assert message in caplog.text

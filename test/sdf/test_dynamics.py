@@ -1,4 +1,4 @@
-"""Mass, friction and joints come out of SDF as a physics engine wants them."""
+"""Mass, friction and joints are read from SDF for physics engines."""
 
 import math
 
@@ -32,13 +32,13 @@ def joint(kind="revolute", limit="", frame="", more=""):
 
 
 class TestInertial:
-    def test_a_link_that_says_nothing_weighs_a_kilogram(self):
+    def test_link_without_inertial_has_a_mass_of_one_kilogram(self):
         document, model = model_of('<link name="base"/>')
         inertial = read_inertial(document, model.links[0].element)
         assert inertial.mass_kg == 1.0
         assert np.array_equal(inertial.matrix, np.eye(3))
 
-    def test_the_tensor_is_turned_into_the_axes_of_the_link(self):
+    def test_tensor_is_rotated_into_the_link_frame(self):
         document, model = model_of(
             f"""<link name="base"><inertial><pose>0.1 0 0 0 0 {math.pi / 2}</pose><mass>2</mass>
             <inertia><ixx>1</ixx><iyy>2</iyy><izz>2.5</izz></inertia></inertial></link>"""
@@ -48,14 +48,14 @@ class TestInertial:
         assert np.diag(inertial.matrix) == pytest.approx((2, 1, 2.5))
         assert inertial.is_possible
 
-    def test_moments_that_no_body_can_have_are_noticed(self):
+    def test_impossible_moments_are_detected(self):
         document, model = model_of(
             """<link name="base"><inertial><mass>1</mass>
             <inertia><ixx>1</ixx><iyy>1</iyy><izz>3</izz></inertia></inertial></link>"""
         )
         assert not read_inertial(document, model.links[0].element).is_possible
 
-    def test_a_mass_of_nothing_is_refused(self):
+    def test_zero_mass_is_rejected(self):
         document, model = model_of('<link name="base"><inertial><mass>0</mass></inertial></link>')
         with pytest.raises(SdfError, match=r"base.*must be above 0"):
             read_inertial(document, model.links[0].element)
@@ -63,7 +63,7 @@ class TestInertial:
 
 class TestSurface:
     @pytest.mark.parametrize("written", ["Inf", "inf", "1e30"])
-    def test_friction_may_be_without_limit(self, written):
+    def test_infinite_friction_becomes_a_large_number(self, written):
         document, model = model_of(
             f"""<link name="a"><collision name="c"><surface><friction><ode><mu>{written}</mu></ode>
             </friction></surface></collision></link>"""
@@ -72,12 +72,12 @@ class TestSurface:
         assert surface.mu >= 1e15
         assert np.isfinite(surface.mu)
 
-    def test_friction_is_one_by_default(self):
+    def test_default_friction_is_one(self):
         document, model = model_of('<link name="a"><collision name="c"/></link>')
         surface = read_surface(document, model.links[0].element.find("collision"))
         assert (surface.mu, surface.mu2, surface.collide_bitmask) == (1.0, 1.0, 0xFFFF)
 
-    def test_coefficients_and_bits_are_read(self):
+    def test_coefficients_and_bit_mask_are_read(self):
         document, model = model_of(
             """<link name="a"><collision name="c"><surface><friction><ode><mu>0.2</mu>
             <mu2>0.4</mu2></ode></friction><contact><collide_bitmask>0x02</collide_bitmask></contact>
@@ -88,7 +88,7 @@ class TestSurface:
 
 
 class TestJoints:
-    def test_an_axis_is_in_the_frame_of_the_joint(self):
+    def test_axis_is_in_the_joint_frame(self):
         (found,) = joints_of(joint(), pose=TURNED)
         assert (found.parent, found.child) == ("base", "arm")
         assert found.axes[0].direction == pytest.approx((1, 0, 0))
@@ -101,17 +101,17 @@ class TestJoints:
             ("1.7", "", ' expressed_in="__model__"'),
         ],
     )
-    def test_or_in_that_of_the_model_where_it_says_so(self, version, frame, more):
+    def test_axis_is_in_the_model_frame_if_specified_or_in_old_versions(self, version, frame, more):
         (found,) = joints_of(joint(frame=frame, more=more), version, TURNED)
         assert found.axes[0].direction == pytest.approx((0, -1, 0))
 
-    def test_huge_limits_are_none(self):
+    def test_huge_limits_are_ignored(self):
         wide = "<limit><lower>-1e16</lower><upper>1e16</upper></limit>"
         narrow = "<limit><lower>-1</lower><upper>0.5</upper></limit>"
         assert joints_of(joint(limit=wide))[0].axes[0].limits is None
         assert joints_of(joint(limit=narrow))[0].axes[0].limits == (-1.0, 0.5)
 
-    def test_a_joint_to_the_world_has_no_parent(self):
+    def test_joint_to_the_world_has_no_parent(self):
         (found,) = joints_of(
             '<joint name="j" type="fixed"><parent>world</parent><child>arm</child></joint>'
         )
@@ -126,7 +126,7 @@ class TestJoints:
             (joint().replace("1 0 0", "0 0 0"), "must not be 0 0 0; write"),
         ],
     )
-    def test_what_is_wrong_is_said(self, text, message):
+    def test_invalid_joint_is_rejected_with_the_reason(self, text, message):
         with pytest.raises(SdfError, match=message):
             joints_of(text)
 
@@ -140,6 +140,6 @@ class TestJoints:
         ("<gravity>0 0 -9.8 0 0 -1 0 0 -2</gravity>", (0, 0, -9.8)),
     ],
 )
-def test_gravity_is_in_the_world_or_in_its_physics(inside, expected):
+def test_gravity_is_read_from_the_world_or_its_physics(inside, expected):
     document = SdfDocument.parse(f'<sdf version="1.6"><world name="w">{inside}</world></sdf>')
     assert read_gravity(document, document.world) == expected

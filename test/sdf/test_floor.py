@@ -1,4 +1,4 @@
-"""What of a world is floor, and what of it obstructs a robot: the one rule."""
+"""Ground of a world, and heights at which a model obstructs a robot."""
 
 import math
 
@@ -10,16 +10,16 @@ from gz_testauto.sdf.floor import ANY_ROBOT, Heights, is_floor_slab, obstructing
 from gz_testauto.sdf.scene import read_scene
 
 
-def test_what_obstructs_a_robot_lies_between_the_floors_skin_and_its_highest_point():
+def test_obstructing_heights_end_at_the_ground_tolerance_and_the_highest_point():
     assert obstructing_heights((0.0, 0.3)) == (0.02, 0.3)
     assert obstructing_heights((0.05, 0.3)) == pytest.approx((0.07, 0.3))
 
 
-def test_a_body_that_reaches_below_its_models_origin_stands_on_the_floor_all_the_same():
+def test_body_below_the_origin_of_its_model_is_lifted_onto_the_ground():
     assert obstructing_heights((-0.1, 0.2)) == pytest.approx((0.02, 0.3))
 
 
-def test_a_slab_is_floor_where_it_is_wide_flat_and_low():
+def test_wide_flat_and_low_slab_is_ground():
     def slab(length, width, top, thickness):
         return np.array([[0, length], [0, width], [top - thickness, top]])
 
@@ -29,7 +29,7 @@ def test_a_slab_is_floor_where_it_is_wide_flat_and_low():
     assert not is_floor_slab(slab(2.0, 30.0, 0.1, 0.21))
 
 
-def test_heights_count_from_any_ground():
+def test_heights_can_be_relative_to_any_ground():
     assert Heights(0.02, 0.3).above(-0.1) == pytest.approx((0.12, 0.4))
     assert ANY_ROBOT.overlap(2.0, 3.0) and not ANY_ROBOT.overlap(2.1, 3.0)
     assert ANY_ROBOT.overlap(-1.0, 0.02) and not ANY_ROBOT.overlap(-1.0, 0.01)
@@ -47,7 +47,7 @@ ROBOT = """<sdf version="1.6"><model name="robot"><link name="base">
 @pytest.mark.parametrize(
     "caster,body", [(0.069, {"body"}), (0.071, {"body", "caster"}), (math.pi, {"body", "caster"})]
 )
-def test_what_hangs_less_than_two_centimeters_above_the_floor_stands_on_it(caster, body):
+def test_shape_within_two_centimeters_of_the_ground_is_not_body(caster, body):
     scene = read_scene(SdfDocument.parse(ROBOT.format(caster=caster), "robot"))
     shapes = scene.models["robot"].body_shapes
     assert {shape.scoped_name.rsplit("::", 1)[-1] for shape in shapes} == body

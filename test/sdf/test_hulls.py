@@ -1,4 +1,4 @@
-"""Convex pieces stand for a mesh as it is: nothing open is filled, nothing solid is missing."""
+"""Convex parts represent a mesh without filled cavities and without missing solids."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ INNER = ((-1.9, -1.4), (1.9, -1.4), (1.9, 1.4), (-1.9, 1.4))
 
 
 def walls():
-    """Four walls of 0.1 m, 1 m high, as one closed mesh."""
+    """Return four walls of 0.1 m, 1 m high, as one closed mesh."""
     return trimesh.creation.extrude_polygon(Polygon(SQUARE, [INNER]), 1.0)
 
 
@@ -31,12 +31,12 @@ def table_parts():
 
 
 def table():
-    """A top of 1.2 m x 0.8 m at 0.7 m on four legs."""
+    """Return a table top of 1.2 m x 0.8 m at 0.7 m on four legs."""
     return trimesh.util.concatenate(table_parts())
 
 
 def room():
-    """A floor and four walls without any thickness, open above."""
+    """Return a floor and four walls of zero thickness, open at the top."""
     box = trimesh.creation.box((4, 3, 2))
     return trimesh.Trimesh(box.vertices, box.faces[box.face_normals[:, 2] < 0.5])
 
@@ -47,7 +47,7 @@ def bowl():
 
 
 def chamber():
-    """A closed hall with a crate within."""
+    """Return a closed hall with a crate inside."""
     return trimesh.util.concatenate(
         [trimesh.creation.box((6, 5, 3)), trimesh.creation.box((0.5, 0.5, 0.5))]
     )
@@ -64,7 +64,7 @@ def parts_of(mesh, limit=2000):
 
 
 def corners_of(parts):
-    """The corners of every piece."""
+    """Return the corners of each convex part."""
     signs = np.array(np.meshgrid(*[(-1, 1)] * 3)).reshape(3, -1).T
     for box in parts.boxes:
         yield box.center + (signs * box.half) @ box.axes.T
@@ -77,19 +77,19 @@ def planes_of(parts):
 
 
 def depth(planes, points):
-    """How deep points lie in the pieces; negative outside of all."""
+    """Return the depth of points in the convex parts, negative outside all of them."""
     return np.max([-(points @ p[:, :3].T + p[:, 3]).max(axis=1) for p in planes], axis=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_open_stays_open_and_what_is_solid_is_there(shape):
+def test_convex_parts_fill_no_cavity_and_omit_no_solid(shape):
     mesh = SHAPES[shape]()
     parts = parts_of(mesh)
     planes = planes_of(parts)
     generator = np.random.default_rng(0)
     surface = trimesh.sample.sample_surface(mesh, 2_000, seed=0)[0]
-    assert depth(planes, surface).min() > -1e-3  # every point of it is touched
+    assert depth(planes, surface).min() > -1e-3  # the parts cover all points of the surface
     low, high = mesh.bounds
     space = generator.uniform(low - 0.1, high + 0.1, (2_000, 3))
     dense = trimesh.sample.sample_surface(mesh, 100_000, seed=1)[0]
@@ -103,12 +103,12 @@ def test_what_is_open_stays_open_and_what_is_solid_is_there(shape):
 
 
 @pytest.mark.slow
-def test_pieces_of_a_surface_with_bends_are_as_far_from_it_as_is_said():
+def test_convex_parts_of_a_bent_surface_are_within_the_reported_error():
     mesh = bowl()
     rough, fine = parts_of(mesh, limit=200), parts_of(mesh, limit=2000)
     assert len(rough.hulls) <= 200 < len(fine.hulls)
     assert 0.002 < rough.error_m < 0.1
-    # a ball of 0.5 m: what is said bounds what is measured
+    # a sphere of 0.5 m: the reported error is an upper bound of the measured one
     for parts in (rough, fine):
         radii = np.concatenate([np.linalg.norm(c, axis=1) for c in corners_of(parts)])
         inside = np.concatenate([c.mean(axis=0, keepdims=True) for c in corners_of(parts)])
@@ -116,7 +116,7 @@ def test_pieces_of_a_surface_with_bends_are_as_far_from_it_as_is_said():
         assert 0.5 - np.linalg.norm(inside, axis=1).min() < parts.error_m + hulls.THICKNESS_M
 
 
-def test_a_mesh_that_is_a_box_is_touched_as_a_box():
+def test_mesh_of_a_box_becomes_one_box():
     mesh = trimesh.creation.box((1, 2, 3))
     mesh.apply_transform(trimesh.transformations.rotation_matrix(0.4, (1, 2, 3), (1, 0, 0)))
     parts = parts_of(mesh)
@@ -127,13 +127,13 @@ def test_a_mesh_that_is_a_box_is_touched_as_a_box():
     assert depth(planes_of(parts), np.array(mesh.vertices)) == pytest.approx(0, abs=1e-6)
 
 
-def test_pieces_are_the_same_each_time():
+def test_decomposition_is_deterministic():
     first, second = parts_of(bowl(), 100), parts_of(bowl(), 100)
     assert len(first.hulls) == len(second.hulls)
     assert all(np.array_equal(a, b) for a, b in zip(first.hulls, second.hulls))
 
 
-def test_a_surface_of_too_many_triangles_is_made_coarser_and_says_by_how_much(monkeypatch):
+def test_surface_with_too_many_triangles_is_simplified_with_a_reported_error(monkeypatch):
     monkeypatch.setattr(hulls, "MAX_TRIANGLES", 1000)
     mesh = bowl()  # of 2,560 triangles
     parts = parts_of(mesh)

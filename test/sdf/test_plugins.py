@@ -35,11 +35,11 @@ def world(tmp_path):
     return tmp_path / "w.world"
 
 
-def test_every_plugin_of_a_world_is_named_in_included_models_too(world):
+def test_plugins_of_a_world_and_of_its_included_models_are_listed(world):
     assert plugin_files(SdfDocument.read(world), ModelLibrary()) == ALL
 
 
-def test_a_world_without_its_plugins_holds_all_else(world):
+def test_removing_plugins_keeps_all_other_elements(world):
     document = SdfDocument.read(world)
     bare = without_plugins(document, ModelLibrary())
     assert plugin_files(bare, ModelLibrary()) == ()
@@ -51,7 +51,7 @@ def test_a_world_without_its_plugins_holds_all_else(world):
         assert after.models[name].pose == model.pose
 
 
-def test_gazebo_is_given_no_plugins_where_they_are_not_wanted(world):
+def test_gazebo_loads_a_world_without_plugins_on_request(world):
     def texts(split):
         return split.base + "".join(movable.sdf for movable in split.movables)
 
@@ -59,6 +59,6 @@ def test_gazebo_is_given_no_plugins_where_they_are_not_wanted(world):
     assert "plugin" not in texts(split_world(world, 1000.0, plugins=False))
 
 
-def test_a_broken_include_does_not_hide_the_other_plugins(world):
+def test_invalid_include_does_not_hide_other_plugins(world):
     world.write_text(WORLD.replace("lamp.sdf", "no.sdf"))
     assert plugin_files(SdfDocument.read(world), ModelLibrary()) == ALL[:-1]

@@ -1,4 +1,4 @@
-"""What is not touched is written as it was read; what cannot be read says where and why."""
+"""Unchanged documents are written as read, and errors have file, line and reason."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,14 +23,14 @@ WORLD = """<?xml version='1.0' encoding="utf-8" standalone='yes'?>
 """
 
 
-def test_untouched_document_is_written_as_the_very_bytes_read(tmp_path):
+def test_unchanged_document_is_written_with_the_same_bytes(tmp_path):
     source, target = tmp_path / "a.world", tmp_path / "b.world"
     source.write_bytes(b"\xef\xbb\xbf" + WORLD.replace("\n", "\r\n").encode())
     SdfDocument.read(source).write(target)
     assert target.read_bytes() == source.read_bytes()
 
 
-def test_edited_document_changes_nothing_outside_the_root_and_keeps_what_is_inside():
+def test_edited_document_preserves_text_outside_the_root_and_layout_inside():
     document = SdfDocument.parse(WORLD)
     document.world.find("model").set("name", "kitchen")
     written = document.to_bytes().decode()
@@ -41,7 +41,7 @@ def test_edited_document_changes_nothing_outside_the_root_and_keeps_what_is_insi
         assert kept in written
 
 
-def test_edit_undone_gives_the_original_bytes_again():
+def test_reverted_edit_results_in_the_original_bytes():
     document = SdfDocument.parse(WORLD)
     document.world.set("name", "other")
     assert document.to_bytes() != WORLD.encode()
@@ -57,7 +57,7 @@ def test_copy_is_independent():
     assert document.to_bytes() == WORLD.encode()
 
 
-def test_file_in_another_encoding_stays_in_it():
+def test_encoding_of_a_file_is_preserved():
     text = (
         '<?xml version="1.0" encoding="ISO-8859-1"?>\n<sdf version="1.5"><world name="Tür"/></sdf>'
     )
@@ -68,7 +68,7 @@ def test_file_in_another_encoding_stays_in_it():
 
 
 @pytest.mark.parametrize("encoding", ["UTF-16", "UTF-32"])
-def test_file_in_wide_characters_is_edited_and_written_in_utf_8(encoding):
+def test_file_with_wide_characters_is_written_in_utf_8(encoding):
     declaration = f'<?xml version="1.0" encoding="{encoding}"?>\n<!-- Tür -->'
     text = f'{declaration}<sdf version="1.5"><world name="w"/></sdf>'
     document = SdfDocument.parse(text.encode(encoding))
@@ -100,7 +100,7 @@ def elements(draw, depth=0):
 @pytest.mark.slow
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(elements(), SAFE, st.sampled_from(["", "<?xml version='1.0'?>\n", "\n \n"]))
-def test_any_document_round_trips(content, comment, declaration):
+def test_written_document_is_read_with_the_same_content(content, comment, declaration):
     root = etree.Element("sdf", version="1.6")
     root.append(content)
     once = etree.tostring(root, encoding="unicode")
@@ -114,7 +114,7 @@ def test_any_document_round_trips(content, comment, declaration):
     assert document.to_bytes().decode() == text.replace('version="1.6"', 'version="1.5"', 1)
 
 
-def test_syntax_error_names_file_line_and_column(tmp_path):
+def test_syntax_error_is_reported_with_file_line_and_column(tmp_path):
     path = tmp_path / "broken.world"
     path.write_text('<sdf version="1.6">\n  <world name="w">\n  </sdf>\n')
     with pytest.raises(SdfError, match=r"broken\.world:3:9: Opening and ending tag mismatch"):
@@ -122,7 +122,7 @@ def test_syntax_error_names_file_line_and_column(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "problem"),
     [
         ('<gazebo version="1.0"><world/></gazebo>', r"f:1: <gazebo version=…> .*; use a newer"),
         ("<robot name='r'/>", r"f:1: the root element is <robot>.*URDF: convert it by"),
@@ -136,13 +136,13 @@ def test_syntax_error_names_file_line_and_column(tmp_path):
         ),
     ],
 )
-def test_what_is_no_sdf_is_refused_by_name(text, complaint):
-    with pytest.raises(SdfError, match=complaint):
+def test_file_that_is_not_supported_sdf_is_rejected(text, problem):
+    with pytest.raises(SdfError, match=problem):
         SdfDocument.parse(text, "f")
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3", "1.7", "1.10"])
-def test_every_version_that_gazebo_11_converts_and_what_is_newer_is_read(version):
+def test_versions_that_gazebo_11_converts_and_newer_ones_are_read(version):
     text = f"<sdf version='{version}'><world name='w'/></sdf>"
     assert SdfDocument.parse(text).world.get("name") == "w"
 
@@ -191,7 +191,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
-def test_what_gazebo_forgives_is_refused_with_the_remedy_and_repaired_on_request(kind):
+def test_xml_that_only_gazebo_accepts_is_rejected_or_repaired_on_request(kind):
     text, repair = MALFORMED[kind]
     with pytest.raises(SdfError, match=r"f:\d+:\d+: .*--repair corrects it"):
         SdfDocument.parse(text, "f")
@@ -202,21 +202,21 @@ def test_what_gazebo_forgives_is_refused_with_the_remedy_and_repaired_on_request
     assert again.world.get("name") == "w"
 
 
-def test_one_colon_is_left_in_names_of_elements_and_nowhere_else():
+def test_double_colon_is_replaced_in_element_names_only():
     text = '<sdf><a::b k="d::e">f::g<!-- <h::i> --></a::b></sdf>'
-    mended, _ = repair_xml(text.encode())
-    assert mended == b'<sdf xmlns:a="undeclared:a"><a:b k="d::e">f::g<!-- <h::i> --></a:b></sdf>'
+    repaired, _ = repair_xml(text.encode())
+    assert repaired == b'<sdf xmlns:a="undeclared:a"><a:b k="d::e">f::g<!-- <h::i> --></a:b></sdf>'
 
 
-def test_repair_leaves_a_sound_file_alone():
+def test_repair_does_not_change_a_valid_file():
     assert repair_xml(WORLD.encode()) == (WORLD.encode(), ())
 
 
-def test_repair_does_not_look_into_values():
+def test_repair_ignores_attribute_values():
     text = '<sdf version="1.6" xmlns:a="b"><world name="c:d e:f=" a:x="&lt;g:h/&gt;"/></sdf>'
     assert repair_xml(text.encode()) == (text.encode(), ())
 
 
-def test_what_has_no_one_right_reading_is_not_repaired():
+def test_ambiguous_error_is_not_repaired():
     with pytest.raises(SdfError, match="correct the file"):
         SdfDocument.parse('<sdf version="1.6">q:r<world></sdf>', repair=True)

@@ -1,4 +1,4 @@
-"""Edits of a world: what is asked for changes, in every place, and nothing else does."""
+"""Edits change the requested elements of a world and no others."""
 
 import numpy as np
 import pytest
@@ -25,14 +25,14 @@ def positions(document, model_path=()):
     return {name: found.pose.position for name, found in models.items()}
 
 
-def test_moved_model_is_there_and_the_others_are_where_the_state_had_them():
+def test_moving_a_model_keeps_the_poses_of_others_from_the_state():
     document = SdfDocument.parse(world(model("a"), model("b"), STATE))
     set_model_pose(document, "a", Pose((1.0, 2.0, 3.0)))
     assert document.world.find("state") is None
     assert positions(document) == {"a": (1, 2, 3), "b": (8, 8, 0)}
 
 
-def test_moving_one_model_touches_only_its_pose():
+def test_moving_a_model_changes_only_its_pose():
     text = world("<!-- first -->", model("a", pose="0 0 0 0 0 0"), model("b"), "<x  y='1'/>")
     document = SdfDocument.parse(text)
     set_model_pose(document, "a", Pose((1.0, 0.0, 0.0)))
@@ -41,7 +41,7 @@ def test_moving_one_model_touches_only_its_pose():
     assert after == before
 
 
-def test_model_placed_relative_to_another_is_placed_in_the_world_frame():
+def test_moved_model_is_placed_in_the_world_frame_instead_of_relative_to_another():
     placed = '<pose relative_to="a" degrees="true">1 0 0 0 0 90</pose>'
     document = SdfDocument.parse(
         world(model("a", pose="5 0 0 0 0 0"), model("b", pose=placed), version="1.7")
@@ -51,7 +51,7 @@ def test_model_placed_relative_to_another_is_placed_in_the_world_frame():
     assert not document.world.findall("model")[1].find("pose").attrib
 
 
-def test_included_model_is_moved_by_name_with_or_without_a_name_element(model_directory):
+def test_included_model_is_found_by_its_name_or_that_of_its_file(model_directory):
     model_directory("crate", model("crate"))
     library = ModelLibrary([model_directory.root])
     document = SdfDocument.parse(world(include("model://crate"), include("model://crate", "two")))
@@ -60,7 +60,7 @@ def test_included_model_is_moved_by_name_with_or_without_a_name_element(model_di
     assert positions(document, library.model_path) == {"crate": (1, 0, 0), "two": (2, 0, 0)}
 
 
-def test_removed_model_takes_its_line_with_it():
+def test_removing_a_model_removes_its_line():
     text = world(model("a"), model("b"), model("c"))
     document = SdfDocument.parse(text)
     remove_model(document, "b")
@@ -69,7 +69,7 @@ def test_removed_model_takes_its_line_with_it():
     assert document.to_bytes().decode() == world(model("a"))
 
 
-def test_added_model_stands_last_where_it_was_asked_to_be():
+def test_added_model_is_last_and_has_the_specified_pose():
     document = SdfDocument.parse(world(model("a"), STATE))
     add_model(document, f'<sdf version="1.6">{model("x")}</sdf>', Pose((4.0, 5.0, 6.0)), "new")
     add_model(document, model("plain", pose="1 1 1 0 0 0"))
@@ -78,7 +78,7 @@ def test_added_model_stands_last_where_it_was_asked_to_be():
     assert '\n    <model name="plain"' in document.to_bytes().decode()
 
 
-def test_added_model_is_a_copy_that_can_be_edited_on():
+def test_added_model_can_be_edited():
     document = SdfDocument.parse(world())
     add_model(document, model("x"), Pose((1.0, 0.0, 0.0)))
     set_model_pose(document, "x", Pose((2.0, 0.0, 0.0)))
@@ -86,7 +86,7 @@ def test_added_model_is_a_copy_that_can_be_edited_on():
 
 
 @pytest.mark.parametrize(
-    ("edit", "complaint"),
+    ("edit", "problem"),
     [
         (lambda d: set_model_pose(d, "x", Pose()), "no model 'x' in the world. Known: a"),
         (lambda d: remove_model(d, "x"), "no model 'x'"),
@@ -96,9 +96,9 @@ def test_added_model_is_a_copy_that_can_be_edited_on():
         (lambda d: set_model_size(d, "a", Sphere(1.0)), "'a' is a box, not a sphere"),
     ],
 )
-def test_edit_that_cannot_be_done_says_why(edit, complaint):
+def test_impossible_edit_is_rejected_with_the_reason(edit, problem):
     document = SdfDocument.parse(world(model("a")))
-    with pytest.raises(SdfError, match=complaint):
+    with pytest.raises(SdfError, match=problem):
         edit(document)
 
 
@@ -113,7 +113,7 @@ def boxed(inertial=INERTIAL, pose=""):
     return world(model("a", body))
 
 
-def test_resizing_changes_collision_visual_mass_and_inertia_together():
+def test_resizing_changes_collision_visual_mass_and_inertia():
     document = SdfDocument.parse(boxed())
     set_model_size(document, "a", Box((2.0, 2.0, 3.0)))
     assert [size.text for size in document.world.iter("size")] == ["2 2 3", "2 2 3"]
@@ -124,13 +124,13 @@ def test_resizing_changes_collision_visual_mass_and_inertia_together():
     assert inertial.findtext("inertia/ixy") == "0"
 
 
-def test_mass_that_is_given_is_taken():
+def test_specified_mass_is_used():
     document = SdfDocument.parse(boxed())
     set_model_size(document, "a", Box((2.0, 2.0, 3.0)), mass_kg=1.0)
     assert document.world.findtext(".//mass") == "1"
 
 
-def test_box_that_stood_on_its_link_still_does():
+def test_resized_box_keeps_its_bottom_at_the_origin_of_the_link():
     document = SdfDocument.parse(boxed(pose="0.5 0 1.5 0 0 1.5707963267948966"))
     set_model_size(document, "a", Box((1.0, 2.0, 1.0)))
     (shape,) = read_scene(document, ()).models["a"].collisions
@@ -138,7 +138,7 @@ def test_box_that_stood_on_its_link_still_does():
     assert shape.pose.position[:2] == pytest.approx((0.5, 0))
 
 
-def test_included_obstacle_is_written_out_to_be_resized(model_directory):
+def test_included_obstacle_is_expanded_before_it_is_resized(model_directory):
     model_directory("crate", model("crate"))
     document = SdfDocument.parse(world(include("model://crate", "a", "1 2 3 0 0 0")))
     set_model_size(document, "a", Box((9, 9, 9)), library=ModelLibrary([model_directory.root]))
@@ -148,7 +148,7 @@ def test_included_obstacle_is_written_out_to_be_resized(model_directory):
 
 
 @pytest.mark.parametrize(
-    ("body", "complaint"),
+    ("body", "problem"),
     [
         (link("a") + link("b", shape="<box><size>1 1 1</size></box>"), "2 simple collision"),
         (link(shape="<plane/>"), "collision 'c' is a plane, which has no size"),
@@ -161,9 +161,9 @@ def test_included_obstacle_is_written_out_to_be_resized(model_directory):
         ),
     ],
 )
-def test_model_without_one_size_cannot_be_resized(body, complaint):
+def test_model_without_a_unique_size_cannot_be_resized(body, problem):
     document = SdfDocument.parse(world(f'<model name="a">{body}</model>'))
-    with pytest.raises(SdfError, match=complaint):
+    with pytest.raises(SdfError, match=problem):
         set_model_size(document, "a", Box((1.0, 1.0, 1.0)))
 
 
@@ -180,7 +180,7 @@ SOLIDS = st.one_of(
 @pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(SOLIDS)
-def test_volume_and_inertia_agree_with_an_integral_over_slices(shape):
+def test_volume_and_inertia_equal_an_integral_over_slices(shape):
     low, high = shape.bounds(Pose())[2]
     levels = np.linspace(low, high, 25)
     heights = (levels[1:] + levels[:-1]) / 2

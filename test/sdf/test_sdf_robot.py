@@ -1,4 +1,4 @@
-"""What a robot's SDF says of its drive, sensors and outline."""
+"""Drive, sensors and outline are read from a robot's SDF."""
 
 import math
 
@@ -53,7 +53,7 @@ def robot(*parts, sensors=(), name="bot"):
 
 
 def two_axles(wheel=WHEEL, half_m=0.27):
-    """A robot with a second axle behind, which its SDF names first."""
+    """Return a robot with a second axle at the rear, which is first in its SDF."""
     left, right = f"-0.2 {half_m} 0.15 0 0 0", f"-0.2 {-half_m} 0.15 0 0 0"
     rear = DIFF.replace("right<", "rear_right<").replace('"d"', '"rear"').format(left="rear_left")
     text = robot(
@@ -64,7 +64,7 @@ def two_axles(wheel=WHEEL, half_m=0.27):
         joint("rear_left", "rear_l"),
         joint("rear_right", "rear_r"),
     )
-    return text.replace("0.2 0.25 0.15", "0.2 0.27 0.15")  # the joint on the right is at -0.27
+    return text.replace("0.2 0.25 0.15", "0.2 0.27 0.15")  # the right joint is at -0.27
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def read(model_directory):
     return read_text
 
 
-def test_gazebos_diff_drive_measures_the_model_as_gazebo_does(read):
+def test_sizes_of_gazebos_diff_drive_are_measured_from_the_model(read):
     drive = read(robot(DIFF.format(left="left"))).drive
     assert (drive.left_joints, drive.right_joints) == (("left",), ("right",))
     assert drive.plugin == "libDiffDrivePlugin.so"
@@ -83,7 +83,7 @@ def test_gazebos_diff_drive_measures_the_model_as_gazebo_does(read):
     assert drive.wheel_diameter_m == pytest.approx(0.3)
 
 
-def test_gazebos_skid_steer_drive_has_two_joints_a_side(read):
+def test_gazebos_skid_steer_drive_has_two_joints_per_side(read):
     plugin = """<plugin name="s" filename="/opt/x/libSkidSteerDrivePlugin.so">
     <left_front>left</left_front><right_front>right</right_front>
     <left_rear>rear_l</left_rear><right_rear>rear_r</right_rear></plugin>"""
@@ -99,7 +99,7 @@ def test_gazebos_skid_steer_drive_has_two_joints_a_side(read):
     assert drive.wheel_diameter_m == pytest.approx(0.3)
 
 
-def test_diff_drives_of_several_axles_are_one_drive_the_front_axle_first(read):
+def test_diff_drives_of_several_axles_form_one_drive_with_the_front_axle_first(read):
     drive = read(two_axles()).drive
     assert drive.plugin == "libDiffDrivePlugin.so"
     assert drive.left_joints == ("left", "rear_left")
@@ -108,7 +108,7 @@ def test_diff_drives_of_several_axles_are_one_drive_the_front_axle_first(read):
     assert drive.wheel_diameter_m == pytest.approx(0.3)
 
 
-def test_drives_of_gazebo_ros_say_their_sizes(read):
+def test_drives_of_gazebo_ros_specify_their_sizes(read):
     diff = """<plugin name="d" filename="libgazebo_ros_diff_drive.so"><leftJoint>left</leftJoint>
     <rightJoint>right</rightJoint><wheelSeparation>0.5</wheelSeparation></plugin>"""
     drive = read(robot(diff)).drive
@@ -139,7 +139,7 @@ def test_lidar_with_several_rows_is_not_planar(read):
     assert read(robot(sensors=(LIDAR.format(type="ray", rows=16, range=10),))).lidar is None
 
 
-def test_footprint_is_the_convex_outline_in_the_model_frame_and_height_its_span(read):
+def test_footprint_and_height_are_the_convex_outline_and_z_range_in_the_model_frame(read):
     found = read(robot())
     xs, ys = zip(*found.footprint_m)
     assert (min(xs), max(xs)) == pytest.approx((-0.5, 0.5))
@@ -154,13 +154,13 @@ def test_footprint_is_the_convex_outline_in_the_model_frame_and_height_its_span(
     assert found.height_m == pytest.approx((0, 0.5))
 
 
-def test_robot_bears_the_name_that_was_asked_for(read):
+def test_robot_has_the_requested_name(read):
     found = read(robot(), "other")
     assert found.name == "other"
     assert SdfDocument.parse(found.sdf).model.get("name") == "other"
 
 
-def test_sdf_stands_alone_with_absolute_uris_and_includes_written_out(model_directory):
+def test_sdf_has_absolute_uris_and_expanded_includes(model_directory):
     sensor = model_directory(
         "eye", model("eye", link("lens", shape="<mesh><uri>e.stl</uri></mesh>"))
     )
@@ -192,7 +192,7 @@ def test_wheels_in_a_nested_model_are_found(read):
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "problem"),
     [
         (robot(DIFF.format(left="lefty")), r"model\.sdf:\d+: <left_joint> names 'lefty', which is"),
         (robot(DIFF.format(left="left").replace("right_joint", "r")), "<plugin> has no <right_jo"),
@@ -218,28 +218,28 @@ def test_wheels_in_a_nested_model_are_found(read):
         ('<sdf version="1.6"><world name="w"/></sdf>', "must have a <model> directly under <sdf>"),
     ],
 )
-def test_what_contradicts_itself_is_named(read, text, complaint):
-    with pytest.raises(SdfError, match=complaint):
+def test_inconsistent_robot_is_rejected_with_the_reason(read, text, problem):
+    with pytest.raises(SdfError, match=problem):
         read(text)
 
 
-def test_robot_without_drive_or_sensors_is_read_all_the_same(read):
+def test_robot_without_drive_or_sensors_is_read(read):
     found = read(robot())
     assert (found.drive, found.lidar, found.imu) == (None, None, None)
 
 
-def test_directory_that_is_no_model_is_named(tmp_path):
+def test_directory_without_a_model_is_rejected(tmp_path):
     with pytest.raises(SdfError, match=r"is not a model directory: it has no model\.config"):
         read_robot(tmp_path)
 
 
-def test_turned_wheel_keeps_its_diameter(read):
+def test_diameter_does_not_depend_on_the_rotation_of_the_wheel(read):
     turned = robot(DIFF.format(left="left")).replace(LYING, f"0 0 0 {math.pi / 2} 0.7 0")
     assert read(turned).drive.wheel_diameter_m == pytest.approx(0.3, abs=0.01)
 
 
-def test_a_missing_mesh_of_a_robot_is_named_and_cannot_be_left_out(read):
+def test_missing_mesh_of_a_robot_is_rejected_without_the_hint_to_allow_it(read):
     body = link("base", shape="<mesh><uri>body.stl</uri></mesh>")
-    with pytest.raises(SdfError, match=r"body\.stl does not exist|body\.stl names") as refused:
+    with pytest.raises(SdfError, match=r"body\.stl does not exist|body\.stl names") as caught:
         read(model("bot", body))
-    assert "--allow-missing" not in refused.value.full
+    assert "--allow-missing" not in caught.value.full

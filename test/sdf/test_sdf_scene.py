@@ -1,4 +1,4 @@
-"""Where everything stands: poses in every place that SDF allows, includes, nested models."""
+"""Poses in all places that SDF allows, includes, and nested models."""
 
 import math
 
@@ -41,7 +41,7 @@ def text(values):
 
 @settings(deadline=None, max_examples=50)
 @given(VALUES, VALUES, VALUES, VALUES)
-def test_poses_of_model_nested_model_link_and_collision_multiply(outer, inner, on_link, on_shape):
+def test_pose_of_a_collision_is_the_product_along_its_parents(outer, inner, on_link, on_shape):
     nested = model(
         "inner", link("l", text(on_link), collision_pose=text(on_shape)), pose=text(inner)
     )
@@ -67,7 +67,7 @@ def test_relative_to_composes_through_frames_and_links(frame, first, second):
     assert np.allclose(scene.models["m"].links["b"].matrix, expected, atol=1e-9)
 
 
-def test_relative_to_names_a_joint_a_nested_link_or_another_model():
+def test_relative_to_can_name_a_joint_a_nested_link_or_another_model():
     body = (
         link("a", "1 0 0 0 0 0")
         + link("b", '<pose relative_to="j">0 0 1 0 0 0</pose>')
@@ -84,7 +84,7 @@ def test_relative_to_names_a_joint_a_nested_link_or_another_model():
 
 
 @pytest.mark.parametrize(
-    ("body", "complaint"),
+    ("body", "problem"),
     [
         (
             link("a", '<pose relative_to="x">0 0 0 0 0 0</pose>'),
@@ -115,8 +115,8 @@ def test_relative_to_names_a_joint_a_nested_link_or_another_model():
         ("<static>maybe</static>", "write true or false"),
     ],
 )
-def test_what_is_wrong_in_a_model_is_named_with_its_line(body, complaint):
-    with pytest.raises(SdfError, match=complaint):
+def test_invalid_element_of_a_model_is_rejected_with_its_line(body, problem):
+    with pytest.raises(SdfError, match=problem):
         scene_of(world(f'<model name="m">{body}</model>', version="1.7"))
 
 
@@ -128,11 +128,11 @@ AS_GAZEBO_READS = {
     "<pose>1 2 3 0 0 0.5 left over</pose>": "1 2 3 0 0 0.5",
     "<pose degrees='true'>1 2 3 0 0 0</pose>": "1 2 3 0 0 0",
 }
-"""Poses, and what gzserver 11.1 makes of them."""
+"""Poses, and their values in gzserver 11.1."""
 
 
 @pytest.mark.parametrize("written", AS_GAZEBO_READS)
-def test_poses_are_read_as_gazebo_reads_them(written):
+def test_poses_are_read_as_in_gazebo(written):
     scene = scene_of(world(model("m", pose=written)))
     expected = map(float, AS_GAZEBO_READS[written].split())
     found = (*scene.models["m"].pose.position, *scene.models["m"].pose.rpy)
@@ -142,7 +142,7 @@ def test_poses_are_read_as_gazebo_reads_them(written):
 @pytest.mark.parametrize(
     ("version", "x"), [("1.4", 6), ("1.5", 6), ("1.6", 6), ("1.7", 1), ("1.8", 1)]
 )
-def test_the_frame_of_a_pose_counts_until_sdf_1_6(version, x):
+def test_frame_attribute_of_a_pose_is_used_up_to_sdf_1_6(version, x):
     one = model("one", pose='<pose frame="other">1 0 0 0 0 0</pose>')
     other = model("other", pose="5 0 0 0 0 0")
     scene = scene_of(world(one, other, version=version))
@@ -150,12 +150,12 @@ def test_the_frame_of_a_pose_counts_until_sdf_1_6(version, x):
 
 
 @pytest.mark.parametrize("version", ["1.8", "1.9", "1.11"])
-def test_what_is_newer_is_read_as_gazebo_11_reads_it(version):
+def test_newer_versions_are_read_as_in_gazebo_11(version):
     scene = scene_of(world(model("m", pose="1 2 3 0 0 0"), version=version))
     assert scene.models["m"].pose.position == (1, 2, 3)
 
 
-def test_frames_of_which_each_is_relative_to_the_next_are_bounded():
+def test_length_of_a_chain_of_relative_frames_is_limited():
     links = [link(f"l{i}", f'<pose relative_to="l{i + 1}">1 0 0 0 0 0</pose>') for i in range(900)]
     text = world(model("m", *links, link("l900")), version="1.7")
     with pytest.raises(SdfError, match="more than 200 frames"):
@@ -163,7 +163,7 @@ def test_frames_of_which_each_is_relative_to_the_next_are_bounded():
 
 
 @pytest.mark.parametrize("around", ["", "<static>0</static>", "<static>1</static>"])
-def test_a_static_model_stays_static_within_another(model_directory, around):
+def test_static_model_remains_static_within_another(model_directory, around):
     model_directory("shelf", model("shelf", link("l"), static=True))
     outer = f'<model name="wrap">{around}{include("model://shelf")}</model>'
     wrap = scene_of(world(outer), [model_directory.root]).models["wrap"]
@@ -171,21 +171,21 @@ def test_a_static_model_stays_static_within_another(model_directory, around):
     assert wrap.static_links == {"shelf::l"}
 
 
-def test_a_static_model_does_not_hold_what_is_around_it():
+def test_static_model_does_not_fix_its_parent():
     nested = model("anchor", link("l"), static=True)
     outer = scene_of(world(model("outer", nested + link("own"), static=False))).models["outer"]
     assert not outer.static
     assert outer.static_links == {"anchor::l"}
 
 
-def test_a_static_model_does_not_hold_what_is_nested_in_it():
+def test_static_model_does_not_fix_its_nested_models():
     nested = model("crate", link("l"), static=False)
     outer = scene_of(world(model("outer", nested + link("own"), static=True))).models["outer"]
     assert not outer.static
     assert outer.static_links == {"own"}
 
 
-def test_include_is_placed_named_and_made_static_by_what_it_says(model_directory):
+def test_include_overrides_pose_name_and_static(model_directory):
     model_directory("crate", model("crate", pose="9 9 9 0 0 0", static=False))
     found = scene_of(
         world(
@@ -204,7 +204,7 @@ def test_include_is_placed_named_and_made_static_by_what_it_says(model_directory
     assert found.models["here"].collisions[0].scoped_name == "here::link::c"
 
 
-def test_include_wrapped_in_a_model_is_found_there(model_directory):
+def test_include_within_a_model_is_read(model_directory):
     model_directory("crate", model("crate", link("body", "0 0 1 0 0 0")))
     wrapped = model("wrapper", include("model://crate", "it", "0 5 0 0 0 0"), pose="1 0 0 0 0 0")
     scene = scene_of(world(wrapped), [model_directory.root])
@@ -213,7 +213,7 @@ def test_include_wrapped_in_a_model_is_found_there(model_directory):
     assert shape.pose.position == (1, 5, 1)
 
 
-def test_include_resolves_paths_beside_the_world_and_file_uris(model_directory, tmp_path):
+def test_include_resolves_relative_paths_and_file_uris(model_directory, tmp_path):
     directory = model_directory("crate", model("crate"))
     path = tmp_path / "w.world"
     path.write_text(
@@ -226,7 +226,7 @@ def test_include_resolves_paths_beside_the_world_and_file_uris(model_directory, 
     assert set(read_scene(path, ()).models) == {"relative", "absolute", "file"}
 
 
-def test_newest_version_that_gazebo_11_reads_is_taken(model_directory):
+def test_newest_version_that_gazebo_11_supports_is_read(model_directory):
     directory = model_directory(
         "crate",
         model("old"),
@@ -238,7 +238,7 @@ def test_newest_version_that_gazebo_11_reads_is_taken(model_directory):
     assert list(scene_of(world(include("model://crate")), [model_directory.root]).models) == ["new"]
 
 
-def test_missing_model_says_which_where_and_what_to_do(tmp_path):
+def test_missing_model_is_reported_with_line_directories_and_remedy(tmp_path):
     with pytest.raises(SdfError) as caught:
         scene_of(world("<light name='l'/>", include("model://absent")), [tmp_path])
     message = str(caught.value)
@@ -247,19 +247,19 @@ def test_missing_model_says_which_where_and_what_to_do(tmp_path):
     assert message.endswith("(--allow-missing)")
 
 
-def test_error_in_an_included_file_also_says_who_included_it(model_directory):
+def test_error_in_an_included_file_is_reported_with_its_include(model_directory):
     model_directory("crate", '<sdf version="1.6"><model></sdf>')
     with pytest.raises(SdfError, match=r"model\.sdf:1:\d+: .*\(included from w\.world:3\)"):
         scene_of(world(include("model://crate")), [model_directory.root])
 
 
-def test_include_that_includes_itself_is_refused(model_directory):
+def test_include_cycle_is_rejected(model_directory):
     model_directory("crate", model("crate", include("model://crate")))
     with pytest.raises(SdfError, match="this <include> includes itself"):
         scene_of(world(include("model://crate")), [model_directory.root])
 
 
-def test_lights_and_roads_are_no_models(model_directory):
+def test_lights_and_roads_are_not_models(model_directory):
     model_directory("sun", '<light name="sun" type="directional"/>')
     scene = scene_of(
         world(include("model://sun"), '<road name="street"/>', model("m")), [model_directory.root]
@@ -268,13 +268,13 @@ def test_lights_and_roads_are_no_models(model_directory):
     assert scene.notes == ("w.world:4: <road> was not read",)
 
 
-def test_second_model_of_a_name_is_left_out_and_noted():
+def test_second_model_with_the_same_name_is_ignored_with_a_note():
     scene = scene_of(world(model("m", pose="1 0 0 0 0 0"), model("m", pose="2 0 0 0 0 0")))
     assert scene.models["m"].pose.position == (1, 0, 0)
     assert "w.world:4: a second model named 'm' was ignored" in scene.notes[0]
 
 
-def test_footprint_is_that_of_all_parts_between_the_heights():
+def test_footprint_is_the_union_of_all_parts_between_the_heights():
     table = model(
         "table",
         link("top", "0 0 0.7 0 0 0", "<box><size>2 1 0.1</size></box>"),
@@ -296,7 +296,7 @@ def test_footprint_is_that_of_all_parts_between_the_heights():
     [
         ("<plane><normal>0 0 1</normal></plane>", "", True),
         ("<plane><normal>0 1 0</normal></plane>", "", False),
-        ("<plane/>", "0 0 0 1.5707963 0 0", True),  # Gazebo turns no plane
+        ("<plane/>", "0 0 0 1.5707963 0 0", True),  # Gazebo does not rotate planes
         ("<box><size>30 30 0.2</size></box>", "0 0 -0.1 0 0 0", True),
         ("<box><size>30 30 0.2</size></box>", "0 0 2 0 0 0", False),  # a roof
         ("<box><size>30 0.2 3</size></box>", "0 0 -1.45 0 0 0", False),  # a sunken wall
@@ -305,12 +305,12 @@ def test_footprint_is_that_of_all_parts_between_the_heights():
         ("<box><size>1 1 1</size></box>", "0 0 0.5 0 0 0", False),
     ],
 )
-def test_ground_is_told_by_its_geometry_whatever_its_name(shape, pose, ground):
-    scene = scene_of(world(model("thing", link("l", pose, shape))))
-    assert scene.models["thing"].is_ground is ground
+def test_ground_is_detected_by_its_geometry_and_not_by_its_name(shape, pose, ground):
+    scene = scene_of(world(model("any_name", link("l", pose, shape))))
+    assert scene.models["any_name"].is_ground is ground
 
 
-def test_obstacle_footprint_leaves_the_floor_of_a_room_out():
+def test_obstacle_footprint_excludes_the_floor_of_a_room():
     room = model(
         "room",
         link("floor", "0 0 0 0 0 0", "<box><size>10 10 0.1</size></box>"),
@@ -322,15 +322,15 @@ def test_obstacle_footprint_leaves_the_floor_of_a_room_out():
     assert found.obstacle_footprint(0.0, 1.0).area == pytest.approx(2.0)
 
 
-def test_model_file_reads_as_a_scene_with_that_model():
+def test_model_file_is_read_as_a_scene_with_that_model():
     scene = scene_of(f'<sdf version="1.6">{model("only", pose="1 2 3 0 0 0")}</sdf>')
     assert scene.models["only"].pose.position == (1, 2, 3)
 
 
-def test_empty_geometry_is_no_collision():
+def test_empty_geometry_is_not_a_collision():
     assert scene_of(world(model("m", link(shape="<empty/>")))).models["m"].collisions == ()
 
 
-def test_numbers_may_follow_one_another_without_a_space_as_in_gazebo():
+def test_numbers_without_a_space_in_between_are_separated_as_in_gazebo():
     scene = scene_of(world(model("m", pose="0.09 41.632-0.19 0 -0 0")))
     assert scene.models["m"].pose.position == (0.09, 41.632, -0.19)

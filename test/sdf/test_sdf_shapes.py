@@ -1,4 +1,4 @@
-"""Bounds and outlines against formulas, matrices and brute force."""
+"""Bounds and outlines are compared with formulas, matrices and random points."""
 
 import math
 
@@ -35,7 +35,7 @@ SOLIDS = st.one_of(BOXES, CYLINDERS, SPHERES, CAPSULES, ELLIPSOIDS)
 
 
 def inside(shape, points):
-    """Which points (n, 3), in the shape's own frame, lie in it: the definition of each solid."""
+    """Return which points (n, 3), in the shape's frame, are inside, by the shape's definition."""
     x, y, z = points.T
     if isinstance(shape, Box):
         return (np.abs(points) <= np.asarray(shape.size) / 2).all(axis=1)
@@ -50,7 +50,7 @@ def inside(shape, points):
 
 
 def sampled_inside(shape, pose, z_min, z_max, seed=0):
-    """World x, y (n, 2) of random points of the shape between two heights."""
+    """Return world x and y (n, 2) of random points of the shape between two heights."""
     bounds = shape.bounds(Pose())
     local = np.random.default_rng(seed).uniform(bounds[:, 0], bounds[:, 1], (40_000, 3))
     points = pose.apply(local[inside(shape, local)])
@@ -60,19 +60,21 @@ def sampled_inside(shape, pose, z_min, z_max, seed=0):
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(SOLIDS, POSES, st.floats(0, 1), st.floats(0, 1))
-@example(Capsule(0.25, 1.0), Pose.from_rpy(0, 0, 0, 0, 1.5, 0), 0.0, 0.5)  # cut nearly lengthwise
-def test_slab_outline_is_the_hull_of_what_lies_in_the_slab(shape, pose, one, other):
+@example(
+    Capsule(0.25, 1.0), Pose.from_rpy(0, 0, 0, 0, 1.5, 0), 0.0, 0.5
+)  # a nearly lengthwise section
+def test_outline_is_the_hull_of_the_points_between_the_heights(shape, pose, one, other):
     low, high = shape.bounds(pose)[2]
     z_min, z_max = sorted((low + one * (high - low), low + other * (high - low)))
     outline = shape.footprint(pose, z_min, z_max)
     points = sampled_inside(shape, pose, z_min, z_max)
     if not len(points):
         return
-    # nothing of the shape sticks out ...
+    # no point of the shape is outside the outline ...
     away = shapely.distance(outline, shapely.points(points[:, :2]))
     assert away.max() <= 1.5 * TOLERANCE_M
     assert outline.is_valid
-    # ... and every point of the outline has something of the shape above or below it
+    # ... and each point of the outline is above or below a point of the shape
     corners = shapely.get_coordinates(outline)
     center = corners.mean(axis=0)
     nearly = center + (corners - center) * (1 - 1e-3) if len(corners) else corners
@@ -97,7 +99,7 @@ def _grown(shape, by):
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(SOLIDS, POSES)
-def test_bounds_hold_every_point_and_touch_the_shape(shape, pose):
+def test_bounds_contain_all_points_and_touch_the_shape(shape, pose):
     bounds = shape.bounds(pose)
     points = sampled_inside(shape, pose, -math.inf, math.inf)
     assert (points >= bounds[:, 0] - 1e-9).all()
@@ -117,7 +119,7 @@ def test_upright_box_has_four_corners_and_its_exact_area(box, pose):
 
 @settings(max_examples=50, deadline=None)
 @given(CYLINDERS, UPRIGHT)
-def test_upright_cylinder_is_a_disc_whose_edge_is_within_the_tolerance(cylinder, pose):
+def test_upright_cylinder_is_a_disc_within_the_tolerance(cylinder, pose):
     outline = cylinder.footprint(pose, pose.position[2], pose.position[2])
     center = shapely.Point(pose.position[:2])
     corners = shapely.get_coordinates(outline)
@@ -139,7 +141,7 @@ def test_disc_does_not_depend_on_yaw(cylinder, x, one, other):
 
 @settings(max_examples=50, deadline=None)
 @given(SPHERES, st.floats(-0.99, 0.99))
-def test_sphere_cut_off_center_shows_the_smaller_circle(sphere, share):
+def test_sphere_cut_off_center_has_the_smaller_circle(sphere, share):
     level = share * sphere.radius
     outline = sphere.footprint(Pose(), level, level)
     expected = math.sqrt(sphere.radius**2 - level**2)
@@ -186,7 +188,7 @@ def test_upright_plane_is_the_half_plane_behind_it(yaw, x, y):
 
 @settings(max_examples=50, deadline=None)
 @given(ANGLES, ANGLES, ANGLES)
-def test_pose_moves_a_plane_and_never_turns_it(roll, pitch, yaw):
+def test_pose_moves_a_plane_without_rotating_it(roll, pitch, yaw):
     pose = Pose.from_rpy(3, 4, 1.25, roll, pitch, yaw)
     assert Plane().footprint(pose, 1.3, 2).is_empty
     assert Plane().footprint(pose, 1.2, 2).contains(shapely.Point(-900, 900))
@@ -197,7 +199,7 @@ L_SHAPE = ((0, 0), (4, 0), (4, 1), (1, 1), (1, 3), (0, 3))
 HOLE = ((2, 0.25), (3, 0.25), (3, 0.75), (2, 0.75))
 
 
-def test_polyline_stands_on_its_origin_and_keeps_holes():
+def test_polyline_extends_up_from_its_origin_and_keeps_holes():
     shape = Polyline((L_SHAPE, HOLE), 2.0)
     assert shape.footprint(Pose(), 1.9, 5).area == pytest.approx(6 - 0.5)
     assert shape.footprint(Pose(), 2.1, 5).is_empty
@@ -207,7 +209,7 @@ def test_polyline_stands_on_its_origin_and_keeps_holes():
 
 @settings(max_examples=25, deadline=None)
 @given(POSES, st.floats(0, 1), st.floats(0, 1))
-def test_leaning_polyline_agrees_with_its_two_boxes(pose, one, other):
+def test_tilted_polyline_has_the_outline_of_its_two_boxes(pose, one, other):
     shape = Polyline((L_SHAPE,), 2.0)
     low, high = shape.bounds(pose)[2]
     z_min, z_max = sorted((low + one * (high - low), low + other * (high - low)))

@@ -1,4 +1,4 @@
-"""A saved world's <state> says where things are; afterwards the models say it themselves."""
+"""The poses of a <state> are written into the models of a saved world."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def applied(text, model_path=()):
 
 
 def links_of(document, model_path=()):
-    """Every link's pose in the world, by scoped name."""
+    """Return the pose of each link in the world, by scoped name."""
     return {
         f"{name}::{scoped}": found.pose * pose
         for name, found in read_scene(document, model_path).models.items()
@@ -46,20 +46,20 @@ def links_of(document, model_path=()):
     }
 
 
-def test_state_overrides_the_pose_that_the_model_has():
+def test_state_overrides_the_pose_of_the_model():
     text = world(model("m", pose="1 0 0 0 0 0"), state(state_of("m", "5 6 7 0 0 0")))
     assert read_scene(SdfDocument.parse(text), ()).models["m"].pose.position == (5, 6, 7)
     assert applied(text).world.find("model/pose").text == "5.0 6.0 7.0 0.0 0.0 0.0"
 
 
-def test_reading_a_scene_leaves_the_document_alone():
+def test_reading_a_scene_does_not_change_the_document():
     text = world(model("m", pose="1 0 0 0 0 0"), state(state_of("m", "5 6 7 0 0 0")))
     document = SdfDocument.parse(text)
     read_scene(document, ())
     assert document.to_bytes() == text.encode()
 
 
-def test_world_name_of_the_state_does_not_matter_and_only_the_first_state_counts():
+def test_first_state_is_applied_with_any_world_name():
     text = world(
         model("m"),
         state(state_of("m", "5 0 0 0 0 0"), world_name="elsewhere"),
@@ -68,7 +68,7 @@ def test_world_name_of_the_state_does_not_matter_and_only_the_first_state_counts
     assert applied(text).world.find("model/pose").text.startswith("5.0")
 
 
-def test_pose_of_the_canonical_link_moves_the_model_with_it():
+def test_pose_of_the_canonical_link_moves_the_model():
     text = world(
         model("m", link("a", "0 0 1 0 0 0"), link("b", "1 0 0 0 0 0")),
         state(state_of("m", "5 0 0 0 0 0", link_state("a", "5 0 4 0 0 0"))),
@@ -80,7 +80,7 @@ def test_pose_of_the_canonical_link_moves_the_model_with_it():
     assert found["m::b"].position == pytest.approx((6, 0, 0))
 
 
-def test_links_that_stand_as_the_model_has_them_keep_their_text():
+def test_links_at_their_pose_in_the_model_keep_their_text():
     text = world(
         model("m", link("a"), link("b", "0.1  0 0 0 0 0")),
         state(
@@ -98,7 +98,7 @@ def test_links_that_stand_as_the_model_has_them_keep_their_text():
 
 @settings(deadline=None, max_examples=40)
 @given(VALUES, VALUES, VALUES, VALUES, VALUES)
-def test_links_end_where_the_state_says_in_world_coordinates(outer, inner, a, b, deep):
+def test_links_have_the_poses_of_the_state_in_the_world_frame(outer, inner, a, b, deep):
     def text(values):
         return " ".join(map(repr, values))
 
@@ -130,7 +130,7 @@ def test_included_model_is_moved_by_its_include(model_directory):
     assert document.world.find("model") is None
 
 
-def test_include_whose_links_have_moved_apart_is_written_out(model_directory):
+def test_include_with_moved_links_is_expanded(model_directory):
     directory = model_directory(
         "crate",
         model("crate", link("a"), link("b", "1 0 0 0 0 0", "<mesh><uri>b.stl</uri></mesh>")),
@@ -147,7 +147,7 @@ def test_include_whose_links_have_moved_apart_is_written_out(model_directory):
     assert links_of(document)["mine::b"].position == pytest.approx((9, 0, 0))
 
 
-def test_link_state_reaches_into_an_include_wrapped_in_a_model(model_directory):
+def test_link_state_applies_to_an_include_within_a_model(model_directory):
     model_directory("crate", model("crate", link("a"), link("b", "1 0 0 0 0 0")))
     text = world(
         model("wrapper", include("model://crate", "it", "0 1 0 0 0 0")),
@@ -180,7 +180,7 @@ def test_scale_multiplies_collision_and_visual():
     assert [length.text for length in document.world.iter("length")] == ["4"] * 2
 
 
-def test_models_that_the_state_inserted_or_deleted_are():
+def test_insertions_and_deletions_of_the_state_are_applied():
     text = world(
         model("gone"),
         model("stays"),
@@ -192,7 +192,7 @@ def test_models_that_the_state_inserted_or_deleted_are():
     assert list(read_scene(applied(text), ()).models) == ["stays", "new"]
 
 
-def test_lights_are_placed_too():
+def test_state_moves_lights():
     text = world(
         '<light name="lamp"><pose>0 0 1 0 0 0</pose></light>',
         state('<light name="lamp"><pose>4 5 6 0 0 0</pose></light>'),
@@ -200,14 +200,14 @@ def test_lights_are_placed_too():
     assert applied(text).world.find("light/pose").text.startswith("4.0 5.0 6.0")
 
 
-def test_comments_and_layout_survive():
+def test_comments_and_layout_are_preserved():
     text = world("<!-- the box -->", model("m"), state(state_of("m", "1 0 0 0 0 0")))
     written = applied(text).to_bytes().decode()
     assert "    <!-- the box -->\n    <model" in written
     assert written.endswith("</model>\n  </world>\n</sdf>\n")
 
 
-def test_state_that_is_wrong_is_named_with_its_line():
+def test_invalid_state_is_rejected_with_its_line():
     text = world(model("m"), state(state_of("m", "1 2")))
     with pytest.raises(SdfError, match=r"w\.world:4: <pose> is '1 2'"):
         applied(text)

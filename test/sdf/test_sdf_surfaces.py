@@ -1,4 +1,4 @@
-"""Meshes and terrain: read as Gazebo reads them, outlined exactly."""
+"""Meshes and terrain are read as in Gazebo, with exact outlines."""
 
 import math
 import re
@@ -52,12 +52,12 @@ def test_collada_unit_and_node_transforms_are_applied(collada):
     assert bounds == pytest.approx(np.array([[0, 1.5], [0, 7], [0, 4]]))
 
 
-def test_collada_up_axis_is_ignored_as_gazebo_ignores_it(collada):
+def test_collada_up_axis_is_ignored_as_in_gazebo(collada):
     upright, lying = (Mesh(collada(up=up)).bounds(Pose()) for up in ("Z_UP", "Y_UP"))
     assert (upright == lying).all()
 
 
-def test_collada_shapes_are_there_whatever_their_material_names(collada):
+def test_collada_shape_with_a_missing_material_is_read(collada):
     path = collada()
     worn = """<instance_geometry url="#g"><bind_material><technique_common>
 <instance_material symbol="m" target="#m"/></technique_common></bind_material>
@@ -73,7 +73,7 @@ def test_collada_shapes_are_there_whatever_their_material_names(collada):
     assert (Mesh(worn_path).bounds(Pose()) == whole).all()
 
 
-def test_submesh_is_picked_by_node_name_and_centered_on_request(collada):
+def test_submesh_is_selected_by_node_name_and_centered_on_request(collada):
     path = collada()
     assert Mesh(path, submesh="tip").bounds(Pose())[1] == pytest.approx([10, 14])
     centered = Mesh(path, submesh="tip", center=True).bounds(Pose())
@@ -103,13 +103,13 @@ def test_mesh_of_a_box_has_the_outline_of_the_box(box_mesh, values, one, other):
     pose, box = Pose.from_values(values), Box((2.0, 1.0, 0.5))
     low, high = box.bounds(pose)[2]
     z_min, z_max = sorted((low + one * (high - low), low + other * (high - low)))
-    assume(z_max - z_min > 1e-3)  # a level that grazes a face may miss it by rounding
+    assume(z_max - z_min > 1e-3)  # a height at a face can miss it by rounding
     found, expected = (shape.footprint(pose, z_min, z_max) for shape in (box_mesh, box))
     assert shapely.symmetric_difference(found, expected).area < 0.01
     assert box_mesh.bounds(pose) == pytest.approx(box.bounds(pose), abs=1e-6)
 
 
-def test_slab_within_a_closed_mesh_is_filled_and_hollows_stay_hollow(tmp_path):
+def test_outline_of_a_closed_mesh_is_filled_except_for_cavities(tmp_path):
     tube = trimesh.creation.annulus(r_min=1.0, r_max=1.5, height=2.0, sections=64)
     path = tmp_path / "tube.stl"
     tube.export(path)
@@ -127,7 +127,7 @@ def test_overlapping_closed_bodies_count_once(tmp_path):
     assert Mesh(path).footprint(Pose(), 0, 0.1).area == pytest.approx(4 + 4 - 1.5, rel=1e-3)
 
 
-def test_wall_without_thickness_is_not_filled_but_seen(tmp_path):
+def test_wall_of_zero_thickness_has_an_outline_and_is_not_filled(tmp_path):
     room = trimesh.creation.box((4, 4, 2))
     room.update_faces(np.abs(room.face_normals[:, 2]) < 0.5)  # no floor, no ceiling
     path = tmp_path / "room.obj"
@@ -138,18 +138,18 @@ def test_wall_without_thickness_is_not_filled_but_seen(tmp_path):
     assert outline.area < 0.01
 
 
-def test_outline_of_a_mesh_moves_and_turns_with_its_pose(box_mesh):
+def test_outline_of_a_mesh_moves_and_rotates_with_its_pose(box_mesh):
     outline = box_mesh.footprint(Pose.from_rpy(3, 4, 0, 0, 0, math.pi / 2), -1, 1)
     assert outline.bounds == pytest.approx((2.5, 3, 3.5, 5))
 
 
 @pytest.mark.parametrize("scale", [1e7, 1e308])
-def test_a_mesh_scaled_out_of_the_world_is_refused(box_mesh, scale):
+def test_mesh_with_a_huge_scale_is_rejected(box_mesh, scale):
     with pytest.raises(SdfError, match=r"with scale .*e\+.* 1 1 reaches .* m from its origin"):
         Mesh(box_mesh.path, (scale, 1.0, 1.0)).footprint(Pose(), 0.0, 1.0)
 
 
-def test_bounds_that_a_caller_changes_are_told_right_the_next_time(collada):
+def test_change_of_returned_bounds_does_not_affect_the_next_call(collada):
     mesh = Mesh(collada())
     mesh.bounds(Pose())[:] = 0.0
     assert mesh.bounds(Pose()) == pytest.approx(np.array([[0, 3], [0, 14], [0, 8]]))
@@ -164,7 +164,7 @@ def test_mesh_that_changes_on_disk_is_read_again(tmp_path):
     assert Mesh(path).footprint(Pose(), -1, 1).area == pytest.approx(4)
 
 
-def test_missing_mesh_is_named_with_the_line_that_asks_for_it():
+def test_missing_mesh_is_reported_with_the_line_of_its_uri():
     text = world(model("m", link(shape="<mesh><uri>meshes/no.stl</uri></mesh>")))
     with pytest.raises(
         SdfError, match=r"w\.world:3: meshes/no\.stl names .*, which does not exist"
@@ -172,15 +172,15 @@ def test_missing_mesh_is_named_with_the_line_that_asks_for_it():
         read_scene(SdfDocument.parse(text, "w.world"), ())
 
 
-def test_mesh_in_another_case_is_told_how_it_is_spelled(tmp_path):
+def test_mesh_with_wrong_case_is_reported_with_the_correct_spelling(tmp_path):
     (tmp_path / "Room.STL").touch()
     text = world(model("m", link(shape=f"<mesh><uri>file://{tmp_path}/room.stl</uri></mesh>")))
-    meant = rf"room\.stl does not exist; did you mean {tmp_path}/Room\.STL\?"
-    with pytest.raises(SdfError, match=meant):
+    suggestion = rf"room\.stl does not exist; did you mean {tmp_path}/Room\.STL\?"
+    with pytest.raises(SdfError, match=suggestion):
         read_scene(SdfDocument.parse(text, "w.world"), ())
 
 
-def test_mesh_in_another_case_is_found_on_gazebos_resource_path_too(tmp_path, monkeypatch):
+def test_mesh_with_wrong_case_is_searched_on_gazebos_resource_path(tmp_path, monkeypatch):
     (tmp_path / "Lamp").mkdir()
     (tmp_path / "Lamp" / "Lamp.DAE").touch()
     monkeypatch.setenv("GAZEBO_RESOURCE_PATH", str(tmp_path))
@@ -192,17 +192,17 @@ def test_mesh_in_another_case_is_found_on_gazebos_resource_path_too(tmp_path, mo
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "complaint"),
+    ("name", "content", "problem"),
     [
         ("m.blend", b"", "Gazebo loads STL, OBJ and DAE, not .blend"),
         ("m.dae", b"<COLLADA", "cannot be read"),
         ("m.stl", b"solid x\nendsolid x\n", "m.stl"),
     ],
 )
-def test_mesh_that_cannot_be_read_is_named(tmp_path, name, content, complaint):
+def test_unreadable_mesh_is_rejected(tmp_path, name, content, problem):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(SdfError, match=complaint):
+    with pytest.raises(SdfError, match=problem):
         Mesh(path).bounds(Pose())
 
 
@@ -216,13 +216,13 @@ def terrain(tmp_path):
     return Heightmap(path, (32.0, 32.0, 2.0), (100.0, 0.0, 0.5))
 
 
-def test_brightest_pixel_of_terrain_is_as_high_as_its_size_says(terrain):
+def test_brightest_pixel_of_terrain_has_the_specified_height(terrain):
     elsewhere = Pose.from_rpy(7, 7, 7, 0, 0, 0)
     expected = np.array([[-16, 16], [-16, 16], [0.5, 2.5]])
     assert terrain.bounds(elsewhere) == pytest.approx(expected)
 
 
-def test_terrain_covers_what_reaches_into_the_slab(terrain):
+def test_footprint_of_terrain_covers_the_cells_above_the_lower_height(terrain):
     hill = terrain.footprint(Pose(), 1.0, 2.0)
     assert hill.contains(shapely.Point(-12, 12))
     assert hill.area == pytest.approx(64)
@@ -232,12 +232,12 @@ def test_terrain_covers_what_reaches_into_the_slab(terrain):
     assert turned.contains(shapely.Point(-12, -12))
 
 
-def test_terrain_wider_than_the_world_is_refused(terrain):
+def test_terrain_with_a_huge_size_is_rejected(terrain):
     with pytest.raises(SdfError, match="1e\\+308 m wide"):
         Heightmap(terrain.path, (1e308, 1.0, 1.0)).footprint(Pose(), 0.0, 1.0)
 
 
-def test_terrain_that_gazebo_would_refuse_is_refused(tmp_path):
+def test_terrain_with_an_image_that_gazebo_rejects_is_rejected(tmp_path):
     image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
     path = tmp_path / "h.png"
     image.fromarray(np.zeros((30, 33), np.uint8)).save(path)
@@ -246,20 +246,20 @@ def test_terrain_that_gazebo_would_refuse_is_refused(tmp_path):
 
 
 def written(mesh, path, both_sides=False):
-    """The mesh as a file, with a back for every face if asked."""
+    """Write a mesh to a file, optionally with a reversed duplicate of each face."""
     faces = np.concatenate([mesh.faces, mesh.faces[:, ::-1]]) if both_sides else mesh.faces
     trimesh.Trimesh(mesh.vertices, faces, process=False).export(path)
     return Mesh(path)
 
 
-def test_solid_whose_faces_are_all_there_twice_is_filled(tmp_path):
+def test_solid_with_duplicate_faces_is_filled(tmp_path):
     box = written(trimesh.creation.box((2, 1, 1)), tmp_path / "box.stl", both_sides=True)
     assert box.footprint(Pose(), 0.1, 0.1).area == pytest.approx(2)
     assert box.footprint(Pose(), -0.1, 0.1).area == pytest.approx(2)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_solid_whose_faces_are_turned_anyhow_is_filled(tmp_path, seed):
+def test_solid_with_randomly_oriented_faces_is_filled(tmp_path, seed):
     ball = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
     turned = np.random.default_rng(seed).random(len(ball.faces)) < 0.5
     ball.faces[turned] = ball.faces[turned][:, ::-1]
@@ -267,7 +267,7 @@ def test_solid_whose_faces_are_turned_anyhow_is_filled(tmp_path, seed):
     assert area == pytest.approx(math.pi, rel=0.01)
 
 
-def test_panel_of_two_sides_is_seen_and_keeps_no_body_beside_it_from_being_filled(tmp_path):
+def test_two_sided_panel_has_an_outline_and_a_solid_next_to_it_is_filled(tmp_path):
     panel = trimesh.Trimesh([[5, -1, 0], [5, 1, 0], [5, 1, 2], [5, -1, 2]], [[0, 1, 2], [0, 2, 3]])
     both = np.concatenate([panel.faces, panel.faces[:, ::-1]])
     box = trimesh.creation.box((2, 2, 4))
@@ -277,7 +277,7 @@ def test_panel_of_two_sides_is_seen_and_keeps_no_body_beside_it_from_being_fille
     assert outline.bounds == pytest.approx((-1, -1, 5, 1), abs=1e-3)
 
 
-def test_bodies_that_share_a_face_are_one_body(tmp_path):
+def test_solids_that_share_a_face_are_one_solid(tmp_path):
     lower, upper = trimesh.creation.box((2, 2, 1)), trimesh.creation.box((2, 2, 1))
     upper.apply_translation((0, 0, 1))
     stack = written(trimesh.util.concatenate([lower, upper]), tmp_path / "stack.stl")
@@ -285,7 +285,7 @@ def test_bodies_that_share_a_face_are_one_body(tmp_path):
         assert stack.footprint(Pose(), height, height).area == pytest.approx(4, abs=0.01)
 
 
-def test_surface_with_one_side_has_no_inside(tmp_path):
+def test_non_orientable_surface_has_no_interior(tmp_path):
     u, v = np.meshgrid(np.arange(30) * math.pi / 15, np.arange(16) * math.pi / 8, indexing="ij")
     ring = 3 + np.cos(u / 2) * np.sin(v) - np.sin(u / 2) * np.sin(2 * v)
     height = np.sin(u / 2) * np.sin(v) + np.cos(u / 2) * np.sin(2 * v)
@@ -294,14 +294,14 @@ def test_surface_with_one_side_has_no_inside(tmp_path):
     for i in range(30):
         for j in range(16):
             a, b = 16 * i + j, 16 * i + (j + 1) % 16
-            # Klein's: after once round, what was above is below
+            # Klein bottle: after one turn, above and below are exchanged
             c, d = (a + 16, b + 16) if i < 29 else ((16 - j) % 16, (15 - j) % 16)
             faces += [[a, c, b], [b, c, d]]
     mesh = written(trimesh.Trimesh(bottle, faces, process=False), tmp_path / "klein.stl")
     assert not mesh.surface.closed.any()
 
 
-def test_many_loose_triangles_have_no_inside(tmp_path):
+def test_many_separate_triangles_have_no_interior(tmp_path):
     corners = np.random.default_rng(1).random((60000, 3))
     soup = trimesh.Trimesh(corners, np.arange(60000).reshape(-1, 3), process=False)
     assert not written(soup, tmp_path / "soup.stl").surface.closed.any()
@@ -319,12 +319,12 @@ f 2 3 4
 """
 
 
-def test_a_comment_in_another_encoding_does_not_matter(tmp_path):
+def test_comment_in_another_encoding_is_ignored(tmp_path):
     (tmp_path / "a.obj").write_bytes(b"# caf\xe9\n" + BOX_OBJ.encode())
     assert Mesh(tmp_path / "a.obj").bounds(Pose()) == pytest.approx(np.array([[0, 1]] * 3))
 
 
-def test_comments_behind_the_numbers_of_an_obj_are_not_read(tmp_path):
+def test_comments_after_the_numbers_of_an_obj_are_ignored(tmp_path):
     lines = [f"{line}\t# corner #{number}" for number, line in enumerate(BOX_OBJ.splitlines())]
     (tmp_path / "a.obj").write_text("g left # 1\n" + "\n".join(lines) + "\n")
     assert Mesh(tmp_path / "a.obj").bounds(Pose()) == pytest.approx(np.array([[0, 1]] * 3))
@@ -334,17 +334,17 @@ def test_comments_behind_the_numbers_of_an_obj_are_not_read(tmp_path):
     assert Mesh(tmp_path / "a.stl").bounds(Pose()) == pytest.approx(np.array([[-0.5, 0.5]] * 3))
 
 
-@pytest.mark.parametrize("said", [100_000_000, 13])
-def test_a_binary_stl_that_ends_too_early_says_how_many_triangles_it_lacks(tmp_path, said):
+@pytest.mark.parametrize("stated", [100_000_000, 13])
+def test_truncated_binary_stl_is_rejected_with_both_triangle_counts(tmp_path, stated):
     content = trimesh.exchange.stl.export_stl(trimesh.creation.box())
-    wrong = content[:80] + said.to_bytes(4, "little") + content[84:]
+    wrong = content[:80] + stated.to_bytes(4, "little") + content[84:]
     (tmp_path / "a.stl").write_bytes(wrong)
-    with pytest.raises(SdfError, match=f"binary STL header states {said} triangles"):
+    with pytest.raises(SdfError, match=f"binary STL header states {stated} triangles"):
         Mesh(tmp_path / "a.stl").bounds(Pose())
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
-def test_a_corner_that_is_nowhere_is_refused_and_not_passed_over(tmp_path, number):
+def test_mesh_with_an_infinite_or_undefined_corner_is_rejected(tmp_path, number):
     (tmp_path / "a.obj").write_text(BOX_OBJ.replace("v 1 0 0", f"v {number} 0 0"))
     with pytest.raises(SdfError, match=r"a\.obj: 3 of 4 triangles have a corner that is not at"):
         Mesh(tmp_path / "a.obj").footprint(Pose(), 0.3, 0.3)
@@ -354,13 +354,13 @@ def test_a_corner_that_is_nowhere_is_refused_and_not_passed_over(tmp_path, numbe
         Mesh(tmp_path / "a.stl").footprint(Pose(), 0.3, 0.3)
 
 
-def test_vertices_of_two_coordinates_are_refused(tmp_path):
+def test_vertices_with_two_coordinates_are_rejected(tmp_path):
     (tmp_path / "a.obj").write_text("v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n")
     with pytest.raises(SdfError, match=r"a\.obj cannot be read"):
         Mesh(tmp_path / "a.obj").footprint(Pose(), 0.3, 0.3)
 
 
-def test_a_triangle_that_is_all_but_a_line_has_an_outline():
+def test_very_narrow_triangle_has_an_outline():
     long = [(0.27538993900532205, 67.52583047749727), (107.87929928912158, 2.156788650500445)]
     far = (111.20725524840354, 0.13506570739746238)
     sliver = np.array([[(*corner, 0.5) for corner in (*long, far)]])
@@ -369,7 +369,7 @@ def test_a_triangle_that_is_all_but_a_line_has_an_outline():
 
 
 @pytest.mark.parametrize(
-    ("inside", "complaint"),
+    ("inside", "problem"),
     [
         ("<scale>2 2 2</scale>", r":\d+: <mesh> has no <uri>"),
         (
@@ -378,14 +378,14 @@ def test_a_triangle_that_is_all_but_a_line_has_an_outline():
         ),
     ],
 )
-def test_a_mesh_that_names_no_file_is_told_where_to(tmp_path, inside, complaint):
+def test_mesh_without_uri_is_rejected(tmp_path, inside, problem):
     path = tmp_path / "a.world"
     path.write_text(world(model("a", link("a", shape=f"<mesh>{inside}</mesh>"))))
-    with pytest.raises(SdfError, match=complaint):
+    with pytest.raises(SdfError, match=problem):
         read_scene(path)
 
 
-def test_a_mesh_that_declares_entities_is_refused(collada):
+def test_mesh_that_declares_entities_is_rejected(collada):
     path = collada()
     text = path.read_text().replace("?>", '?><!DOCTYPE x [<!ENTITY e SYSTEM "/etc/hosts">]>', 1)
     path.write_text(text)
@@ -393,7 +393,7 @@ def test_a_mesh_that_declares_entities_is_refused(collada):
         Mesh(path).bounds(Pose())
 
 
-def test_a_height_image_too_large_to_hold_is_refused_unread(tmp_path):
+def test_height_image_that_is_too_large_is_rejected_without_decoding(tmp_path):
     with (tmp_path / "h.pgm").open("wb") as stream:
         stream.write(b"P5 65537 65537 255\n")
         stream.truncate(65537 * 65537 + 19)
@@ -402,15 +402,15 @@ def test_a_height_image_too_large_to_hold_is_refused_unread(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "problem"),
     [
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
         (b"", "Document is empty"),
         (b"no mesh at all", "it is not XML; export it again"),
     ],
 )
-def test_a_file_that_is_no_mesh_says_what_it_is(tmp_path, content, complaint):
+def test_file_that_is_not_a_mesh_is_rejected_with_its_kind(tmp_path, content, problem):
     path = tmp_path / "part.dae"
     path.write_bytes(content)
-    with pytest.raises(SdfError, match=complaint):
+    with pytest.raises(SdfError, match=problem):
         Mesh(path).bounds(Pose())

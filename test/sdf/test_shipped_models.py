@@ -1,4 +1,4 @@
-"""The models that saved worlds include by name, and that Gazebo itself does not bring."""
+"""Models that saved worlds include by name and that Gazebo does not install."""
 
 from gz_testauto.sdf.scene import read_scene
 
@@ -9,7 +9,7 @@ WORLD = """<sdf version="1.6"><world name="saved">
 """
 
 
-def test_a_world_that_includes_sun_and_floor_needs_no_model_database(tmp_path, monkeypatch):
+def test_world_with_sun_and_ground_plane_needs_no_model_database(tmp_path, monkeypatch):
     monkeypatch.setenv("GAZEBO_MODEL_PATH", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     world = tmp_path / "saved.world"

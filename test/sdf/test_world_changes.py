@@ -1,4 +1,4 @@
-"""Which models are gone, new, or stand elsewhere when one world becomes another."""
+"""Models to delete, spawn and move when one world becomes another."""
 
 import pytest
 
@@ -24,21 +24,21 @@ def world(*models, gravity="0 0 -9.8"):
     return WorldModels(read_scene(SdfDocument.parse(text)))
 
 
-def test_the_same_world_needs_no_change_however_it_is_written():
+def test_equal_worlds_with_different_text_need_no_changes():
     one = world(box("a"), box("b"))
     other = world("<!-- turned round -->", box("b"), "\n\n", box("a", pose="0 0  0.5 0 0 0.0"))
     changes = one.changes_to(other)
     assert (changes.to_delete, changes.to_spawn, changes.moved, changes.other) == ((), {}, {}, "")
 
 
-def test_a_model_that_stands_elsewhere_is_moved_and_nothing_else():
+def test_model_with_another_pose_is_moved():
     changes = world(box("a"), box("b")).changes_to(world(box("a", "2 1 0.5 0 0 0"), box("b")))
     assert (changes.to_delete, changes.to_spawn) == ((), {})
     assert changes.moved == {"a": Pose((2.0, 1.0, 0.5))}
 
 
 @pytest.mark.parametrize("change", [{"size": "1 1 2"}, {"static": "<static>true</static>"}])
-def test_a_model_of_another_make_is_deleted_and_spawned(change):
+def test_model_with_other_content_is_deleted_and_spawned(change):
     other = world(box("a", "3 0 0.5 0 0 0", **change))
     changes = world(box("a")).changes_to(other)
     assert changes.to_delete == ("a",)
@@ -47,24 +47,24 @@ def test_a_model_of_another_make_is_deleted_and_spawned(change):
     assert other.poses["a"] == Pose((3.0, 0.0, 0.5))
 
 
-def test_texts_that_differ_in_name_pose_and_form_are_of_the_same_model():
+def test_texts_that_differ_in_name_pose_and_layout_are_of_the_same_model():
     one = f"<sdf version='1.6'>{box('a')}</sdf>"
     assert same_model(one, f"<!-- x -->\n{box('b', '2 1 0.5 0 0 1')}")
     assert not same_model(one, box("a", size="1 1 2"))
 
 
-def test_a_standing_model_of_unknown_text_is_replaced():
+def test_present_model_with_unknown_text_is_replaced():
     changes = model_changes({"a": None, "b": box("b")}, {"a": box("a"), "b": box("b")})
     assert (changes.to_delete, changes.to_spawn, changes.kept) == (("a",), ("a",), ("b",))
 
 
-def test_models_come_and_go():
+def test_missing_models_are_spawned_and_others_deleted():
     changes = world(box("a"), box("b")).changes_to(world(box("b"), box("c")))
     assert changes.to_delete == ("a",)
     assert list(changes.to_spawn) == ["c"]
 
 
-def test_the_saved_state_of_a_world_counts_as_its_poses():
+def test_saved_state_determines_the_poses_of_a_world():
     state = (
         '<state world_name="w"><model name="a"><pose>4 0 0.5 0 0 0</pose>'
         '<link name="link"><pose>4 0 0.5 0 0 0</pose></link></model></state>'
@@ -73,6 +73,6 @@ def test_the_saved_state_of_a_world_counts_as_its_poses():
     assert changes.moved == {"a": Pose((4.0, 0.0, 0.5))}
 
 
-def test_worlds_that_differ_in_more_than_models_say_so():
+def test_other_differences_of_worlds_are_reported():
     changes = world(box("a")).changes_to(world(box("a"), gravity="0 0 -1.6"))
     assert changes.other != ""
