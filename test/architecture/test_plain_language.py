@@ -82,7 +82,7 @@ LIMITS: Dict[str, Limit] = {
     "test/results": Limit(15.5),
     "test/ros": Limit(51.0),
     "test/sampling": Limit(43.0),
-    "test/sdf": Limit(33.5),
+    "test/sdf": Limit(2.0),
     "test/simulators": Limit(18.0),
     "test/spec": Limit(38.0),
     "test/testing": Limit(18.5),
