@@ -204,7 +204,7 @@ class CampaignTest(unittest.TestCase):
         if self.simulator != "gazebo":
             del attempts[2]
         self.assertTrue(all(number >= 2 for number in attempts), said)
-        self.assertIn("fgm gave no answer in ", said)
+        self.assertIn("fgm did not answer in ", said)
         self.assert_nothing_left()
         self.assert_equals_direct_way(campaign, rows, self.simulator)
 

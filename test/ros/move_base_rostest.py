@@ -191,7 +191,7 @@ class MoveBaseTest(unittest.TestCase):
     def test_a_goal_that_is_recalled_again_and_again_makes_the_trial_invalid(self):
         self.server.statuses = [GoalStatus.RECALLED] * 10
         self.begin()
-        self.assertIn("as recalled, unasked", self.await_raised(NavigatorError))
+        self.assertIn("as recalled", self.await_raised(NavigatorError))
 
     def test_a_server_that_never_answers_makes_the_trial_invalid_and_was_asked_again(self):
         self.server.statuses = [None] * 100
@@ -212,7 +212,7 @@ class MoveBaseTest(unittest.TestCase):
         for _ in range(5):
             self.server.publish()
             time.sleep(0.02)
-        self.assertIn("as lost, unasked", self.await_raised(NavigatorError))
+        self.assertIn("as lost", self.await_raised(NavigatorError))
 
     def test_statuses_of_before_the_goal_that_feedback_overtook_forget_no_goal(self):
         self.server.statuses = [None]
@@ -235,7 +235,7 @@ class MoveBaseTest(unittest.TestCase):
         self.await_acknowledged()
         self.server.finish(GoalStatus.PREEMPTED, "another goal came")
         said = self.await_raised(NavigatorError)
-        self.assertIn("as preempted, unasked", said)
+        self.assertIn("as preempted", said)
         self.assertIn("another goal came", said)
 
     def test_time_that_jumps_back_recalls_no_goal(self):
@@ -262,7 +262,7 @@ class MoveBaseTest(unittest.TestCase):
         self.server.heed_cancels = False
         self.begin()
         self.await_acknowledged()
-        with self.assertRaisesRegex(NavigatorError, "did not give up its goal"):
+        with self.assertRaisesRegex(NavigatorError, "did not cancel its goal"):
             self.client.end()
 
     def test_without_a_server_no_goal_is_sent_and_one_that_comes_late_is_found(self):

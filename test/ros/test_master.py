@@ -22,7 +22,7 @@ def cores(monkeypatch):
     def start(*_):
         cores.started_s.append(cores.now_s)
         trouble = cores.troubles.pop(0) if cores.troubles else ""
-        return SimpleNamespace(pid=PID, trouble=lambda: trouble, close=lambda: None)
+        return SimpleNamespace(pid=PID, failure=lambda: trouble, close=lambda: None)
 
     def ask(port):
         there = cores.now_s - cores.started_s[-1] >= cores.answers_after_s
@@ -34,7 +34,7 @@ def cores(monkeypatch):
     monkeypatch.setattr(master, "LaunchedProcess", start)
     monkeypatch.setattr(master, "isolate", lambda *_: None)
     monkeypatch.setattr(master, "descendants", lambda pid: {pid})
-    monkeypatch.setattr(master, "_ask", ask)
+    monkeypatch.setattr(master, "_query_master", ask)
     clock = SimpleNamespace(monotonic=lambda: cores.now_s, sleep=sleep)
     monkeypatch.setattr(master, "time", clock)
     return cores

@@ -12,7 +12,7 @@ import rosgraph
 from gz_testauto.base.errors import MasterError, NavigatorError, SimulatorError
 from gz_testauto.processes import free_port
 from gz_testauto.ros.campaign.executor import RosTrialExecutor
-from gz_testauto.ros.services import needing_the_master
+from gz_testauto.ros.services import require_master
 
 NODE = """
 import sys
@@ -72,19 +72,19 @@ def test_a_node_whose_master_has_gone_says_so_in_a_line(master):
     finally:
         node.kill()
     assert node.returncode == 2
-    assert "has gone" in err and "same command" in err
+    assert "not reachable" in err and "same command" in err
     assert "Traceback" not in err
 
 
 @pytest.mark.parametrize("error", [NavigatorError("no action"), SimulatorError("refused")])
 def test_a_trial_is_not_charged_for_the_end_of_the_master(monkeypatch, error):
     monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(MasterError, match="has gone"):
+    with pytest.raises(MasterError, match="not reachable"):
         executor_that_meets(error).execute(None, lambda: False)
 
 
 def test_other_failures_stay_what_they_are_while_the_master_is_there(master):
     with pytest.raises(NavigatorError, match="no action"):
         executor_that_meets(NavigatorError("no action")).execute(None, lambda: False)
-    with pytest.raises(FileNotFoundError), needing_the_master():
+    with pytest.raises(FileNotFoundError), require_master():
         raise FileNotFoundError("a launch file")

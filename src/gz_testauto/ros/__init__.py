@@ -1,6 +1,6 @@
-"""The ROS face: thin nodes over the core."""
+"""ROS nodes of this package: thin adapters over the core."""
 
 import os
 
-# Asked before anything else is imported: a roslaunch that is killed meanwhile is not to be missed.
+# Read before all other imports, so that a roslaunch that is killed during them is detected.
 LAUNCHER_PID = os.getppid()

@@ -1,6 +1,6 @@
-"""What a campaign over ROS is told by parameters: which campaign, which part of it, where to.
+"""Parameters of a campaign over ROS: the campaign, the selected trials, the results directory.
 
-Read by the campaign node and, for what the simulator is to be, by the simulator node.
+The campaign node reads them, and so does the simulator node for its choice of the simulator.
 """
 
 from pathlib import Path
@@ -17,8 +17,8 @@ from gz_testauto.trial.plan import Selection
 
 
 def read_campaign(on_stack: bool) -> CampaignSpec:
-    """The campaign that ``~campaign`` names. Raises ``SpecError`` unless it is ``on_stack``, or is
-    not, as the launch file was told."""
+    """Return the campaign of ``~campaign``. Raises ``SpecError`` if it uses a navigation stack and
+    ``on_stack`` is false, or the reverse."""
     if not on_stack:
         return read_builtin_campaign()
     path, spec = _read()
@@ -29,8 +29,10 @@ def read_campaign(on_stack: bool) -> CampaignSpec:
 
 
 def read_builtin_campaign() -> BuiltinCampaignSpec:
-    """The campaign of this package's planners that ``~campaign`` names, with ``~simulator`` in
-    place of its own. Raises ``SpecError`` for another."""
+    """Return the campaign of ``~campaign`` with the simulator of ``~simulator``, if that is set.
+
+    Raises ``SpecError`` if the campaign uses a navigation stack.
+    """
     path, spec = _read()
     if not isinstance(spec, BuiltinCampaignSpec):
         raise SpecError(f"{path}: has stack, which starts its own simulator; add stack:=true")
@@ -40,12 +42,13 @@ def read_builtin_campaign() -> BuiltinCampaignSpec:
 def _read() -> Tuple[Path, CampaignSpec]:
     path = parameters.read_path("campaign")
     if path is None:
-        raise SpecError(f"parameter {rospy.resolve_name('~campaign')} is empty; give a YAML file")
+        raise SpecError(f"parameter {rospy.resolve_name('~campaign')} is empty; set a YAML file")
     return path, load(path, CampaignSpec)
 
 
 def read_selection() -> Selection:
-    """``~worlds`` (0: all) and ``~planners`` (names with commas or spaces between; empty: all)."""
+    """Return the selection of ``~worlds`` (0: all) and ``~planners`` (names separated by commas or
+    spaces; empty: all)."""
     worlds: Optional[int] = parameters.read("worlds", int, 0) or None
     names = parameters.read("planners", str, "").replace(",", " ").split()
     planners: Optional[Tuple[str, ...]] = tuple(names) or None
@@ -53,6 +56,6 @@ def read_selection() -> Selection:
 
 
 def output_directory(spec: CampaignSpec) -> Path:
-    """``~out``, relative to where the user stands; ``results/<campaign>`` there unless set."""
+    """Return ``~out`` relative to the user's directory; the default is ``results/<campaign>``."""
     out = parameters.read("out", str, "") or f"results/{spec.name}"
     return parameters.user_directory() / Path(out).expanduser()

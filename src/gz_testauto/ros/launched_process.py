@@ -1,7 +1,7 @@
-"""One command of a trial, a launch file or roscore, with everything that it starts.
+"""One command of a trial, a launch file or roscore, with all processes that it starts.
 
-Owns its log file, whether it and its nodes still live, and its end.
-:mod:`~gz_testauto.processes.subreaper` sees to it that nothing survives.
+Manages its log file, the detection of failed nodes, and its end;
+:mod:`~gz_testauto.processes.subreaper` ends all processes.
 """
 
 import os
@@ -17,14 +17,13 @@ LINE_LENGTH = 160
 LINES_BEFORE_A_DEATH = 40
 ERRORS_BEFORE_A_DEATH = 2
 DIED = re.compile(r"(?:\[[^][\s]+\] )?process has died \[pid \d+, exit code (-?\d+)")
-"""What roslaunch prints of a node that ended other than cleanly, maybe in the middle of a line of
-another node."""
+"""Output of roslaunch for a node that exited with an error, possibly within a line of another
+node."""
 KILLED = ("-9", "-15")
-"""Exit codes of a node that somebody else ended: what it said before is no cause."""
-
+"""Exit codes of a node that another process killed: its last output is not the cause."""
 
 REFUSED = re.compile(r"ERROR: (cannot launch node of type .*)")
-"""What it prints of a node that it does not find, and goes on."""
+"""Output of roslaunch for a node that was not found; roslaunch continues."""
 ERROR = re.compile(
     r"\b(?:ERROR|FATAL)\b|\[Err\]|^[\w.]*(?:Error|Exception)\b"
     r"|\bwhat\(\):|\berror while loading shared libraries\b"
@@ -33,7 +32,7 @@ STAMP = re.compile(r"\[ ?\d+\.\d+(?:, \d+\.\d+)?\]:?")
 
 
 class LaunchedProcess:
-    """A running command. ``name`` is what messages call it."""
+    """A running command. ``name`` identifies it in messages."""
 
     def __init__(
         self,
@@ -42,12 +41,12 @@ class LaunchedProcess:
         log_file: Path,
         environment: Optional[Mapping[str, str]] = None,
         pass_fds: Sequence[int] = (),
-        may_finish: bool = False,
+        may_exit: bool = False,
     ) -> None:
-        """Start it, its output into ``log_file``. ``may_finish``: to end in good order, as a
-        launch file that only spawns a robot does, is no trouble."""
+        """Start the command, with its output in ``log_file``. With ``may_exit``, exit status 0
+        is no failure: a launch file that only spawns a robot exits."""
         self.name = name
-        self._may_finish = may_finish
+        self._may_exit = may_exit
         self.log_file = log_file
         self._seen = 0
         self._cause = ""
@@ -59,46 +58,46 @@ class LaunchedProcess:
 
     @property
     def pid(self) -> int:
-        """Of the subreaper, above all processes of this command."""
+        """The process id of the subreaper, the parent of all processes of this command."""
         return self._process.pid
 
-    def trouble(self) -> str:
-        """Why the part cannot go on: it ended, or a node of it died. Empty while all is well."""
+    def failure(self) -> str:
+        """Return why the command failed: it exited, or one of its nodes died. Empty if it runs."""
         if not self._cause:
             status = self._process.poll()
             died = self._newly_died()
             if died:
                 self._cause = f"{self.name}: {died}"
-            elif status is not None and not (self._may_finish and status == 0):
-                self._cause = f"{self.name} ended ({_ended(status)}): {self.last_words()}"
+            elif status is not None and not (self._may_exit and status == 0):
+                self._cause = f"{self.name} ended ({_ended(status)}): {self.log_excerpt()}"
         return self._cause
 
-    def last_words(self, but_for: str = "") -> str:
-        """What its log says of errors, otherwise its last lines, for a message that says
-        ``but_for`` already."""
+    def log_excerpt(self, excluding: str = "") -> str:
+        """Return the errors in the log, or else its last lines, for a message that already
+        contains ``excluding``."""
         lines = _lines(_readable(self._log()))
-        if but_for:
-            lines = [line for line in lines if but_for not in line]
+        if excluding:
+            lines = [line for line in lines if excluding not in line]
         said = _quoted(_errors(lines)[:LINES_SHOWN] or lines[-LINES_SHOWN:])
         return said or f"nothing in {self.log_file}"
 
-    def refused(self) -> str:
-        """The first node that roslaunch could not start at all, in its words; empty where it
-        could. The others live, and may do without that one."""
+    def node_not_found(self) -> str:
+        """Return roslaunch's message about the first node that it could not start, or an empty
+        text. The other nodes still run."""
         found = REFUSED.search(_readable(self._log()))
         return found.group(1) if found else ""
 
-    def said(self, text: str) -> bool:
-        """Whether its log has a text."""
+    def log_contains(self, text: str) -> bool:
+        """Return true if the log contains ``text``."""
         return text in _readable(self._log())
 
     def interrupt(self, timeout_s: float) -> None:
-        """Ask it to end in good order, then see to it."""
+        """Send SIGINT, wait up to ``timeout_s`` of wall time, then kill the rest."""
         self._process.request_exit(signal.SIGINT, timeout_s)
         self.close()
 
     def close(self) -> None:
-        """End every process of it, now. Idempotent."""
+        """Kill all its processes. Idempotent."""
         self._process.kill()
 
     def _newly_died(self) -> str:
@@ -124,7 +123,7 @@ class LaunchedProcess:
 
 
 def _readable(log: bytes) -> str:
-    """A log without the colors and window titles that roslaunch writes."""
+    """Return a log without the colors and window titles that roslaunch writes."""
     return re.sub(r"\x1b(\[[0-9;]*m|\][^\x07]*\x07)", "", log.decode("utf-8", "replace"))
 
 
@@ -133,7 +132,7 @@ def _lines(text: str) -> List[str]:
 
 
 def _errors(lines: Sequence[str]) -> List[str]:
-    """Those that tell of an error, in their order, each once whenever it was said."""
+    """Return the lines that report errors, in order, each once even if it was repeated."""
     last = {STAMP.sub("", line): line for line in reversed(lines) if ERROR.search(line)}
     return list(last.values())[::-1]
 

@@ -1,7 +1,7 @@
-"""The known map: ``nav_msgs/OccupancyGrid`` from and to this package's grid.
+"""The static map: conversion between ``nav_msgs/OccupancyGrid`` and this package's grid.
 
-Owns the thresholds, and that a grid comes back as it went: the message has 32 bits for the
-resolution, which is read as the shortest decimal number that has those bits, 0.1 and not
+Defines the thresholds. A grid stays the same after both conversions: the message has 32 bits for
+the resolution, which is read as the shortest decimal number with those bits, 0.1 and not
 0.10000000149.
 """
 
@@ -16,11 +16,11 @@ from gz_testauto.base.ros_messages import WORLD_FRAME, from_float32, pose_of
 from gz_testauto.grid.occupancy import OccupancyGrid
 
 OCCUPIED_FROM = 65
-"""Per cent from which a cell counts as occupied, as map_server and costmap_2d have it."""
+"""Per cent from which a cell counts as occupied, as in map_server and costmap_2d."""
 
 
 def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
-    """A map in which everything is known: 0 is free, 100 occupied."""
+    """Return a map without unknown cells: 0 is free, 100 occupied."""
     message = OccupancyGridMessage()
     message.header.stamp, message.header.frame_id = stamp, WORLD_FRAME
     message.info.map_load_time = stamp
@@ -34,12 +34,12 @@ def grid_message(grid: OccupancyGrid, stamp: Time) -> OccupancyGridMessage:
 
 
 def grid_of(message: OccupancyGridMessage) -> OccupancyGrid:
-    """The grid in a message; what is unknown counts as free, since the map says what is known
-    to be in the way. Raises ``SpecError`` for a turned map."""
+    """Return the grid in a message. Unknown cells count as free, since a static map lists known
+    obstacles. Raises ``SpecError`` for a rotated map."""
     info = message.info
     origin = pose_of(info.origin)
     if not math.isclose(origin.yaw_rad, 0.0, abs_tol=1e-6):
-        raise SpecError(f"the map's origin is turned by {origin.yaw_rad} rad; only 0 can be used")
+        raise SpecError(f"the map's origin has yaw {origin.yaw_rad} rad; only 0 is supported")
     cells = np.asarray(message.data, dtype=np.int8).reshape(info.height, info.width)
     return OccupancyGrid(
         occupied=cells >= OCCUPIED_FROM,

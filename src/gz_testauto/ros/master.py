@@ -1,8 +1,8 @@
-"""A ROS master and a Gazebo master of a trial's own: ports, directories, environment.
+"""A separate ROS master and Gazebo master for each trial: ports, directories and environment.
 
-Owns that no two trials, and no roscore of the user's, ever meet: ports are chosen free, the
-master that answers is checked to be the one that was started, and everything stays on loopback.
-Imports nothing of rospy, which joins the master that the environment names when it is imported.
+Keeps trials apart from each other and from the user's roscore: ports are chosen free, the process
+that answers as master must be the one that was started, and all traffic stays on loopback. Does not
+import rospy, which connects to the master of the environment at its import.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ POLL_S = 0.05
 LOOPBACK = "127.0.0.1"
 NOT_INHERITED = ("ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_MASTER_URI")
 DEAD_ADDRESS = "http://127.0.0.1:9/"
-"""Where Gazebo looks for models on the network, unless the user says: nowhere."""
+"""Default of Gazebo's model database, so that no model is downloaded."""
 
 
 @contextlib.contextmanager
 def master_faults() -> Iterator[None]:
-    """Raise ``SimulatorError`` where a call of rospy finds its master gone: what the master was
-    part of has failed, not the program that asked it."""
+    """Raise ``SimulatorError`` when a call of rospy finds that the master of the trial is not
+    reachable."""
     try:
         yield
     except ConnectionError as error:
@@ -36,7 +36,7 @@ def master_faults() -> Iterator[None]:
 
 
 def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
-    """Make this process, and all that it starts, speak to these masters only."""
+    """Restrict this process and its children to the masters at these ports."""
     for name in NOT_INHERITED:
         os.environ.pop(name, None)
     os.environ.setdefault("GAZEBO_MODEL_DATABASE_URI", DEAD_ADDRESS)
@@ -55,44 +55,46 @@ def isolate(master_port: int, gazebo_port: int, home: Path, logs: Path) -> None:
 
 
 def start_master(home: Path, logs: Path, timeout_s: float) -> LaunchedProcess:
-    """Start a roscore on a free port and point the environment at it. Another is tried where it
-    ends or somebody took its port, and none where it is only slow: raises ``SimulatorError`` when
-    none has come up after ``timeout_s`` of wall time."""
+    """Start a roscore on a free port and set the environment for it.
+
+    Another port is tried if the roscore exits or another process uses its port, but not if it is
+    only slow. Raises ``SimulatorError`` if none is available after ``timeout_s`` of wall time.
+    """
     deadline = time.monotonic() + timeout_s
-    trouble = ""
+    failure = ""
     for _ in range(ATTEMPTS):
         port, gazebo_port = free_ports(2)
         isolate(port, gazebo_port, home, logs)
         core = LaunchedProcess("roscore", ["roscore", "-p", str(port)], logs / "00_roscore.log")
-        trouble = _await_master(core, port, deadline)
-        if not trouble:
+        failure = _await_master(core, port, deadline)
+        if not failure:
             return core
         core.close()
         if time.monotonic() >= deadline:
-            raise SimulatorError(f"no roscore after {timeout_s:g} s: {trouble}")
-    raise SimulatorError(f"no roscore after {ATTEMPTS} attempts: {trouble}")
+            raise SimulatorError(f"no roscore after {timeout_s:g} s: {failure}")
+    raise SimulatorError(f"no roscore after {ATTEMPTS} attempts: {failure}")
 
 
 def _await_master(core: LaunchedProcess, port: int, deadline: float) -> str:
-    """Wait for the master; return why there is none, or nothing."""
+    """Wait for the master; return the reason of a failure, or an empty text."""
     while time.monotonic() < deadline:
-        trouble = core.trouble()
-        if trouble:
-            return trouble
-        answer = _ask(port)
+        failure = core.failure()
+        if failure:
+            return failure
+        answer = _query_master(port)
         if answer.get("pid") in descendants(core.pid) and answer.get("rosout"):
             return ""
         if answer and answer.get("pid") not in descendants(core.pid):
-            return f"port {port} was taken meanwhile"
+            return f"another process uses port {port}"
         time.sleep(POLL_S)
     return "it does not answer"
 
 
-def _ask(port: int) -> Dict[str, object]:
-    """The process that is master at a port, and whether rosout has joined it."""
+def _query_master(port: int) -> Dict[str, object]:
+    """Return the process id of the master at a port, and whether rosout is registered there."""
     try:
         with xmlrpc.client.ServerProxy(f"http://{LOOPBACK}:{port}") as proxy:
-            master: Any = proxy  # what a master answers has no types
+            master: Any = proxy  # replies of the master have no types
             pid = master.getPid("/gz_testauto")[2]
             state = master.getSystemState("/gz_testauto")[2]
     except (OSError, xmlrpc.client.Error):

@@ -1,9 +1,9 @@
-"""The client of a ``move_base`` action: of this package's ``planner`` node, or of the user's stack.
+"""Client of a ``move_base`` action: of this package's ``planner`` node, or of the user's stack.
 
-Owns the life of a goal as seen from outside: sent, acknowledged, ended, whatever the clock does
-meanwhile. Everything that is waited for is bounded in wall time. actionlib's own client is not
-used: it stamps goals with the simulated time, and a server takes a goal for an older one, and
-recalls it, when time has jumped back; and it waits in simulated time, which may stand still.
+Follows a goal from sending through acknowledgement to its final status, independently of the ROS
+clock. All waits have a limit in wall time. actionlib's own client is not used for two reasons: it
+stamps goals with the simulated time, so that a server recalls a new goal as outdated when time has
+jumped back, and it waits in simulated time, which can stop.
 """
 
 import math
@@ -47,15 +47,15 @@ POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
 MISSED_STATUSES = 3
-"""A goal that was listed, and that so many status messages then leave out, is forgotten."""
+"""A listed goal that is missing in this number of later status messages is lost."""
 MAX_RECALLS = 3
 
 
 class ActionGoals:
-    """One goal after the other at a ``move_base`` action. See the module."""
+    """Sends one goal at a time to a ``move_base`` action and tracks its status."""
 
     def __init__(self, action: str) -> None:
-        """Connect to ``action``, sooner or later."""
+        """Subscribe and advertise; the connection to ``action`` is established later."""
         self.action = action
         self._lock = threading.Lock()
         self._message: Optional[MoveBaseActionGoal] = None
@@ -68,14 +68,14 @@ class ActionGoals:
         self._goals = rospy.Publisher(f"{action}/goal", MoveBaseActionGoal, queue_size=10)
         self._cancels = rospy.Publisher(f"{action}/cancel", GoalID, queue_size=10)
         self._subscribers = [
-            rospy.Subscriber(f"{action}/status", GoalStatusArray, self._take_status),
-            rospy.Subscriber(f"{action}/result", MoveBaseActionResult, self._take_result),
-            rospy.Subscriber(f"{action}/feedback", MoveBaseActionFeedback, self._take_feedback),
+            rospy.Subscriber(f"{action}/status", GoalStatusArray, self._on_status),
+            rospy.Subscriber(f"{action}/result", MoveBaseActionResult, self._on_result),
+            rospy.Subscriber(f"{action}/feedback", MoveBaseActionFeedback, self._on_feedback),
         ]
 
     @property
     def connected(self) -> bool:
-        """Whether a server hears goals and cancels and would be heard."""
+        """Whether a server is connected to the topics of goals, cancels, status and results."""
         return bool(
             self._goals.get_num_connections()
             and self._cancels.get_num_connections()
@@ -84,12 +84,12 @@ class ActionGoals:
         )
 
     def close(self) -> None:
-        """Leave the action's topics."""
+        """Unregister from the action's topics."""
         for topic in (*self._subscribers, self._goals, self._cancels):
             topic.unregister()
 
     def send(self, target: PoseStamped) -> None:
-        """Send a goal, stamped later than all before it; its target keeps its own stamp."""
+        """Send a goal with a later stamp than all previous goals; its target keeps its stamp."""
         message = MoveBaseActionGoal()
         now_ns = max(rospy.get_rostime().to_nsec(), self._last_stamp_ns + 1_000_000)
         self._last_stamp_ns = now_ns
@@ -104,14 +104,14 @@ class ActionGoals:
         self._goals.publish(message)
 
     def send_again(self) -> None:
-        """Repeat the goal, for a server that may not have heard it; one that has ignores it."""
+        """Repeat the goal for a server that may have missed it; the server ignores a duplicate."""
         with self._lock:
             message = self._message
         if message is not None:
             self._goals.publish(message)
 
     def cancel(self) -> None:
-        """Ask the server to give up the goal, and no other."""
+        """Request the server to cancel this goal, and no other."""
         with self._lock:
             message = self._message
         if message is not None:
@@ -119,60 +119,60 @@ class ActionGoals:
 
     @property
     def acknowledged(self) -> bool:
-        """Whether the server has spoken of the goal."""
+        """Whether the server has reported a status of the goal."""
         return self._acknowledged
 
     @property
     def status(self) -> int:
-        """Of ``actionlib_msgs/GoalStatus``; LOST where the server has forgotten the goal, or
-        none was sent."""
+        """A constant of ``actionlib_msgs/GoalStatus``; LOST if no goal was sent or the server no
+        longer lists it."""
         return self._status
 
     @property
     def text(self) -> str:
-        """What the server said of the goal's end."""
+        """The server's text at the end of the goal."""
         return self._text
 
-    def _take_status(self, statuses: GoalStatusArray) -> None:
+    def _on_status(self, statuses: GoalStatusArray) -> None:
         with self._lock:
             if self._message is None or self._status in ENDED:
                 return
             for status in statuses.status_list:
                 if status.goal_id.id == self._message.goal_id.id:
                     self._listed, self._missed = True, 0
-                    self._note(status)
+                    self._update(status)
                     return
-            self._missed += self._listed  # feedback overtakes statuses of before the goal
+            self._missed += self._listed  # feedback can overtake status messages sent before it
             if self._missed >= MISSED_STATUSES:
                 self._status = GoalStatus.LOST
 
-    def _take_result(self, result: MoveBaseActionResult) -> None:
+    def _on_result(self, result: MoveBaseActionResult) -> None:
         with self._lock:
             message = self._message
             if message is not None and result.status.goal_id.id == message.goal_id.id:
-                self._note(result.status)
+                self._update(result.status)
 
-    def _take_feedback(self, feedback: MoveBaseActionFeedback) -> None:
+    def _on_feedback(self, feedback: MoveBaseActionFeedback) -> None:
         with self._lock:
             message = self._message
             if message is not None and feedback.status.goal_id.id == message.goal_id.id:
                 self._acknowledged = True
 
-    def _note(self, status: GoalStatus) -> None:
+    def _update(self, status: GoalStatus) -> None:
         self._acknowledged = True
         if self._status not in ENDED:
             self._status, self._text = status.status, status.text
 
 
 class MoveBaseClient:
-    """Gives goals to one action server and follows what becomes of them.
+    """Sends goals to one action server and checks their results.
 
-    Call order, once per trial: :meth:`begin`; :meth:`look` as often as somebody waits, and
-    :meth:`go_on` for each further goal; then :meth:`end`. ``answer_timeout_s`` (wall) bounds what
-    the server takes to acknowledge a goal and to give it up. ``frame`` is the map frame, in which
-    goals are given. ``recoveries`` holds the names of the recovery behaviors that began since
-    ``begin``, where ``recovery_topic`` tells them; ``succeeded`` says that the server reports to
-    have arrived, which the trial's rules judge.
+    Call order, once per trial: :meth:`begin`; :meth:`look` repeatedly, and :meth:`send_next` for
+    each further goal; then :meth:`end`. ``answer_timeout_s`` (wall time) limits the time in which
+    the server must acknowledge or cancel a goal. ``frame`` is the map frame of the goals.
+    ``recoveries`` lists the recovery behaviors that started since ``begin``, as published on
+    ``recovery_topic``. ``succeeded`` is the report of the server; the trial's termination rules
+    decide about the outcome.
     """
 
     def __init__(
@@ -191,28 +191,31 @@ class MoveBaseClient:
         self.recoveries: List[str] = []
         self._recovery: Optional[rospy.Subscriber] = None
         if recovery_topic is not None:
-            self._recovery = rospy.Subscriber(recovery_topic, RecoveryStatus, self._take_recovery)
+            self._recovery = rospy.Subscriber(recovery_topic, RecoveryStatus, self._on_recovery)
 
     @property
     def connected(self) -> bool:
-        """Whether the server is there."""
+        """Whether the server is connected."""
         return self._goals.connected
 
     @property
     def succeeded(self) -> bool:
-        """Whether the server says that the robot has arrived."""
+        """Whether the server reports that the robot has reached the goal."""
         return self._target is not None and self._goals.status == GoalStatus.SUCCEEDED
 
     def begin(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
-        """Send the goal. ``stamp`` is the simulated time from which it counts, for a server that
-        must not use what it heard before; without one it is good whenever, and tf takes the
-        latest transform. Raises ``NavigatorError`` where no server is connected."""
-        self.recoveries = []
-        self.go_on(goal, stamp)
+        """Send the first goal of a trial.
 
-    def go_on(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
-        """Send another goal of the same trial in place of the one before, which the server gives
-        up for it unless it has ended. The rest as for :meth:`begin`."""
+        ``stamp`` is the simulated time from which the goal is valid, for a server that must not
+        use older messages. Without it the goal is always valid, and tf uses the latest transform.
+        Raises ``NavigatorError`` if no server is connected.
+        """
+        self.recoveries = []
+        self.send_next(goal, stamp)
+
+    def send_next(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:
+        """Send another goal of the same trial; the server cancels the previous one if it is
+        active. Otherwise as :meth:`begin`."""
         if not self.connected:
             raise NavigatorError(f"no server of the action {self._goals.action} is connected")
         self._target, self._recalled = PoseStamped(), 0
@@ -222,9 +225,11 @@ class MoveBaseClient:
         self._send(self._target)
 
     def look(self) -> None:
-        """See how the goal stands. Raises ``PlannerGaveUp`` when the server gave up, and
-        ``NavigatorError`` when the goal ended in a way that says nothing about the navigation,
-        or was never acknowledged."""
+        """Check the status of the goal.
+
+        Raises ``PlannerGaveUp`` if the server aborted, and ``NavigatorError`` if the goal ended
+        for a reason outside navigation or was never acknowledged.
+        """
         if self._target is None:
             return
         status, text = self._goals.status, self._goals.text
@@ -234,13 +239,15 @@ class MoveBaseClient:
             self._recalled += 1
             self._send(self._target)
         elif status in ENDED and status != GoalStatus.SUCCEEDED:
-            raise NavigatorError(_unasked(self._goals.action, status, text))
+            raise NavigatorError(_unexpected_end(self._goals.action, status, text))
         elif not self._goals.acknowledged:
-            self._remind()
+            self._repeat_or_fail()
 
     def end(self) -> None:
-        """Give up the goal, if it is under way, and wait until the server has done so. Raises
-        ``NavigatorError`` when it does not; idempotent."""
+        """Cancel the goal if it is active, and wait for the server to confirm. Idempotent.
+
+        Raises ``NavigatorError`` if the server does not.
+        """
         target, self._target = self._target, None
         if target is None:
             return
@@ -250,7 +257,7 @@ class MoveBaseClient:
             now_s = time.monotonic()
             if now_s - began_s > self._answer_timeout_s:
                 raise NavigatorError(
-                    f"{self._goals.action} did not give up its goal in {self._answer_timeout_s:g} s"
+                    f"{self._goals.action} did not cancel its goal in {self._answer_timeout_s:g} s"
                 )
             if now_s - cancelled_s >= CANCEL_AGAIN_S:
                 cancelled_s = now_s
@@ -258,7 +265,7 @@ class MoveBaseClient:
             time.sleep(POLL_S)
 
     def close(self) -> None:
-        """Leave the action; the client is of no use from then on."""
+        """Unregister from the action; the client cannot be used afterwards."""
         self._goals.close()
         if self._recovery is not None:
             self._recovery.unregister()
@@ -267,7 +274,7 @@ class MoveBaseClient:
         self._sent_s = self._repeated_s = time.monotonic()
         self._goals.send(target)
 
-    def _remind(self) -> None:
+    def _repeat_or_fail(self) -> None:
         now_s = time.monotonic()
         if now_s - self._sent_s > self._answer_timeout_s:
             raise NavigatorError(
@@ -277,16 +284,16 @@ class MoveBaseClient:
             self._repeated_s = now_s
             self._goals.send_again()
 
-    def _take_recovery(self, message: RecoveryStatus) -> None:
+    def _on_recovery(self, message: RecoveryStatus) -> None:
         self.recoveries.append(message.recovery_behavior_name)
 
 
-def _unasked(action: str, status: int, text: str) -> str:
+def _unexpected_end(action: str, status: int, text: str) -> str:
     why = {
-        GoalStatus.LOST: "it restarted, or was told to forget",
-        GoalStatus.PREEMPTED: "somebody else sent or cancelled a goal",
-        GoalStatus.RECALLED: "somebody else sent a goal, or its clock is ahead of ours",
-        GoalStatus.REJECTED: "it cannot take such a goal",
+        GoalStatus.LOST: "it restarted or lost the goal",
+        GoalStatus.PREEMPTED: "another node sent or cancelled a goal",
+        GoalStatus.RECALLED: "another node sent a goal, or the server's clock is ahead",
+        GoalStatus.REJECTED: "it does not accept such a goal",
     }[status]
-    said = f" and said: {text}" if text else ""
-    return f"{action} ended the goal as {NAMES[status]}, unasked ({why}){said}"
+    reported = f"; it reported: {text}" if text else ""
+    return f"{action} ended the goal as {NAMES[status]} without a request ({why}){reported}"

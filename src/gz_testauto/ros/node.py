@@ -1,7 +1,7 @@
-"""The boundary of every node: where a known error becomes one line and exit status 2.
+"""Start and exit of every node: a known error becomes one log line and exit status 2.
 
-Owns start and end, no more. A node ends by SIGINT or SIGTERM as rospy arranges it, and when
-the roslaunch that started it is gone, however that ended: nobody else would end it then.
+A node stops on SIGINT or SIGTERM, as rospy arranges it, and when the roslaunch that started it has
+exited for any reason.
 """
 
 import os
@@ -16,20 +16,20 @@ from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.truncation import log_untruncated
 from gz_testauto.processes import on_parent_exit
 from gz_testauto.ros import LAUNCHER_PID
-from gz_testauto.ros.services import needing_the_master
+from gz_testauto.ros.services import require_master
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
-    """Register the node and run ``main``; return the exit status. Nodes take parameters and
-    remappings (``name:=value``), no other arguments. With ``own_signals``, ``main`` handles
-    SIGINT and SIGTERM itself.
+    """Register the node, run ``main`` and return the exit status.
 
-    Linear algebra keeps to the thread it is called from: nodes share the machine with a
-    simulator, and their matrices are small."""
+    Nodes accept parameters and remappings (``name:=value``), no other arguments. With
+    ``own_signals``, ``main`` handles SIGINT and SIGTERM itself. Linear algebra is limited to the
+    calling thread, since nodes share the machine with a simulator and their matrices are small.
+    """
     try:
         rospy.init_node(name, disable_signals=own_signals)
         end_with_launcher()
-        with threadpool_limits(limits=1, user_api="blas"), needing_the_master():
+        with threadpool_limits(limits=1, user_api="blas"), require_master():
             return main()
     except GzTestautoError as error:
         rospy.logfatal("%s", error)
@@ -40,17 +40,17 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
 
 
 def end_with_launcher() -> None:
-    """Have SIGTERM sent to this process once the roslaunch that started it has gone."""
+    """Send SIGTERM to this process when the roslaunch that started it has exited."""
     if not any(argument.startswith("__log:=") for argument in sys.argv):
-        return  # started by hand, by rosrun or by a test: who starts it may go before it
+        return  # started by a shell, rosrun or a test, which can exit before the node
 
     launcher = None if _is_init(LAUNCHER_PID) else LAUNCHER_PID
     on_parent_exit(launcher, lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
 def _is_init(pid: int) -> bool:
-    """Whether this is the first process, and not a roslaunch that a container begins with: it
-    has taken us over from one that was killed while we started."""
+    """Return true for an init process that adopted this process after its roslaunch was killed,
+    and false for a roslaunch that is the first process of a container."""
     if pid != 1:
         return False
     with open("/proc/1/cmdline", "rb") as command:

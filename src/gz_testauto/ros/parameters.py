@@ -1,6 +1,6 @@
-"""Reading ``~`` parameters: typed, with errors that name the parameter in full.
+"""Typed access to ``~`` parameters, with errors that contain the full name of the parameter.
 
-Owns what a missing or ill-typed parameter says. Values are read once, at the start of a node.
+Values are read once, at the start of a node.
 """
 
 import os
@@ -17,12 +17,14 @@ REQUIRED: Any = object()
 
 
 def read(name: str, kind: Type[Value], default: Value = REQUIRED) -> Value:
-    """The private parameter ``~name`` as a ``kind``. Whole numbers pass as floats. Raises
-    ``SpecError`` when it is missing without a default, or of another kind."""
+    """Return the private parameter ``~name`` as a ``kind``. An integer is accepted as a float.
+
+    Raises ``SpecError`` if it is missing and has no default, or has another type.
+    """
     full_name = rospy.resolve_name("~" + name)
     if not rospy.has_param(full_name):
         if default is REQUIRED:
-            raise SpecError(f"parameter {full_name} is not set; give it a {kind.__name__}")
+            raise SpecError(f"parameter {full_name} is not set; set it to a {kind.__name__}")
         return default
     value = rospy.get_param(full_name)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -33,7 +35,7 @@ def read(name: str, kind: Type[Value], default: Value = REQUIRED) -> Value:
 
 
 def read_numbers(name: str, count: int, default: Optional[Sequence[float]] = None) -> List[float]:
-    """The private parameter ``~name`` as that many numbers."""
+    """Return the private parameter ``~name`` as ``count`` numbers. Raises ``SpecError``."""
     value = read(name, list, REQUIRED if default is None else list(default))
     numbers = [number for number in value if isinstance(number, (int, float))]
     if len(numbers) != count or len(value) != count:
@@ -44,25 +46,27 @@ def read_numbers(name: str, count: int, default: Optional[Sequence[float]] = Non
 
 
 def read_path(name: str, default: str = REQUIRED) -> Optional[Path]:
-    """The private parameter ``~name`` as the absolute path of an existing file; ``package://``
-    and ``model://`` are understood. None where it is empty."""
+    """Return the private parameter ``~name`` as the absolute path of an existing file, or None if
+    it is empty. ``package://`` and ``model://`` are supported."""
     text = read(name, str, default)
     return existing_file(text, f"parameter {rospy.resolve_name('~' + name)}") if text else None
 
 
 def user_directory() -> Path:
-    """Where the user stood when starting the node: what relative paths are relative to.
+    """Return the user's working directory, to which relative paths refer.
 
-    roslaunch starts nodes in ``~/.ros`` and leaves ``PWD`` as the user's shell had it.
+    roslaunch starts nodes in ``~/.ros`` and keeps ``PWD`` of the user's shell.
     """
     shell = os.environ.get("PWD", "")
     return Path(shell) if os.path.isabs(shell) and os.path.isdir(shell) else Path.cwd()
 
 
 def existing_file(text: str, what: str) -> Path:
-    """The absolute path that ``text`` names, relative to :func:`user_directory`. Raises
-    ``SpecError``, naming ``what``, where there is no such file."""
+    """Return the absolute path of the file ``text``, relative to :func:`user_directory`.
+
+    Raises ``SpecError`` with the name ``what`` of the value if the file does not exist.
+    """
     path = resources.resolve(text, user_directory())
     if not os.path.exists(path):
-        raise SpecError(f"{what} is {text!r}, and there is no file {path}")
+        raise SpecError(f"{what} is {text!r}, but the file {path} does not exist")
     return path

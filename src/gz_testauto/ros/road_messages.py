@@ -1,4 +1,4 @@
-"""Between roads and tracked objects and their messages, every bit kept."""
+"""Lossless conversion between lanes or tracked objects and their messages."""
 
 from typing import Iterable, List, Sequence, Tuple
 
@@ -16,7 +16,7 @@ from gz_testauto.planners.interface import Lane
 
 
 def object_messages(objects: Iterable[TrackedObject]) -> List[TrackedObjectMessage]:
-    """Tracked objects as messages."""
+    """Return tracked objects as messages."""
     return [
         TrackedObjectMessage(
             name=one.name,
@@ -32,7 +32,7 @@ def object_messages(objects: Iterable[TrackedObject]) -> List[TrackedObjectMessa
 
 
 def objects_of(messages: Iterable[TrackedObjectMessage]) -> Tuple[TrackedObject, ...]:
-    """Tracked objects of messages."""
+    """Return the tracked objects in messages."""
     return tuple(
         TrackedObject(
             name=one.name,
@@ -48,7 +48,7 @@ def objects_of(messages: Iterable[TrackedObjectMessage]) -> Tuple[TrackedObject,
 
 
 def lane_messages(lanes: Iterable[Lane]) -> List[LaneMessage]:
-    """Lanes as messages."""
+    """Return lanes as messages."""
     return [
         LaneMessage(center=lane.center_m.ravel().tolist(), width=lane.width_m.tolist())
         for lane in lanes
@@ -56,12 +56,12 @@ def lane_messages(lanes: Iterable[Lane]) -> List[LaneMessage]:
 
 
 def road_message(lanes: Iterable[Lane], stamp: Time, frame: str = WORLD_FRAME) -> Road:
-    """Lanes as they are for the goal of ``stamp``."""
+    """Return the lanes for the goal of ``stamp``."""
     message = Road(lanes=lane_messages(lanes))
     message.header.stamp, message.header.frame_id = stamp, frame
     return message
 
 
 def lanes_of_messages(messages: Sequence[LaneMessage]) -> Tuple[Lane, ...]:
-    """Lanes of messages."""
+    """Return the lanes in messages."""
     return tuple(Lane(np.array(one.center).reshape(-1, 2), np.array(one.width)) for one in messages)

@@ -1,7 +1,7 @@
-"""Registers the services of a node, and waits for services of other nodes with a limit.
+"""Registration of a node's services, and waiting for other nodes' services with a timeout.
 
-Owns what every service of this package does when its handler raises a known error, and the error
-to raise when the ROS master is no longer reachable. The handlers are in the modules of the nodes.
+Defines the response of a service when its handler raises a known error, and the error that is
+raised when the ROS master is not reachable. The handlers are in the modules of the nodes.
 """
 
 import contextlib
@@ -16,16 +16,19 @@ from gz_testauto.base.errors import GzTestautoError, MasterError, NavigatorError
 from gz_testauto.base.truncation import log_untruncated
 
 Services = Mapping[str, Tuple[type, Callable[[Any], Any]]]
-"""For the full name of each service its type and its handler, which gets the request and returns
-the response. A name that begins with ``~`` is relative to the node's."""
+"""Maps the full name of each service to its type and its handler, which accepts the request and
+returns the response. A name that starts with ``~`` is relative to the name of the node."""
 
 _MESSAGE_FIELDS = ("message", "status_message")
 
 
 def offer(services: Services) -> List[rospy.Service]:
-    """Register services. Where a handler raises ``GzTestautoError`` or ``OSError``, the error is
-    logged and the response has ``success`` False and the error as ``message`` or
-    ``status_message``; if its type has no such fields, the call fails with the error."""
+    """Register services.
+
+    If a handler raises ``GzTestautoError`` or ``OSError``, the error is logged. The response then
+    has ``success`` False and the error as ``message`` or ``status_message``; if its type has no
+    such fields, the call fails with the error.
+    """
     return [
         rospy.Service(name, kind, functools.partial(respond, name, kind, handler))
         for name, (kind, handler) in services.items()
@@ -33,7 +36,7 @@ def offer(services: Services) -> List[rospy.Service]:
 
 
 def respond(name: str, kind: Any, handler: Callable[[Any], Any], request: Any) -> Any:
-    """Return the response of a handler, or the one that reports its error (:func:`offer`)."""
+    """Return the response of a handler, or one that reports its error (:func:`offer`)."""
     try:
         return handler(request)
     except (GzTestautoError, OSError) as error:
@@ -47,7 +50,7 @@ def respond(name: str, kind: Any, handler: Callable[[Any], Any], request: Any) -
 
 
 def is_served(service: str, timeout_s: float) -> bool:
-    """Whether it answers, or begins to within ``timeout_s``."""
+    """Return true if the service is available within ``timeout_s`` of wall time."""
     try:
         rospy.wait_for_service(service, timeout=timeout_s)
     except (rospy.ROSException, rospy.ROSInterruptException):
@@ -56,15 +59,17 @@ def is_served(service: str, timeout_s: float) -> bool:
 
 
 @contextlib.contextmanager
-def needing_the_master() -> Iterator[None]:
-    """Tell what the end of the ROS master brought about from any other failure: raises
-    ``MasterError`` then. roslaunch only notices the end of a master that it started itself."""
+def require_master() -> Iterator[None]:
+    """Raise ``MasterError`` instead of an error that was caused by the exit of the ROS master.
+
+    roslaunch detects only the exit of a master that it started itself.
+    """
     try:
         yield
     except (OSError, SimulatorError, NavigatorError) as error:
         if rosgraph.is_master_online():
             raise
         raise MasterError(
-            f"the ROS master at {os.environ.get('ROS_MASTER_URI')} has gone; what is finished is "
-            "safe: give the same command again"
+            f"the ROS master at {os.environ.get('ROS_MASTER_URI')} is not reachable; finished "
+            "trials are stored: start a master and run the same command again"
         ) from error

@@ -1,9 +1,9 @@
-"""A process that speaks ROS for one worker: its owner's side, and its own.
+"""A session: a child process with its own ROS master. This module has both sides of the pipe.
 
-rospy joins one master in its life, so whoever needs masters of its own, one after the other, has
-each in a process of its own: a *session*. Its owner sends it a setting and then one request after
-the other, by :mod:`~gz_testauto.processes.remote`. It ends when the pipe closes. Its subreaper ends
-the processes that it started. Nothing here imports rospy.
+rospy connects to one master per process, so a worker that needs several masters in succession
+starts a session for each. It sends its settings and then one request after another, by
+:mod:`~gz_testauto.processes.remote`. A session exits when the pipe closes, and its subreaper ends
+the processes that it started. This module does not import rospy.
 """
 
 import contextlib
@@ -28,30 +28,30 @@ from gz_testauto.trial.executor import StopRequest, TrialStopped
 
 DEATH_TIMEOUT_S = 5.0
 
-Say = Callable[[str], None]
-"""Tells the owner what the session is at."""
-Answer = Callable[[Any], object]
+ProgressCallback = Callable[[str], None]
+"""Reports the current activity to the parent process."""
+RequestHandler = Callable[[Any], object]
 
 
 class Session:
-    """A running session, as its owner sees it."""
+    """A running session, as the parent process sees it."""
 
-    def __init__(self, module: str, setting: object, log_file: Path) -> None:
-        """Start ``python -m module`` and tell it its setting, which can be pickled."""
+    def __init__(self, module: str, settings: object, log_file: Path) -> None:
+        """Start ``python -m module`` and send it ``settings``, which must support pickle."""
         self._connection, theirs = multiprocessing.Pipe()
         command = [sys.executable, "-m", module, str(theirs.fileno())]
         self._process = LaunchedProcess(
             "the trial's process", command, log_file, pass_fds=[theirs.fileno()]
         )
         theirs.close()
-        self._connection.send(setting)
+        self._connection.send(settings)
 
-    def ask(self, request: object, should_stop: StopRequest, silence_timeout_s: float) -> Any:
-        """Send a request and return its answer.
+    def request(self, request: object, should_stop: StopRequest, silence_timeout_s: float) -> Any:
+        """Send a request and return its response.
 
-        Raises ``TrialStopped`` if ``should_stop`` returns true meanwhile, what the session raised,
-        and ``SimulatorError`` if it died, or sent nothing for ``silence_timeout_s`` of wall time.
-        After any of these it must be closed.
+        Raises ``TrialStopped`` if ``should_stop`` returns true while it waits, any exception of the
+        session, and ``SimulatorError`` if the session exits or sends nothing for
+        ``silence_timeout_s`` of wall time. The session must be closed after any of these.
         """
 
         def check() -> None:
@@ -71,19 +71,19 @@ class Session:
             raise SimulatorError(cause) from error
 
     def close(self) -> None:
-        """End the process and all that it started."""
+        """End the process and all processes that it started."""
         self._connection.close()
         self._process.close()
 
     def _death(self) -> str:
         deadline = time.monotonic() + DEATH_TIMEOUT_S
-        while not self._process.trouble() and time.monotonic() < deadline:
+        while not self._process.failure() and time.monotonic() < deadline:
             time.sleep(POLL_S)
-        return self._process.trouble() or "the trial lost its process"
+        return self._process.failure() or "the trial's process closed its connection"
 
 
 def new_log_directory(parent: Path, name: str) -> Path:
-    """One that is not there yet, in ``parent``: ``name``, or ``name.2`` and so on."""
+    """Return a new path in ``parent``: ``name``, or ``name.2`` and so on if it exists."""
     directory, number = parent / name, 1
     while directory.exists():
         number += 1
@@ -91,23 +91,23 @@ def new_log_directory(parent: Path, name: str) -> Path:
     return directory
 
 
-def run(start: Callable[[Any, Say], Answer]) -> None:
-    """Be a session, in a process that :class:`Session` started, and end it. ``start`` gets the
-    setting once the first request has come, and returns what answers requests."""
-    owner = Connection(int(sys.argv[1]))
-    answers: List[Answer] = []
+def run(start: Callable[[Any, ProgressCallback], RequestHandler]) -> None:
+    """Run the session in a process that :class:`Session` started, and exit. ``start`` is called
+    with the settings at the first request, and returns the handler of requests."""
+    parent = Connection(int(sys.argv[1]))
+    handlers: List[RequestHandler] = []
 
-    def say(doing: str) -> None:
-        owner.send(ProgressReport(doing))
+    def report(doing: str) -> None:
+        parent.send(ProgressReport(doing))
 
     def handle(request: Any) -> object:
-        if not answers:
-            say("starting roscore")
-            answers.append(start(setting, say))
-        return answers[0](request)
+        if not handlers:
+            report("starting roscore")
+            handlers.append(start(settings, report))
+        return handlers[0](request)
 
     with contextlib.suppress(EOFError, OSError):
-        setting = owner.recv()
-        serve_requests(owner, handle)
+        settings = parent.recv()
+        serve_requests(parent, handle)
     sys.stdout.flush()
-    os._exit(0)  # rospy's threads wait for a master that is going down with us
+    os._exit(0)  # rospy's threads would wait for the master, which ends with this process

@@ -1,4 +1,4 @@
-"""Who is tracked, for planners, for TEB, and for RViz."""
+"""Publisher of tracked objects for planners, TEB and RViz."""
 
 from typing import Dict, Iterable, Iterator, Optional
 
@@ -19,18 +19,18 @@ from gz_testauto.ros.simulator.shape_markers import publish
 
 try:
     from costmap_converter.msg import ObstacleArrayMsg, ObstacleMsg
-except ImportError:  # whoever drives with TEB has it
+except ImportError:  # installed with teb_local_planner
     ObstacleArrayMsg = None
 
 COLOR = ColorRGBA(0.85, 0.45, 0.1, 0.9)
 LINE_M, DRAWN_M = 0.05, 0.1
-"""Width of lines, and their height above the ground."""
+"""Width of lines, and their height above the ground, in meters."""
 
 
 class TrackedObjectsPublisher:
     """Publishes on ``objects`` (gz_testauto/TrackedObjects), on ``obstacles``
-    (costmap_converter/ObstacleArrayMsg, where that package is there), and on ``markers`` while
-    somebody looks."""
+    (costmap_converter/ObstacleArrayMsg, if that package is installed), and on ``markers`` while
+    the topic has subscribers."""
 
     def __init__(
         self, objects: str, obstacles: str, markers: str, frame: str = WORLD_FRAME
@@ -45,12 +45,12 @@ class TrackedObjectsPublisher:
         self._numbers: Dict[str, int] = {}
 
     def scene_began(self, tracker: Optional[ObjectTracker]) -> None:
-        """Tell of a new scene; nothing without a tracker."""
+        """Start a new scene; without a tracker nothing is published."""
         self._tracker = tracker
         self._numbers = {}
 
     def show(self, snapshot: Snapshot, stamp: Time) -> None:
-        """Tell of the end of a period."""
+        """Publish the objects at the end of a control period."""
         tracker = self._tracker
         if tracker is None:
             return
@@ -67,7 +67,7 @@ class TrackedObjectsPublisher:
             publish(self._markers, found, stamp, self._frame)
 
     def _obstacle(self, one: TrackedObject) -> "ObstacleMsg":
-        """Where it is by its path now, with its velocity; the same number in all messages."""
+        """Return the obstacle at the first pose of its path, with an id that stays the same."""
         x_m, y_m, yaw_rad = one.path[0].tolist()
         here = Pose2D(x_m, y_m, yaw_rad)
         message = ObstacleMsg(id=self._numbers.setdefault(one.name, len(self._numbers)))
@@ -82,7 +82,7 @@ class TrackedObjectsPublisher:
 
 
 def _drawn(objects: Iterable[TrackedObject]) -> Iterator[Marker]:
-    """The outline of each, and its path."""
+    """Yield the outline and the path of each object."""
     for number, one in enumerate(objects):
         body = Marker(ns="outlines", id=number, type=Marker.LINE_STRIP, color=COLOR)
         body.pose, body.scale.x = pose_message(one.pose.to_pose(DRAWN_M)), LINE_M

@@ -3,13 +3,13 @@ import pytest
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.ros.campaign.lateness import Lateness
-from gz_testauto.ros.campaign.snapshots import Seen
+from gz_testauto.ros.campaign.snapshots import PeriodSnapshot
 
 DRIVING = Twist2D(0.5, 0.0)
 
 
 def period(late, held, command=DRIVING):
-    return Seen(Snapshot(16.1, {}, {}), command, 16_100_000_000, late, held)
+    return PeriodSnapshot(Snapshot(16.1, {}, {}), command, 16_100_000_000, late, held)
 
 
 @pytest.fixture
@@ -18,27 +18,27 @@ def lateness():
 
 
 def test_a_planner_that_is_late_while_time_is_held_makes_the_trial_invalid(lateness):
-    lateness.note(period(late=False, held=True))
-    with pytest.raises(NavigatorError, match=r"fgm gave no answer in 5 s .*hold_timeout:=SECONDS"):
-        lateness.note(period(late=True, held=True))
+    lateness.record(period(late=False, held=True))
+    with pytest.raises(NavigatorError, match=r"fgm did not answer in 5 s .*hold_timeout:=SECONDS"):
+        lateness.record(period(late=True, held=True))
 
 
 def test_one_that_is_late_before_its_first_command_is_told_the_limit_of_that(lateness):
-    with pytest.raises(NavigatorError, match=r"no answer in 10 s .*start_timeout:=SECONDS"):
-        lateness.note(period(late=True, held=True, command=None))
+    with pytest.raises(NavigatorError, match=r"did not answer in 10 s .*start_timeout:=SECONDS"):
+        lateness.record(period(late=True, held=True, command=None))
 
 
 def test_one_that_planned_without_the_newest_scan_makes_the_trial_invalid(lateness):
     with pytest.raises(NavigatorError, match=r"a scan before 16\.10 s reached fgm too late"):
-        lateness.note(period(late=False, held=True), blind=True)
+        lateness.record(period(late=False, held=True), blind=True)
 
 
 def test_where_time_waits_for_nobody_late_periods_are_counted(lateness):
     for late in (False, True, True):
-        lateness.note(period(late, held=False), blind=late)
+        lateness.record(period(late, held=False), blind=late)
     assert lateness.numbers == {"late_periods": 2.0}
 
 
 def test_where_time_is_held_results_are_those_of_the_direct_way(lateness):
-    lateness.note(period(late=False, held=True))
+    lateness.record(period(late=False, held=True))
     assert lateness.numbers == {}

@@ -75,16 +75,16 @@ def test_interrupting_one_that_is_deaf_ends_it_all_the_same(stubborn):
 
 def test_what_a_command_leaves_behind_ends_with_it(stubborn):
     part, pids = stubborn("3")
-    await_true(lambda: part.trouble() != "")
-    assert "a node ended (status 3)" in part.trouble()
+    await_true(lambda: part.failure() != "")
+    assert "a node ended (status 3)" in part.failure()
     await_true(lambda: not any(map(lives, pids)))
 
 
 def test_a_killed_command_is_told_with_its_signal(stubborn):
     part, pids = stubborn()
     os.kill(pids[0], signal.SIGKILL)
-    await_true(lambda: part.trouble() != "")
-    assert "a node ended (killed by SIGKILL)" in part.trouble()
+    await_true(lambda: part.failure() != "")
+    assert "a node ended (killed by SIGKILL)" in part.failure()
 
 
 def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
@@ -93,9 +93,9 @@ def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
     code = f"import time; print({said!r}); time.sleep(600)"
     part = LaunchedProcess("stack.simulator", [sys.executable, "-c", code], tmp_path / "log")
     try:
-        await_true(lambda: part.trouble() != "")
+        await_true(lambda: part.failure() != "")
         told = "stack.simulator: [gazebo-2] process has died [pid 7, exit code -9]"
-        assert part.trouble() == told
+        assert part.failure() == told
     finally:
         part.close()
 
@@ -127,9 +127,9 @@ def test_what_a_node_said_of_its_death_is_quoted_unless_it_was_killed(tmp_path, 
         "stack.robot", [sys.executable, "-c", SAYS.format(said)], tmp_path / "log"
     )
     try:
-        await_true(lambda: part.trouble() != "")
+        await_true(lambda: part.failure() != "")
         died = f"stack.robot: [spawn-1] process has died [pid 7, exit code {code}]"
-        assert part.trouble() == died + told
+        assert part.failure() == died + told
     finally:
         part.close()
 
@@ -161,18 +161,20 @@ SAYS = "import time; print({!r}, flush=True); time.sleep(600)"
 
 
 def test_a_node_that_roslaunch_could_not_start_is_told_and_is_no_death(launched):
-    assert launched.refused().startswith("cannot launch node of type [amcl/amcll]: Cannot locate")
-    assert launched.trouble() == ""
+    assert launched.node_not_found().startswith(
+        "cannot launch node of type [amcl/amcll]: Cannot locate"
+    )
+    assert launched.failure() == ""
 
 
 def test_errors_are_quoted_rather_than_what_was_said_last_and_each_once(launched):
-    first, second = launched.last_words().split(" | ")
+    first, second = launched.log_excerpt().split(" | ")
     assert first.startswith("ERROR: cannot launch node of type [amcl/amcll]")
     assert second == "[ERROR] [1700000000.1, 3.2]: the map has no cells"
 
 
 def test_what_a_message_says_already_is_not_quoted_again(launched):
-    assert launched.last_words(but_for=launched.refused()) == (
+    assert launched.log_excerpt(excluding=launched.node_not_found()) == (
         "[ERROR] [1700000000.1, 3.2]: the map has no cells"
     )
 

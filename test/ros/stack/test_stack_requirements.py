@@ -79,7 +79,7 @@ class Stack(LaunchedStack):
 
     def __init__(self, looks):
         self._looks = looks
-        self._parts = {"navigation": SimpleNamespace(trouble=self._trouble)}
+        self._parts = {"navigation": SimpleNamespace(failure=self._trouble)}
 
     def _trouble(self):
         self._looks -= 1
@@ -101,9 +101,9 @@ class LoadingStack(LaunchedStack):
     def __init__(self, clock, silent_calls):
         part = SimpleNamespace(
             name="stack.robot",
-            trouble=str,
-            refused=str,
-            last_words=lambda but_for: "its last words",
+            failure=str,
+            node_not_found=str,
+            log_excerpt=lambda excluding: "its last words",
         )
         self._parts = {"robot": part}
         self._stack = SimpleNamespace(start_timeout_s=90.0)

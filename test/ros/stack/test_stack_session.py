@@ -9,7 +9,7 @@ pytest.importorskip("rospy")
 
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.ros.stack import session
-from gz_testauto.ros.stack.protocol import Setting
+from gz_testauto.ros.stack.protocol import StackSessionSettings
 
 DRIVE = "gz_testauto.ros.stack.trial"
 
@@ -31,6 +31,6 @@ def test_a_message_package_that_is_not_installed_is_named_in_one_line(tmp_path, 
     stack = SimpleNamespace(start_timeout_s=90.0)
     campaign = SimpleNamespace(spec=SimpleNamespace(stack=stack))
     with pytest.raises(MissingDependencyError) as told:
-        session.start(Setting(campaign, tmp_path, tmp_path), None)
+        session.start(StackSessionSettings(campaign, tmp_path, tmp_path), None)
     assert str(told.value).startswith("no ROS package trajectory_msgs for Python")
     assert "\n" not in str(told.value)

@@ -1,1 +1,1 @@
-"""The ``campaign`` node: runs a campaign over ROS, with nodes of its own."""
+"""The ``campaign`` node: runs a campaign over ROS and starts its planner nodes."""

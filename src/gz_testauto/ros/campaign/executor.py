@@ -1,10 +1,10 @@
-"""Runs trials over ROS: real topics, real action goals, the simulator behind its node.
+"""Executor of trials over ROS: topics, action goals, and the simulator in its own node.
 
-Owns the loop of a trial on this side of the graph; the judging is the watch's, as in the
-direct way. Time is held by the simulator node until the planner has answered, so what is seen
-here, however late, is what happened: a trial ends at the snapshot that ends it, even where
-the simulation has gone a few periods further meanwhile. A planner that does not answer while
-time is held makes the trial invalid (:mod:`~gz_testauto.ros.campaign.lateness`).
+Runs the loop of a trial in the campaign node; the monitor decides about its end, as in-process. The
+simulator node holds time until the planner has answered, so late messages do not change the result:
+a trial ends at the snapshot that ends it, even if the simulation has advanced a few periods since
+then. A planner that does not answer while time is held makes the trial invalid
+(:mod:`~gz_testauto.ros.campaign.lateness`).
 """
 
 import time
@@ -22,12 +22,12 @@ from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.campaign.lateness import Lateness
 from gz_testauto.ros.campaign.planner_process import PlannerProcess
-from gz_testauto.ros.campaign.snapshots import Seen, TrialInbox
+from gz_testauto.ros.campaign.snapshots import PeriodSnapshot, TrialInbox
 from gz_testauto.ros.map_message import grid_message
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.settings import PlannerSettings
 from gz_testauto.ros.road_messages import road_message
-from gz_testauto.ros.services import is_served, needing_the_master
+from gz_testauto.ros.services import is_served, require_master
 from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
@@ -50,7 +50,7 @@ POLL_S = 0.05
 
 
 class RosTrialExecutor(TrialExecutor):
-    """Trials of one campaign against the simulator node named ``simulator``."""
+    """Runs trials of one campaign with the simulator node named ``simulator``."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class RosTrialExecutor(TrialExecutor):
         should_stop: StopRequest,
         simulator: str = "/simulator",
     ) -> None:
-        """``should_stop`` is asked while waiting for the simulator, outside of any trial. Raises
-        ``SpecError`` for a campaign on a stack of the user's own."""
+        """Prepare the topics. ``should_stop`` is called while the executor waits for the simulator
+        outside of a trial. Raises ``SpecError`` for a campaign on a navigation stack."""
         self._campaign = require_builtin(campaign)
-        _refuse_over_ros(self._campaign.spec)
+        _require_ros_support(self._campaign.spec)
         self._should_stop = should_stop
         self._log_directory = log_directory
         self._simulator = simulator
@@ -94,14 +94,14 @@ class RosTrialExecutor(TrialExecutor):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """What the simulator node says of its simulator."""
-        identity = self._told()
+        """The simulator's name and version, as reported by the simulator node."""
+        identity = self._identity_parameter()
         return SimulatorIdentity(identity.get("name", "unknown"), identity.get("version", ""))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial. See the interface. Raises ``MasterError`` where the end of the master
-        is what went wrong: that is no attempt at the trial."""
-        with needing_the_master():
+        """Run one trial, as the interface describes. Raises ``MasterError`` if the ROS master has
+        exited, which is no attempt at the trial."""
+        with require_master():
             return self._execute(trial, should_stop)
 
     def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
@@ -113,29 +113,29 @@ class RosTrialExecutor(TrialExecutor):
         scene = self._load(trial)
         self._show_road(trial, scene.stamp)
         began_s = time.monotonic()
-        # the goal is of the beginning of the scene: older odometry does not count
+        # With this stamp the planner ignores odometry of earlier scenes.
         planner.seed(self._campaign.planner_seed(trial))
         planner.move_base.begin(watch.goal, scene.stamp)
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
-            with scene_faults(bool(self._told().get("repeatable", False))):
+            with scene_faults(bool(self._identity_parameter().get("repeatable", False))):
                 verdict, last = self._follow(trial, watch, planner, scene, lateness, should_stop)
         except TrialStopped:
             planner.move_base.end()
             raise
-        planner.move_base.end()  # after an error, recovering ends all planners
+        planner.move_base.end()  # after an error, recover() ends all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = watch.result(verdict, cycles, time.monotonic() - began_s)
         return result.with_numbers({**lateness.numbers, **actors.numbers})
 
     def recover(self) -> None:
-        """End all planners, which may have been harmed, and wait for the simulator node, which
-        may be starting again; the next trial loads a fresh scene."""
+        """End all planners, whose state is uncertain, and wait for the simulator node, which can be
+        restarting. The next trial loads a new scene."""
         self._close_planners()
         self.open()
 
     def close(self) -> None:
-        """End all planners. The simulator node is not ours."""
+        """End all planners. The simulator node continues."""
         self._close_planners()
 
     def _follow(
@@ -146,11 +146,11 @@ class RosTrialExecutor(TrialExecutor):
         scene: LoadSceneResponse,
         lateness: Lateness,
         should_stop: StopRequest,
-    ) -> Tuple[Verdict, Seen]:
-        """Show the watch every snapshot until it knows how the trial ended."""
+    ) -> Tuple[Verdict, PeriodSnapshot]:
+        """Pass every snapshot to the monitor until it returns a verdict."""
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
         verdict: Optional[Verdict] = None
-        last: Optional[Seen] = None
+        last: Optional[PeriodSnapshot] = None
         progress_s = time.monotonic()
         while verdict is None or last is None:
             if should_stop():
@@ -161,33 +161,33 @@ class RosTrialExecutor(TrialExecutor):
             if given_up is not None:
                 verdict = watch.planner_aborted(given_up)
             elif seen is not None:
-                lateness.note(seen, self._inbox.planned_blind(seen.stamp_ns))
+                lateness.record(seen, self._inbox.planned_blind(seen.stamp_ns))
                 if last is not None and seen.command is not None:
                     watch.commanded(seen.command)
                 verdict = watch.observe(seen.snapshot)
                 last, progress_s = seen, time.monotonic()
                 if watch.goal_is_new:
                     planner.seed(self._campaign.planner_seed(trial, watch.visited))
-                    planner.move_base.go_on(watch.goal, self._next_period(seen))
-            elif last is not None and (reason := _given_up(planner.move_base)) is not None:
+                    planner.move_base.send_next(watch.goal, self._next_period(seen))
+            elif last is not None and (reason := _abort_reason(planner.move_base)) is not None:
                 verdict = watch.planner_aborted(reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise simulator_stalled(stall_timeout_s)
         return verdict, last
 
-    def _next_period(self, seen: Seen) -> rospy.Time:
-        """A stamp that what is observed at ``seen`` is older than, and what is observed next is
-        not: the planner, who stops the robot when a goal ends, has answered the one already."""
+    def _next_period(self, seen: PeriodSnapshot) -> rospy.Time:
+        """Return a stamp between ``seen`` and the next observation, so that the planner, which
+        stops the robot at the end of a goal, answers each observation once."""
         period_ns = nanoseconds_of(0.5 * self._campaign.spec.control_period_s)
         return rospy.Time(*divmod(seen.stamp_ns + period_ns, NANOSECONDS))
 
-    def _told(self) -> Dict[str, Any]:
-        """What the simulator node tells of its simulator."""
-        told: Dict[str, Any] = rospy.get_param(f"{self._simulator}/identity", {})
-        return told
+    def _identity_parameter(self) -> Dict[str, Any]:
+        """Return the identity that the simulator node sets as a parameter."""
+        identity: Dict[str, Any] = rospy.get_param(f"{self._simulator}/identity", {})
+        return identity
 
     def _hold_limits_s(self) -> Tuple[float, float]:
-        """Wall time for which the simulator node waits for a command, and for the first."""
+        """Return the simulator node's wall-time limits for a command, and for the first one."""
         names = (f"{self._simulator}/hold_timeout", f"{self._simulator}/start_timeout")
         hold_s, start_s = map(rospy.get_param, names, (HOLD_TIMEOUT_S, START_TIMEOUT_S))
         return float(hold_s), float(start_s)
@@ -215,7 +215,7 @@ class RosTrialExecutor(TrialExecutor):
         return response
 
     def _planner(self, trial: Trial) -> PlannerProcess:
-        """The planner under test, running; the first trial of each starts it."""
+        """Return the running planner of a trial; start it if this is its first trial."""
         if trial.planner not in self._planners:
             campaign = self._campaign
             spec = campaign.planner(trial)
@@ -237,7 +237,7 @@ class RosTrialExecutor(TrialExecutor):
                 self._simulator,
             )
             cycles = rospy.Subscriber(
-                f"{process.node}/cycle_time", PlannerCycle, self._inbox.take_cycle
+                f"{process.node}/cycle_time", PlannerCycle, self._inbox.add_cycle
             )
             self._planners[trial.planner] = (process, cycles)
         process = self._planners[trial.planner][0]
@@ -246,7 +246,7 @@ class RosTrialExecutor(TrialExecutor):
         return process
 
     def _show_map(self, trial: Trial) -> None:
-        """Publish the known map of the trial's world, where it is another than before."""
+        """Publish the static map of the trial's world if it differs from the published one."""
         known = self._campaign.known_map
         shown = known.drive(self._campaign.world(trial))
         if shown != self._map_shown:
@@ -254,7 +254,7 @@ class RosTrialExecutor(TrialExecutor):
             self._map_shown = shown
 
     def _show_road(self, trial: Trial, stamp: rospy.Time) -> None:
-        """Publish the road of the trial's world, for the goal of that stamp."""
+        """Publish the road of the trial's world for the goal with this stamp."""
         if self._road is None:
             return
         lanes = self._campaign.known_map.lanes(self._campaign.world(trial))
@@ -267,24 +267,24 @@ class RosTrialExecutor(TrialExecutor):
             process.close()
 
 
-def _refuse_over_ros(spec: BuiltinCampaignSpec) -> None:
-    """The topics are those of one robot. A planner's node waits for the scan that is due, and would
-    take each late one for lost."""
+def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
+    """Raise ``SpecError`` for several robots, since the topics are those of one, and for a scan
+    delay, since a planner node would count each late scan as lost."""
     if spec.robots:
         raise SpecError(
-            f"campaign {spec.name}: robots: not over ROS, where nodes drive one robot; run the "
-            "campaign in-process (gz_testauto run), or leave it out"
+            f"campaign {spec.name}: robots: not supported over ROS, where nodes drive one robot; "
+            "run the campaign in-process (gz_testauto run), or remove the key"
         )
     for term in spec.randomize:
         if term.term == "scan_delay":
             raise SpecError(
-                f"randomize {term.name!r}: no scan_delay over ROS, where planners wait for the "
-                "scan that is due; run the campaign in-process (gz_testauto run), or leave it out"
+                f"randomize {term.name!r}: scan_delay is not supported over ROS, where planners "
+                "wait for each scan; run the campaign in-process (gz_testauto run), or remove it"
             )
 
 
-def _given_up(move_base: MoveBaseClient) -> Optional[str]:
-    """Why the planner gave up the goal, or None. Raises ``NavigatorError`` as ``look`` does."""
+def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
+    """Return why the planner aborted the goal, or None. Raises ``NavigatorError``."""
     try:
         move_base.look()
     except PlannerGaveUp as gave_up:

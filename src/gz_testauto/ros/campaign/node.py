@@ -1,8 +1,8 @@
-"""The ``campaign`` node: runs a campaign over ROS and ends.
+"""The ``campaign`` node: runs a campaign over ROS and exits.
 
-Owns the two signals and the final table; the runner, the store and the report
-are those of ``gz_testauto run``. The exit status is 0 when every trial is done and valid, 1 when
-some remain or are invalid, 2 for what a user has to mend. ``docs/ros.md`` lists every parameter.
+Handles the two signals and prints the final table; runner, store and report are those of
+``gz_testauto run``. The exit status is 0 if every trial is done and valid, 1 if some are missing or
+invalid, 2 for an error that the user must correct. ``docs/ros.md`` lists every parameter.
 """
 
 import functools
@@ -36,17 +36,17 @@ from gz_testauto.workers.interface import ExecutorFactory
 from gz_testauto.workers.processes import local_workers
 
 NODE_LOGS = "logs"
-"""Folder in the results directory for what the planner nodes print."""
+"""Folder in the results directory for the output of the planner nodes."""
 
 
-def _say_stopping() -> None:
-    """Told from a signal handler, where rospy's logging could wait for a lock that we hold."""
-    os.write(sys.stderr.fileno(), b"stopping; the same command continues\n")
+def _print_stopping() -> None:
+    """Print from a signal handler, in which rospy's logging could deadlock."""
+    os.write(sys.stderr.fileno(), b"stopping; run the same command to continue\n")
 
 
 def start() -> int:
-    """Run the campaign that the parameters describe to its end."""
-    logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener tells the same
+    """Run the campaign of the parameters and return the exit status."""
+    logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener reports the same
     spec = read_campaign(on_stack=parameters.read("stack", bool, False))
     out = output_directory(spec)
     listener = ProgressPublisher(spec)
@@ -55,7 +55,7 @@ def start() -> int:
     notice = plugins_notice(spec)
     if notice:
         rospy.logwarn("%s", notice)
-    with StopSignals(_say_stopping) as stop:
+    with StopSignals(_print_stopping) as stop:
         try:
             results = run_campaign(
                 spec,
@@ -79,20 +79,22 @@ def start() -> int:
 
 
 def _executor(spec: CampaignSpec, out: Path, stop: StopSignals, workers: int) -> ExecutorFactory:
-    """This package's planners drive on this master where one trial runs at a time, otherwise each
-    worker on a master of its own; a stack has masters of its own anyway."""
+    """Return the executor: this package's planners use the present master if one trial runs at a
+    time, and one master per worker otherwise; a stack always has its own masters."""
     if isinstance(spec, StackCampaignSpec):
         return chosen_executor(spec, out)
     logs = out / NODE_LOGS
     if workers == 1:
         return functools.partial(RosTrialExecutor, log_directory=logs, should_stop=stop)
     return functools.partial(
-        IsolatedNodesExecutor, log_directory=logs.absolute(), simulator_parameters=_for_simulators()
+        IsolatedNodesExecutor,
+        log_directory=logs.absolute(),
+        simulator_parameters=_simulator_parameters(),
     )
 
 
-def _for_simulators() -> Dict[str, Parameter]:
-    """What the simulator nodes of workers are to be told, as ``campaign.launch`` tells its one."""
+def _simulator_parameters() -> Dict[str, Parameter]:
+    """Return the parameters of the workers' simulator nodes, as ``campaign.launch`` sets them."""
     path = parameters.read_path("campaign")
     return {
         "campaign": str(path),
@@ -106,10 +108,10 @@ def _for_simulators() -> Dict[str, Parameter]:
 def _worker_count() -> int:
     count = parameters.read("workers", int, 1)
     if count < 1:
-        raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {count}; give 1 or more")
+        raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {count}; it must be >= 1")
     return count
 
 
 def main() -> int:
-    """Entry point of the script."""
+    """Run the node; the entry point of the script."""
     return run_node("campaign", start, own_signals=True)

@@ -1,8 +1,8 @@
-"""Planner nodes as processes of our own: one per planner, in a namespace of its name.
+"""Planner nodes as child processes: one per planner, in a namespace with its name.
 
-Owns start and end. A planner node talks to the robot's global topics and serves its action in
-its namespace, so that several stand side by side and the one with a goal drives. Its process
-group ends with it, and with us, however we end.
+A planner node uses the robot's global topics and serves its action in its namespace. So several
+can run, and the one with a goal drives the robot. Its process group ends with it, and with the
+campaign node for any reason.
 """
 
 import os
@@ -36,9 +36,11 @@ class PlannerProcess:
         answer_timeout_s: float,
         simulator: str,
     ) -> None:
-        """Start it; :meth:`await_server` says when it serves. ``answer_timeout_s`` (wall) is what
-        it may take to acknowledge a goal or to give it up; ``simulator`` is the node that tells
-        who is tracked."""
+        """Start the node; :meth:`await_server` waits until it serves its action.
+
+        ``answer_timeout_s`` is the wall time in which it must acknowledge or cancel a goal;
+        ``simulator`` is the node that publishes tracked objects.
+        """
         self.name = name
         self.node = f"/{name}/planner"
         self.log_file = log_directory / f"planner_{name}.log"
@@ -58,9 +60,11 @@ class PlannerProcess:
         self.move_base = MoveBaseClient(f"/{name}/move_base", answer_timeout_s)
 
     def await_server(self, timeout_s: float, should_stop: StopRequest) -> None:
-        """Return once both ends of the action are connected. Raises ``NavigatorError`` with the
-        node's last words when it ends, or is not there in ``timeout_s`` of wall time, and
-        ``TrialStopped``."""
+        """Return when both ends of the action are connected.
+
+        Raises ``NavigatorError`` with the last lines of the node's log if it exits or is not
+        connected within ``timeout_s`` of wall time, and ``TrialStopped``.
+        """
         deadline = time.monotonic() + timeout_s
         while not self.move_base.connected:
             self.require_alive()
@@ -71,17 +75,17 @@ class PlannerProcess:
             time.sleep(0.02)
 
     def require_alive(self) -> None:
-        """Raise ``NavigatorError`` with the node's last words when its process has ended."""
+        """Raise ``NavigatorError`` with the last lines of its log if the process has exited."""
         status = self._process.poll()
         if status is not None:
             raise NavigatorError(f"{self.node} ended with status {status}: {self._last_words()}")
 
     def seed(self, seed: int) -> None:
-        """Seed the planner's random numbers on the way to the goal that is sent next."""
+        """Set the seed of the planner's random numbers for the next goal."""
         rospy.set_param(f"{self.node}/{SEED}", seed)
 
     def close(self) -> None:
-        """End the node: asked first, so that it leaves the graph, then killed. Idempotent."""
+        """Stop the node: SIGTERM first, so that it leaves the graph, then SIGKILL. Idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -98,5 +102,5 @@ class PlannerProcess:
 
 
 def _environment() -> Dict[str, str]:
-    """Ours, and that Python prints at once: what a killed node said last is in its log."""
+    """Return this environment with unbuffered output, so that a killed node's log is complete."""
     return {**os.environ, "PYTHONUNBUFFERED": "1"}

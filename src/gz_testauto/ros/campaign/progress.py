@@ -1,6 +1,6 @@
-"""A campaign's progress on the ROS graph: ``~progress``, diagnostics, and a line per trial.
+"""Progress of a campaign on the ROS graph: ``~progress``, diagnostics, and a log line per trial.
 
-Owns the counting per planner that the topic shows; the runner tells the rest.
+The counts per planner are kept here; all other values are from the runner.
 """
 
 import math
@@ -19,7 +19,7 @@ from gz_testauto.trial.plan import Trial
 
 class ProgressPublisher(CampaignListener):
     """Publishes on ``~progress`` and ``/diagnostics``, both latched. The counts per planner are
-    those of this run; the number of trials finished includes those of earlier ones."""
+    those of this run; the number of finished trials includes earlier runs."""
 
     def __init__(self, spec: CampaignSpec) -> None:
         self._topic = rospy.Publisher("~progress", CampaignProgress, queue_size=10, latch=True)
@@ -33,52 +33,52 @@ class ProgressPublisher(CampaignListener):
         self._running: Optional[Trial] = None
 
     def noticed(self, notice: str) -> None:
-        """A warning in the node's log."""
+        """Log a warning."""
         rospy.logwarn("%s", notice)
 
     def began(self, progress: Progress) -> None:
-        """The simulator starts now."""
-        self._say("preparing", "starting the simulator", progress)
+        """Publish that the simulator starts."""
+        self._publish("preparing", "starting the simulator", progress)
 
     def trial_began(self, trial: Trial, progress: Progress) -> None:
-        """A trial starts."""
+        """Publish the start of a trial."""
         self._message.attempt = self._message.attempt + 1 if trial == self._running else 1
         self._running = trial
         self._message.world, self._message.planner = trial.world, trial.planner
         self._message.repetition = trial.repetition
-        self._say("running", f"{trial.label}, attempt {self._message.attempt}", progress)
+        self._publish("running", f"{trial.label}, attempt {self._message.attempt}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
-        """A trial is in the store."""
+        """Publish and log a stored trial."""
         counts = self._counts[record.planner]
         counts["done"] += 1
         counts["reached"] += record.completed
         line = f"{record.world} {record.planner}: {record.outcome.value}. {record.detail}"
-        said, left = escape_text(line), _left(progress)
-        rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, said, left)
-        self._say("running", line, progress)
+        text, remaining = escape_text(line), _remaining_text(progress)
+        rospy.loginfo("%d of %d: %s%s", progress.done, progress.total, text, remaining)
+        self._publish("running", line, progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """A try ended invalid."""
+        """Count and log an invalid attempt."""
         self._message.invalid += 1
         rospy.logwarn("%s: attempt %d is invalid: %s", trial.label, attempt, escape_text(cause))
 
     def ended(self, progress: Progress) -> None:
-        """No trial will follow."""
+        """Publish the end of the campaign."""
         complete = progress.done >= progress.total
         self._message.world = self._message.planner = ""
         self._message.attempt = 0
-        self._say(
+        self._publish(
             "finished" if complete else "failed",
             f"{progress.done} of {progress.total} trials are done",
             progress,
         )
 
     def failed(self, reason: str) -> None:
-        """The campaign ends for a reason that the runner raised."""
-        self._say("failed", reason, None)
+        """Publish an error that the runner raised."""
+        self._publish("failed", reason, None)
 
-    def _say(self, state: str, text: str, progress: Optional[Progress]) -> None:
+    def _publish(self, state: str, text: str, progress: Optional[Progress]) -> None:
         message = self._message
         message.header.stamp = rospy.Time.now()
         message.state, message.message = state, text
@@ -118,7 +118,7 @@ def _diagnosis(message: CampaignProgress) -> DiagnosticArray:
     return array
 
 
-def _left(progress: Progress) -> str:
+def _remaining_text(progress: Progress) -> str:
     if progress.remaining_s is None or progress.done >= progress.total:
         return ""
     minutes, seconds = divmod(round(progress.remaining_s), 60)

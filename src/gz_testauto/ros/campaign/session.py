@@ -1,9 +1,8 @@
-"""The process that runs trials on this package's nodes beside others of its kind: one master, one
-simulator node, its planner nodes, one trial at a time.
+"""The session of one worker: a master, a simulator node and planner nodes for one trial at a time.
 
-Owns the order *environment first, then rospy*, and the life of the simulator node. Started by
-:mod:`~gz_testauto.ros.campaign.isolated_executor`; what a trial is, is
-:mod:`~gz_testauto.ros.campaign.executor`'s.
+Sets the environment before rospy is imported, and manages the simulator node. It is started by
+:mod:`~gz_testauto.ros.campaign.isolated_executor`; :mod:`~gz_testauto.ros.campaign.executor` runs
+the trials.
 """
 
 import sys
@@ -26,44 +25,46 @@ IDENTITY = "identity"
 Parameter = Union[str, float, int, bool]
 
 
-class Setting(NamedTuple):
-    """What a session is told first. ``simulator_parameters``: the private parameters of its
-    simulator node."""
+class NodeSessionSettings(NamedTuple):
+    """The settings that a session receives first. ``simulator_parameters`` are the private
+    parameters of its simulator node."""
 
     campaign: PreparedBuiltin
     logs: Path
     simulator_parameters: Mapping[str, Parameter]
 
 
-def start(setting: Setting, say: session.Say) -> session.Answer:
-    """Start a master and a simulator node, join them, and return what answers a trial with its
-    result, and :data:`IDENTITY` with the simulator's identity."""
-    home = setting.logs / "ros_home"
+def start(
+    settings: NodeSessionSettings, report: session.ProgressCallback
+) -> session.RequestHandler:
+    """Start a master and a simulator node, connect to them, and return the handler of requests: a
+    trial is answered by its result, :data:`IDENTITY` by the simulator's identity."""
+    home = settings.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
-    start_master(home, setting.logs, MASTER_TIMEOUT_S)
-    import rospy  # now that the environment names its master
+    start_master(home, settings.logs, MASTER_TIMEOUT_S)
+    import rospy  # after the environment names its master
 
     from gz_testauto.ros.campaign.executor import RosTrialExecutor
 
     rospy.set_param("/use_sim_time", True)
-    rospy.set_param(SIMULATOR, dict(setting.simulator_parameters))
+    rospy.set_param(SIMULATOR, dict(settings.simulator_parameters))
     rospy.init_node("campaign", disable_signals=True)
-    say("starting the simulator node")
+    report("starting the simulator node")
     simulator = LaunchedProcess(
         "the simulator node",
         [sys.executable, "-m", "gz_testauto.ros.simulator.node", f"__name:={SIMULATOR[1:]}"],
-        setting.logs / "simulator.log",
+        settings.logs / "simulator.log",
     )
 
     def look() -> bool:
-        """Asked in every control period whether to stop: to do so, the owner ends this process."""
-        say("driving")
-        trouble = simulator.trouble()
-        if trouble:
-            raise SimulatorError(trouble)
+        """Check the simulator in every control period; to stop, the parent ends this process."""
+        report("driving")
+        failure = simulator.failure()
+        if failure:
+            raise SimulatorError(failure)
         return False
 
-    trials = RosTrialExecutor(setting.campaign, setting.logs, look, SIMULATOR)
+    trials = RosTrialExecutor(settings.campaign, settings.logs, look, SIMULATOR)
     trials.open()
 
     def answer(request: Union[Trial, str]) -> Union[TrialResult, SimulatorIdentity]:
@@ -71,7 +72,7 @@ def start(setting: Setting, say: session.Say) -> session.Answer:
             if isinstance(request, Trial):
                 return trials.execute(request, look)
             return trials.identity
-        except MasterError as error:  # it is this session's: the next one has another
+        except MasterError as error:  # the next session has another master
             raise SimulatorError(str(error)) from error
 
     return answer

@@ -1,7 +1,7 @@
-"""What a trial over ROS is watched by: snapshots in order, planner cycles, and failures.
+"""Subscriber of a trial over ROS: snapshots in order, planner cycles, and failures.
 
-Owns the subscriptions and the conversion back into this package's values, and that a lost
-message makes a trial invalid rather than wrong.
+Converts the messages into this package's types. A lost message makes the trial invalid instead of
+changing its result.
 """
 
 import queue
@@ -20,9 +20,9 @@ from gz_testauto.msg import Snapshot as SnapshotMessage
 from gz_testauto.trial.recorder import CycleTimes
 
 
-class Seen(NamedTuple):
-    """A snapshot, the command in force in the period that it ends, its ROS time, whether that
-    period began without the controller's answer, and whether time was held for that."""
+class PeriodSnapshot(NamedTuple):
+    """A received snapshot: the command in force in its period, its ROS time, whether the period
+    started without the controller's answer, and whether time was held for it."""
 
     snapshot: Snapshot
     command: Optional[Twist2D]
@@ -32,7 +32,7 @@ class Seen(NamedTuple):
 
 
 class TrialInbox:
-    """Messages of the simulator node ``simulator``, kept until asked for."""
+    """Queue of the messages of the simulator node ``simulator``."""
 
     def __init__(self, simulator: str) -> None:
         self._snapshots: queue.Queue[SnapshotMessage] = queue.Queue()
@@ -40,29 +40,29 @@ class TrialInbox:
         self._cycles: List[PlannerCycle] = []
         self._cycles_lock = threading.Lock()
         self._sequence: Optional[int] = None
-        self._scans: Dict[int, int] = {}  # ROS time of a snapshot: that of its scan
+        self._scans: Dict[int, int] = {}  # ROS time of a snapshot: stamp of its scan
         self._subscriber = rospy.Subscriber(
             f"{simulator}/snapshot", SnapshotMessage, self._snapshots.put, tcp_nodelay=True
         )
-        self._failures = rospy.Subscriber(f"{simulator}/failure", String, self._take_failure)
+        self._failures = rospy.Subscriber(f"{simulator}/failure", String, self._on_failure)
 
     @property
     def connected(self) -> bool:
-        """Whether snapshots would be heard."""
+        """Whether the simulator node is connected."""
         return self._subscriber.get_num_connections() > 0
 
     def clear(self) -> None:
-        """Forget everything heard so far: a new scene is about to be loaded."""
+        """Discard all received messages before a new scene is loaded."""
         self._failure, self._sequence, self._scans = "", None, {}
         with self._cycles_lock:
             self._cycles.clear()
         while not self._snapshots.empty():
             self._snapshots.get_nowait()
 
-    def next(self, scene: int, timeout_s: float) -> Optional[Seen]:
-        """The next snapshot of a scene; None when none comes in ``timeout_s`` of wall time.
+    def next(self, scene: int, timeout_s: float) -> Optional[PeriodSnapshot]:
+        """Return the next snapshot of a scene, or None after ``timeout_s`` of wall time.
 
-        Raises ``SimulatorError`` when the simulator told of a failure, or a snapshot is lost.
+        Raises ``SimulatorError`` if the simulator reported a failure or a snapshot was lost.
         """
         while True:
             try:
@@ -80,17 +80,17 @@ class TrialInbox:
                     f"{message.scene_time:.2f} s"
                 )
             self._scans[message.header.stamp.to_nsec()] = message.scan.to_nsec()
-            return _seen(message)
+            return _received(message)
 
-    def take_cycle(self, cycle: PlannerCycle) -> None:
-        """Keep a planner cycle of this trial."""
+    def add_cycle(self, cycle: PlannerCycle) -> None:
+        """Add a planner cycle of this trial."""
         with self._cycles_lock:
             self._cycles.append(cycle)
 
     def gave_up(self, stamp_ns: int) -> Optional[str]:
-        """Why the planner gave up when shown the snapshot of that ROS time; None if it did not.
+        """Return why the planner gave up at the snapshot of this ROS time, or None.
 
-        A planner says so before it stops the robot, so it is known before the next snapshot.
+        A planner reports this before it stops the robot, hence before the next snapshot.
         """
         with self._cycles_lock:
             return next(
@@ -103,7 +103,7 @@ class TrialInbox:
             )
 
     def planned_blind(self, before_ns: int) -> bool:
-        """Whether a cycle before that ROS time was planned without the newest scan of then."""
+        """Whether a cycle before this ROS time was planned without the newest scan of its time."""
         with self._cycles_lock:
             return any(
                 cycle.scan.to_nsec() != self._scans[stamp_ns]
@@ -113,8 +113,8 @@ class TrialInbox:
             )
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
-        """Times of the cycles planned from ``from_ns`` on and before ``before_ns``, ROS time;
-        those in which the planner gave up count whenever they were."""
+        """Return the times of the cycles that were planned from ``from_ns`` until before
+        ``before_ns`` in ROS time; cycles in which the planner gave up always count."""
         with self._cycles_lock:
             counted = [
                 cycle
@@ -127,11 +127,11 @@ class TrialInbox:
             np.array([cycle.cpu_time for cycle in counted]),
         )
 
-    def _take_failure(self, message: String) -> None:
+    def _on_failure(self, message: String) -> None:
         self._failure = message.data
 
 
-def _seen(message: SnapshotMessage) -> Seen:
+def _received(message: SnapshotMessage) -> PeriodSnapshot:
     snapshot = Snapshot(
         time_s=message.scene_time,
         models=ros_messages.model_states_of(message.models),
@@ -139,4 +139,6 @@ def _seen(message: SnapshotMessage) -> Seen:
         contacts=ros_messages.contacts_of(message.contacts, message.contact_times),
     )
     command = ros_messages.command_of(message.command) if message.commanded else None
-    return Seen(snapshot, command, message.header.stamp.to_nsec(), message.late, message.held)
+    return PeriodSnapshot(
+        snapshot, command, message.header.stamp.to_nsec(), message.late, message.held
+    )

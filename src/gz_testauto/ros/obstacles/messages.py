@@ -30,8 +30,8 @@ def obstacle_message(obstacle: Obstacle) -> ObstacleMessage:
 
 
 def markers(obstacles: Sequence[Obstacle], stamp: Time) -> MarkerArray:
-    """Return one marker per obstacle, after one that deletes all previous markers. A model of
-    the user is shown as its bounding box."""
+    """Return one marker per obstacle, after a marker that deletes all previous ones. A model of
+    the user is drawn as its bounding box."""
     clear = Marker(action=Marker.DELETEALL)
     clear.header.stamp, clear.header.frame_id = stamp, WORLD_FRAME
     return MarkerArray([clear, *(_marker(obstacle, stamp) for obstacle in obstacles)])

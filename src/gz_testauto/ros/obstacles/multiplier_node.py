@@ -1,6 +1,6 @@
 """The ``world_multiplier`` node: ``gz_testauto multiply`` as a service.
 
-Owns the reading of the request; :mod:`gz_testauto.worlds.multiply` does the work.
+Reads the request; :mod:`gz_testauto.worlds.multiply` generates the worlds.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ from gz_testauto.worlds.multiply import multiply
 def serve(request: MultiplyWorldRequest) -> MultiplyWorldResponse:
     """Write the worlds and return their paths."""
     if not request.out:
-        raise SpecError("out is empty; name a directory to write the worlds to")
+        raise SpecError("out is empty; set it to the directory for the worlds")
     out = parameters.user_directory() / Path(request.out).expanduser()
     world = parameters.existing_file(request.world, "world")
     worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)
@@ -35,5 +35,5 @@ def start() -> int:
 
 
 def main() -> int:
-    """Entry point of the script."""
+    """Run the node; the entry point of the script."""
     return run_node("world_multiplier", start)

@@ -1,7 +1,7 @@
 """The ``obstacle_spawner`` node: random obstacles in a running Gazebo, by service calls.
 
-Owns the services and topics; :mod:`~gz_testauto.worlds.spawner` places. Works with any node that
-serves ``/gazebo/*``. ``docs/ros.md`` lists every parameter.
+Defines the services and topics; :mod:`~gz_testauto.worlds.spawner` places the obstacles. It works
+with any node that serves ``/gazebo/*``. ``docs/ros.md`` lists every parameter.
 """
 
 import threading
@@ -26,7 +26,7 @@ from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
 
 class ObstacleSpawnerNode:
-    """The spawner's services, one call at a time, and the current set on latched topics."""
+    """Serves one call at a time and publishes the current obstacle set on latched topics."""
 
     def __init__(self, spawner: ObstacleSpawner) -> None:
         self._spawner = spawner
@@ -46,7 +46,7 @@ class ObstacleSpawnerNode:
         }
 
     def spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
-        """Draw a set and place it."""
+        """Draw an obstacle set and place it."""
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
         placed = self._spawner.spawn(draw, request.replace)
         return srv.SpawnObstaclesResponse(
@@ -54,7 +54,7 @@ class ObstacleSpawnerNode:
         )
 
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
-        """Place the next set of the same draw instead."""
+        """Replace the obstacles by the next set of the same draw."""
         placed = self._spawner.respawn()
         assert self._spawner.draw is not None
         return srv.RespawnObstaclesResponse(
@@ -75,14 +75,14 @@ class ObstacleSpawnerNode:
         return srv.SaveWorldResponse(True, f"wrote {path}", str(path))
 
     def list(self, request: srv.ListObstaclesRequest) -> srv.ListObstaclesResponse:
-        """List the obstacles where they are now."""
+        """Return the obstacles at their current poses."""
         with self._call:
             found = self._message(self._spawner.obstacles())
         return srv.ListObstaclesResponse(found.spec, found.seed, found.draw, found.obstacles)
 
     def _publishing(self, handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a handler that publishes the set of obstacles after the call. If the call fails,
-        the simulator is asked which obstacles are left."""
+        """Return a handler that publishes the obstacle set after the call. If the call fails, the
+        remaining obstacles are requested from the simulator."""
 
         def call(request: Any) -> Any:
             with self._call:
@@ -131,5 +131,5 @@ def start() -> int:
 
 
 def main() -> int:
-    """Entry point of the script."""
+    """Run the node; the entry point of the script."""
     return run_node("obstacle_spawner", start)

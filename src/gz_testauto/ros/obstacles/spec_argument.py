@@ -1,7 +1,7 @@
-"""What ``spec`` may be in a service call: a specification's name, a path, or YAML; and for the
-spawner a file of another format, such as a scenario in Scenic.
+"""The argument ``spec`` of a service call: a specification's name, a path, or YAML.
 
-Owns telling them apart, and the message that names them all when it is none.
+The spawner also accepts a file of another format, such as a scenario in Scenic. An error lists the
+accepted forms.
 """
 
 import os
@@ -17,12 +17,12 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.spawner import SET_SOURCES, SetSource
 
 INLINE = "inline"
-"""What messages and lists call a specification that was given as YAML text."""
+"""Name of a specification that was passed as YAML text, in messages and lists."""
 
 
 def read_spec(argument: str) -> ObstacleSpec:
-    """The specification that ``argument`` gives. Raises ``SpecError`` with file and line, or
-    with what it may be."""
+    """Return the specification of ``argument``. Raises ``SpecError`` with file and line, or with
+    the accepted forms."""
     text = argument.strip()
     if not text:
         raise SpecError(f"spec is empty; {_choices()}")
@@ -38,10 +38,12 @@ def read_spec(argument: str) -> ObstacleSpec:
 
 
 def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
-    """Return the sets that ``argument`` has the spawner place. A file of another format is read by
-    the source of its suffix (``room.scenic``); so is YAML, in a file or in place, that has the name
-    of a source as a key (``{scenic: FILE, models: FILE}``). Anything else is a specification, as of
-    :func:`read_spec`. Raises ``SpecError`` as that does."""
+    """Return the obstacle specification or set source of ``argument``.
+
+    A file of another format is read by the source with its suffix (``room.scenic``). So is YAML, in
+    a file or as text, that has the name of a source as a key (``{scenic: FILE, models: FILE}``).
+    All other arguments are read by :func:`read_spec`. Raises ``SpecError``.
+    """
     text = argument.strip()
     if isinstance(_yaml(text), dict):
         source = _source_of(_mapping(text, INLINE))
@@ -60,25 +62,25 @@ def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
 
 
 def label_of(argument: str) -> str:
-    """How the specification is called when obstacles are listed."""
+    """Return the name of the specification in lists of obstacles."""
     return INLINE if isinstance(_yaml(argument), dict) else argument.strip()
 
 
 def _source_of(keys: Mapping[str, object]) -> Any:
-    """Return the source whose name is one of the keys; None where there is none."""
+    """Return the source whose name is one of the keys, or None."""
     name = next((name for name in SET_SOURCES.names() if name in keys), None)
     return None if name is None else SET_SOURCES.get(name)
 
 
 def _mapping(text: str, name: str) -> Mapping[str, object]:
-    """The keys of a YAML text; none where it is no mapping."""
+    """Return the keys of a YAML text; empty if it is no mapping."""
     data = YamlSource(text, name).data
     return data if isinstance(data, Mapping) else {}
 
 
 def _choices() -> str:
     names = ", ".join(sorted(path.stem for path in _directory().glob("*obstacles*.yaml")))
-    return f"give a name ({names or 'none is installed'}), the path of a YAML file, or YAML text"
+    return f"set a name ({names or 'none is installed'}), the path of a YAML file, or YAML text"
 
 
 def _directory() -> Path:
@@ -89,7 +91,7 @@ def _yaml(text: str) -> object:
     try:
         return YamlSource(text, INLINE).data
     except SpecError:
-        # Something with a colon that is no YAML: let the loader say where it is wrong.
+        # A text with a colon that is not YAML: the loader reports the line of the error.
         return {} if ":" in text and not _is_uri(text) else text
 
 

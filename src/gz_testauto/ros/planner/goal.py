@@ -1,8 +1,8 @@
-"""What happens to a goal: laid through the known map, driven cycle by cycle, ended.
+"""Execution of one goal: global plan on the static map, control cycles, and end.
 
-Owns the ends of a goal (reached, given up, preempted), each with the robot stopped, and what is
-published of every cycle. What is observed is :mod:`~gz_testauto.ros.planner.observation`'s; which
-goal, and what is answered to whoever sent it, is :mod:`~gz_testauto.ros.planner.node`'s.
+A goal ends as reached, given up or preempted, and the robot is always stopped. Each cycle is
+published. Observations are from :mod:`~gz_testauto.ros.planner.observation`; the action server is
+in :mod:`~gz_testauto.ros.planner.node`.
 """
 
 import threading
@@ -29,49 +29,49 @@ from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedOb
 from gz_testauto.ros.planner.settings import PlannerSettings, seed_for_goal
 from gz_testauto.ros.road_messages import lanes_of_messages
 
-PATIENCE_S = 0.1
-"""Wall time between two looks at preemption while simulated time stands still."""
+PREEMPTION_POLL_S = 0.1
+"""Wall time between two checks for preemption while simulated time does not advance."""
 
 
 class RoadSubscriber:
-    """The road, as ``road`` tells it."""
+    """Subscriber of the topic ``road``."""
 
     def __init__(self) -> None:
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._road: Optional[Road] = None
-        self._subscriber = rospy.Subscriber("road", Road, self._take)
+        self._subscriber = rospy.Subscriber("road", Road, self._on_message)
 
     def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
-        """The lanes for the goal of that stamp. Raises ``NavigatorError`` where none come in
-        ``timeout_s`` of wall time."""
+        """Return the lanes for the goal with this stamp. Raises ``NavigatorError`` if none are
+        received within ``timeout_s`` of wall time."""
 
         def is_for_it() -> bool:
             road = self._road
             return road is not None and (not road.header.stamp or road.header.stamp >= stamp)
 
-        with self._news:
-            if not self._news.wait_for(is_for_it, timeout_s) or self._road is None:
+        with self._changed:
+            if not self._changed.wait_for(is_for_it, timeout_s) or self._road is None:
                 raise NavigatorError(
                     f"no road on {rospy.resolve_name('road')} within {timeout_s:g} s that is as "
                     "new as the goal; publish one, or set ~on_road to false"
                 )
             return lanes_of_messages(self._road.lanes)
 
-    def _take(self, message: Road) -> None:
-        with self._news:
+    def _on_message(self, message: Road) -> None:
+        with self._changed:
             self._road = message
-            self._news.notify_all()
+            self._changed.notify_all()
 
 
-class GoalDrive:
-    """Drives one robot to one goal after the other, by one planner."""
+class GoalNavigator:
+    """Drives one robot to one goal at a time with one planner."""
 
     def __init__(self, settings: PlannerSettings) -> None:
         self._settings = settings
-        asks = make_planner(settings.plugin, **settings.options).wants_objects
+        tracks = make_planner(settings.plugin, **settings.options).wants_objects
         rehearse(settings.plugin, settings.options, settings.limits, settings.on_road)
         self._observations = ObservationSubscriber(
-            settings.period_s, settings.tracking and asks, settings.max_object_age_s
+            settings.period_s, settings.tracking and tracks, settings.max_object_age_s
         )
         self._roads = RoadSubscriber() if settings.on_road else None
         self._command = rospy.Publisher("cmd_vel", Twist, queue_size=10)
@@ -85,11 +85,11 @@ class GoalDrive:
         preempted: Callable[[], bool],
         on_pose: Callable[[PoseStamped], None],
     ) -> bool:
-        """Drive to ``target``; True when it is reached, False when ``preempted`` says so.
+        """Drive to ``target``; return true if it is reached, false if ``preempted`` returns true.
 
-        ``grid`` is the known map; ``on_pose`` is told where the robot is, every cycle. Raises
-        ``PlannerGaveUp`` when the planner sees no way and ``NavigatorError`` when it cannot
-        be asked: no way on the map, no map, no odometry, no transform.
+        ``grid`` is the static map; ``on_pose`` is called with the robot's pose in every cycle.
+        Raises ``PlannerGaveUp`` if the planner finds no path, and ``NavigatorError`` if it cannot
+        plan: no global plan, no map, no odometry or no transform.
         """
         settings, seed = self._settings, seed_for_goal()
         try:
@@ -114,7 +114,7 @@ class GoalDrive:
             self._command.publish(Twist())
 
     def _cycle(self, planner: TimedPlanner, observed: StampedObservation) -> None:
-        """Plan one control period and send the command."""
+        """Plan one control period and publish the command."""
         report = PlannerCycle()
         report.header.stamp, report.header.frame_id = observed.stamp, self._settings.base_frame
         report.scan = observed.scan_stamp
@@ -129,7 +129,7 @@ class GoalDrive:
         self._command.publish(report.command)
 
     def _lanes(self, stamp: rospy.Time) -> Tuple[Lane, ...]:
-        """The lanes for the goal of that stamp; none where there is no road."""
+        """Return the lanes for the goal with this stamp; empty without a road."""
         if self._roads is None:
             return ()
         return self._roads.lanes(stamp, self._settings.startup_timeout_s)
@@ -141,20 +141,20 @@ class GoalDrive:
         observed: StampedObservation,
         lanes: Tuple[Lane, ...],
     ) -> Task:
-        """The way to the goal, along the road where there is one, else through the known map."""
+        """Return the task with a plan along the road, if there is one, or on the static map."""
         settings = self._settings
         if lanes:
             start = observed.observation.pose
             try:
-                (way,) = ways_along(lanes[0], start, [goal], ["the robot", "the goal"])
+                (route,) = ways_along(lanes[0], start, [goal], ["the robot", "the goal"])
             except SpecError as error:
                 raise NavigatorError(str(error)) from error
-            self._publish_plan(way, observed.stamp)
+            self._publish_plan(route, observed.stamp)
             limits, period_s = settings.limits, settings.period_s
-            return Task(goal, settings.goal_tolerance_m, way, limits, period_s, lanes)
+            return Task(goal, settings.goal_tolerance_m, route, limits, period_s, lanes)
         if grid is None:
             raise NavigatorError(
-                f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to its YAML"
+                f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to a YAML file"
             )
         start = observed.observation.pose
         for name, pose in (("the robot", start), ("the goal", goal)):
@@ -167,8 +167,8 @@ class GoalDrive:
         waypoints = lay_waypoints(grid, start, goal, settings.limits, settings.margin_m)
         if waypoints is None:
             raise NavigatorError(
-                f"no way from ({start.x_m:.2f}, {start.y_m:.2f}) to ({goal.x_m:.2f}, "
-                f"{goal.y_m:.2f}) on the known map"
+                f"no path from ({start.x_m:.2f}, {start.y_m:.2f}) to ({goal.x_m:.2f}, "
+                f"{goal.y_m:.2f}) on the static map"
             )
         self._publish_plan(waypoints, observed.stamp)
         return Task(goal, settings.goal_tolerance_m, waypoints, settings.limits, settings.period_s)
@@ -176,14 +176,14 @@ class GoalDrive:
     def _await_observation(
         self, preempted: Callable[[], bool], timeout_s: Optional[float] = None
     ) -> Optional[StampedObservation]:
-        """The next observation, or None once the goal is preempted. Raises ``NavigatorError`` after
-        ``timeout_s`` of wall time; without one, waits as long as simulated time stands still."""
+        """Return the next observation, or None if the goal is preempted. Raises ``NavigatorError``
+        after ``timeout_s`` of wall time; without it, waits even if simulated time has stopped."""
         waited_s = 0.0
         while not preempted():
-            observed = self._observations.next(PATIENCE_S)
+            observed = self._observations.next(PREEMPTION_POLL_S)
             if observed is not None:
                 return observed
-            waited_s += PATIENCE_S
+            waited_s += PREEMPTION_POLL_S
             if timeout_s is not None and waited_s >= timeout_s:
                 raise NavigatorError(
                     f"no odometry on {rospy.resolve_name('odom')} within {timeout_s:g} s that is "

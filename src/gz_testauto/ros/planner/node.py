@@ -1,7 +1,7 @@
 """The ``planner`` node: a ``move_base`` action server around any local planner.
 
-Owns the action and the map; :mod:`~gz_testauto.ros.planner.goal` drives. ``docs/ros.md`` lists
-every parameter.
+Serves the action and receives the map; :mod:`~gz_testauto.ros.planner.goal` drives the robot.
+``docs/ros.md`` lists every parameter.
 """
 
 import actionlib
@@ -15,41 +15,41 @@ from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import PlannerGaveUp
 from gz_testauto.ros.map_message import grid_of
 from gz_testauto.ros.node import run_node
-from gz_testauto.ros.planner.goal import GoalDrive
+from gz_testauto.ros.planner.goal import GoalNavigator
 from gz_testauto.ros.planner.settings import PlannerSettings, read_settings
 
 
 class PlannerNode:
-    """One planner driving one robot, to one goal after the other."""
+    """Serves one goal at a time with one planner and one robot."""
 
     def __init__(self, settings: PlannerSettings) -> None:
         self._grid = settings.known_map
-        self._drive = GoalDrive(settings)
+        self._drive = GoalNavigator(settings)
         self._goals = rospy.Publisher("move_base/goal", MoveBaseActionGoal, queue_size=1)
         self._server = actionlib.SimpleActionServer(
             "move_base", MoveBaseAction, self._execute, auto_start=False
         )
         if self._grid is None:
-            rospy.Subscriber("map", OccupancyGridMessage, self._take_map)
-        rospy.Subscriber("move_base_simple/goal", PoseStamped, self._take_simple_goal)
+            rospy.Subscriber("map", OccupancyGridMessage, self._on_map)
+        rospy.Subscriber("move_base_simple/goal", PoseStamped, self._on_simple_goal)
         self._server.start()
 
-    def _take_map(self, message: OccupancyGridMessage) -> None:
+    def _on_map(self, message: OccupancyGridMessage) -> None:
         try:
             self._grid = grid_of(message)
         except GzTestautoError as error:
             rospy.logerr("the map cannot be used: %s", error)
 
-    def _take_simple_goal(self, message: PoseStamped) -> None:
+    def _on_simple_goal(self, message: PoseStamped) -> None:
         action_goal = MoveBaseActionGoal(goal=MoveBaseGoal(message))
         action_goal.header.stamp = rospy.Time.now()
         self._goals.publish(action_goal)
 
     def _execute(self, goal: MoveBaseGoal) -> None:
-        """Drive to one goal and say how it ended; never raises for a reason a user can cause."""
+        """Drive to one goal and set its result. Errors that a user can cause do not raise."""
         try:
             reached = self._drive.drive(
-                goal.target_pose, self._grid, self._is_preempted, self._tell_pose
+                goal.target_pose, self._grid, self._is_preempted, self._publish_pose
             )
         except PlannerGaveUp as gave_up:
             self._server.set_aborted(text=str(gave_up))
@@ -65,21 +65,21 @@ class PlannerNode:
     def _is_preempted(self) -> bool:
         return self._server.is_preempt_requested() or rospy.is_shutdown()
 
-    def _tell_pose(self, pose: PoseStamped) -> None:
+    def _publish_pose(self, pose: PoseStamped) -> None:
         self._server.publish_feedback(MoveBaseFeedback(base_position=pose))
 
 
 def start() -> int:
-    """Offer the action and serve goals until shut down."""
+    """Serve the action until shutdown."""
     settings = read_settings()
-    make_planner(settings.plugin, **settings.options)  # a wrong name is told now, not at a goal
+    make_planner(settings.plugin, **settings.options)  # reports a wrong name before the first goal
     PlannerNode(settings)
     rospy.spin()
     return 0
 
 
 def main() -> int:
-    """Entry point of the script."""
+    """Run the node; the entry point of the script."""
     return run_node("planner", start)
 
 

@@ -1,11 +1,11 @@
-"""Joins odometry, transforms and scans into what a local planner observes.
+"""Observations of a local planner from odometry, transforms and scans.
 
-Owns the question which messages belong together. A cycle is planned from the first odometry of
-a control period, from the pose that tf has for its stamp, and from the newest scan; where a
-scan is due by that stamp, and has not come, it is waited for. Topics have no order among each
-other: without the wait, a cycle would now and then be planned from the scan before.
+Selects the messages that belong together. A cycle is planned from the first odometry of a control
+period, from the pose in tf at its stamp, and from the newest scan. If a scan is due at that stamp
+and has not been received, the node waits for it: topics have no order among each other, and a cycle
+would otherwise sometimes use the previous scan.
 
-Waiting is bounded in wall time throughout: simulated time may stand still.
+All waits have a limit in wall time, since simulated time can stop.
 """
 
 import threading
@@ -28,19 +28,19 @@ from gz_testauto.msg import TrackedObjects
 from gz_testauto.planners.interface import Observation
 from gz_testauto.ros.road_messages import objects_of
 
-SCAN_PATIENCE_S = 0.25
-OBJECTS_PATIENCE_S = 10.0
-FIRST_TRANSFORM_PATIENCE_S = 10.0
-TRANSFORM_PATIENCE_S = 1.0
-"""Wall time that tf may take: to be heard at all, and later on, with the robot driving."""
+SCAN_TIMEOUT_S = 0.25
+OBJECTS_TIMEOUT_S = 10.0
+FIRST_TRANSFORM_TIMEOUT_S = 10.0
+TRANSFORM_TIMEOUT_S = 1.0
+"""Limits in wall time: for the first transform, and for those while the robot drives."""
 
 POLL_S = 0.0005
 
 
 @dataclass(frozen=True, eq=False)
 class StampedObservation:
-    """What was observed at one instant of ROS time, and the stamp of the scan in it, 0 for none;
-    ``observation.time_s`` counts from the beginning of the task."""
+    """The observation at one ROS time, and the stamp of its scan, 0 without a scan;
+    ``observation.time_s`` counts from the start of the task."""
 
     stamp: rospy.Time
     observation: Observation
@@ -48,7 +48,7 @@ class StampedObservation:
 
 
 class ObservationSubscriber:
-    """What a robot's topics tell. ``odom`` and ``scan`` are subscribed by these names."""
+    """Subscribes to a robot's topics ``odom`` and ``scan``, and optionally ``objects``."""
 
     def __init__(
         self,
@@ -62,37 +62,37 @@ class ObservationSubscriber:
         self._objects_age = rospy.Duration.from_sec(max_object_age_s)
         self._map_frame = map_frame
         self._objects: Optional[TrackedObjects] = None
-        # A period that the stamps miss by rounding, or by a physics step, is one all the same.
+        # A period that the stamps miss by rounding or by one physics step still counts as one.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._odom: Optional[Odometry] = None
         self._scan: Optional[LaserScan] = None
         self._mounts: Dict[str, Pose] = {}
         self._origin_ns = 0
         self._next_ns = 0
-        self._transform_patience_s = FIRST_TRANSFORM_PATIENCE_S
+        self._transform_timeout_s = FIRST_TRANSFORM_TIMEOUT_S
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, tcp_nodelay=True)
         self._subscribers = [
-            rospy.Subscriber("odom", Odometry, self._take_odom, tcp_nodelay=True),
-            rospy.Subscriber("scan", LaserScan, self._take_scan, tcp_nodelay=True),
+            rospy.Subscriber("odom", Odometry, self._on_odom, tcp_nodelay=True),
+            rospy.Subscriber("scan", LaserScan, self._on_scan, tcp_nodelay=True),
         ]
         self._tracking = tracking
         if tracking:
             self._subscribers.append(
-                rospy.Subscriber("objects", TrackedObjects, self._take_objects, tcp_nodelay=True)
+                rospy.Subscriber("objects", TrackedObjects, self._on_objects, tcp_nodelay=True)
             )
 
     def begin(self, since: rospy.Time) -> None:
-        """Begin a task: nothing older than ``since`` counts; zero takes what there is."""
+        """Start a task: messages older than ``since`` are ignored; zero accepts all."""
         self._next_ns = since.to_nsec()
         self._origin_ns = 0
         self._mounts.clear()
 
     def next(self, timeout_s: float) -> Optional[StampedObservation]:
-        """The next observation to plan from; None when none came within ``timeout_s`` of wall time.
+        """Return the next observation for planning, or None after ``timeout_s`` of wall time.
 
-        Raises ``NavigatorError`` when the robot's pose cannot be had from tf.
+        Raises ``NavigatorError`` if tf has no pose of the robot.
         """
         odom = self._await_odom(timeout_s)
         if odom is None:
@@ -115,46 +115,46 @@ class ObservationSubscriber:
         )
 
     def in_map(self, pose: PoseStamped) -> Pose:
-        """A pose in the map frame; raises ``NavigatorError`` where tf does not know its frame."""
-        given = ros_messages.pose_of(pose.pose)
+        """Return a pose in the map frame. Raises ``NavigatorError`` if tf has no transform."""
+        local = ros_messages.pose_of(pose.pose)
         if pose.header.frame_id in (self._map_frame, "/" + self._map_frame, ""):
-            return given
-        return self._transform(self._map_frame, pose.header.frame_id, rospy.Time(0)) * given
+            return local
+        return self._transform(self._map_frame, pose.header.frame_id, rospy.Time(0)) * local
 
-    def _take_odom(self, message: Odometry) -> None:
-        with self._news:
+    def _on_odom(self, message: Odometry) -> None:
+        with self._changed:
             self._odom = message
-            self._news.notify_all()
+            self._changed.notify_all()
 
-    def _take_scan(self, message: LaserScan) -> None:
-        with self._news:
+    def _on_scan(self, message: LaserScan) -> None:
+        with self._changed:
             self._scan = message
-            self._news.notify_all()
+            self._changed.notify_all()
 
-    def _take_objects(self, message: TrackedObjects) -> None:
-        with self._news:
+    def _on_objects(self, message: TrackedObjects) -> None:
+        with self._changed:
             self._objects = message
-            self._news.notify_all()
+            self._changed.notify_all()
 
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
-        """Who is tracked at ``stamp``, once that has come. Raises ``NavigatorError`` where it does
-        not come: without it a planner would drive as if nobody were there."""
+        """Return the tracked objects at ``stamp``. Raises ``NavigatorError`` if they are not
+        received: without them a planner would drive as if there were none."""
         oldest = (
             rospy.Time()
             if stamp.to_nsec() < self._objects_age.to_nsec()
             else (stamp - self._objects_age)
         )
-        with self._news:
-            came = self._news.wait_for(
+        with self._changed:
+            received = self._changed.wait_for(
                 lambda: self._objects is not None and self._objects.header.stamp >= oldest,
-                OBJECTS_PATIENCE_S,
+                OBJECTS_TIMEOUT_S,
             )
             objects = self._objects
-        if not came or objects is None:
+        if not received or objects is None:
             raise NavigatorError(
-                f"nothing on {rospy.resolve_name('objects')} for the stamp of the odometry within "
-                f"{OBJECTS_PATIENCE_S:g} s; who tracks must publish it every period, or set "
-                "~tracking to false"
+                f"no message on {rospy.resolve_name('objects')} for the stamp of the odometry "
+                f"within {OBJECTS_TIMEOUT_S:g} s; publish tracked objects in every control period, "
+                "or set ~tracking to false"
             )
         return objects_of(objects.objects)
 
@@ -162,11 +162,11 @@ class ObservationSubscriber:
         def due() -> bool:
             return self._odom is not None and self._odom.header.stamp.to_nsec() >= self._next_ns
 
-        with self._news:
-            return self._odom if self._news.wait_for(due, timeout_s) else None
+        with self._changed:
+            return self._odom if self._changed.wait_for(due, timeout_s) else None
 
     def _await_scan(self, stamp: rospy.Time) -> Optional[LaserScan]:
-        """The newest scan up to ``stamp``, once every scan due by then has come."""
+        """Return the newest scan up to ``stamp``, after all scans that are due at that time."""
         now_ns = stamp.to_nsec()
 
         def complete() -> bool:
@@ -176,9 +176,9 @@ class ObservationSubscriber:
             interval_ns = ros_messages.nanoseconds_of(ros_messages.from_float32(scan.scan_time))
             return not interval_ns or scan.header.stamp.to_nsec() + interval_ns > now_ns
 
-        with self._news:
-            if not self._news.wait_for(complete, SCAN_PATIENCE_S) and now_ns > self._origin_ns:
-                rospy.logwarn_throttle(5.0, "a scan is due and has not come; planning without it")
+        with self._changed:
+            if not self._changed.wait_for(complete, SCAN_TIMEOUT_S) and now_ns > self._origin_ns:
+                rospy.logwarn_throttle(5.0, "no scan received in time; planning without it")
             scan = self._scan
         if scan is None or scan.header.stamp.to_nsec() < self._origin_ns:
             return None
@@ -195,12 +195,12 @@ class ObservationSubscriber:
         return (stamp.to_nsec() - self._origin_ns) / ros_messages.NANOSECONDS
 
     def _transform(self, parent: str, child: str, stamp: rospy.Time) -> Pose:
-        """The pose of ``child`` in ``parent``. tf's own waiting counts simulated time."""
-        deadline = time.monotonic() + self._transform_patience_s
+        """Return the pose of ``child`` in ``parent``. tf itself would wait in simulated time."""
+        deadline = time.monotonic() + self._transform_timeout_s
         while True:
             try:
                 found = self._buffer.lookup_transform(parent, child, stamp)
-                self._transform_patience_s = TRANSFORM_PATIENCE_S
+                self._transform_timeout_s = TRANSFORM_TIMEOUT_S
                 return ros_messages.pose_of_transform(found.transform)
             except tf2_ros.TransformException as error:
                 if time.monotonic() > deadline or rospy.is_shutdown():

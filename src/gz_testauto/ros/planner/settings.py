@@ -1,7 +1,7 @@
-"""What the ``planner`` node is told: its parameters, read once, and written for it.
+"""Parameters of the ``planner`` node: reading them once, and writing them for a planner node.
 
-Owns the names of the parameters, so that the campaign node, which starts planners, and the
-planner node, which reads them, cannot disagree. Names and units are those of ``campaign.yaml``.
+Both the campaign node, which starts planners, and the planner node use the names defined here.
+Names and units are those of ``campaign.yaml``.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ SEED = "seed"
 
 @dataclass(frozen=True, eq=False)
 class PlannerSettings:
-    """A planner plugin with its options, the robot's limits, and how goals are treated."""
+    """A planner plug-in with its options, the robot's limits, and the handling of goals."""
 
     plugin: str
     limits: RobotLimits
@@ -34,18 +34,18 @@ class PlannerSettings:
     base_frame: str = "base_link"
     known_map: Optional[OccupancyGrid] = None
     tracking: bool = False
-    """Whether who moves is told on ``objects``, for planners that ask."""
+    """Whether ``objects`` has tracked objects, for planners that use them."""
     max_object_age_s: float = 0.0
-    """How much older than the odometry these may be."""
+    """Largest allowed age of tracked objects relative to the odometry, in seconds."""
     seed: int = 0
-    """Of the planner's random numbers; :func:`seed_for_goal` reads it again for each goal."""
+    """Seed of the planner's random numbers; :func:`seed_for_goal` reads it for each goal."""
     on_road: bool = False
-    """Whether there are lanes on ``road``, along which goals are driven to."""
+    """Whether ``road`` has lanes, along which the robot drives to its goals."""
 
 
 def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:
-    """The private parameters from which :func:`read_settings` reads the same; the map is not
-    among them, it goes by topic."""
+    """Return the private parameters from which :func:`read_settings` reads these settings, without
+    the map, which is published on a topic."""
     limits = settings.limits
     return {
         "plugin": settings.plugin,
@@ -91,8 +91,8 @@ def read_settings() -> PlannerSettings:
 
 
 def seed_for_goal() -> int:
-    """The seed of the planner's random numbers, as this node's private parameter has it now: who
-    sends a goal may set another before. Raises ``SpecError``."""
+    """Return the present value of the private parameter for the planner's seed; a client can set it
+    before each goal. Raises ``SpecError``."""
     seed = parameters.read(SEED, int, 0)
     if not 0 <= seed < 2**31:
         raise SpecError(
@@ -115,14 +115,14 @@ def _read_limits() -> RobotLimits:
 
 
 def _read_footprint() -> tuple:
-    """``~footprint`` as [[x, y], …], or the outline of ``~robot_model``."""
+    """Return ``~footprint`` as [[x, y], …], or the outline of ``~robot_model``."""
     points = parameters.read("footprint", list, [])
     if not points:
         model = parameters.read_path("robot_model", "")
         if model is None:
             raise SpecError(
                 f"neither {rospy.resolve_name('~footprint')} ([[x, y], ...] in meters) nor "
-                f"{rospy.resolve_name('~robot_model')} (a model SDF) is set; give one"
+                f"{rospy.resolve_name('~robot_model')} (a model SDF) is set; set one"
             )
         return read_robot(model).footprint_m
     try:

@@ -80,7 +80,7 @@ class SimulationLoop:
         """Drive from the next step on. Returns at once; unheard where no scene stands, while
         one is being loaded, and where there is no robot to drive."""
         epoch = self._command_epoch
-        self._enqueue(lambda: self._take_command(command, epoch))
+        self._enqueue(lambda: self._on_command(command, epoch))
 
     def end(self) -> None:
         """Make :meth:`run` return, soon."""
@@ -173,7 +173,7 @@ class SimulationLoop:
         self._calls.put((call, future))
         return future
 
-    def _take_command(self, command: Twist2D, epoch: int) -> None:
+    def _on_command(self, command: Twist2D, epoch: int) -> None:
         if self._simulation is not None and epoch == self._command_epoch:
             self._command = command
             self._pace.commanded()

@@ -87,7 +87,7 @@ class SimulatorNode:
                     **self._scenes.services,
                 }
             ),
-            rospy.Subscriber("cmd_vel", Twist, self._take_command, tcp_nodelay=True),
+            rospy.Subscriber("cmd_vel", Twist, self._on_command, tcp_nodelay=True),
             rospy.Subscriber("/gazebo/set_model_state", ModelStateMessage, self._place),
         ]
         self._loop.run()
@@ -113,7 +113,7 @@ class SimulatorNode:
         log_untruncated(error.full)
         self._failures.publish(str(error))
 
-    def _take_command(self, message: Twist) -> None:
+    def _on_command(self, message: Twist) -> None:
         self._loop.command(ros_messages.command_of(message))
 
     def _place(self, message: ModelStateMessage) -> None:

@@ -36,10 +36,10 @@ class TrialBag:
         )
         deadline = time.monotonic() + start_timeout_s
         while not active.exists():
-            trouble = self._part.trouble()
-            if trouble or time.monotonic() > deadline:
+            failure = self._part.failure()
+            if failure or time.monotonic() > deadline:
                 self._part.close()
-                raise SimulatorError(f"rosbag does not record: {trouble or 'it does not begin'}")
+                raise SimulatorError(f"rosbag does not record: {failure or 'it does not begin'}")
             time.sleep(POLL_S)
 
     def end(self, reached: bool) -> None:

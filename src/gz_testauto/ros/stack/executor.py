@@ -17,7 +17,7 @@ from gz_testauto.base.xml_file import read_xml
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.session import Session, new_log_directory
-from gz_testauto.ros.stack.protocol import CannotSwap, Setting
+from gz_testauto.ros.stack.protocol import CannotSwap, StackSessionSettings
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -70,8 +70,8 @@ class StackExecutor(TrialExecutor):
                     LOGGER.warning("%s: everything is started again: %s", trial.label, error)
                     self.close()
             logs = new_log_directory(self._logs, trial.label)
-            setting = Setting(self._campaign, logs, self._bags)
-            self._session = Session(SESSION, setting, logs / "session.log")
+            settings = StackSessionSettings(self._campaign, logs, self._bags)
+            self._session = Session(SESSION, settings, logs / "session.log")
             return self._run(trial, should_stop)
         except BaseException:
             self.close()
@@ -92,7 +92,7 @@ class StackExecutor(TrialExecutor):
 
     def _run(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         assert self._session is not None
-        result: TrialResult = self._session.ask(trial, should_stop, self._silence_timeout_s())
+        result: TrialResult = self._session.request(trial, should_stop, self._silence_timeout_s())
         return result
 
     def _silence_timeout_s(self) -> float:

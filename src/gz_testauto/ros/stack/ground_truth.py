@@ -29,7 +29,7 @@ class GroundTruth:
         self._contacts: List[Contact] = []
         self._since_s = 0.0
         self._lock = threading.Lock()
-        self._subscriber = rospy.Subscriber(contacts_topic, ContactsState, self._take_contacts)
+        self._subscriber = rospy.Subscriber(contacts_topic, ContactsState, self._on_contacts)
 
     def begin(self) -> None:
         """A trial begins now: contacts of before do not count, however late they come."""
@@ -95,7 +95,7 @@ class GroundTruth:
             meanwhile()
             time.sleep(POLL_S)
 
-    def _take_contacts(self, message: ContactsState) -> None:
+    def _on_contacts(self, message: ContactsState) -> None:
         stamp_s = message.header.stamp.to_sec()
         contacts = ros_messages.contacts_of(message, [stamp_s] * len(message.states))
         with self._lock:

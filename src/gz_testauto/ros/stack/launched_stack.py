@@ -56,9 +56,9 @@ class LaunchedStack:
         """Raise ``SimulatorError`` or ``NavigatorError`` with the cause when a part has ended
         or a node of it has died."""
         for name, part in self._parts.items():
-            trouble = part.trouble()
-            if trouble:
-                raise (NavigatorError if name == "navigation" else SimulatorError)(trouble)
+            failure = part.failure()
+            if failure:
+                raise (NavigatorError if name == "navigation" else SimulatorError)(failure)
 
     def runs_navigation_of(self, trial: Trial, values: Mapping[str, object]) -> bool:
         """Whether the navigation that runs is what a trial's planner would be started as."""
@@ -183,7 +183,7 @@ class LaunchedStack:
             f"stack.{name} ({launch.named})",
             ["roslaunch", "--wait", str(file), *arguments],
             self._logs / f"{self._number:02d}_{name}.log",
-            may_finish=name == "robot",
+            may_exit=name == "robot",
         )
 
     def _await(self, awaited: Awaited, error: type = SimulatorError) -> None:
@@ -194,12 +194,12 @@ class LaunchedStack:
             if awaited.condition():
                 return
             youngest = list(self._parts.values())[-1]
-            refused = youngest.refused()
+            refused = youngest.node_not_found()
             if patience.is_over(will_not_come=bool(refused)):
                 cause = f"{youngest.name}: {refused}; " if refused else ""
                 raise error(
                     f"{self._silence}{cause}after {patience.waited_s:.0f} s {awaited.message()} "
-                    f"(from {youngest.name}: {youngest.last_words(but_for=refused)})"
+                    f"(from {youngest.name}: {youngest.log_excerpt(excluding=refused)})"
                 )
             time.sleep(POLL_S)
 
@@ -207,7 +207,7 @@ class LaunchedStack:
         if not rospy.get_param("/use_sim_time", True):
             parts = list(self._parts.values())
             # roslaunch lists what it sets.
-            setters = [part.name for part in parts if part.said("* /use_sim_time: False")]
+            setters = [part.name for part in parts if part.log_contains("* /use_sim_time: False")]
             culprit = (setters or [parts[-1].name])[0]
             raise SimulatorError(
                 f"{culprit} has set /use_sim_time to false, and nothing of a stack can run on "

@@ -11,7 +11,7 @@ class CannotSwap(SimulatorError):
     """What runs cannot be made ready for the next trial; what is started anew can."""
 
 
-class Setting(NamedTuple):
+class StackSessionSettings(NamedTuple):
     """What a session is told first."""
 
     campaign: PreparedStack

@@ -7,14 +7,16 @@ Owns the order *environment first, then rospy*. Started by
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.ros import session
 from gz_testauto.ros.master import start_master
-from gz_testauto.ros.stack.protocol import Setting
+from gz_testauto.ros.stack.protocol import StackSessionSettings
 
 
-def start(setting: Setting, say: session.Say) -> session.Answer:
+def start(
+    settings: StackSessionSettings, report: session.ProgressCallback
+) -> session.RequestHandler:
     """Start a master, join it, and return what runs a trial."""
-    home = setting.logs / "ros_home"
+    home = settings.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
-    core = start_master(home, setting.logs, setting.campaign.spec.stack.start_timeout_s)
+    core = start_master(home, settings.logs, settings.campaign.spec.stack.start_timeout_s)
     import rospy  # now that the environment names its master
 
     try:
@@ -31,7 +33,7 @@ def start(setting: Setting, say: session.Say) -> session.Answer:
 
     rospy.set_param("/use_sim_time", True)
     rospy.init_node("gz_testauto_trial", disable_signals=True)
-    return StackDrive(setting, home, core, say).execute
+    return StackDrive(settings, home, core, report).execute
 
 
 if __name__ == "__main__":

@@ -28,7 +28,9 @@ class NumberTopic:
         self._lock = threading.Lock()
         self._fault = ""
         self._class: Optional[type] = None
-        self._subscriber = rospy.Subscriber(spec.topic, rospy.AnyMsg, self._take, queue_size=1000)
+        self._subscriber = rospy.Subscriber(
+            spec.topic, rospy.AnyMsg, self._on_message, queue_size=1000
+        )
 
     def begin(self) -> None:
         """Forget what was heard so far."""
@@ -49,7 +51,7 @@ class NumberTopic:
         values = self.values
         return float(REDUCTIONS[reduce](values)) if len(values) else math.nan
 
-    def _take(self, raw: rospy.AnyMsg) -> None:
+    def _on_message(self, raw: rospy.AnyMsg) -> None:
         if self._fault:
             return
         try:

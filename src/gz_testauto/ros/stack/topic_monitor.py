@@ -42,10 +42,10 @@ class Listening:
         self._scan: Optional[rospy.AnyMsg] = None
         self._forget()
         self._subscribers = [
-            rospy.Subscriber(names.cmd_vel, Twist, self._take_command, queue_size=10),
-            rospy.Subscriber(names.odom, Odometry, self._take_odom, queue_size=1),
-            rospy.Subscriber(names.scan, rospy.AnyMsg, self._take_scan, queue_size=1),
-            rospy.Subscriber("/rosout", Log, self._take_log, queue_size=1000),
+            rospy.Subscriber(names.cmd_vel, Twist, self._on_command, queue_size=10),
+            rospy.Subscriber(names.odom, Odometry, self._on_odom, queue_size=1),
+            rospy.Subscriber(names.scan, rospy.AnyMsg, self._on_scan, queue_size=1),
+            rospy.Subscriber("/rosout", Log, self._on_log, queue_size=1000),
             *self._plan_subscribers(names.global_plan, "global"),
             *self._plan_subscribers(names.local_plan, "local"),
         ]
@@ -129,21 +129,21 @@ class Listening:
 
         return [rospy.Subscriber(topic, Path, take, topic, queue_size=10) for topic in topics]
 
-    def _take_command(self, message: Twist) -> None:
+    def _on_command(self, message: Twist) -> None:
         with self._lock:
             self._command = ros_messages.command_of(message)
 
-    def _take_odom(self, message: Odometry) -> None:
+    def _on_odom(self, message: Odometry) -> None:
         pose = ros_messages.pose_of(message.pose.pose).planar
         twist = message.twist.twist
         self.odom_heard = True
         with self._lock:
             self._odom = (*pose, twist.linear.x, twist.angular.z)
 
-    def _take_scan(self, message: rospy.AnyMsg) -> None:
+    def _on_scan(self, message: rospy.AnyMsg) -> None:
         self._scan = message
 
-    def _take_log(self, message: Log) -> None:
+    def _on_log(self, message: Log) -> None:
         with self._lock:
             self._missed += MISSED in message.msg
             self._extrapolations += EXTRAPOLATION in message.msg.lower()

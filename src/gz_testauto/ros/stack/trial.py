@@ -28,7 +28,7 @@ from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import Localization
-from gz_testauto.ros.stack.protocol import CannotSwap, Setting
+from gz_testauto.ros.stack.protocol import CannotSwap, StackSessionSettings
 from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
 from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions
 from gz_testauto.ros.stack.running_world import RunningWorld
@@ -62,11 +62,13 @@ class StackDrive:
     """Runs trials on one ROS master. ``tell`` is told what is being done, often: silence means
     that something hangs."""
 
-    def __init__(self, setting: Setting, home: Path, core: LaunchedProcess, tell: Tell) -> None:
-        campaign, logs = setting.campaign, setting.logs
+    def __init__(
+        self, settings: StackSessionSettings, home: Path, core: LaunchedProcess, tell: Tell
+    ) -> None:
+        campaign, logs = settings.campaign, settings.logs
         self._campaign = campaign
         self._stack = campaign.spec.stack
-        self._logs, self._bags, self._home = logs, setting.bags, home
+        self._logs, self._bags, self._home = logs, settings.bags, home
         self._tell = tell
         names = self._stack.names
         self._gazebo = gazebo = GazeboRosClient(
@@ -304,7 +306,7 @@ class StackDrive:
             self._traffic.show(snapshot)
             verdict = watch.observe(snapshot)
             if watch.goal_is_new:
-                self._move_base.go_on(watch.goal)
+                self._move_base.send_next(watch.goal)
                 arrived_s = None
             if verdict is None and self._move_base.succeeded:
                 arrived_s = snapshot.time_s if arrived_s is None else arrived_s
