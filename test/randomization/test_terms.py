@@ -188,20 +188,20 @@ def test_what_finds_nothing_is_refused_by_name(line, says):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{name: x, set: 1}", "terms.yaml:2: terms[0] has no term; give friction, mass"),
+        ("{name: x, set: 1}", "terms.yaml:2: terms[0] has no term; add friction, mass"),
         ("{name: x, term: gravity}", "terms.yaml:2: terms[0]: x needs exactly one of"),
         ("{name: x, term: gravity, set: 1, add: 1}", "needs exactly one of set, add and scale"),
         (
             '{name: x, term: friction, select: {names: "("}, set: 1}',
-            'select.names is "(", which is no regular expression',
+            'select.names is "(", which is not a regular expression',
         ),
         ("{name: x, term: friction, set: 1}", "select is missing"),
-        ("{name: x, term: scan_dropout, set: 1.5}", "x: a scan_dropout is from 0 to 1"),
-        ("{name: x, term: scan_noise, set: -0.1}", "x: a scan_noise is from 0 to"),
-        ("{name: x, term: scan_noise, add: 0.1}", "x: a scan_noise is set; give set"),
+        ("{name: x, term: scan_dropout, set: 1.5}", "x: a scan_dropout must be from 0 to 1"),
+        ("{name: x, term: scan_noise, set: -0.1}", "x: a scan_noise must be from 0 to"),
+        ("{name: x, term: scan_noise, add: 0.1}", "x: a scan_noise term needs set"),
         (
             "{name: x, term: scan_noise, set: 0.1, when: {every_s: 3}}",
-            "x: a scan_noise is drawn once; give when: trial or world",
+            "x: a scan_noise is drawn once; use when: trial or world",
         ),
         ("{name: x, term: gravity, set: 1, when: sometimes}", "when"),
         ("{name: x, term: gravity, set: 1, wen: world}", "unknown key 'wen'; did you mean 'when'?"),

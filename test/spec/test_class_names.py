@@ -23,12 +23,12 @@ from gz_testauto.spec.class_names import class_name
         ("stand", "StandModel"),
     ],
 )
-def test_a_model_has_this_class(model, name):
+def test_class_name_of_a_model(model, name):
     assert class_name(model) == name
 
 
 @given(st.text(min_size=1, max_size=40))
-def test_any_spelling_gives_a_name_that_a_program_can_use(model):
+def test_any_model_name_gives_a_valid_class_name(model):
     name = class_name(model)
     assert name.isidentifier()
     assert not keyword.iskeyword(name)

@@ -32,12 +32,12 @@ models:
     assert descriptor.world == tmp_path / "empty.world"
 
 
-def test_models_are_looked_for_beside_the_descriptor_unless_told(tmp_path):
+def test_models_dir_is_by_default_the_directory_of_the_descriptor(tmp_path):
     descriptor = load(tmp_path, "models: [{name: goal, type: MISSION_ONLY}]")
     assert descriptor.models_dir == tmp_path
 
 
-def test_the_front_is_x_of_a_mission_item_and_y_of_a_model(tmp_path):
+def test_default_front_is_x_for_a_mission_item_and_y_for_a_model(tmp_path):
     descriptor = load(
         tmp_path,
         """
@@ -51,7 +51,7 @@ models:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{name: a, type: MODEL}", "models[1].type is \"MODEL\"; it must be 'MISSION_ONLY'"),
         ("{name: grey_wall, type: MISSION_ONLY}", "models[1].name is that of the walls"),
@@ -66,14 +66,14 @@ models:
         ("{type: GAZEBO_MODEL}", "models[1].name is missing"),
     ],
 )
-def test_a_fault_is_told_with_file_line_and_field(tmp_path, line, said):
+def test_error_names_file_line_and_field(tmp_path, line, message):
     text = f"models:\n  - {{name: b, type: MISSION_ONLY}}\n  - {line}\n"
     with pytest.raises(SpecError) as refused:
         load(tmp_path, text)
-    assert f"models.yaml:3: {said}" in str(refused.value)
+    assert f"models.yaml:3: {message}" in str(refused.value)
 
 
-def test_two_models_of_one_class_are_refused(tmp_path):
+def test_two_models_of_one_class_are_rejected(tmp_path):
     with pytest.raises(SpecError, match="'box_a' and 'box-a', which both are class BoxA"):
         load(
             tmp_path,

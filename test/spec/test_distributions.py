@@ -25,7 +25,7 @@ FORMS = st.one_of(
 
 
 @given(FORMS, UNIT, UNIT)
-def test_values_stay_in_the_support_and_grow_with_the_number(form, first, second):
+def test_quantiles_are_in_the_support_and_monotonic(form, first, second):
     distribution = ADAPTER.validate_python(form)
     low, high = distribution.support
     a, b = (distribution.quantile(p) for p in sorted((first, second)))
@@ -35,7 +35,7 @@ def test_values_stay_in_the_support_and_grow_with_the_number(form, first, second
         assert a <= b
 
 
-def test_truncated_normal_is_that_of_scipy():
+def test_truncated_normal_agrees_with_scipy():
     distribution = ADAPTER.validate_python({"mean": 1.0, "stddev": 0.5, "min": 0.5, "max": 3.0})
     reference = stats.truncnorm(-1.0, 4.0, loc=1.0, scale=0.5)
     for probability in np.linspace(0, 0.999, 20):

@@ -50,6 +50,11 @@ class DoorSpec(ActorSpec):
         ]
         return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
 
+    @property
+    def swept_area(self) -> BaseGeometry:
+        """Return :attr:`path`, which is the area of the leaf."""
+        return self.path
+
     def create(self, new: NewActor) -> Tuple["Door", Pose2D]:
         """See :class:`ActorSpec`."""
         slides = self.kind == "sliding"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from gz_testauto.results.records import AttemptRecord, TrialRecord
-from gz_testauto.spec.stack import KEEPS_UP
+from gz_testauto.spec.stack import MIN_REAL_TIME_FACTOR
 from gz_testauto.trial.real_time_factor import was_too_slow
 
 ON_STACK = "missed_control_cycles"
@@ -21,7 +21,7 @@ class Load:
     """What of one planner's trials came late.
 
     ``slow_attempts`` were repeated or given up for their pace. Of the valid trials,
-    ``slow_trials`` on a stack ran at a real-time factor below :data:`KEEPS_UP`, in
+    ``slow_trials`` on a stack ran at a real-time factor below :data:`MIN_REAL_TIME_FACTOR`, in
     ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
     period began without the planner's answer.
     """
@@ -38,7 +38,11 @@ def load_of(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -
     metrics = [record.metrics for record in records if record.outcome.valid]
     return Load(
         sum(one.trial in trials and was_too_slow(one.cause) for one in attempts),
-        sum(m.get("real_time_factor", math.nan) < KEEPS_UP for m in metrics if ON_STACK in m),
+        sum(
+            m.get("real_time_factor", math.nan) < MIN_REAL_TIME_FACTOR
+            for m in metrics
+            if ON_STACK in m
+        ),
         sum(m.get(ON_STACK, 0.0) > 0.0 for m in metrics),
         sum(m.get("late_periods", 0.0) > 0.0 for m in metrics),
     )

@@ -130,7 +130,7 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     obstacles = worlds.obstacles
-    ways = [actor.way for actor in spec.actors if actor.way is not None]
+    ways = [actor.swept_area for actor in spec.actors if actor.swept_area is not None]
     ways += [  # what goes along those does not look where it goes; these would begin in something
         shapely.Point(pose.x_m, pose.y_m).buffer(drive.radius_m + ROBOT_ROOM_M)
         for robot in spec.robots

@@ -54,7 +54,7 @@ from gz_testauto.spec.randomize import (
     PluginTerm,
     PoseTerm,
     PushTerm,
-    TermSpec,
+    RandomizationTermSpec,
 )
 
 PREFIX = "drawn_"
@@ -99,7 +99,7 @@ class Term:
         raise NotImplementedError
 
 
-def kinds_of(specs: Sequence[TermSpec]) -> FrozenSet[ChangeKind]:
+def kinds_of(specs: Sequence[RandomizationTermSpec]) -> FrozenSet[ChangeKind]:
     """The kinds of change that terms make. Raises ``UnknownNameError`` for a plugin that is not
     there."""
     kinds: List[ChangeKind] = []
@@ -112,7 +112,7 @@ def kinds_of(specs: Sequence[TermSpec]) -> FrozenSet[ChangeKind]:
 
 
 def draw_terms(
-    specs: Sequence[TermSpec], seed: int, world: int, repetition: int, subject: Subject
+    specs: Sequence[RandomizationTermSpec], seed: int, world: int, repetition: int, subject: Subject
 ) -> Drawn:
     """Everything that is drawn for a trial of a world. Raises ``SpecError`` for a pattern that
     nothing matches, or a value that makes no sense."""
@@ -177,7 +177,9 @@ class _Drawing:
     """Draws one term; what is drawn always starts from what the world was at its beginning, so that
     a term that scales again and again does not run away."""
 
-    def __init__(self, spec: TermSpec, subject: Subject, random: np.random.Generator) -> None:
+    def __init__(
+        self, spec: RandomizationTermSpec, subject: Subject, random: np.random.Generator
+    ) -> None:
         self.spec, self.subject, self.random = spec, subject, random
         self.where: Optional[StepContext] = None
 
@@ -317,7 +319,7 @@ def _pose(drawing: _Drawing) -> Made:
     return changes, _mean(values)
 
 
-_MAKERS: Dict[Type[TermSpec], Callable[[_Drawing], Made]] = {
+_MAKERS: Dict[Type[RandomizationTermSpec], Callable[[_Drawing], Made]] = {
     FrictionTerm: _friction,
     MassTerm: _mass,
     GravityTerm: _gravity,
@@ -326,7 +328,7 @@ _MAKERS: Dict[Type[TermSpec], Callable[[_Drawing], Made]] = {
     PushTerm: _push,
     PoseTerm: _pose,
 }
-_KINDS: Dict[Type[TermSpec], ChangeKind] = {
+_KINDS: Dict[Type[RandomizationTermSpec], ChangeKind] = {
     FrictionTerm: SetFriction,
     MassTerm: SetMass,
     GravityTerm: SetGravity,

@@ -1,1 +1,1 @@
-"""What a campaign is: frozen, validated, read from YAML with errors that name file and line."""
+"""Specifications: frozen, validated objects that are read from YAML; errors name file and line."""

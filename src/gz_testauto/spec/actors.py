@@ -1,14 +1,15 @@
 """The actors of a campaign: walkers, doors, and behaviors of other packages.
 
 Owns the common keys of ``actors:`` in a campaign, and the registry of actor types. Each entry is
-one actor or several alike::
+one actor or several of one type::
+
 
     actors:
       - {name: walker, behavior: wander, count: 5, region: {...}, speed_mps: [0.6, 1.4]}
       - {name: guard, behavior: patrol, waypoints_m: [[2, -3], [2, 3]], speed_mps: 1.0}
-      - {name: door, behavior: door, at: {x_m: 4, y_m: 0}, size_m: [1, 0.08, 2], within_m: 2.5}
+      - {name: door, behavior: door, at: {x_m: 4, y_m: 0}, trigger_distance_m: 2.5}
 
-Draws are repeated for each world and repetition, the same for all planners. The specification of
+Values are drawn for each world and repetition, identically for all planners. The specification of
 each type, with its own keys, is in the module of its behavior (:mod:`gz_testauto.actors`).
 """
 
@@ -26,7 +27,7 @@ from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath, as_tuple
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
-"""Of one entry; each costs time in every step."""
+"""Largest ``count`` of an entry; each actor costs time in every step."""
 
 BUILT_IN = {
     "patrol": "gz_testauto.actors.patrol:PatrolSpec",
@@ -41,10 +42,10 @@ BUILT_IN = {
 }
 
 BEHAVIORS = Registry("behavior", BUILT_IN)
-"""Actor types: subclasses of :class:`ActorSpec`, or of
-:class:`~gz_testauto.actors.actor.Actor` where the parameters of the constructor suffice."""
+"""Actor types: subclasses of :class:`ActorSpec`, or of :class:`~gz_testauto.actors.actor.Actor` if
+its constructor's parameters suffice."""
 
-OF_CLASS = Registry("behavior", {"class": "gz_testauto.actors.plugin:PluginSpec"})
+CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.plugin:PluginSpec"})
 """The specification of an actor whose registered type is a bare class."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
@@ -56,8 +57,8 @@ Solid = Tuple[Tuple[float, ...], float, Tuple[float, float, float]]
 
 
 class BodySpec(Spec):
-    """What an actor is made of: an upright cylinder, or a box where it has a size. 0.25 m, 1.7 m
-    and 70 kg are a person."""
+    """The body of an actor: an upright cylinder, or a box if ``size_m`` is set. The default is a
+    person: 0.25 m, 1.7 m and 70 kg."""
 
     radius_m: Positive = 0.25
     height_m: Positive = 1.7
@@ -66,58 +67,58 @@ class BodySpec(Spec):
 
     @property
     def reach_m(self) -> float:
-        """The radius of the circle around it, seen from above."""
+        """Return the radius (m) of the body's circle in the plane."""
         if self.size_m is None:
             return self.radius_m
         return 0.5 * float(self.size_m[0] ** 2 + self.size_m[1] ** 2) ** 0.5
 
 
 class ActorSpec(Spec):
-    """What all actors have in common."""
+    """The keys that all actors have in common."""
 
     name: str = Field(pattern=NAME)
-    """Several are called ``name_0``, ``name_1`` and so on."""
+    """With ``count`` > 1, the actors are named ``name_0``, ``name_1`` and so on."""
     count: int = Field(1, ge=1, le=MOST_ACTORS)
     model: Optional[SpecPath] = None
-    """A model of one link, as SDF, URDF or xacro, in place of ``body``. It moves as it is told and
-    has no weight, whatever its file says."""
+    """A model of one link, as SDF, URDF or xacro, in place of ``body``. It moves at the requested
+    velocity and has no weight, regardless of its file."""
     body: BodySpec = BodySpec()
     height_above_floor_m: float = Field(0.02, ge=0, le=100)
-    """Of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0: what glides
-    there is not braked by the floor."""
+    """Height of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0. A gap
+    avoids friction on the floor."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    """Words by which behaviors find it."""
+    """Words by which behaviors find the actor."""
     behavior: str
     """The name of its type in :data:`BEHAVIORS`."""
 
     @property
     def names(self) -> Tuple[str, ...]:
-        """What its actors are called."""
+        """Return the names of its actors."""
         if self.count == 1:
             return (self.name,)
         return tuple(f"{self.name}_{index}" for index in range(self.count))
 
     @property
     def path(self) -> Optional[BaseGeometry]:
-        """Where its origin, or of a door all of it, goes, seen from above (m, world frame), as far
-        as that is known before a trial; None where it finds its own way."""
+        """Return the path of its origin, or the area of a door, in the plane (m, world frame), as
+        far as it is known before a trial. None: the actor finds its own path."""
         return None
 
     @property
     def ground(self) -> Optional[BaseGeometry]:
-        """Where its origin may come at all (m, world frame), as far as that is known."""
+        """Return the area that its origin can reach (m, world frame), if it is known."""
         return self.path
 
     @property
-    def way(self) -> Optional[BaseGeometry]:
-        """What its ``body`` or leaf passes over."""
+    def swept_area(self) -> Optional[BaseGeometry]:
+        """Return the area that its ``body`` or leaf passes over."""
         path = self.path
         return None if path is None else path.buffer(self.body.reach_m)
 
     # a behavior
 
     has_several_starts: ClassVar[bool] = False
-    """Whether the actors of one entry begin at different places."""
+    """True if the actors of one entry have different starts."""
 
     def create(self, new: Any) -> Tuple[Any, Pose2D]:
         """Return the actor (:class:`~gz_testauto.actors.actor.Actor`) that ``new``
@@ -131,7 +132,7 @@ class ActorSpec(Spec):
 
     @property
     def needs_free_path(self) -> bool:
-        """Whether :attr:`path` must not touch an obstacle."""
+        """Return whether :attr:`path` must not touch an obstacle."""
         return True
 
     @property
@@ -146,9 +147,9 @@ class ActorSpec(Spec):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the registered specification of ``behavior``; of a registered actor class, and of
-        a name that is not found, which is reported when the actor is created, the
-        general one."""
+        """Return the registered specification of ``behavior``. It is the general one for a
+        registered actor class, and for an unknown name, which is reported when the actor is
+        created."""
         if cls is not ActorSpec:
             return cls
         try:
@@ -156,7 +157,7 @@ class ActorSpec(Spec):
         except (UnknownNameError, MissingDependencyError, PluginError):
             kind = None
         if not (isinstance(kind, type) and issubclass(kind, ActorSpec)):
-            kind = OF_CLASS.get("class")
+            kind = CLASS_SPEC.get("class")
         return cast(Type[Self], kind)
 
     @model_validator(mode="wrap")
@@ -165,17 +166,17 @@ class ActorSpec(Spec):
         if cls is not ActorSpec or not isinstance(data, Mapping):
             return handler(data)
         if not isinstance(data.get("behavior"), str):
-            reason = f"has no behavior; give {', '.join(BUILT_IN)} or a plugin's name"
+            reason = f"has no behavior; add {', '.join(BUILT_IN)} or the name of a plug-in"
             raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
         return cls.kind_of(data).model_validate(data, context=info.context)
 
     @model_validator(mode="after")
     def _one_body(self) -> "ActorSpec":
         if self.model is not None and self.body != BodySpec():
-            raise ValueError(f"{self.name} has a model and a body; give one of the two")
+            raise ValueError(f"{self.name} has a model and a body; remove one of them")
         if self.count > 1 and not self.has_several_starts:
             raise ValueError(
-                f"{self.name} has a count of {self.count}, and all would begin in the same place; "
-                "give each an entry of its own"
+                f"{self.name} has a count of {self.count}, and all would start in one place; "
+                "write a separate entry for each"
             )
         return self

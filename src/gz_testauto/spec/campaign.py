@@ -1,11 +1,12 @@
-"""What a campaign is: worlds × planners × repetitions, and when a trial ends.
+"""The specification of a campaign: worlds × planners × repetitions, and the limits of a trial.
 
-Owns the shape of ``campaign.yaml`` and the checks that need nothing but the file itself. There are
-two kinds: :class:`BuiltinCampaignSpec` runs this package's planners in a simulator that it starts,
-:class:`StackCampaignSpec` (``stack:``) the user's own launch files. What both have is
-:class:`CampaignSpec`'s, and who needs one of the two asks for that one.
-Reading YAML with file and line is :mod:`gz_testauto.spec.loader`'s; what the fields do is
-said here, once, and ``config/`` shows them in use.
+Owns the keys of ``campaign.yaml`` and the checks that need no other file. There are two kinds:
+:class:`BuiltinCampaignSpec` runs this package's planners in a simulator that it starts, and
+:class:`StackCampaignSpec` (``stack:``) runs the user's launch files. :class:`CampaignSpec` has
+their common keys.
+
+:mod:`gz_testauto.spec.loader` reads YAML with file and line. The keys are documented here;
+``config/`` has examples.
 """
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast
@@ -44,13 +45,13 @@ from gz_testauto.spec.tracking import TrackingSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, SEEDS, WorldsSpec
 
 MISSING = ".{key} is missing"
-SAID_TWICE = ".{key} is said by worlds.mission; leave it out"
+SET_BY_MISSION = ".{key} is set by worlds.mission; remove it"
 
 
 class GoalSpec(ViaSpec):
-    """The goal, a planar pose in the world (map) frame, and how near the base's true position must
-    come to have reached it, and each that is before it. A scenario's worlds may have goals of
-    their own (``worlds.mission.goal``); then the poses are left out."""
+    """The goal: a planar pose in the world (map) frame, and the tolerance for the base's true
+    position. The tolerance also holds for the goals before it. If the worlds of a scenario have
+    their own goals (``worlds.mission.goal``), the poses are omitted."""
 
     x_m: Optional[Bounded] = None
     y_m: Optional[Bounded] = None
@@ -59,27 +60,27 @@ class GoalSpec(ViaSpec):
 
     @property
     def pose(self) -> Pose2D:
-        """The pose as the rest of the package passes it around."""
+        """Return the pose of the goal."""
         assert self.x_m is not None and self.y_m is not None, "checked by the campaign"
         return Pose2D(self.x_m, self.y_m, self.yaw_rad)
 
 
 class PlannerSpec(LocatedSpec):
-    """One planner under test. ``name`` is what tables and file names say."""
+    """A planner under test. ``name`` is its name in tables and file names."""
 
     name: str = Field(pattern=NAME)
 
 
 class BuiltinPlannerSpec(PlannerSpec):
-    """A plugin of this package's kind, with its parameters.
+    """A planner plug-in with its parameters.
 
-    Two entries may use the same plugin with different parameters.
+    Two entries can use the same plug-in with different parameters.
     """
 
     plugin: str = ""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     launch: None = None
-    """Nothing: results say so of each planner."""
+    """Always None; results have this key for every planner."""
 
     @model_validator(mode="before")
     @classmethod
@@ -90,7 +91,7 @@ class BuiltinPlannerSpec(PlannerSpec):
             return data
         if data.get("launch") is not None:
             raise ValueError(
-                f"{data.get('name', 'it')} has launch, but there is no stack to launch it in; give "
+                f"{data.get('name', 'it')} has launch, but the campaign has no stack; add "
                 "stack: {simulator: ..., navigation: ...}"
             )
         if "plugin" not in data and "name" in data:
@@ -99,11 +100,11 @@ class BuiltinPlannerSpec(PlannerSpec):
 
 
 class StackPlannerSpec(PlannerSpec):
-    """What one planner changes of the stack's navigation launch, or a launch file of its own."""
+    """A planner of a stack: its changes to the navigation launch, or a separate launch file."""
 
     plugin: Literal[""] = ""
     parameters: Annotated[Dict[str, Any], Field(max_length=0)] = Field(default_factory=dict)
-    """Nothing, as ``plugin``: results say so of each planner."""
+    """Always empty, as ``plugin``; results have these keys for every planner."""
     launch: LaunchSpec
 
     @model_validator(mode="before")
@@ -114,38 +115,36 @@ class StackPlannerSpec(PlannerSpec):
             return data
         if isinstance(data, str) or data.get("launch") is None:
             raise ValueError(
-                f"{name} is a plugin, but stack drives by launch files; give "
+                f"{name} is a plug-in, but stack needs launch files; write "
                 f"{{name: {name}, launch: {{args: {{...}}}}}}"
             )
         if data.get("plugin") or data.get("parameters"):
-            raise ValueError(
-                f"{name} has launch, and plugin or parameters as well; give one of the two"
-            )
+            raise ValueError(f"{name} has both launch and plugin or parameters; remove one of them")
         return data
 
 
 class LimitsSpec(Spec):
-    """When a trial is over although nobody arrived, in simulated seconds."""
+    """The limits of a trial that does not reach its goal, in simulated seconds."""
 
     timeout_s: float = Field(180.0, gt=0)
     stuck_window_s: float = Field(20.0, gt=0)
     stuck_distance_m: float = Field(0.25, gt=0)
     max_tilt_rad: Optional[float] = Field(0.8, gt=0)
-    """A robot whose upward axis leans farther from the vertical than this has tipped over; null
-    does not look at it. 0.8 rad is 46 degrees, which no slope has that a wheel can climb."""
+    """A robot whose vertical axis tilts more than this has tipped over; null: no check. 0.8 rad is
+    46 degrees, more than any slope that a wheel can climb."""
     max_attempts: int = Field(3, ge=1)
-    """How often a trial is tried in all while it ends ``invalid``."""
+    """Number of attempts of a trial that ends ``invalid``."""
     max_worker_deaths: int = Field(10, ge=1)
-    """How often a trial is tried in all while the worker that runs it dies."""
+    """Number of attempts of a trial whose worker process dies."""
     stall_timeout_s: float = Field(30.0, gt=0)
-    """Wall time without progress after which the simulator counts as dead, and without a sign of
-    life a worker process."""
+    """Wall time without progress after which the simulator, or a worker process without a sign of
+    life, counts as dead."""
     hang_timeout_s: float = Field(1800.0, gt=0)
-    """Wall time after which a worker process that comes to no end of a control period, or of its
-    start, counts as hung. A planner may compute for as long."""
+    """Wall time after which a worker process that does not finish a control period, or its start,
+    counts as hung. It is also the limit for one cycle of a planner."""
     min_parallel_real_time_factor: float = Field(0.0, ge=0)
-    """Pace, in simulated over wall seconds, below which a trial that ran beside others is
-    repeated alone, because its wall times say more of its neighbors than of the planner."""
+    """Real-time factor below which a trial that ran in parallel is repeated alone, since its wall
+    times depend more on the other trials than on the planner."""
 
 
 Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
@@ -153,28 +152,29 @@ Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
 
 
 class MetricsSpec(Spec):
-    """Parameters of the metrics: d_0 of the safety metric, the comfort filter, k of the BARN
-    score, which differences matter, and tasks of the campaign's own."""
+    """Parameters of the metrics: d_0 of the safety metric, the comfort filter, k of the BARN score,
+    relevant differences, and tasks of the campaign."""
 
     safety_distance_m: float = Field(1.0, gt=0)
-    """d_0: the distance to an obstacle that is no danger any more."""
+    """d_0: the smallest distance to an obstacle that is not a danger."""
     acceleration_cutoff_hz: float = Field(2.0, gt=0)
-    """Cut-off of the zero-phase low-pass that velocity passes before differentiating."""
+    """Cut-off frequency of the zero-phase low-pass filter for velocities before differentiation."""
     barn_k: float = Field(2.0, gt=0, le=8)
-    """k: faster than k times the best time earns no more. 2 is the challenge's now, 4 was it."""
+    """k: the score does not increase below best time times k. 2 is the challenge's present value, 4
+    was its first."""
     smallest_relevant: Dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-    """The smallest difference that matters, by metric in its unit; ``success`` as a share. Those
-    that are not given are as the metrics declare them."""
+    """The smallest relevant difference by metric, in its unit; ``success`` as a share. The default
+    of each metric is in its declaration."""
     gates_m: List[Gate] = Field(default_factory=list)
-    """Lines that the robot's base is to cross, in this order."""
+    """Lines that the robot's base must cross, in this order."""
     track: Optional[Regions] = None
-    """Where the robot's base is to stay."""
+    """The area in which the robot's base must stay."""
     regions: Dict[Annotated[str, Field(pattern=NAME)], Regions] = Field(default_factory=dict)
-    """Where the time that the robot's base spends is measured, by name."""
+    """Areas in which the time of the robot's base is measured, by name."""
 
 
 class GlobalPlanSpec(Spec):
-    """How way-points are laid through the known map."""
+    """Parameters of the global plan on the static map."""
 
     resolution_m: float = Field(0.1, gt=0)
     margin_m: float = Field(0.2, ge=0)
@@ -182,8 +182,7 @@ class GlobalPlanSpec(Spec):
 
 
 class CampaignSpec(LocatedSpec):
-    """A whole campaign, of one kind or the other (:meth:`kind_of`). Paths are absolute once
-    loaded."""
+    """A campaign, of one of the two kinds (:meth:`kind_of`). Paths are absolute once loaded."""
 
     name: str = Field(pattern=NAME)
     seed: int = Field(0, ge=0, lt=SEEDS)
@@ -197,23 +196,23 @@ class CampaignSpec(LocatedSpec):
     metrics: MetricsSpec = MetricsSpec()
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
     stop: Optional[StopSpec] = None
-    """When to end before the last world; never unless given."""
+    """The rule to stop before the last world; default: none."""
     robots: Annotated[
         Tuple[CompanionSpec, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROBOTS)
     ] = ()
-    """Who drives beside the robot."""
+    """Further robots."""
     actors: Annotated[Tuple[SerializeAsAny[ActorSpec], ...], BeforeValidator(as_tuple)] = ()
-    """What moves in the worlds beside the robot."""
+    """Actors in the worlds."""
     randomize: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
-    """What is drawn of worlds, sensors and drive."""
+    """Random properties of worlds, sensors and drive controllers."""
     tracking: Optional[TrackingSpec] = None
-    """What is told of who moves to planners that ask for it; nothing unless given."""
+    """The tracked objects that a planner can request; default: none."""
     road: RoadOrFile = None
-    """Lanes, and the route through them; none unless given."""
+    """Lanes and a route; default: none."""
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Of which kind the campaign is that ``data`` describes."""
+        """Return the kind of the campaign that ``data`` describes."""
         if cls is not CampaignSpec:
             return cls
         kind = BuiltinCampaignSpec if data.get("stack") is None else StackCampaignSpec
@@ -221,41 +220,39 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def others_move(self) -> bool:
-        """Whether anything is meant to move in the worlds beside the robot."""
+        """Return whether anything but the robot moves in the worlds."""
         return bool(self.actors or self.robots or self.worlds.dynamic)
 
     @property
     def changes_worlds(self) -> bool:
-        """Whether anything moves or is drawn in a trial that is not in its world's file."""
+        """Return whether a trial has movements or random properties that its world file does not
+        have."""
         return bool(self.actors or self.randomize or self.worlds.dynamic)
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
-        """The numbers that whatever drives the robot publishes of itself."""
+        """Return the numbers that the stack publishes."""
         return ()
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
-        """Pace (simulated over wall seconds) below which a trial says nothing; None where any
-        will do."""
+        """Return the real-time factor below which a trial is invalid; None: no limit."""
         return None
 
     @model_validator(mode="before")
     @classmethod
     def _is_of_a_kind(cls, data: Any) -> Any:
         if cls is CampaignSpec:
-            raise TypeError(
-                "CampaignSpec is read by one of its kinds; CampaignSpec.kind_of chooses"
-            )
+            raise TypeError("use a kind of CampaignSpec, which CampaignSpec.kind_of returns")
         return data
 
     @model_validator(mode="after")
-    def _not_endless(self) -> Self:
+    def _has_few_trials(self) -> Self:
         trials = (self.worlds.count or 1) * len(self.planners) * self.repetitions
         if trials > MOST_TRIALS:
             raise ValueError(
-                f"worlds, planners and repetitions make {trials} trials; at most {MOST_TRIALS} "
-                "can be in one campaign"
+                f"worlds, planners and repetitions are {trials} trials; a campaign can have at "
+                f"most {MOST_TRIALS}"
             )
         return self
 
@@ -267,7 +264,7 @@ class CampaignSpec(LocatedSpec):
         names = [planner.name for planner in info.data["planners"]]
         worlds: WorldsSpec = info.data["worlds"]
         if len(names) < 2:
-            raise PydanticCustomError("predicate", "decides between planners; there is only one")
+            raise PydanticCustomError("predicate", "compares planners, but there is only one")
         if stop.baseline and stop.baseline not in names:
             raise ValueError(unknown_name("planner", stop.baseline, names))
         if worlds.count and stop.at_most and stop.at_most > worlds.count:
@@ -275,41 +272,41 @@ class CampaignSpec(LocatedSpec):
         if worlds.obstacles is not None and worlds.obstacles.sampling.method != "uniform":
             raise ValueError(
                 f"worlds of sampling {worlds.obstacles.sampling.method!r} depend on one another, "
-                "and the test needs independent ones; give sampling: uniform"
+                "but the test needs independent worlds; use sampling: uniform"
             )
         return stop
 
     @property
     def most_worlds(self) -> Optional[int]:
-        """How many worlds may be run; None for all."""
+        """Return the largest number of worlds; None for all."""
         return None if self.stop is None else self.stop.at_most
 
     @property
     def has_road(self) -> bool:
-        """Whether any world has one."""
+        """Return whether any world has a road."""
         return self.road is not None or any(one.road is not None for one in self.worlds.files or ())
 
     @field_validator("robot")
     @classmethod
-    def _starts_somewhere(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
-        by_mission = _said_by_mission(info, "start")
+    def _has_a_start(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
+        by_mission = _is_set_by_mission(info, "start")
         if by_mission is not None and by_mission != (robot.start is None):
             raise PydanticCustomError(
-                "predicate", SAID_TWICE if by_mission else MISSING, {"key": "start"}
+                "predicate", SET_BY_MISSION if by_mission else MISSING, {"key": "start"}
             )
         return robot
 
     @field_validator("goal")
     @classmethod
-    def _is_somewhere(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
-        by_mission = _said_by_mission(info, "goal")
+    def _has_a_position(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
+        by_mission = _is_set_by_mission(info, "goal")
         for key in ("x_m", "y_m") if by_mission is not None else ():
             if by_mission != (getattr(goal, key) is None):
                 raise PydanticCustomError(
-                    "predicate", SAID_TWICE if by_mission else MISSING, {"key": key}
+                    "predicate", SET_BY_MISSION if by_mission else MISSING, {"key": key}
                 )
         if by_mission and goal.via:
-            raise PydanticCustomError("predicate", SAID_TWICE, {"key": "via"})
+            raise PydanticCustomError("predicate", SET_BY_MISSION, {"key": "via"})
         return goal
 
     @field_validator("robots", "actors", "randomize")
@@ -321,15 +318,15 @@ class CampaignSpec(LocatedSpec):
         robot, robots = info.data.get("robot"), info.data.get("robots") or ()
         if robot is None or info.field_name == "randomize":
             return entries
-        for taken in (robot.name, *(one.name for one in robots)):
-            if taken in [entry.name for entry in entries]:
+        for used in (robot.name, *(one.name for one in robots)):
+            if used in [entry.name for entry in entries]:
                 other = "robot" if info.field_name == "robots" else "actor"
-                raise ValueError(f"the robot is named {taken!r}; give the {other} another name")
+                raise ValueError(f"a robot is named {used!r}; rename the {other}")
         return entries
 
     @field_validator("planners")
     @classmethod
-    def _are_told_apart(cls, planners: Tuple[PlannerSpec, ...]) -> Tuple[PlannerSpec, ...]:
+    def _have_different_names(cls, planners: Tuple[PlannerSpec, ...]) -> Tuple[PlannerSpec, ...]:
         if not planners:
             raise PydanticCustomError("predicate", "has 0 entries, too few; at least 1")
         twice = repeated([planner.name for planner in planners])
@@ -338,8 +335,9 @@ class CampaignSpec(LocatedSpec):
         return planners
 
 
-def _said_by_mission(info: ValidationInfo, key: str) -> Optional[bool]:
-    """Whether the worlds' mission says it; None where the worlds are wrong, which is told."""
+def _is_set_by_mission(info: ValidationInfo, key: str) -> Optional[bool]:
+    """Return whether the worlds' mission has the key; None for invalid worlds, which are reported
+    separately."""
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
     if worlds is None:
         return None
@@ -347,45 +345,46 @@ def _said_by_mission(info: ValidationInfo, key: str) -> Optional[bool]:
 
 
 class BuiltinCampaignSpec(CampaignSpec):
-    """A campaign of this package's planners, in a simulator that it starts."""
+    """A campaign with this package's planners, in a simulator that it starts."""
 
     stack: None = None
-    """Nothing: results say so of a campaign."""
+    """Always None; results have this key for every campaign."""
     robot: BuiltinRobotSpec
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: str = "auto"
-    """A registered name; ``auto`` is Gazebo where there is one, otherwise ``embedded``."""
+    """A registered name. ``auto`` is Gazebo if it is installed, otherwise ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
 
 
 class _OnStack(Spec):
-    """The field that a campaign on a stack has before all others, which may refer to it."""
+    """The first field of a campaign on a stack, since validators of others refer to it."""
 
     stack: StackSpec
-    """The user's own simulator, robot and navigation, in place of this package's."""
+    """The user's simulator, robot and navigation, in place of this package's."""
 
 
 class StackCampaignSpec(CampaignSpec, _OnStack):
-    """A campaign on the user's own simulator, robot and navigation."""
+    """A campaign with the user's simulator, robot and navigation."""
 
     robot: StackRobotSpec
     planners: Annotated[Tuple[StackPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: Literal["auto"] = "auto"
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
-    """Nothing, as ``simulator``: ``stack.simulator`` says it."""
+    """Always empty, as ``simulator``: ``stack.simulator`` has both."""
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
-        """``stack.metrics``."""
+        """Return ``stack.metrics``."""
         return self.stack.metrics
 
     @property
     def least_real_time_factor(self) -> Optional[float]:
-        """``stack.min_real_time_factor``: nobody waits for such a navigation to think."""
+        """Return ``stack.min_real_time_factor``, since simulated time does not wait for the
+        navigation."""
         return self.stack.min_real_time_factor
 
     def navigation(self, planner: StackPlannerSpec) -> LaunchSpec:
-        """What drives the robot for one planner: the stack's navigation with its changes."""
+        """Return the launch for one planner: the stack's navigation with the planner's changes."""
         own = self.stack.navigation
         return planner.launch if own is None else own.overridden_by(planner.launch)
 
@@ -397,14 +396,12 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
         stack: Optional[StackSpec] = info.data.get("stack")
         for planner in planners:
             if planner.launch.file is None and stack is not None and stack.navigation is None:
-                raise ValueError(
-                    f"{planner.name} names no launch file, and stack has no navigation"
-                )
+                raise ValueError(f"{planner.name} has no launch file, and stack has no navigation")
         return planners
 
     @field_validator("simulator", "simulator_options", mode="before")
     @classmethod
-    def _said_by_stack(cls, value: Any) -> Any:
+    def _is_set_by_stack(cls, value: Any) -> Any:
         if value not in ("auto", {}):
-            raise PydanticCustomError("predicate", "is said by stack.simulator; leave it out")
+            raise PydanticCustomError("predicate", "is set by stack.simulator; remove it")
         return value

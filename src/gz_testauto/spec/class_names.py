@@ -1,6 +1,6 @@
-"""The rule by which a model of any spelling has a class of its own in scenarios.
+"""Names of Scenic classes for models with any name.
 
-Owns that rule, which is GzScenic's where GzScenic gave a name that a program can use.
+Owns the rule, which agrees with GzScenic's where that yields a valid name.
 """
 
 import keyword
@@ -8,7 +8,7 @@ import re
 import unicodedata
 
 WALL = "GreyWall"
-"""The class of the walls of ``create_room``, which a model of the descriptor may replace."""
+"""The class of the walls of ``create_room``; a model of the descriptor can replace it."""
 
 _SCENIC_NAMES = frozenset(
     [
@@ -73,14 +73,15 @@ _SCENIC_NAMES = frozenset(
 
 
 def class_name(model: str) -> str:
-    """The name of a model's class: ``cafe_table`` is ``CafeTable``.
+    """Return the name of a model's class: ``cafe_table`` is ``CafeTable``.
 
-    1. Accents are taken off, and everything but letters, digits and ``_`` separates words, as
-       ``_`` does.
-    2. Each word is written as GzScenic does: a letter that follows none is a capital, the others
-       are small; so ``LampAndStand`` is ``Lampandstand`` and ``turtlebot3`` is ``Turtlebot3``.
-    3. A name that would begin with a digit or be empty gets ``Model`` in front (``Model1stFloor``);
-       one that Python or Scenic has already gets ``Model`` at its end (``ObjectModel``).
+
+    1. Accents are removed. All characters except letters and digits separate words.
+    2. Words are spelled as in GzScenic: a letter that does not follow a letter is upper case, the
+       others are lower case. ``LampAndStand`` is ``Lampandstand``, ``turtlebot3`` is
+       ``Turtlebot3``.
+    3. A name that is empty or starts with a digit gets the prefix ``Model`` (``Model1stFloor``).
+       A name of Python or Scenic gets the suffix ``Model`` (``ObjectModel``).
     """
     plain = unicodedata.normalize("NFKD", model)
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))

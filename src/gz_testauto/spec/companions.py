@@ -1,7 +1,8 @@
-"""Further robots in a campaign's worlds: where each starts and has to go, and what drives it.
+"""Further robots in a campaign's worlds: start, goal and planner of each.
 
-Owns the shape of ``robots:``. Each drives beside the robot of ``robot:``, has a command, a scan and
-an outcome of its own, and is an obstacle to the others::
+Owns the keys of ``robots:``. Each has a separate velocity command, scan and outcome, and is an
+obstacle for the others::
+
 
     robots:
       - {name: porter, start: {x_m: 8, y_m: 2}, goal: {x_m: -8, y_m: 2}}
@@ -17,27 +18,25 @@ from gz_testauto.spec.model import PoseSpec, Spec, SpecPath
 from gz_testauto.spec.stack import NAME, with_files
 
 MOST_ROBOTS = 20
-"""Beside the first; each thinks in every control period."""
+"""Largest number of further robots; each has a planner cycle in every control period."""
 
 
 class CompanionSpec(Spec):
-    """One further robot. What its base can do is what ``robot:`` says, and so are tolerance and
-    limits."""
+    """A further robot. Its velocity limits, tolerance and time limits are those of ``robot:`` and
+    ``goal:``."""
 
     name: str = Field(pattern=NAME)
     model: Optional[SpecPath] = None
-    """That of ``robot:`` unless given."""
+    """Default: the model of ``robot:``."""
     start: PoseSpec
     goal: PoseSpec
     planner: str = ""
-    """A plugin, in every trial the same; the planner under test unless given."""
+    """A plug-in for every trial; default: the planner under test."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
-    """Of ``planner``."""
+    """The parameters of ``planner``."""
 
     @model_validator(mode="after")
     def _parameters_of_a_planner(self) -> "CompanionSpec":
         if self.parameters and not self.planner:
-            raise ValueError(
-                f"{self.name} has parameters, but the planner under test has its own; give planner"
-            )
+            raise ValueError(f"{self.name} has parameters but no planner; add planner")
         return self

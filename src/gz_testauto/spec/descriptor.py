@@ -1,8 +1,8 @@
-"""The model descriptor: which models a scenario may place, and what is known of each.
+"""The model descriptor: the models that a scenario can place, and their properties.
 
-Owns the YAML that GzScenic introduced (Afzal, Le Goues and Timperley: GzScenic: Automatic Scene
-Generation for Gazebo Simulator, 2021), all of its keys, and the keys that this package adds.
-The extra ``scenic`` searches for the files of the models and measures them.
+Owns the YAML format that GzScenic introduced (Afzal, Le Goues and Timperley: GzScenic: Automatic
+Scene Generation for Gazebo Simulator, 2021), with all of its keys and further ones. The extra
+``scenic`` finds the files of the models and measures them.
 """
 
 import re
@@ -18,9 +18,9 @@ from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath
 
 MISSION_SIDE_M = 1e-5
-"""Width and length of a mission item that states none, as in GzScenic: a point."""
+"""Width and length of a mission item without a size, as in GzScenic: a point."""
 MISSION_HEIGHT_M = 0.5
-"""Height of a mission item that states none: so much above it is free."""
+"""Height of a mission item without a size: this much space above it is free."""
 
 Size = Annotated[float, Field(gt=0, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -29,8 +29,8 @@ _FILE_NAME = re.compile(r"[^/\0]{1,200}")
 
 
 class ModelSpec(Spec):
-    """One model of the descriptor. ``width`` and ``length`` (m) are Scenic's: across and along
-    the direction in which the object faces."""
+    """A model of the descriptor. ``width`` and ``length`` (m) are Scenic's: across and along the
+    direction in which the object faces."""
 
     name: str
     type: Literal["MISSION_ONLY", "GAZEBO_MODEL", "CUSTOM_MODEL"]
@@ -38,23 +38,23 @@ class ModelSpec(Spec):
     length: Optional[Size] = None
     height: Optional[Size] = None
     z: Optional[Bounded] = None
-    """Height (m) of the model's own origin where the scenario states none; without it the model
-    stands on the ground."""
+    """Height (m) of the model's origin if the scenario states none; without it the model is placed
+    on the ground."""
     heading: Optional[Bounded] = None
-    """Scenic's heading (rad, counter-clockwise from north, +y) where the scenario states none."""
+    """Scenic's heading (rad, counter-clockwise from north, +y) if the scenario states none."""
     dynamic_size: Union[bool, Literal["drawn"], None] = None
-    """Whether a scenario may ask for another size; ``drawn``: where it asks for none, each axis is
-    drawn from half to double the model's own size."""
+    """True if a scenario can specify another size. ``drawn``: without a specified size, each axis
+    is drawn from half to double the model's size."""
     allow_collisions: bool = False
     hollow: bool = False
-    """Whether a mesh with gaps, such as a house with a door, counts as thin plates along its
+    """True if a mesh with gaps, such as a house with a door, counts as thin plates along its
     surface, so that objects fit inside, instead of as its convex hull."""
     url: Optional[str] = None
     front: Optional[Literal["x", "y"]] = None
-    """Which axis of the model points where the object faces; by default ``x`` of a mission item
-    and ``y`` of a model."""
+    """The axis of the model that points where the object faces; by default ``x`` for a mission item
+    and ``y`` for a model."""
     color: Optional[List[Share]] = None
-    """Of the plan view: red, green, blue, and opacity if wanted, each in [0, 1]."""
+    """Color in the plan view: red, green, blue, and optionally opacity, each in [0, 1]."""
 
     @field_validator("name")
     @classmethod
@@ -101,21 +101,21 @@ class ModelSpec(Spec):
 
     @property
     def mission_only(self) -> bool:
-        """Whether it is written into the mission and not into the world."""
+        """Return whether it is written into the mission and not into the world."""
         return self.type == "MISSION_ONLY"
 
     @property
     def faces(self) -> str:
-        """The axis of the model that points where the object faces, ``x`` or ``y``."""
+        """Return the axis of the model that points where the object faces, ``x`` or ``y``."""
         return self.front or ("x" if self.mission_only else "y")
 
 
 class DescriptorSpec(Spec):
-    """A whole descriptor. Paths are relative to its folder."""
+    """A descriptor. Paths are relative to its directory."""
 
     models: List[ModelSpec]
     models_dir: Optional[SpecPath] = None
-    """Where models are looked for first; by default the descriptor's own folder."""
+    """The first directory of the search for models; by default the descriptor's directory."""
     world: Optional[SpecPath] = None
     """The world to which objects are added; by default ground and sun."""
 
@@ -136,7 +136,7 @@ class DescriptorSpec(Spec):
 
 
 def load_descriptor(path: Path) -> DescriptorSpec:
-    """Read a descriptor. Raises ``SpecError`` with a line for each fault."""
+    """Read a descriptor. Raise ``SpecError`` with a line for each error."""
     descriptor = load(path, DescriptorSpec)
     if descriptor.models_dir is None:
         return descriptor.model_copy(update={"models_dir": Path(path).absolute().parent})

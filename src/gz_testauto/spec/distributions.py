@@ -1,6 +1,7 @@
-"""What a number in an obstacle specification may be drawn from.
+"""Distributions of a number in a specification.
 
-Owns the four distributions and their YAML forms::
+Owns four distributions and their YAML forms::
+
 
     radius_m: 0.5                                          # fixed
     radius_m: [0.3, 1.1]                                   # uniform, short
@@ -8,9 +9,8 @@ Owns the four distributions and their YAML forms::
     radius_m: {mean: 0.6, stddev: 0.2, min: 0.3, max: 1.1} # normal, truncated
     radius_m: {choice: [0.3, 0.6, 1.1], weights: [1, 2, 1]}
 
-Each maps one number in [0, 1) to its value by the inverse of its distribution function, so
-that a stratified sequence of numbers gives stratified values. Drawing is
-:mod:`gz_testauto.sampling`'s business.
+Each maps a number in [0, 1) to a value by its quantile function, so that stratified numbers give
+stratified values. :mod:`gz_testauto.sampling` draws the numbers.
 """
 
 import math
@@ -25,22 +25,22 @@ from gz_testauto.spec.model import LARGEST, Bounded, Spec
 
 
 class Fixed(Spec):
-    """Always the same value."""
+    """A constant."""
 
     value: Bounded
 
     @property
     def support(self) -> Tuple[float, float]:
-        """The lowest and the highest value that can come out."""
+        """Return the smallest and the largest possible value."""
         return (self.value, self.value)
 
     def quantile(self, probability: float) -> float:
-        """The value below which a share ``probability``, in [0, 1), of all values lies."""
+        """Return the quantile of ``probability``, in [0, 1)."""
         return self.value
 
 
 class Uniform(Spec):
-    """Every value between ``min`` and ``max`` is as likely as any other."""
+    """The uniform distribution between ``min`` and ``max``."""
 
     min: Bounded
     max: Bounded
@@ -52,16 +52,16 @@ class Uniform(Spec):
 
     @property
     def support(self) -> Tuple[float, float]:
-        """The lowest and the highest value that can come out."""
+        """Return the smallest and the largest possible value."""
         return (self.min, self.max)
 
     def quantile(self, probability: float) -> float:
-        """The value below which a share ``probability``, in [0, 1), of all values lies."""
+        """Return the quantile of ``probability``, in [0, 1)."""
         return self.min + probability * (self.max - self.min)
 
 
 class TruncatedNormal(Spec):
-    """A normal distribution of which only what lies between ``min`` and ``max`` is kept."""
+    """A normal distribution, truncated to ``min`` … ``max``."""
 
     mean: Bounded
     stddev: float = Field(gt=0, le=LARGEST)
@@ -74,18 +74,18 @@ class TruncatedNormal(Spec):
         low, high = _tails(self.mean, self.stddev, self.min, self.max)
         if high - low < 1e-9:
             raise ValueError(
-                f"practically nothing of a normal distribution of mean {self.mean} and stddev "
-                f"{self.stddev} lies between min {self.min} and max {self.max}"
+                f"a normal distribution of mean {self.mean} and stddev {self.stddev} has "
+                f"practically no values between min {self.min} and max {self.max}"
             )
         return self
 
     @property
     def support(self) -> Tuple[float, float]:
-        """The lowest and the highest value that can come out."""
+        """Return the smallest and the largest possible value."""
         return (self.min, self.max)
 
     def quantile(self, probability: float) -> float:
-        """The value below which a share ``probability``, in [0, 1), of all values lies."""
+        """Return the quantile of ``probability``, in [0, 1)."""
         from scipy.special import ndtri  # imported late: it takes as long as all specifications
 
         low, high = _tails(self.mean, self.stddev, self.min, self.max)
@@ -94,7 +94,7 @@ class TruncatedNormal(Spec):
 
 
 class Choice(Spec):
-    """One of a list of values, all as likely, or as likely as ``weights`` say."""
+    """One value of a list, with equal probabilities or with ``weights``."""
 
     choice: List[Bounded] = Field(min_length=1)
     weights: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
@@ -107,16 +107,16 @@ class Choice(Spec):
                     f"{len(self.choice)} values need as many weights, not {len(self.weights)}"
                 )
             if not sum(self.weights) > 0:
-                raise ValueError("one of the weights at least must be > 0")
+                raise ValueError("at least one weight must be > 0")
         return self
 
     @property
     def support(self) -> Tuple[float, float]:
-        """The lowest and the highest value that can come out."""
+        """Return the smallest and the largest possible value."""
         return (min(self.choice), max(self.choice))
 
     def quantile(self, probability: float) -> float:
-        """The value at ``probability``, in [0, 1), when the values lie in the order given."""
+        """Return the value at ``probability``, in [0, 1), in the order of the list."""
         weights = self.weights or [1.0] * len(self.choice)
         remaining = probability * sum(weights)
         for value, weight in zip(self.choice, weights):
@@ -183,8 +183,8 @@ Distribution = Annotated[
 def _positive(distribution: Any) -> Any:
     low, high = distribution.support
     if not low > 0:
-        said = f"is {low:g}" if low == high else f"reaches down to {low:g}"
-        raise PydanticCustomError("predicate", "{text}", {"text": f"{said}; it must be > 0"})
+        text = f"is {low:g}" if low == high else f"can be {low:g}"
+        raise PydanticCustomError("predicate", "{text}", {"text": f"{text}; it must be > 0"})
     if not math.isfinite(high):
         raise PydanticCustomError("predicate", "is infinite")
     return distribution

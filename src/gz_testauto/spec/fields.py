@@ -1,7 +1,7 @@
-"""Which keys a specification knows at a given place, for "did you mean".
+"""The valid keys at a place of a specification, for "did you mean".
 
-Owns the walk from a field's path through a specification's type annotations. Refuses
-everything but names: values and lines are the loader's.
+Owns the search along a field's path through type annotations. Values and lines belong to the
+loader.
 """
 
 import contextlib
@@ -15,14 +15,14 @@ from gz_testauto.spec.model import Spec
 
 def known_fields(spec_class: Type[Spec], path: Iterable[Any], data: Any) -> List[str]:
     """Return the names of the fields at ``path`` (pydantic's error location of the mapping),
-    sorted. ``data`` is what is validated: it chooses the kind of a specification
+    sorted. ``data`` is the validated input, which selects the kind of a specification
     (:meth:`Spec.kind_of`)."""
     places: List[Any] = [spec_class]
     for part in path:
         deeper = [inner for place in places for inner in _step(place, part, data)]
         places = deeper or places
         if isinstance(data, (Mapping, list)):
-            with contextlib.suppress(LookupError, TypeError):  # the tag of a union is no key
+            with contextlib.suppress(LookupError, TypeError):  # the tag of a union is not a key
                 data = data[part]
     specs = (_chosen(spec, data) for place in places for spec in _specs(place))
     return sorted({name for spec in specs for name in spec.model_fields})
@@ -33,7 +33,7 @@ def _chosen(spec: Type[Spec], data: Any) -> Type[Spec]:
 
 
 def _step(place: Any, part: Any, data: Any) -> Iterator[Any]:
-    """The annotations reached from ``place`` by a key, an index, or a union member's tag."""
+    """Yield the annotations that a key, an index or the tag of a union member leads to."""
     for tag, member in _members(place):
         if isinstance(member, type) and issubclass(member, Spec):
             member = _chosen(member, data)
@@ -54,7 +54,7 @@ def _specs(place: Any) -> List[Type[Spec]]:
 
 
 def _members(annotation: Any) -> Iterator[Tuple[Any, Any]]:
-    """The (tag, type) alternatives of an annotation, ``Annotated`` and unions unwrapped."""
+    """Yield the (tag, type) alternatives of an annotation, without ``Annotated`` and unions."""
     if get_origin(annotation) is Annotated:
         inner, *metadata = get_args(annotation)
         tags = [item.tag for item in metadata if isinstance(item, Tag)]
@@ -68,7 +68,7 @@ def _members(annotation: Any) -> Iterator[Tuple[Any, Any]]:
 
 
 def _literal_tag(annotation: Any) -> Any:
-    """The value of a ``type: Literal[...]`` field, by which pydantic names union members."""
+    """Return the value of a ``type: Literal[...]`` field, by which pydantic names union members."""
     if isinstance(annotation, type) and issubclass(annotation, Spec):
         field = annotation.model_fields.get("type")
         if field is not None and get_origin(field.annotation) is Literal:

@@ -1,8 +1,8 @@
-"""Reads a specification from YAML and says of everything that is wrong where it stands.
+"""Read a specification from YAML, and report each error with file and line.
 
-Owns the way from a file to a frozen specification, with *all* errors at once, one per line,
-each as ``file:line: field ...``. Refuses duplicate keys and unknown ones. What the fields
-mean is said where the specification's class is.
+Owns the steps from a file to a frozen specification. *All* errors are reported together, one per
+line, as ``file:line: field ...``. Duplicate and unknown keys are errors. The fields are documented
+at their class.
 """
 
 import json
@@ -14,22 +14,22 @@ from pydantic import ValidationError
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.fields import known_fields
-from gz_testauto.spec.model import LocatedSpec, Place, Spec
+from gz_testauto.spec.model import LocatedSpec, Spec, YamlLocation
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 SpecType = TypeVar("SpecType", bound=Spec)
 
-WITHIN = "within"
-"""In the context of an error: where it is, below what pydantic says."""
+SUBPATH = "subpath"
+"""Key in the context of an error: the path below the location that pydantic reports."""
 
 MOST_ERRORS = 100
-"""So many are said; more say that it is another kind of file."""
+"""Largest number of errors in a message; more indicate another kind of file."""
 
 
 def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
-    """Read ``path`` as a ``spec_class``; relative paths in it are relative to its folder.
+    """Read ``path`` as a ``spec_class``; relative paths in it are relative to its directory.
 
-    Raises ``SpecError`` with one line per thing that is wrong.
+    Raises ``SpecError`` with one line per error.
     """
     path = Path(path)
     return parse(read_yaml_text(path), spec_class, path)
@@ -38,36 +38,36 @@ def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
 def parse(
     text: str, spec_class: Type[SpecType], source: Path, called: Optional[str] = None
 ) -> SpecType:
-    """As :func:`load`, from text; ``source`` is the file that it counts as being in. ``called``
-    is what messages name instead where there is no such file."""
+    """Parse a text as :func:`load` does. ``source`` is the file in which it counts as written.
+    ``called`` is the name in messages if this file does not exist."""
     name = str(source) if called is None else called
     document = YamlSource(text, name)
     if not isinstance(document.data, Mapping):
-        raise SpecError(f"{name}:1: holds no keys; a mapping of field names is needed")
+        raise SpecError(f"{name}:1: has no keys; a mapping of keys to values is needed")
     spec_class = spec_class.kind_of(document.data)
     try:
         spec = spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
     except ValidationError as invalid:
         errors = invalid.errors()
-        said = {_describe(error, document, spec_class) for error in errors[:MOST_ERRORS]}
-        lines = [f"{name}:{line}: {text}" for line, text in sorted(said)]
+        messages = {_describe(error, document, spec_class) for error in errors[:MOST_ERRORS]}
+        lines = [f"{name}:{line}: {text}" for line, text in sorted(messages)]
         if len(errors) > MOST_ERRORS:
-            lines.append(f"{name}: and {len(errors) - MOST_ERRORS} more of this kind")
+            lines.append(f"{name}: and {len(errors) - MOST_ERRORS} more errors")
         raise SpecError("\n".join(lines)) from None
-    _keep_places(spec, document, name, ())
+    _store_locations(spec, document, name, ())
     return spec
 
 
-def _keep_places(value: Any, document: YamlSource, name: str, path: Tuple[Any, ...]) -> None:
-    """Store the place of each :class:`LocatedSpec` in a value and below it."""
+def _store_locations(value: Any, document: YamlSource, name: str, path: Tuple[Any, ...]) -> None:
+    """Store the location of each :class:`LocatedSpec` in a value."""
     if isinstance(value, (list, tuple)):
         for index, entry in enumerate(value):
-            _keep_places(entry, document, name, (*path, index))
+            _store_locations(entry, document, name, (*path, index))
     if not isinstance(value, Spec):
         return
     fields = {field: getattr(value, field) for field in value.model_fields_set}
     for field, content in fields.items():
-        _keep_places(content, document, name, (*path, field))
+        _store_locations(content, document, name, (*path, field))
     if isinstance(value, LocatedSpec):
         below: List[Tuple[str, ...]] = [(field,) for field in fields]
         below += [
@@ -78,16 +78,16 @@ def _keep_places(value: Any, document: YamlSource, name: str, path: Tuple[Any, .
         ]
         line, found = document.locate(path)
         lines = {".".join(one): document.locate((*path, *one))[0] for one in below}
-        value._place = Place(name, _dotted(found), line, lines)
+        value._location = YamlLocation(name, _dotted(found), line, lines)
 
 
 def _describe(
     error: Mapping[str, Any], document: YamlSource, spec_class: Type[Spec]
 ) -> Tuple[int, str]:
-    """The line and the text for one of pydantic's errors."""
+    """Return the line and the text of one of pydantic's errors."""
     missing = error["type"] in ("missing", "union_tag_not_found")
-    place = (*error["loc"], *error.get("ctx", {}).get(WITHIN, ()))
-    line, path = document.locate(place, missing=error["type"] == "missing")
+    location = (*error["loc"], *error.get("ctx", {}).get(SUBPATH, ()))
+    line, path = document.locate(location, missing=error["type"] == "missing")
     field = _dotted(path)
     if error["type"] == "extra_forbidden":
         known = known_fields(spec_class, error["loc"][:-1], document.data)
@@ -128,12 +128,12 @@ _COMPARISONS = {
 
 def _predicate(field: str, error: Mapping[str, Any]) -> str:
     kind, context = error["type"], error.get("ctx", {})
-    said = f"{field} is {_shown(error['input'])}"
+    found = f"{field} is {_shown(error['input'])}"
     if kind in _COMPARISONS:
         sign, limit = _COMPARISONS[kind]
-        return f"{said}; it must be {sign} {context[limit]:g}"
+        return f"{found}; it must be {sign} {context[limit]:g}"
     if kind in _KINDS:
-        return f"{said}; it must be {_KINDS[kind]}"
+        return f"{found}; it must be {_KINDS[kind]}"
     if kind in ("too_short", "too_long", "missing_argument"):
         bound = context.get("min_length", context.get("max_length"))
         few = "few" if kind == "too_short" else "many"
@@ -144,21 +144,21 @@ def _predicate(field: str, error: Mapping[str, Any]) -> str:
         tag = context["discriminator"].strip("'")
         return f"{field}.{tag}: " + unknown_name(tag, str(context["tag"]), known)
     if kind == "literal_error":
-        return f"{said}; it must be {context['expected']}"
+        return f"{found}; it must be {context['expected']}"
     if kind == "string_pattern_mismatch":
-        return f"{said}; it must match {context['pattern']}"
+        return f"{found}; it must match {context['pattern']}"
     if kind == "predicate":
         text = str(error["msg"])
         return f"{field}{text}" if text.startswith(".") else f"{field} {text}"
     if kind in ("must", "distribution"):
-        return f"{said}; it {error['msg']}"
+        return f"{found}; it {error['msg']}"
     if kind == "value_error":
         return f"{field}: {context['error']}" if field else str(context["error"])
     return f"{field}: {error['msg']}" if field else str(error["msg"])
 
 
 def _shown(value: Any) -> str:
-    """The value as short text, as it would be written in YAML."""
+    """Return the value as short text, as in YAML."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

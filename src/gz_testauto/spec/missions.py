@@ -1,7 +1,7 @@
 """The start, the goals and the road of a robot in each world of a campaign.
 
-Owns which of them a world has of its own (``worlds.files``, or the missions of a world source) and
-which are the campaign's. Worlds are named as in results.
+Owns the choice between a world's own values (``worlds.files``, or the missions of a world source)
+and the campaign's. Worlds have their names in results.
 """
 
 from typing import Dict, Optional, Sequence, Tuple
@@ -15,7 +15,8 @@ from gz_testauto.spec.worlds import WorldFileSpec
 
 
 class Missions:
-    """The missions of one robot. ``entries`` are the worlds' own, by default ``worlds.files``."""
+    """The missions of one robot. ``entries`` are those of single worlds, by default
+    ``worlds.files``."""
 
     def __init__(
         self, spec: CampaignSpec, entries: Optional[Sequence[WorldFileSpec]] = None
@@ -28,7 +29,8 @@ class Missions:
         self._everywhere: Optional[Tuple[PoseSpec, PoseSpec]] = None
 
     def of_companion(self, companion: CompanionSpec) -> "Missions":
-        """Return those of a further robot, whose start and goal are the same in all worlds."""
+        """Return the missions of a further robot, whose start and goal are the same in all
+        worlds."""
         missions = Missions(self._spec, tuple(self._entries.values()))
         missions._everywhere = (companion.start, companion.goal)
         return missions
@@ -39,7 +41,7 @@ class Missions:
             return self._everywhere[0].pose
         entry, start = self._entries.get(world), self._spec.robot.start
         start = start if entry is None else entry.start or start
-        assert start is not None, "checked by the campaign, and known once the worlds are made"
+        assert start is not None, "checked by the campaign, and known after the creation of worlds"
         return start.pose
 
     def goals_in(self, world: str) -> Tuple[Pose2D, ...]:

@@ -1,7 +1,7 @@
-"""The base of every specification, and the field types that specifications share.
+"""The base class of specifications, and common field types.
 
-Owns what "frozen, strict and explicit" means: an unknown key is an error, a quoted number is
-not a number, and a path is absolute once read. Refuses to know any one specification.
+Owns the rules for all specifications: an unknown key is an error, a quoted number is not a number,
+and a path is absolute once read. It does not depend on any specification.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 
 
 class Spec(BaseModel):
-    """A frozen record read from YAML. An unknown key is an error, never ignored.
+    """A frozen record that is read from YAML. An unknown key is an error.
 
     Types are strict: ``"8"`` is not a number and ``yes`` is not a name.
     """
@@ -48,16 +48,16 @@ class Spec(BaseModel):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """What ``data`` is to be read as: this, or the kind of it that ``data`` chooses. Chosen
-        before anything is validated, a kind's errors are the only ones said."""
+        """Return the class that validates ``data``: this one, or a kind that ``data`` selects. It
+        is selected before the validation, so that only errors of this kind are reported."""
         return cls
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """The place of a specification in a YAML file: the name of the file, the specification's path
-    of fields, its line, and the lines of the fields below it. Any two are equal, because two
-    specifications are equal wherever they are."""
+class YamlLocation:
+    """The location of a specification in a YAML file: the name of the file, the path of fields, its
+    line, and the lines of its fields. All instances are equal, since equal specifications can have
+    different locations."""
 
     file: str = ""
     path: str = ""
@@ -65,14 +65,14 @@ class Place:
     lines: Mapping[str, int] = dataclass_field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Place)
+        return isinstance(other, YamlLocation)
 
     def __hash__(self) -> int:
         return 0
 
     def of(self, field: str) -> str:
-        """Return ``file:line: path.of.field`` for the field of a specification, which may be below
-        another one (``parameters.rays``); empty for a specification that is not from a file."""
+        """Return ``file:line: path.of.field`` for a field of a specification or of a mapping in it
+        (``parameters.rays``); empty for a specification that was not read from a file."""
         if not self.file:
             return ""
         line = self.lines.get(field, self.lines.get(field.partition(".")[0], self.line))
@@ -80,40 +80,40 @@ class Place:
 
 
 class LocatedSpec(Spec):
-    """A specification that names a plug-in. It keeps its place in its file, for errors that are
-    found when the plug-in is constructed."""
+    """A specification that names a plug-in. It stores its location for errors in the construction
+    of the plug-in."""
 
-    _place: Place = PrivateAttr(default_factory=Place)
+    _location: YamlLocation = PrivateAttr(default_factory=YamlLocation)
 
     @contextlib.contextmanager
     def locating(self, name: str, parameters: str) -> Iterator[None]:
-        """Put file, line and field before the message of an error that a plug-in's construction
-        raises. ``name`` and ``parameters`` are the fields with the plug-in's."""
+        """Prefix errors of a plug-in's construction with file, line and field. ``name`` and
+        ``parameters`` are the fields of the plug-in."""
         try:
             yield
         except (SpecError, PluginError, MissingDependencyError) as error:
             field = f"{parameters}.{error.parameter}" if isinstance(error, ParameterError) else name
-            place = self._place.of(field)
-            error.args = (f"{place}: {error.full}" if place else error.full,)
+            location = self._location.of(field)
+            error.args = (f"{location}: {error.full}" if location else error.full,)
             raise
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
-    """Make a path absolute, as seen from the file that is being read (context ``source``), with
-    ``$(env NAME)`` replaced as roslaunch does."""
+    """Return a path as absolute, relative to the current file (context ``source``), with ``$(env
+    NAME)`` replaced as roslaunch does."""
     if not isinstance(value, str):
         return value
     value = _ENVIRONMENT.sub(_variable, value)
     source = (info.context or {}).get("source")
-    if source is None:  # built in code, not read from a file: taken as it is
+    if source is None:  # created in code, not read from a file
         return Path(value)
     try:
         path = resources.resolve(value, Path(source))
     except GzTestautoError as error:
         raise PydanticCustomError("path", "{reason}", {"reason": str(error)}) from error
     if not os.path.exists(path):
-        looked = "" if str(path) == value else f" (looked for {path})"
-        reason = f'is "{value}"; there is no such file{looked}'
+        searched = "" if str(path) == value else f" (searched {path})"
+        reason = f'is "{value}"; there is no such file{searched}'
         raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
     return path
 
@@ -121,28 +121,28 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
 def _variable(match: "re.Match[str]") -> str:
     name = match.group(1)
     if not os.environ.get(name):
-        reason = f"names the environment variable {name}, which is not set; export {name}=..."
+        reason = f"needs the environment variable {name}, which is not set; export {name}=..."
         raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
     return os.environ[name]
 
 
 def repeated(names: Sequence[str]) -> List[str]:
-    """The names that stand more than once, sorted."""
+    """Return the names that appear more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})
 
 
 def as_tuple(value: Any) -> Any:
-    """A list as a tuple, which strict validation does not take it for."""
+    """Return a list as a tuple, since strict validation rejects lists."""
     return tuple(value) if isinstance(value, list) else value
 
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
-"""A file or directory: absolute, relative to the file that names it, ``package://`` or
-``file://``; ``$(env NAME)`` in it is the environment variable. Absolute once loaded."""
+"""A file or directory: absolute, relative to the file that names it, ``package://`` or ``file://``.
+``$(env NAME)`` is replaced by the environment variable. It is absolute once loaded."""
 
 LARGEST = 1e6
-"""No coordinate or size (m) is larger: farther out, 32-bit numbers of simulators tell no
-centimeters apart, and areas and volumes of what is 1e300 m long are no numbers."""
+"""Largest coordinate or size (m). Beyond it, 32-bit numbers of simulators do not resolve
+centimeters, and areas and volumes can overflow."""
 
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """A coordinate, a size, or another number that is drawn or measured in a world."""
@@ -163,13 +163,12 @@ class PoseSpec(Spec):
 
     @property
     def pose(self) -> Pose2D:
-        """The same as the value that the rest of the package passes around."""
+        """Return the pose."""
         return Pose2D(self.x_m, self.y_m, self.yaw_rad)
 
 
 class ViaSpec(Spec):
-    """What has a goal, and may have others before it."""
+    """A specification with a goal and optional goals before it."""
 
     via: List[PoseSpec] = Field(default_factory=list)
-    """Goals before the goal, which the robot has to reach first, in this order; none unless
-    given."""
+    """Goals that the robot must reach before the goal, in this order; default: none."""

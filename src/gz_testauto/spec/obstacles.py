@@ -1,11 +1,11 @@
-"""What the random obstacles of a world are: how many, of what kind, where and how large.
+"""The random obstacles of a world: counts, kinds, regions and sizes.
 
-Owns the shape of ``obstacles.yaml``; ``config/obstacles.yaml`` shows it in use. The kinds are
-classes of :mod:`gz_testauto.sampling.kinds`, found by :data:`OBSTACLE_KINDS`. Drawing a world from
-it is :mod:`gz_testauto.sampling`'s, writing one :mod:`gz_testauto.worlds`'.
+Owns the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. The kinds are classes
+of :mod:`gz_testauto.sampling.kinds`, registered in :data:`OBSTACLE_KINDS`.
+:mod:`gz_testauto.sampling` draws obstacles, and :mod:`gz_testauto.worlds` writes worlds.
 
-A size that is not given stays as the model has it: as the saved world has it when a saved
-world is multiplied, else as ``model`` has it, else 1 m as Gazebo's unit shapes have it.
+The default of a size is that of the saved world when a saved world is multiplied, otherwise that of
+``model``, otherwise 1 m as in Gazebo's unit shapes.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec, Spec
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000
-"""In one world; placing so many takes seconds, and no simulator runs with more."""
+"""Largest number in one world; the placement takes seconds, and no simulator runs with more."""
 
 OBSTACLE_KINDS = Registry(
     "obstacle_kind",
@@ -40,7 +40,7 @@ FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
 
 
 class CountRange(Spec):
-    """How many: any whole number from ``min`` to ``max``, all as likely."""
+    """A random count: any integer from ``min`` to ``max``, with equal probabilities."""
 
     min: int = Field(ge=0)
     max: int = Field(ge=0, le=MOST_OBSTACLES)
@@ -52,7 +52,7 @@ class CountRange(Spec):
         return self
 
     def quantile(self, probability: float) -> int:
-        """The count at ``probability``, in [0, 1)."""
+        """Return the count at ``probability``, in [0, 1)."""
         return min(self.min + int(probability * (self.max - self.min + 1)), self.max)
 
 
@@ -69,11 +69,11 @@ def _count(value: Any) -> Any:
 
 
 class ObstacleGroup(Spec):
-    """What all kinds of obstacle have in common, as an entry of ``obstacles`` writes it.
+    """The keys that all kinds of obstacles have in common, for an entry of ``obstacles``.
 
-    ``name`` goes into the obstacles' names, ``obstacle_<name>_<index>``, and is the type
-    unless said. Centers lie in ``region`` (or the specification's), uniformly by area, or are
-    drawn from ``x_m`` and ``y_m`` and then kept only where a region allows them.
+    ``name`` is part of the obstacles' names, ``obstacle_<name>_<index>``; the default is the type.
+    Centers are uniform in ``region`` (or the specification's), or are drawn from ``x_m`` and
+    ``y_m`` and rejected outside a region.
     """
 
     size_names: ClassVar[Tuple[str, ...]] = ()
@@ -86,30 +86,31 @@ class ObstacleGroup(Spec):
     y_m: Optional[Distribution] = None
     yaw_rad: Distribution = FULL_TURN
     static: Optional[bool] = None
-    """Whether it stays where it is when pushed; as the model has it unless said."""
+    """True if the obstacle does not move when it is pushed; default: as in the model."""
     type: str
     model: Optional[SpecPath] = None
-    """An SDF file with the model to use, instead of the kind's unit model."""
+    """An SDF file with the model, in place of the kind's unit model."""
 
     @model_validator(mode="after")
     def _x_with_y(self) -> "ObstacleGroup":
         if (self.x_m is None) != (self.y_m is None):
-            raise ValueError("x_m and y_m go together")
+            raise ValueError("x_m and y_m must both be set")
         return self
 
     @property
     def label(self) -> str:
-        """What the obstacles' names say: ``name``, or the type."""
+        """Return the label in the obstacles' names: ``name``, or the type."""
         return self.name or self.type
 
     @property
     def sizes(self) -> Tuple[Tuple[str, Optional[Distribution]], ...]:  # type: ignore[valid-type]
-        """The kind's size parameters by name, in the order in which they are drawn."""
+        """Return the kind's size parameters by name, in the order in which they are drawn."""
         return tuple((name, getattr(self, name)) for name in self.size_names)
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class of :data:`OBSTACLE_KINDS` for ``data``; this one where it is unknown."""
+        """Return the class of :data:`OBSTACLE_KINDS` for ``data``; this class for an unknown
+        type."""
         try:
             return cast(Type[Self], OBSTACLE_KINDS.get(str(data.get("type"))))
         except UnknownNameError:
@@ -117,7 +118,7 @@ class ObstacleGroup(Spec):
 
 
 def _as_kind(value: Any, info: ValidationInfo) -> Any:
-    """Validate an entry of ``obstacles`` as the kind that its ``type`` names."""
+    """Validate an entry of ``obstacles`` as the kind of its ``type``."""
     if not isinstance(value, Mapping):
         return value
     if "type" not in value:
@@ -134,12 +135,12 @@ AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(_as_kind)
 """An entry of ``obstacles``: an instance of a class of :data:`OBSTACLE_KINDS`."""
 
 
-class DriveSpec(Spec):
-    """The drive that worlds must allow. In a campaign, the campaign says this instead.
+class SolvableMissionSpec(Spec):
+    """The mission that must be solvable. In a campaign, the campaign's mission is used instead.
 
-    The robot's size is the radius of the circle around ``robot``'s or ``footprint_m``'s
-    outline, centerd on its frame: it can then turn wherever it stands. What is above ``height_m``,
-    the lowest and the highest point of its body (``robot``'s unless given), does not obstruct it.
+    The robot's size is the radius of the circle about the outline of ``robot`` or ``footprint_m``,
+    centered on its frame, so that it can turn anywhere. ``height_m`` is the lowest and the highest
+    point of its body (default: those of ``robot``); shapes above it do not obstruct it.
     """
 
     start: Optional[Point] = None
@@ -150,28 +151,28 @@ class DriveSpec(Spec):
 
 
 class SolvableSpec(Spec):
-    """Worlds in which no way leads from start to goal are drawn again.
+    """The condition that a path leads from start to goal; worlds without one are drawn again.
 
-    A way exists when the circle around the robot's outline, widened by ``margin_m``, can be
-    moved from start to goal without touching anything.
+    A path exists if the circle about the robot's outline, enlarged by ``margin_m``, can be moved
+    from start to goal without touching an obstacle.
     """
 
     margin_m: float = Field(0.1, ge=0, le=LARGEST)
 
 
 class SamplingSpec(Spec):
-    """How the random numbers of the worlds relate to one another.
+    """The dependence between the random numbers of the worlds.
 
-    - ``uniform``: every world is drawn independently.
+
+    - ``uniform``: worlds are drawn independently.
     - ``lhs``: Latin hypercube, in blocks of ``block`` worlds: within worlds 0 to block - 1,
       block to 2 block - 1, ..., each parameter of each obstacle takes every ``block``-th of
-      its range exactly once. Blocks are independent, so that world *i* depends on the seed
-      and *i* alone; a count of worlds that is a multiple of ``block`` is stratified in full.
-    - ``sobol``: world *i* is point *i* of one scrambled Sobol sequence; counts that are powers
-      of two cover best.
+      its range exactly once. Blocks are independent, so world *i* depends only on the seed and
+      *i*. A number of worlds that is a multiple of ``block`` is fully stratified.
+    - ``sobol``: world *i* is point *i* of a scrambled Sobol sequence; powers of two cover best.
 
-    What is stratified is the first proposal for each obstacle. One that would overlap or
-    leave a gap too small is moved to a place drawn independently; its size and heading stay.
+    The first proposal for each obstacle is stratified. If it overlaps or its gap is too small,
+    another position is drawn independently; its size and heading do not change.
     """
 
     method: Literal["uniform", "lhs", "sobol"] = "uniform"
@@ -189,7 +190,7 @@ def _solvable(value: Any) -> Any:
 
 
 class ObstacleSpec(Spec):
-    """The random obstacles of a world, and what makes a world acceptable."""
+    """The random obstacles of a world, and the conditions for a valid world."""
 
     obstacles: List[AnyObstacles] = Field(min_length=1)
     region: Optional[Regions] = None
@@ -197,28 +198,27 @@ class ObstacleSpec(Spec):
     min_gap_m: float = Field(0.0, ge=0, le=LARGEST)
     """Least distance between the outlines of two obstacles."""
     wall_gap_m: Optional[float] = Field(None, ge=0, le=LARGEST)
-    """Least distance to what stands in the base world; ``min_gap_m`` unless said."""
+    """Least distance to shapes of the base world; default: ``min_gap_m``."""
     ground_z_m: Bounded = 0.0
-    """Height of the ground on which obstacles are put."""
-    drive: Optional[DriveSpec] = None
+    """Height of the ground on which obstacles are placed."""
+    drive: Optional[SolvableMissionSpec] = None
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
     max_tries: int = Field(5000, ge=1, le=100_000)
-    """How many places are tried for the obstacles of one world before giving up."""
+    """Number of positions that are tried for the obstacles of one world before an error."""
 
     @model_validator(mode="after")
     def _complete(self) -> "ObstacleSpec":
         twice = repeated([group.label for group in self.obstacles])
         if twice:
             raise ValueError(
-                f"obstacles need different names; these appear twice: {', '.join(twice)} "
-                "(give each a name)"
+                f"obstacles need different names; these appear twice: {', '.join(twice)} (set name)"
             )
         most = sum(group.count.max for group in self.obstacles)
         if most > MOST_OBSTACLES:
             raise ValueError(
-                f"the counts of all obstacles add up to {most}; at most {MOST_OBSTACLES} can be "
-                "put into a world"
+                f"the counts of all obstacles add up to {most}; a world can have "
+                f"at most {MOST_OBSTACLES}"
             )
         for index, group in enumerate(self.obstacles):
             if self.region is None and group.region is None and group.x_m is None:
@@ -230,12 +230,12 @@ class ObstacleSpec(Spec):
 
     @property
     def gap_to_walls_m(self) -> float:
-        """``wall_gap_m``, or ``min_gap_m`` where that is not given."""
+        """Return ``wall_gap_m``, or ``min_gap_m`` if that is not set."""
         return self.min_gap_m if self.wall_gap_m is None else self.wall_gap_m
 
     @property
     def files(self) -> List[Path]:
-        """Every file that the specification names, in a fixed order, once each."""
+        """Return every file that the specification names, sorted and without repetitions."""
         named = [group.model for group in self.obstacles]
         named.append(self.drive.robot if self.drive else None)
         return sorted({path for path in named if path is not None})

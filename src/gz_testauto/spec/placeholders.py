@@ -1,6 +1,6 @@
-"""The words in braces that stand in launch arguments for what differs from trial to trial.
+"""Placeholders in launch arguments: words in braces for values that differ between trials.
 
-Owns which there are and how a text is filled in. Their values come from the campaign
+Owns their names and their replacement. Their values come from the campaign
 (:mod:`gz_testauto.trial.launch_files`).
 """
 
@@ -12,36 +12,36 @@ from gz_testauto.base.registry import unknown_name
 
 PLACEHOLDERS = {
     "world": "the trial's .world file, obstacles included",
-    "world_name": "its name",
-    "map": "map_server's YAML of the known map, without the random obstacles",
-    "start_x": "where the robot starts (m, world frame)",
-    "start_y": "the same (m)",
-    "start_yaw": "the same (rad)",
-    "goal_x": "the goal, of several the last (m, world frame)",
-    "goal_y": "the same (m)",
-    "goal_yaw": "the same (rad)",
-    "goal_tolerance": "how near is reached (m)",
+    "world_name": "the name of the world",
+    "map": "map_server's YAML of the static map, without the random obstacles",
+    "start_x": "x of the robot's start (m, world frame)",
+    "start_y": "y of the robot's start (m)",
+    "start_yaw": "yaw of the robot's start (rad)",
+    "goal_x": "x of the goal, the last of several (m, world frame)",
+    "goal_y": "y of the goal (m)",
+    "goal_yaw": "yaw of the goal (rad)",
+    "goal_tolerance": "the goal's tolerance (m)",
     "seed": "the trial's seed, equal for all planners in a world",
-    "robot": "robot.name, which the robot's model must bear in the simulator",
-    "robot_model": "robot.model, empty where the campaign names none",
+    "robot": "robot.name, the name of the robot's model in the simulator",
+    "robot_model": "robot.model, empty if the campaign has none",
     "planner": "the planner's name",
-    "trial": "the trial's name, fit for a file",
+    "trial": "the trial's name, valid as a file name",
     "control_period": "control_period_s (s)",
-    "logs": "a directory for what the trial's processes write",
+    "logs": "a directory for the files of the trial's processes",
 }
-"""Name → what it becomes."""
+"""Each placeholder with its meaning."""
 
 PER_TRIAL = ("world", "world_name", "seed", "trial", "logs")
-"""Those in which two trials differ although the same launch would do for both: in a warm run
-they have the values of the trial with which the launch was started."""
+"""The placeholders that differ between trials of one launch. In a warm run they keep the values of
+the trial with which the launch was started."""
 
 _WORD = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:
-    """``text`` with every ``{word}`` replaced; ``{{`` and ``}}`` become braces. Braces around
-    anything but a word, as in ``{a: 1}``, stay. Raises ``UnknownNameError`` that lists the
-    words there are."""
+    """Return ``text`` with every ``{word}`` replaced; ``{{`` and ``}}`` become braces. Other
+    braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` with the known
+    placeholders."""
 
     def value(match: "re.Match[str]") -> str:
         word = match.group(1)
@@ -49,7 +49,7 @@ def fill(text: str, values: Mapping[str, object]) -> str:
             return match.group(0)[0]
         if word not in values:
             hint = unknown_name("placeholder", "{" + word + "}", ["{" + w + "}" for w in values])
-            raise UnknownNameError(f"{hint}; braces that are meant are doubled")
+            raise UnknownNameError(f"{hint}; write literal braces twice")
         return str(values[word])
 
     return _WORD.sub(value, text)

@@ -1,6 +1,7 @@
-"""What is drawn of a campaign's worlds, sensors and drives: friction, masses, light, noise, pushes.
+"""Random properties of a campaign's worlds, sensors and drive controllers.
 
-Owns the shape of ``randomize:`` in a campaign. Each entry is one term::
+Owns the keys of ``randomize:`` in a campaign. Each entry is one term::
+
 
     randomize:
       - {name: floor, term: friction, select: {names: "floor::.*"}, set: [0.3, 1.0]}
@@ -8,9 +9,9 @@ Owns the shape of ``randomize:`` in a campaign. Each entry is one term::
       - {name: noise, term: scan_noise, set: [0.0, 0.05]}
       - {name: gust, term: push, select: {names: "robot::base"}, set: 40, when: {every_s: [4, 8]}}
 
-A term draws from a generator of its own, so one more changes none of the others, once a world, once
-a trial (that is, a world and a repetition: all planners get the same), or at intervals. What the
-terms do is :mod:`gz_testauto.randomization`'s.
+Each term has a separate generator, so a further term changes none of the others. It draws once per
+world, once per trial (a world and a repetition; all planners get the same values), or at intervals.
+:mod:`gz_testauto.randomization` implements the terms.
 """
 
 import re
@@ -26,14 +27,14 @@ from gz_testauto.spec.stack import NAME
 
 
 class EverySpec(Spec):
-    """Again and again, after a time (s of simulated time) that is drawn each time."""
+    """Repetition after an interval (s of simulated time) that is drawn each time."""
 
     every_s: PositiveDistribution
 
 
 class SelectSpec(Spec):
-    """Which things of the world: those whose scoped names (``model::link::collision``) match a
-    regular expression in full, or ``number`` of them, drawn."""
+    """The selected elements of the world: those whose scoped names (``model::link::collision``)
+    match a regular expression in full, or ``number`` of them, drawn."""
 
     names: str
     number: Optional[int] = Field(None, ge=1)
@@ -47,14 +48,15 @@ class SelectSpec(Spec):
             raise PydanticCustomError(
                 "predicate",
                 "{reason}",
-                {"reason": f'is "{names}", which is no regular expression: {error}'},
+                {"reason": f'is "{names}", which is not a regular expression: {error}'},
             ) from error
         return names
 
 
-class TermSpec(Spec):
-    """What all terms have in common: exactly one of ``set``, ``add`` and ``scale`` says what is
-    drawn. ``together`` draws one value for all that is selected, otherwise each gets its own."""
+class RandomizationTermSpec(Spec):
+    """The keys that all terms have in common. Exactly one of ``set``, ``add`` and ``scale`` has the
+    distribution. ``together`` draws one value for all selected elements, otherwise each has a
+    separate value."""
 
     name: str = Field(pattern=NAME)
     when: Union[Literal["world", "trial"], EverySpec] = "trial"
@@ -64,19 +66,19 @@ class TermSpec(Spec):
     together: bool = False
 
     @model_validator(mode="after")
-    def _says_one_thing(self) -> "TermSpec":
+    def _has_one_operation(self) -> "RandomizationTermSpec":
         given = [kind for kind in (self.set, self.add, self.scale) if kind is not None]
         if len(given) != 1:
             raise ValueError(f"{self.name} needs exactly one of set, add and scale")
         return self
 
 
-class _Selecting(TermSpec):
+class _Selecting(RandomizationTermSpec):
     select: SelectSpec
 
 
 class FrictionTerm(_Selecting):
-    """Coulomb's coefficient of collisions, both directions alike."""
+    """Coulomb's friction coefficient of collisions, equal in both directions."""
 
     term: Literal["friction"]
 
@@ -87,33 +89,33 @@ class MassTerm(_Selecting):
     term: Literal["mass"]
 
 
-class GravityTerm(TermSpec):
-    """How strong gravity is (m/s²), downwards."""
+class GravityTerm(RandomizationTermSpec):
+    """The magnitude of gravity (m/s²), downwards."""
 
     term: Literal["gravity"]
 
 
 class ColorTerm(_Selecting):
-    """Red, green and blue of visuals, each drawn on its own (0 to 1)."""
+    """Red, green and blue of visuals, drawn independently (0 to 1)."""
 
     term: Literal["color"]
 
 
 class LightTerm(_Selecting):
-    """Red, green and blue of lights, all drawn alike (0 to 1)."""
+    """Red, green and blue of lights, with equal values (0 to 1)."""
 
     term: Literal["light"]
 
 
 class PushTerm(_Selecting):
-    """A level force (N) of the size drawn on links, in a direction that is drawn."""
+    """A horizontal force (N) of the drawn magnitude on links, in a random direction."""
 
     term: Literal["push"]
     duration_s: PositiveDistribution = Fixed(value=0.1)
 
 
 class PoseTerm(_Selecting):
-    """Moves models in the plane: x and y (m) each by a number drawn, and the heading by
+    """A displacement of models in the plane: x and y (m) by independent draws, and the heading by
     ``yaw_rad``."""
 
     term: Literal["pose"]
@@ -122,7 +124,7 @@ class PoseTerm(_Selecting):
     @model_validator(mode="after")
     def _adds(self) -> "PoseTerm":
         if self.add is None:
-            raise ValueError(f"{self.name}: a pose is moved; give add")
+            raise ValueError(f"{self.name}: a pose term needs add")
         return self
 
 
@@ -136,13 +138,13 @@ FAULTS = (
 )
 
 
-class FaultTerm(TermSpec):
-    """What a sensor or the drive does wrong.
+class FaultTerm(RandomizationTermSpec):
+    """A fault of a sensor or of the drive controller.
 
-    ``scan_noise``: standard deviation (m) of every range; ``scan_bias``: what is added to all (m);
-    ``scan_dropout``: the share of rays that see nothing; ``scan_delay``: how old (s) a scan is when
-    it is seen; ``actuator_lag``: time constant (s) with which the drive follows commands;
-    ``wheel_slip``: the share of a wheel's commanded speed that is lost, drawn for left and right.
+    ``scan_noise``: standard deviation (m) of every range. ``scan_bias``: offset of all ranges (m).
+    ``scan_dropout``: share of rays without a return. ``scan_delay``: age (s) of a scan when the
+    planner receives it. ``actuator_lag``: time constant (s) with which the base follows commands.
+    ``wheel_slip``: lost share of a wheel's commanded speed, drawn for left and right.
     """
 
     term: Literal[
@@ -152,18 +154,18 @@ class FaultTerm(TermSpec):
     @model_validator(mode="after")
     def _is_set_once(self) -> "FaultTerm":
         if self.set is None:
-            raise ValueError(f"{self.name}: a {self.term} is set; give set")
+            raise ValueError(f"{self.name}: a {self.term} term needs set")
         low, high = self.set.support
         most = {"scan_dropout": 1.0, "wheel_slip": 0.9}.get(self.term, LARGEST)
         if self.term != "scan_bias" and (low < 0 or high > most):
-            raise ValueError(f"{self.name}: a {self.term} is from 0 to {most:g}")
+            raise ValueError(f"{self.name}: a {self.term} must be from 0 to {most:g}")
         if isinstance(self.when, EverySpec):
-            raise ValueError(f"{self.name}: a {self.term} is drawn once; give when: trial or world")
+            raise ValueError(f"{self.name}: a {self.term} is drawn once; use when: trial or world")
         return self
 
 
-class PluginTerm(TermSpec, LocatedSpec):
-    """A term that another package brings, by its registered name."""
+class PluginTerm(RandomizationTermSpec, LocatedSpec):
+    """A term of another package, by its registered name."""
 
     term: str
     select: Optional[SelectSpec] = None
@@ -183,12 +185,12 @@ _BUILT_IN = {
 
 
 def _kind(value: Any) -> Optional[str]:
-    said = value.get("term") if isinstance(value, dict) else getattr(value, "term", None)
-    if said is None:
+    name = value.get("term") if isinstance(value, dict) else getattr(value, "term", None)
+    if name is None:
         return None
-    if said in FAULTS:
+    if name in FAULTS:
         return "fault"
-    return said if said in _BUILT_IN else "plugin"
+    return name if name in _BUILT_IN else "plugin"
 
 
 Term = Annotated[
@@ -207,9 +209,9 @@ Term = Annotated[
         _kind,
         custom_error_type="predicate",
         custom_error_message=(
-            "has no term; give friction, mass, gravity, color, light, push, pose, "
+            "has no term; add friction, mass, gravity, color, light, push, pose, "
             + ", ".join(FAULTS)
-            + " or the name of a plugin"
+            + " or the name of a plug-in"
         ),
     ),
 ]

@@ -1,13 +1,14 @@
-"""Areas of the ground in an obstacle specification: where centers may lie, and where nothing.
+"""Areas of the ground in an obstacle specification: regions for centers, and keep-outs.
 
-Owns the shapes and their translation to shapely::
+Owns the shapes and their conversion to shapely::
+
 
     region: {rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}
     region: {polygon: [[0, 0], [4, 0], [0, 4]]}
     region: {circle: {x_m: 0, y_m: 0, radius_m: 5}}
     region: [{rectangle: ...}, {polygon: ...}]        # several: their union
 
-All in meters, in the world frame.
+All are in meters, in the world frame.
 """
 
 from typing import Any, List, Optional
@@ -19,11 +20,12 @@ from typing_extensions import Annotated, Literal
 from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec
 
 CIRCLE_SEGMENTS = 32
-"""Segments per quarter of a circular region: its outline is true to 0.03 % of its radius."""
+"""Segments per quarter of a circular region: its outline has an error of at most 0.03 % of its
+radius."""
 
 
 class Rectangle(Spec):
-    """An upright rectangle."""
+    """A rectangle along the axes."""
 
     x_m: Interval
     y_m: Interval
@@ -32,7 +34,7 @@ class Rectangle(Spec):
     def _ordered(self) -> "Rectangle":
         for name, (low, high) in (("x_m", self.x_m), ("y_m", self.y_m)):
             if not low < high:
-                raise ValueError(f"{name} [{low}, {high}] has no extent; give [lowest, highest]")
+                raise ValueError(f"{name} [{low}, {high}] has no extent; write [lowest, highest]")
         return self
 
 
@@ -55,14 +57,14 @@ class Region(Spec):
     def _one_shape(self) -> "Region":
         given = [shape for shape in (self.rectangle, self.polygon, self.circle) if shape]
         if len(given) != 1:
-            raise ValueError("give exactly one of rectangle, polygon and circle")
+            raise ValueError("exactly one of rectangle, polygon and circle is needed")
         if self.polygon and not shapely.Polygon(self.polygon).is_valid:
             raise ValueError("the polygon's outline crosses itself or has no area")
         return self
 
     @property
     def geometry(self) -> shapely.Polygon:
-        """The shape in the world frame, in meters."""
+        """Return the shape in the world frame, in meters."""
         if self.rectangle:
             (x_min, x_max), (y_min, y_max) = self.rectangle.x_m, self.rectangle.y_m
             return shapely.box(x_min, y_min, x_max, y_max)
@@ -73,7 +75,7 @@ class Region(Spec):
 
 
 class KeepOut(Spec):
-    """Where no part of an obstacle may lie: a shape, or a disc around the start or goal."""
+    """An area without obstacles: a shape, or a disc around the start or goal."""
 
     around: Optional[Literal["start", "goal"]] = None
     radius_m: Optional[float] = Field(None, gt=0, le=LARGEST)
@@ -81,7 +83,7 @@ class KeepOut(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _shape_may_stand_alone(cls, data: Any) -> Any:
+    def _wrap_bare_shape(cls, data: Any) -> Any:
         shapes = ("rectangle", "polygon", "circle")
         if isinstance(data, dict) and "shape" not in data and any(key in data for key in shapes):
             rest = {key: value for key, value in data.items() if key not in shapes}
@@ -91,9 +93,9 @@ class KeepOut(Spec):
     @model_validator(mode="after")
     def _one_kind(self) -> "KeepOut":
         if (self.around is None) == (self.shape is None):
-            raise ValueError("give either around (start or goal, with radius_m) or a shape")
+            raise ValueError("either around (start or goal, with radius_m) or a shape is needed")
         if (self.around is None) != (self.radius_m is None):
-            raise ValueError("around (start or goal) and radius_m go together")
+            raise ValueError("around (start or goal) and radius_m must both be set")
         return self
 
 
@@ -102,9 +104,9 @@ def _several(value: Any) -> Any:
 
 
 Regions = Annotated[List[Region], BeforeValidator(_several), Field(min_length=1)]
-"""One region or a list of them, of which the union counts."""
+"""One region or a list of them; a list is their union."""
 
 
 def union_of(regions: List[Region]) -> shapely.Geometry:
-    """All of the regions together, overlaps counted once."""
+    """Return the union of regions."""
     return shapely.unary_union([region.geometry for region in regions])

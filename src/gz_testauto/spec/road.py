@@ -1,7 +1,7 @@
-"""Lanes to drive on, and the route through them.
+"""Lanes, and the route through them.
 
-Owns the shape of ``road:`` in a campaign, of one world in ``worlds.files``, or of a file of its
-own::
+Owns the keys of ``road:`` in a campaign, of one world in ``worlds.files``, or of a separate file::
+
 
     road:
       lanes:
@@ -10,6 +10,7 @@ own::
       route: [right]
 
 or, from OpenDRIVE, with lanes called road.section.lane::
+
 
     road: {opendrive: town.xodr, route: [1.0.-1, 2.0.-1]}
 """
@@ -30,28 +31,28 @@ ROAD_READERS = Registry("road reader", {})
 """Functions that read lanes from a file: ``(path, lane types) -> fields of LaneSpec``."""
 
 JOIN_M = 0.5
-"""How far apart the end of a lane and the beginning of the next may be."""
+"""Largest distance between the end of a lane and the start of its successor."""
 
 Width = Annotated[float, Field(gt=0, le=100)]
 
 
 class LaneSpec(Spec):
-    """A strip of road, in its direction of driving."""
+    """A lane, in its direction of driving."""
 
     name: str = Field(min_length=1)
     center_m: Annotated[Tuple[Point, ...], BeforeValidator(as_tuple)] = Field(min_length=2)
-    """Its center line."""
+    """The center line of the lane."""
     width_m: Union[Width, List[Width]] = 3.5
-    """Everywhere, or at each point of the center."""
+    """One width, or one at each point of the center line."""
     left: Optional[str] = None
     right: Optional[str] = None
-    """The lanes beside it that may be driven on as well, whatever their direction."""
+    """The neighboring lanes that can be used as well, in either direction."""
     successors: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    """The lanes that begin where it ends."""
+    """The lanes that start at the end of this lane."""
 
     @property
     def widths_m(self) -> Tuple[float, ...]:
-        """At each point of its center."""
+        """Return the width at each point of the center line."""
         if isinstance(self.width_m, list):
             return tuple(self.width_m)
         return (self.width_m,) * len(self.center_m)
@@ -68,7 +69,7 @@ class LaneSpec(Spec):
 
 
 class RoadSpec(Spec):
-    """Lanes, and by name those that the robot is to follow, one after the other."""
+    """Lanes, and the names of those that form the robot's route, in order."""
 
     lanes: Annotated[Tuple[LaneSpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     route: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
@@ -76,13 +77,14 @@ class RoadSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _read_opendrive(cls, data: Any, info: ValidationInfo) -> Any:
-        """Lanes of the types ``lane_types`` from the file ``opendrive``, where that is given."""
+        """Read lanes of the types ``lane_types`` from the file ``opendrive``, if that key is
+        present."""
         if not isinstance(data, dict) or "opendrive" not in data:
             return data
         known = {"opendrive", "lane_types", "route"}
         if set(data) - known:
             other = ", ".join(sorted(map(str, set(data) - known)))
-            raise ValueError(f"opendrive goes with route and lane_types only; leave out {other}")
+            raise ValueError(f"opendrive allows only route and lane_types; remove {other}")
         kinds = data.get("lane_types", ["driving"])
         file = resolve_path(data["opendrive"], info)
         try:
@@ -94,12 +96,12 @@ class RoadSpec(Spec):
 
     @property
     def by_name(self) -> Dict[str, LaneSpec]:
-        """The lanes by their names."""
+        """Return the lanes by name."""
         return {lane.name: lane for lane in self.lanes}
 
     @field_validator("lanes")
     @classmethod
-    def _know_each_other(cls, lanes: Tuple[LaneSpec, ...]) -> Tuple[LaneSpec, ...]:
+    def _refer_to_known_lanes(cls, lanes: Tuple[LaneSpec, ...]) -> Tuple[LaneSpec, ...]:
         names = [lane.name for lane in lanes]
         twice = repeated(names)
         if twice:
@@ -115,31 +117,30 @@ class RoadSpec(Spec):
     def _is_connected(cls, route: Tuple[str, ...], info: ValidationInfo) -> Tuple[str, ...]:
         lanes = {lane.name: lane for lane in info.data.get("lanes", ())}
         if not lanes:
-            return route  # what is wrong with them is told
+            return route  # the error of the lanes is reported
         for name in route:
             if name not in lanes:
                 raise ValueError(unknown_name("lane", name, lanes))
         for first, second in zip(route, route[1:]):
             if second not in lanes[first].successors:
                 raise ValueError(
-                    f"{second!r} is not among the successors of {first!r}; name it there, or take "
-                    "another route"
+                    f"{second!r} is not a successor of {first!r}; add it there or change the route"
                 )
             gap_m = math.dist(lanes[first].center_m[-1], lanes[second].center_m[0])
             if gap_m > JOIN_M:
                 raise ValueError(
-                    f"lane {second!r} begins {gap_m:.2f} m from where {first!r} ends; it must "
-                    f"begin within {JOIN_M} m"
+                    f"lane {second!r} starts {gap_m:.2f} m from the end of {first!r}; it must "
+                    f"start within {JOIN_M} m"
                 )
         return route
 
 
 def _road(value: Any, info: ValidationInfo) -> Any:
-    """Read the road that a path names; anything else is one written out in place."""
+    """Read the road from the file that a path names; other values are roads already."""
     if not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), RoadSpec)
 
 
 RoadOrFile = Annotated[Optional[RoadSpec], BeforeValidator(_road)]
-"""A road, or the path of a file that has one."""
+"""A road, or the path of a file with one."""

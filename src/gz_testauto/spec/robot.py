@@ -1,6 +1,6 @@
-"""The robot of a campaign: its model, where it starts, and what its base can do.
+"""The robot of a campaign: its model, its start, and the limits of its base.
 
-Owns the shape of ``robot:``, of which there are two kinds, as of campaigns.
+Owns the keys of ``robot:``, which has two kinds, as campaigns have.
 """
 
 import re
@@ -18,51 +18,50 @@ from typing_extensions import Self
 from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath
 from gz_testauto.spec.stack import NAME
 
-NO_BODY = "has no model; give footprint_m and height_m"
+BODY_MISSING = "has no model; add footprint_m and height_m"
 
 
 class SteeringSpec(Spec):
-    """Of a base that steers like a car, with its rear axle at the base frame's origin."""
+    """Car-like steering of a base whose rear axle is at the origin of the base frame."""
 
     wheelbase_m: float = Field(gt=0, le=100)
-    """Between the axles."""
+    """Distance between the axles."""
     max_rad: float = Field(gt=0, lt=1.5)
-    """How far the front wheels turn."""
+    """Largest steering angle of the front wheels."""
 
 
 class RobotSpec(Spec):
-    """The robot: its model SDF, where it starts, and what its base can do.
+    """The robot: its SDF model, its start, and the limits of its base.
 
-    The footprint is taken from the model's collision shapes when ``footprint_m`` is not
-    given: the convex outline, seen from above, of everything that is not a drive wheel's
-    contact patch.
+    The default of ``footprint_m`` is the convex outline, in the plane, of the model's collision
+    shapes except the contact patches of drive wheels.
     """
 
     model: Optional[SpecPath] = None
     name: str = "robot"
     """The model's name in the simulator."""
     start: Optional[PoseSpec] = None
-    """Needed but where a scenario's worlds have starts of their own (``worlds.mission.start``)."""
+    """Required, unless the worlds of a scenario have starts (``worlds.mission.start``)."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     height_m: Optional[Interval] = None
-    """Lowest and highest point of the body above the model's origin, which is where the simulator
-    says that the model is: of a URDF its root link. The model's unless given."""
+    """Lowest and highest point of the body above the model's origin as the simulator reports it
+    (the root link of a URDF); default: from the model."""
     scan_height_m: Optional[float] = Field(None, gt=0)
-    """Height of the lidar, at which the known map is cut; the model's unless given."""
+    """Height of the lidar, at which the static map is cut; default: from the model."""
     max_linear_mps: float = Field(1.0, gt=0)
     max_angular_radps: float = Field(1.5, gt=0)
     max_linear_accel_mps2: float = Field(1.0, gt=0)
     max_angular_accel_radps2: float = Field(3.0, gt=0)
     can_reverse: bool = False
     steering: Optional[SteeringSpec] = None
-    """None: it turns on the spot."""
+    """None: the robot turns in place."""
 
     @field_validator("name")
     @classmethod
     def _is_a_model_name(cls, name: str) -> str:
         if not name.strip() or "::" in name or not name.isprintable() or name != name.strip():
             raise ValueError(
-                "Gazebo takes no empty name, no control character, no blank at the ends and no '::'"
+                "Gazebo allows no empty name, control characters, spaces at the ends or '::'"
             )
         return name
 
@@ -71,34 +70,33 @@ class RobotSpec(Spec):
     def _has_an_outline(cls, corners: Optional[List[Point]]) -> Optional[List[Point]]:
         if corners is not None and not shapely.Polygon(corners).is_valid:
             raise ValueError(
-                "the outline crosses itself or has no area; give the corners in their order around "
+                "the outline crosses itself or has no area; list the corners in their order around "
                 "the robot"
             )
         return corners
 
 
 class BuiltinRobotSpec(RobotSpec):
-    """A robot that this package spawns, from its ``model``, and speaks of as ROS does."""
+    """A robot that this package spawns from its ``model``, with a name that is valid in ROS."""
 
     model: SpecPath
 
     @field_validator("name")
     @classmethod
-    def _is_a_word(cls, name: str) -> str:
+    def _is_a_ros_name(cls, name: str) -> str:
         if not re.match(NAME, name):
             raise PydanticCustomError(
-                "predicate", "begins with a letter and has letters, digits and _ only"
+                "predicate", "must start with a letter and have only letters, digits and _"
             )
         return name
 
 
 class StackRobotSpec(RobotSpec):
-    """A robot that the user's own launch files spawn, under whatever name Gazebo takes
-    (``limo/``). It needs no ``model``; then ``footprint_m`` and ``height_m`` say where its body is.
-    """
+    """A robot that the user's launch files spawn, with any name that Gazebo accepts (``limo/``).
+    Without ``model``, ``footprint_m`` and ``height_m`` describe its body."""
 
     @model_validator(mode="after")
     def _has_a_body(self) -> Self:
         if self.model is None and (self.footprint_m is None or self.height_m is None):
-            raise PydanticCustomError("predicate", NO_BODY)
+            raise PydanticCustomError("predicate", BODY_MISSING)
         return self

@@ -1,7 +1,7 @@
-"""The user's own robot and navigation stack: what to launch, and under which names it speaks.
+"""The user's robot and navigation stack: its launch files, and its names of topics and frames.
 
-Owns the shape of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``. What is done
-with it is :mod:`gz_testauto.ros.stack`'s; ``docs/your_robot.md`` tells it to users.
+Owns the keys of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``.
+:mod:`gz_testauto.ros.stack` uses them; ``docs/your_robot.md`` documents them for users.
 """
 
 import os
@@ -22,24 +22,23 @@ from gz_testauto.spec.model import Spec, repeated, resolve_path
 from gz_testauto.spec.placeholders import PLACEHOLDERS, fill
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
-"""Names that are valid as a ROS name, a file name and a column heading at once."""
+"""Names that are valid as a ROS name, a file name and a column heading."""
 
 TOPIC = r"^/?[A-Za-z~][A-Za-z0-9_/]*$"
 FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
 ARGUMENT = r"^[A-Za-z][A-Za-z0-9_]*$"
 FILE_PREFIXES = ("./", "../", "package://", "file://")
 
-KEEPS_UP = 0.8
-"""Real-time factor below which a stack is taken to be overloaded. A navigation that gets less than
-four fifths of the time that its simulated world has plans too late, drives old commands, and
-collides where it reaches the goal otherwise; the rest is what starting a drive costs an idle
-machine."""
+MIN_REAL_TIME_FACTOR = 0.8
+"""Real-time factor below which a stack counts as overloaded. A navigation with less than four
+fifths of the simulated time plans late, executes old commands, and collides where it would
+otherwise reach the goal. The other fifth is the start of a trial on an idle machine."""
 
 Argument = Union[bool, int, float, str, Path]
 
 
 def _text(value: Any) -> Any:
-    """A text of which every placeholder is known, else pydantic's error."""
+    """Check that every placeholder of a text is known."""
     if isinstance(value, str):
         try:
             fill(value, PLACEHOLDERS)
@@ -51,8 +50,8 @@ def _text(value: Any) -> Any:
 
 
 def with_files(values: Any, info: ValidationInfo) -> Any:
-    """A planner's parameters; one that begins with ``./``, ``../``, ``package://`` or ``file://``
-    is a file's absolute path."""
+    """Return a planner's parameters; a value that starts with ``./``, ``../``, ``package://`` or
+    ``file://`` is replaced by the absolute path of the file."""
     if not isinstance(values, dict):
         return values
     return {
@@ -64,10 +63,10 @@ def with_files(values: Any, info: ValidationInfo) -> Any:
 
 
 class LaunchSpec(Spec):
-    """A launch file of ``package``, or by its path, with the arguments that it is given.
+    """A launch file of ``package``, or its path, with arguments.
 
-    Arguments may hold placeholders. One that begins with ``./``, ``../``, ``package://`` or
-    ``file://`` names a file, relative to the campaign's, and becomes its absolute path.
+    Arguments can have placeholders. One that starts with ``./``, ``../``, ``package://`` or
+    ``file://`` names a file relative to the campaign's, and becomes its absolute path.
     """
 
     package: Optional[str] = None
@@ -94,12 +93,12 @@ class LaunchSpec(Spec):
 
     @property
     def named(self) -> str:
-        """The launch file as a reader knows it."""
+        """Return the launch file as the user writes it."""
         return f"{self.package}/{self.file}" if self.package else str(self.file)
 
     def overridden_by(self, other: "LaunchSpec") -> "LaunchSpec":
-        """This launch with another's arguments on top; another's launch file has its own
-        arguments only."""
+        """Return this launch with the arguments of ``other`` added; if ``other`` has a launch file,
+        return ``other``."""
         if other.file is not None:
             return other
         return self.model_copy(update={"args": {**self.args, **other.args}})
@@ -110,7 +109,7 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str) and value.startswith(FILE_PREFIXES) and "{" not in value:
             return resolve_path(value, info)
         if isinstance(value, str) and value.startswith("/") and os.path.isfile(Path(value)):
-            return Path(value)  # as it was written into campaign.json
+            return Path(value)  # as written into campaign.json
         return _text(value)
     except PydanticCustomError as error:
         reason = {"reason": f"{name} {error.context['reason'] if error.context else error}"}
@@ -118,27 +117,27 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
 
 
 class PartSpec(LaunchSpec):
-    """One launch of the stack, which must say which file."""
+    """A launch of the stack, for which a file is required."""
 
     @model_validator(mode="after")
     def _names_file(self) -> "PartSpec":
         if self.file is None:
-            raise ValueError("give package and file, or file as a path")
+            raise ValueError("either package and file, or file as a path is needed")
         return self
 
 
 class NumberTopicSpec(Spec):
-    """A number in the messages of a topic: ``field`` is its way through the message
-    (``data``, ``pose.position.x``, ``values[0]``)."""
+    """A number in the messages of a topic. ``field`` is its path in the message (``data``,
+    ``pose.position.x``, ``values[0]``)."""
 
     topic: str = Field(pattern=TOPIC)
     field: str = Field("data", pattern=FIELD)
     type: Optional[str] = None
-    """``package/Message``; what the publisher says unless given."""
+    """``package/Message``; default: the publisher's type."""
 
 
 class StackMetricSpec(NumberTopicSpec):
-    """A number that the stack publishes, reduced to one per trial, under a name of its own."""
+    """A number that the stack publishes, reduced to one value per trial, with a name."""
 
     name: str = Field(pattern=NAME)
     reduce: Literal["last", "mean", "max", "min", "sum"] = "last"
@@ -147,14 +146,14 @@ class StackMetricSpec(NumberTopicSpec):
 
 
 class BagSpec(Spec):
-    """What is recorded by rosbag, of which trials; ``topics`` empty is all."""
+    """The topics that rosbag records, and for which trials; an empty list is all topics."""
 
     topics: List[Annotated[str, Field(pattern=TOPIC)]] = Field(default_factory=list)
     when: Literal["failed", "always"] = "failed"
 
 
 class StackNamesSpec(Spec):
-    """Topics, services and the action, as the stack has them; relative names are global."""
+    """Topics, services and the action of the stack; relative names are global."""
 
     scan: str = Field("/scan", pattern=TOPIC)
     odom: str = Field("/odom", pattern=TOPIC)
@@ -164,10 +163,10 @@ class StackNamesSpec(Spec):
     initial_pose: str = Field("/initialpose", pattern=TOPIC)
     clear_costmaps: str = Field("/move_base/clear_costmaps", pattern=TOPIC)
     contacts: str = Field("/contacts", pattern=TOPIC)
-    """gazebo_msgs/ContactsState of the robot, where somebody publishes it."""
+    """gazebo_msgs/ContactsState of the robot, if a node publishes it."""
     costmap: Optional[str] = Field("/move_base/local_costmap/costmap", pattern=TOPIC)
-    """nav_msgs/OccupancyGrid of costmap_2d that must have marks where the world has obstacles,
-    where somebody publishes it; null: do not look."""
+    """nav_msgs/OccupancyGrid of costmap_2d that must mark the world's obstacles, if a node
+    publishes it; null: no check."""
     global_plan: List[str] = Field(
         default_factory=lambda: ["/move_base/NavfnROS/plan", "/move_base/GlobalPlanner/plan"]
     )
@@ -179,13 +178,13 @@ class StackNamesSpec(Spec):
         ]
     )
     objects: str = Field("/objects", pattern=TOPIC)
-    """gz_testauto/TrackedObjects is published here, where the campaign has ``tracking``;"""
+    """Topic for gz_testauto/TrackedObjects, if the campaign has ``tracking``."""
     obstacles: str = Field("/move_base/TebLocalPlannerROS/obstacles", pattern=TOPIC)
-    """costmap_converter/ObstacleArrayMsg here, with the same;"""
+    """Topic for costmap_converter/ObstacleArrayMsg, if the campaign has ``tracking``."""
     road: str = Field("/road", pattern=TOPIC)
-    """and gz_testauto/Road here, where it has a ``road``."""
+    """Topic for gz_testauto/Road, if the campaign has a ``road``."""
     planner_time: Optional[NumberTopicSpec] = None
-    """Seconds that a cycle of the local planner took."""
+    """Wall time (s) of a cycle of the local planner."""
 
 
 class FramesSpec(Spec):
@@ -196,29 +195,29 @@ class FramesSpec(Spec):
 
 
 class StackSpec(Spec):
-    """What is under test: launches, names, pace, and what is kept of a trial."""
+    """The stack under test: launches, names, real-time limits, and stored bags."""
 
     run: Literal["fresh", "warm"] = "fresh"
-    """``fresh``: everything is started again for every trial, roscore included. ``warm``:
-    simulator and stack stay; the world is changed and the robot put back."""
+    """``fresh``: every process, including roscore, is restarted for every trial. ``warm``:
+    simulator and stack keep running; the world is changed and the robot is moved to its start."""
     simulator: PartSpec
     robot: Optional[PartSpec] = None
     navigation: Optional[PartSpec] = None
     names: StackNamesSpec = StackNamesSpec()
     frames: FramesSpec = FramesSpec()
     start_timeout_s: float = Field(90.0, gt=0)
-    """Wall time until each launch has brought up what is expected of it."""
+    """Wall time until each launch provides the expected topics and services."""
     max_localization_error_m: Optional[float] = Field(0.5, gt=0)
-    """How far from its true place tf may have the robot when the goal is sent; null: do not
-    ask tf."""
+    """Largest difference between the robot's pose in tf and its true pose when the goal is sent;
+    null: no check."""
     max_real_time_factor: Optional[float] = Field(1.0, gt=0)
-    """Cap on the pace, so that the stack keeps up; null leaves the simulator's own."""
-    min_real_time_factor: Optional[float] = Field(KEEPS_UP, gt=0)
-    """A trial slower than this is invalid, and repeated when no other runs beside it; null takes
-    trials of any pace. Under a cap below 1 it is that share of the cap unless given."""
+    """Limit of the real-time factor, so that the stack can keep up; null: the simulator's own."""
+    min_real_time_factor: Optional[float] = Field(MIN_REAL_TIME_FACTOR, gt=0)
+    """A trial slower than this is invalid, and repeated when no other trial runs; null: no limit.
+    With a ``max_real_time_factor`` below 1, the default is this share of it."""
     max_truth_gap_s: float = Field(1.0, gt=0)
-    """A trial in which more simulated time than this passed between two looks at the true state
-    is invalid: what happened meanwhile, nobody saw."""
+    """A trial is invalid if more simulated time than this passed between two observations of the
+    true state, since events in between are unknown."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
     bag: Optional[BagSpec] = None
 
@@ -228,7 +227,7 @@ class StackSpec(Spec):
         if isinstance(data, dict) and "min_real_time_factor" not in data:
             cap = data.get("max_real_time_factor")
             if isinstance(cap, (int, float)) and 0.0 < cap < 1.0:
-                return {**data, "min_real_time_factor": KEEPS_UP * cap}
+                return {**data, "min_real_time_factor": MIN_REAL_TIME_FACTOR * cap}
         return data
 
     @field_validator("min_real_time_factor")

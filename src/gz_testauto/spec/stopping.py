@@ -1,7 +1,6 @@
-"""When a campaign ends before its last world: as soon as its decision is in.
+"""Early stop of a campaign: as soon as its comparison is decided.
 
-Owns the fields of ``stop``; the test itself is
-:mod:`gz_testauto.analysis.early_end`'s.
+Owns the keys of ``stop``; the test is in :mod:`gz_testauto.analysis.early_end`.
 """
 
 from typing import Literal, Optional
@@ -12,7 +11,7 @@ from gz_testauto.spec.model import Spec
 
 
 class StopSpec(Spec):
-    """A rule that ends a campaign as soon as every pair of planners (with ``baseline``, every pair
+    """A rule that stops a campaign as soon as every pair of planners (with ``baseline``, every pair
     with that planner) is decided: one of the two succeeds more often, or, with
     ``equivalence_margin``, the success rates differ by less than that. ``alpha`` is the probability
     that any decision is wrong."""
@@ -20,8 +19,8 @@ class StopSpec(Spec):
     when: Literal["decided"]
     alpha: float = Field(0.05, gt=0, lt=0.5)
     at_most: Optional[int] = Field(None, ge=2)
-    """Number of worlds after which the campaign ends undecided; default: all worlds."""
+    """Number of worlds after which the campaign stops undecided; default: all worlds."""
     baseline: str = ""
     """The planner that the others are compared with; default: every pair is compared."""
     equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
-    """A difference of success rates that does not matter; default: no such difference."""
+    """A difference of success rates without practical meaning; default: none."""

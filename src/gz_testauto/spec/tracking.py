@@ -1,8 +1,9 @@
-"""What is known of who moves, to planners that ask for it.
+"""The tracked objects that a planner can request.
 
-Owns the shape of ``tracking:`` in a campaign::
+Owns the keys of ``tracking:`` in a campaign::
 
-    tracking: {}                                   # the truth, all of it
+
+    tracking: {}                                   # all true states
     tracking: {range_m: 30, delay_s: 0.2, occlusion: true, noise: {position_m: 0.1},
                prediction: constant_velocity}
 """
@@ -18,31 +19,34 @@ NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 
 
 class TrackingNoiseSpec(Spec):
-    """Standard deviations of normal noise, drawn for each object and stamp alone, the same for all
+    """Standard deviations of normal noise, drawn for each object and stamp, the same for all
     planners."""
 
     position_m: NotNegative = 0.0
-    """Along x and along y."""
+    """Noise along x and along y."""
     yaw_rad: NotNegative = 0.0
     speed_mps: NotNegative = 0.0
-    """Of the velocity along x and along y."""
+    """Noise of the velocity along x and along y."""
 
 
 class TrackingSpec(Spec):
-    """What a tracker on the robot tells of everything that moves but the robot itself."""
+    """The errors of a tracker on the robot, which reports everything that moves except the
+    robot."""
 
     range_m: Optional[Annotated[float, Field(gt=0, le=LARGEST)]] = None
-    """From the robot's origin to an object's; null: everything."""
+    """Largest distance between the origins of robot and object; null: no limit."""
     delay_s: Annotated[float, Field(ge=0, le=10)] = 0.0
-    """What is told was so this long ago, rounded up to a control period."""
+    """Age of the reported state, rounded up to a control period."""
     occlusion: bool = False
-    """Whether what is behind something, seen from the robot's origin in the plane, is not told."""
+    """True if objects behind others, seen from the robot's origin in the plane, are not
+    reported."""
     hold_last_s: Annotated[float, Field(ge=0, le=60)] = 0.0
-    """For how long an object that is seen no more is told as it was last."""
+    """Time for which a lost object is still reported at its last pose."""
     noise: TrackingNoiseSpec = TrackingNoiseSpec()
     prediction: Literal["script", "constant_velocity"] = "script"
-    """Where an object will be: as it will itself, where it knows that, or by its velocity."""
+    """The predicted path of an object: that of its script if it has one, or at constant
+    velocity."""
     horizon_s: Annotated[float, Field(gt=0, le=60)] = 8.0
-    """How far ahead paths are predicted."""
+    """Duration of the predicted path."""
     step_s: Annotated[float, Field(gt=0, le=10)] = 0.1
-    """Between two places of a path."""
+    """Time between two poses of a path."""

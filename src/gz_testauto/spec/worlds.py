@@ -1,10 +1,9 @@
-"""Where a campaign's worlds come from, and what is known of each.
+"""The worlds of a campaign, and published facts about each.
 
-Owns the ``worlds`` part of ``campaign.yaml``: a base world to be multiplied, a scenario in Scenic
-with the models that it places, or a directory of ready worlds, all of them or those named, each
-with a drive of its own where it has one; the names
-of random obstacles; and what a benchmark publishes of its worlds. Reading the files is
-:mod:`gz_testauto.campaign.world_source`'s.
+Owns ``worlds`` in ``campaign.yaml``: a base world to be multiplied, a scenario in Scenic with the
+models that it places, or a directory of worlds, all or a list, each with an optional mission; the
+names of random obstacles; and numbers that a benchmark publishes.
+:mod:`gz_testauto.campaign.world_source` reads the files.
 """
 
 import re
@@ -24,7 +23,7 @@ from typing_extensions import Annotated
 
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.descriptor import load_descriptor
-from gz_testauto.spec.loader import WITHIN, load
+from gz_testauto.spec.loader import SUBPATH, load
 from gz_testauto.spec.model import (
     Point,
     PoseSpec,
@@ -39,16 +38,16 @@ from gz_testauto.spec.road import RoadOrFile
 from gz_testauto.spec.stack import NAME
 
 SEEDS = 2**63
-"""A campaign's seed is less."""
+"""Upper bound of a campaign's seed, exclusive."""
 MOST_TRIALS = 1_000_000
-"""In one campaign; each has a row in the results and a file beside them."""
+"""Largest number of trials in a campaign; each has a row in the results and a file."""
 
 PATH_M = "path_m"
-"""Name under which ``published`` has the length of the best way, which the BARN score needs."""
+"""Key in ``published`` for the length of the shortest path, which the BARN score needs."""
 
 
 def _obstacles(value: Any, info: ValidationInfo) -> Any:
-    """Read the specification that a path names; anything else is one written out in place."""
+    """Read the specification from the file that a path names; other values are specifications."""
     if not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), ObstacleSpec)
@@ -63,14 +62,14 @@ def _expression(text: str) -> str:
 
 
 Expression = Annotated[str, AfterValidator(_expression)]
-"""A regular expression, as Python reads it."""
+"""A regular expression of Python."""
 
 
 class WorldFileSpec(ViaSpec):
-    """One ``.world`` file of the directory. ``name`` is what results call it, the file's stem
-    unless given; ``start``, ``goal`` and ``road`` are the campaign's unless given, and so is
-    ``via`` where neither it nor ``goal`` is. A file may stand several times, under different names,
-    for several drives."""
+    """A ``.world`` file of the directory. ``name`` is its name in results, by default the file's
+    stem. ``start``, ``goal`` and ``road`` default to the campaign's, and so does ``via`` if the
+    entry has no ``goal``. A file can appear several times, with different names, for several
+    missions."""
 
     file: str = Field(pattern=r"\.world$")
     name: str = Field("", pattern=rf"^$|{NAME}")
@@ -80,24 +79,24 @@ class WorldFileSpec(ViaSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alone(cls, data: Any) -> Any:
+    def _wrap_bare_name(cls, data: Any) -> Any:
         return {"file": data} if isinstance(data, str) else data
 
     @property
     def world(self) -> str:
-        """The world's name in results."""
+        """Return the world's name in results."""
         return self.name or Path(self.file).stem
 
 
 class PublishedSpec(Spec):
-    """Where one published figure of each world stands; exactly one of the three.
+    """The source of one published number of each world; exactly one of the three.
 
-    ``points`` is a NumPy file or a text file with two columns, beside the worlds: the points of a
-    way, in cells of ``cell_m`` from ``origin_m``. The figure is its length (m) from the start,
-    through all points, to the goal. ``{number}`` in it is the number at the end of the name of
-    the world's file. ``match`` is a regular expression, the figure its first group where it first
-    matches in the world's file. ``table`` is a CSV file in which the column ``world`` names the
-    world and ``column`` has the figure.
+    ``points`` is a NumPy file or a text file with two columns, in the directory of the worlds: the
+    points of a path, in cells of ``cell_m`` from ``origin_m``. The number is the path's length (m)
+    from the start, through all points, to the goal. ``{number}`` in the name is replaced by the
+    number at the end of the world file's name. ``match`` is a regular expression; the number is its
+    first group at the first match in the world's file. ``table`` is a CSV file in which the column
+    ``world`` names the world and ``column`` has the number.
     """
 
     points: Optional[str] = None
@@ -110,31 +109,34 @@ class PublishedSpec(Spec):
     @model_validator(mode="after")
     def _one_source(self) -> "PublishedSpec":
         if sum(given is not None for given in (self.points, self.match, self.table)) != 1:
-            raise ValueError("give exactly one of points, match and table")
+            raise ValueError("exactly one of points, match and table is needed")
         if (self.table is not None) != bool(self.column):
-            raise ValueError("table and column go together")
+            raise ValueError("table and column must both be set")
         if self.match is not None and re.compile(self.match).groups < 1:
-            raise ValueError("match has no group; put what is wanted in parentheses")
+            raise ValueError("match has no group; put the number in parentheses")
         return self
 
 
 class MissionSpec(Spec):
-    """Which mission items of a scenario are the drive, by the names of its models' descriptor:
-    the robot starts where the first item ``start`` is, and is to go to all items ``goal`` in the
-    scenario's order; where that is a list, to all of its first name, then to all of its second,
-    and so on. What is not named is the campaign's, the same in all worlds."""
+    """The mission items of a scenario that are start and goal, by the names in its models'
+    descriptor.
+
+    The robot starts at the first item ``start``. It must reach all items ``goal`` in the scenario's
+    order; for a list, all items of its first name, then of its second, and so on. A missing key is
+    the campaign's, for all worlds.
+    """
 
     start: Optional[str] = None
     goal: Union[str, Annotated[List[str], Field(min_length=1)], None] = None
 
     @property
     def goals(self) -> Tuple[str, ...]:
-        """The names that ``goal`` gives, in order; none where it gives none."""
+        """Return the names of ``goal``, in order."""
         return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
 
     @property
     def named(self) -> Iterator[Tuple[Tuple[Union[str, int], ...], str]]:
-        """Every name that it gives, behind its place: the key, and of a list the index."""
+        """Yield every name after its path: the key, and the index in a list."""
         if self.start is not None:
             yield ("start",), self.start
         for index, goal in enumerate(self.goals):
@@ -142,43 +144,44 @@ class MissionSpec(Spec):
 
 
 class WorldsSpec(Spec):
-    """Where the worlds come from: a base world and an obstacle specification (written out, or
-    the path of its file); a scenario in Scenic and the descriptor of its models; or a directory of
-    ready ``.world`` files (with or without ``worlds.json``)."""
+    """The source of the worlds: a base world and an obstacle specification (in place, or the path
+    of its file); a scenario in Scenic and the descriptor of its models; or a directory of
+    ``.world`` files (with or without ``worlds.json``)."""
 
     base: Optional[SpecPath] = None
     obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
     scenic: Optional[SpecPath] = None
-    """A scenario, as ``gz_testauto scenic`` takes it."""
+    """A scenario, as for ``gz_testauto scenic``."""
     models: Optional[SpecPath] = None
-    """The descriptor of the models that the scenario may place."""
+    """The descriptor of the models that the scenario can place."""
     parameters: Dict[str, Union[bool, int, float, str]] = Field(default_factory=dict)
-    """Global parameters of the scenario, in place of its own."""
+    """Values of the scenario's global parameters."""
     mission: Optional[MissionSpec] = None
-    """Which items of the scenario are start and goal."""
+    """The items of the scenario that are start and goal."""
     dynamic: bool = False
-    """Whether the scenario's behaviors, monitors and requirements act during trials: what has a
-    behavior moves, and the robot is the scenario's ego."""
+    """True if the scenario's behaviors, monitors and requirements are active in trials: objects
+    with a behavior move, and the robot is the scenario's ego."""
     keep: bool = False
-    """Whether what already fits is kept and the rest drawn again (``--keep-placed``)."""
+    """True if objects that already satisfy the scenario are kept and the others drawn again
+    (``--keep-placed``)."""
     directory: Optional[SpecPath] = None
     files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
-    """Which worlds of the directory, in this order; all of them, by name, unless given."""
+    """The worlds of the directory, in this order; default: all, by name."""
     obstacle_names: Optional[Expression] = None
-    """Matches the whole names of the random obstacles: those that the known map does not show
-    and that simulators take to differ from world to world. The spawner's names unless given."""
+    """Matches the full names of the random obstacles: those that the static map does not contain
+    and that differ between worlds. Default: the spawner's names."""
     repair: bool = False
-    """Whether what Gazebo accepts and XML parsers do not is mended; trials then run in copies."""
+    """True if XML that Gazebo accepts but parsers reject is repaired; trials then use copies."""
     allow_missing: List[str] = Field(default_factory=list)
-    """URIs of models, meshes and height maps, and file names of plugins, that need not be there:
-    what names one that is not is left out, trials run in copies without, and results say so.
-    ``*`` and ``?`` stand for any text and any character."""
+    """URIs of models, meshes and height maps, and file names of plug-ins, that can be missing.
+    Elements that name a missing one are omitted, trials use copies of the worlds, and the results
+    list them. ``*`` and ``?`` match any text and any character."""
     plugins: bool = True
-    """Whether the simulator loads and runs the libraries that ``<plugin>`` elements of the worlds
-    name; the robot's own plugins are always run."""
+    """True if the simulator loads the libraries in ``<plugin>`` elements of the worlds; the robot's
+    plug-ins are always loaded."""
     published: Dict[str, PublishedSpec] = Field(default_factory=dict)
-    """Figures that a benchmark publishes of its worlds, by the name of their column."""
+    """Numbers that a benchmark publishes for its worlds, by the name of their column."""
 
     @field_validator("mission")
     @classmethod
@@ -191,50 +194,50 @@ class WorldsSpec(Spec):
         known = [model.name for model in load_descriptor(models).models if model.mission_only]
         for place, name in mission.named:
             if name not in known:
-                said = unknown_name("mission item (MISSION_ONLY)", name, known)
-                raise PydanticCustomError("value_error", "", {"error": said, WITHIN: place})
+                message = unknown_name("mission item (MISSION_ONLY)", name, known)
+                raise PydanticCustomError("value_error", "", {"error": message, SUBPATH: place})
         return mission
 
     @model_validator(mode="after")
     def _one_source(self) -> "WorldsSpec":
         if sum(one is not None for one in (self.base, self.scenic, self.directory)) != 1:
             raise ValueError(
-                "give one of base (with obstacles and count), scenic (with models and count) and "
-                "directory"
+                "one of base (with obstacles and count), scenic (with models and count) and "
+                "directory is needed"
             )
         self._check_scenic()
         if self.base is not None and (self.obstacles is None or self.count is None):
-            raise ValueError("base needs obstacles and count as well")
+            raise ValueError("base also needs obstacles and count")
         if self.directory is not None and self.obstacles is not None:
-            raise ValueError("directory holds ready worlds; it takes no obstacles")
+            raise ValueError("obstacles is not valid with directory")
         if self.base is not None and (self.files or self.published):
-            raise ValueError("files and published go with directory, not with base")
+            raise ValueError("files and published are valid only with directory")
         twice = repeated([entry.world for entry in self.files or ()])
         if twice:
             raise ValueError(
-                f"names of worlds must differ; these appear twice: {', '.join(twice)}; give name"
+                f"names of worlds must differ; these appear twice: {', '.join(twice)}; set name"
             )
         return self
 
     def _check_scenic(self) -> None:
-        """Raise ``ValueError`` where what is given does not go with ``scenic``, or without it."""
+        """Raise ``ValueError`` for keys that are invalid with ``scenic``, or without it."""
         if self.scenic is None:
             for key in ("models", "parameters", "mission", "keep", "dynamic"):
                 if getattr(self, key):
-                    raise ValueError(f"{key} goes with scenic")
+                    raise ValueError(f"{key} is valid only with scenic")
             return
         if self.models is None or self.count is None:
-            raise ValueError("scenic needs models and count as well")
+            raise ValueError("scenic also needs models and count")
         if self.dynamic and (self.mission is None or self.mission.start is None):
             raise ValueError(
-                "dynamic needs mission.start as well: the mission item that is the scenario's ego, "
-                "for which the robot stands"
+                "dynamic also needs mission.start: the mission item that is the scenario's ego, "
+                "which the robot represents"
             )
         for key in ("obstacles", "files", "published", "repair"):
             if getattr(self, key):
-                raise ValueError(f"{key} does not go with scenic")
+                raise ValueError(f"{key} is not valid with scenic")
 
     @property
     def obstacle_pattern(self) -> Optional[Pattern[str]]:
-        """``obstacle_names``, compiled; None stands for the spawner's names."""
+        """Return ``obstacle_names``, compiled; None denotes the spawner's names."""
         return None if self.obstacle_names is None else re.compile(self.obstacle_names)

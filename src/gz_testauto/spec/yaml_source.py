@@ -1,9 +1,9 @@
-"""YAML text together with where each of its values stands.
+"""YAML text with the line of each of its values.
 
-Owns parsing (safe YAML; duplicate keys refused; ``1e-3`` is a number and ``2024-01-01`` is text,
-as in YAML 1.2) and the way from a field's path to its line. Refuses what no specification needs
-and what costs more than its file's size: deep nesting, aliases that multiply, tags beyond plain
-values. Knows nothing of what the fields mean.
+Owns parsing (safe YAML; duplicate keys are errors; ``1e-3`` is a number and ``2024-01-01`` is text,
+as in YAML 1.2) and the line of a field's path. It rejects YAML that no specification needs and that
+costs more than its file's size: deep nesting, aliases that multiply, tags other than of plain
+values. It does not depend on the fields of specifications.
 """
 
 import re
@@ -16,13 +16,13 @@ from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
-"""A larger file is another kind of file; reading it as YAML would take minutes."""
+"""Largest file size; reading a larger file as YAML would take minutes."""
 MOST_LEVELS = 50
 MOST_VALUES = 100_000
-"""Values of a document in which every alias is written out."""
+"""Largest number of values of a document, with every alias expanded."""
 
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-"""What escapes can say and no file name or UTF-8 text can hold."""
+"""Characters that escapes can express but file names and UTF-8 text cannot contain."""
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _BEYOND_PLAIN = (
     _TIMESTAMP,
@@ -31,8 +31,8 @@ _BEYOND_PLAIN = (
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML of plain values only: numbers as in YAML 1.2, no dates, and no more values than
-    :data:`MOST_VALUES` with every alias written out."""
+    """A loader for safe YAML of plain values only: numbers as in YAML 1.2, no dates, and at most
+    :data:`MOST_VALUES` values with every alias expanded."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):
         self._extent: Dict[int, Tuple[int, int]] = {}  # values and levels below each node
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """As the base does; refuses what is nested too deep or multiplies."""
+        """Compose a node; reject deep nesting and aliases that multiply."""
         mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
         self._level += 1
         if self._level > MOST_LEVELS:
@@ -66,13 +66,13 @@ class _Loader(yaml.SafeLoader):
         values = 1 + sum(count for count, _ in extents)
         levels = 1 + max((depth for _, depth in extents), default=0)
         if values > MOST_VALUES:
-            raise _problem(f"holds more than {MOST_VALUES} values, each alias written out", mark)
+            raise _problem(f"has more than {MOST_VALUES} values, with each alias expanded", mark)
         if levels > MOST_LEVELS:
             raise _problem(f"is nested more than {MOST_LEVELS} levels deep", mark)
         return values, levels
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
-        """As the base does; a value that its tag does not allow is said with its line."""
+        """Construct a value; report one that its tag does not allow with its line."""
         try:
             return super().construct_object(node, deep)
         except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
@@ -102,8 +102,8 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml_text(path: Path) -> str:
-    """The text of a YAML file. Raises ``SpecError`` when it cannot be read, is not UTF-8, or is
-    too large to be one."""
+    """Return the text of a YAML file. Raises ``SpecError`` for a file that cannot be read, is not
+    UTF-8, or is too large."""
     try:
         content = read_file(path, MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
@@ -117,9 +117,9 @@ def read_yaml_text(path: Path) -> str:
 
 
 class YamlSource:
-    """One YAML document. ``data`` is plain dicts, lists and scalars.
+    """A YAML document. ``data`` is plain dicts, lists and scalars.
 
-    Raises ``SpecError`` for what is not YAML and for keys that stand twice in one mapping.
+    Raises ``SpecError`` for text that is not YAML and for keys that appear twice in one mapping.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -129,7 +129,7 @@ class YamlSource:
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             raise SpecError(
-                f"{name}:{line}: is not YAML: holds the control character "
+                f"{name}:{line}: is not YAML: it has the control character "
                 f"{chr(error.character)!r}; remove it"
             ) from error
         try:
@@ -146,9 +146,10 @@ class YamlSource:
             loader.dispose()
 
     def locate(self, path: Iterable[Any], missing: bool = False) -> Tuple[int, Tuple[Any, ...]]:
-        """The line (from 1) of the value at ``path``, and the path as far as the file has it.
+        """Return the line (from 1) of the value at ``path``, and the part of the path that the file
+        has.
 
-        Parts that the file does not have, as the names of union members, are skipped; with
+        Parts that the file does not have, such as the names of union members, are skipped. With
         ``missing``, the last part is kept although the file lacks it.
         """
         parts = list(path)
@@ -167,7 +168,7 @@ class YamlSource:
 
     @staticmethod
     def _child(node: Any, part: Any) -> Any:
-        """(line, node) of the entry ``part`` of a mapping or sequence, or None."""
+        """Return (line, node) of the entry ``part`` of a mapping or sequence, or None."""
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 if key.value == str(part):
@@ -182,7 +183,7 @@ class YamlSource:
         stack, seen = [self._node], set()
         while stack:
             node = stack.pop()
-            if id(node) in seen:  # an alias: the same node again
+            if id(node) in seen:  # an alias: the same node
                 continue
             seen.add(id(node))
             if isinstance(node, yaml.SequenceNode):

@@ -29,7 +29,7 @@ from gz_testauto.spec.campaign import (
 )
 from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.missions import Missions
-from gz_testauto.spec.robot import NO_BODY
+from gz_testauto.spec.robot import BODY_MISSING
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
@@ -333,7 +333,7 @@ def read_body(spec: CampaignSpec) -> RobotBody:
         model = read_robot(robot.model, robot.name)
         return model if robot.height_m is None else replace(model, height_m=robot.height_m)
     if robot.footprint_m is None or robot.height_m is None:
-        raise SpecError(f"campaign {spec.name}: robot {NO_BODY}")
+        raise SpecError(f"campaign {spec.name}: robot {BODY_MISSING}")
     return RobotBody(robot.name, tuple(robot.footprint_m), robot.height_m)
 
 

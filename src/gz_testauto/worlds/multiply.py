@@ -27,7 +27,7 @@ from gz_testauto.sampling.sequences import UnitSequence
 from gz_testauto.sampling.site import RequiredDrive, Site, circumscribed_radius_m
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.spec.obstacles import DriveSpec, ObstacleSpec
+from gz_testauto.spec.obstacles import ObstacleSpec, SolvableMissionSpec
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.manifest import (
     MANIFEST,
@@ -46,7 +46,7 @@ def world_name(index: int) -> str:
     return f"world_{index:04d}"
 
 
-def drive_of(spec: Optional[DriveSpec]) -> Optional[RequiredDrive]:
+def drive_of(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredDrive]:
     """The drive that a specification describes, or None when it does not say all of it.
 
     Where nothing says how high the robot is, what is at the height of any is taken to obstruct it.

@@ -53,8 +53,8 @@ def test_a_route_is_joined_and_other_types_of_lanes_can_be_asked_for():
         ("{opendrive: test_opendrive.py, route: [a]}", "cannot be read as OpenDRIVE"),
         ("{opendrive: town.xodr, lane_types: [rail], route: [a]}", "there are driving, sidewalk"),
         ("{opendrive: town.xodr, route: [1.0.-3]}", "unknown lane '1.0.-3'"),
-        ("{opendrive: town.xodr, route: [2.0.-1, 1.0.-1]}", "not among the successors"),
-        ("{opendrive: town.xodr, lanes: [], route: [a]}", "leave out lanes"),
+        ("{opendrive: town.xodr, route: [2.0.-1, 1.0.-1]}", "not a successor of"),
+        ("{opendrive: town.xodr, lanes: [], route: [a]}", "remove lanes"),
     ],
 )
 def test_what_cannot_be_is_refused(text, says):

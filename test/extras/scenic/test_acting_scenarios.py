@@ -89,7 +89,7 @@ def test_two_workers_and_a_second_go_get_the_same_bits(alone, tmp_path):
 @pytest.mark.parametrize(
     "worlds, said",
     [
-        ({"mission": {"goal": "waypoint"}}, "dynamic needs mission.start as well"),
+        ({"mission": {"goal": "waypoint"}}, "dynamic also needs mission.start"),
         ({"dynamic": False}, "a `behavior` is what an agent does in time, .*worlds.dynamic: true"),
         ({"mission": {"start": "fetch", "goal": "waypoint"}}, "the ego is turtlebot3|no 'fetch'"),
     ],

@@ -78,28 +78,32 @@ def campaign(folder, *changes):
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("  count: 2\n", "", r":3: worlds: scenic needs models and count as well"),
-        ("  models: models.yaml\n", "", r":3: worlds: scenic needs models and count as well"),
-        ("  scenic: small.scenic\n", "", r":3: worlds: give one of base .*, scenic"),
-        ("  scenic: small.scenic\n", "  directory: .\n", r":3: worlds: models goes with scenic"),
+        ("  count: 2\n", "", r":3: worlds: scenic also needs models and count"),
+        ("  models: models.yaml\n", "", r":3: worlds: scenic also needs models and count"),
+        ("  scenic: small.scenic\n", "", r":3: worlds: one of base .*, scenic"),
+        (
+            "  scenic: small.scenic\n",
+            "  directory: .\n",
+            r":3: worlds: models is valid only with scenic",
+        ),
         (
             "  count: 2\n",
             "  count: 2\n  repair: true\n",
-            r":3: worlds: repair does not go with scenic",
+            r":3: worlds: repair is not valid with scenic",
         ),
         ("{crates: 2}", "{crates: [2]}", r":7: worlds\.parameters\.crates"),
         ("start: turtlebot3, ", "", r":9: robot\.start is missing"),
         (", goal: waypoint", "", r":11: goal\.x_m is missing"),
-        ("{tolerance_m", "{y_m: 1, tolerance_m", r":11: goal\.y_m is said by worlds\.mission"),
+        ("{tolerance_m", "{y_m: 1, tolerance_m", r":11: goal\.y_m is set by worlds\.mission"),
         (
             "{tolerance_m",
             "{via: [{x_m: 1, y_m: 1}], tolerance_m",
-            r":11: goal\.via is said by worlds\.mission; leave it out",
+            r":11: goal\.via is set by worlds\.mission; remove it",
         ),
         (
             "robot:\n",
             "robot:\n  start: {x_m: 1, y_m: 1}\n",
-            r":9: robot\.start is said by worlds\.mission; leave it out",
+            r":9: robot\.start is set by worlds\.mission; remove it",
         ),
     ],
 )

@@ -57,7 +57,7 @@ from gz_testauto.extras.simulator_comparison.steps import (
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec
 from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
 from gz_testauto.simulators import check_options
-from gz_testauto.spec.loader import WITHIN
+from gz_testauto.spec.loader import SUBPATH
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated
 from gz_testauto.spec.stack import NAME
 
@@ -98,7 +98,7 @@ class EntrySpec(Spec):
             fault = simulator_fault(self.simulator)
             if fault is not None:
                 reason = f"is {self.simulator}, which {fault}"
-                context = {"reason": reason, WITHIN: ("simulator",)}
+                context = {"reason": reason, SUBPATH: ("simulator",)}
                 raise PydanticCustomError("predicate", "{reason}", context)
         return self
 
@@ -220,7 +220,9 @@ class BenchSpec(Spec):
             if fault is not None:
                 own = takes_step(entry.simulator)
                 place = ("entries", number, "options", "step_s") if own else ("step_s",)
-                raise PydanticCustomError("predicate", "{reason}", {"reason": fault, WITHIN: place})
+                raise PydanticCustomError(
+                    "predicate", "{reason}", {"reason": fault, SUBPATH: place}
+                )
         return self
 
     def _require_recorded(self, drive: ManeuverSpec) -> None:
