@@ -11,6 +11,7 @@ from gz_testauto.base.registry import Registry
 
 HOOKS = Registry("hook", {})
 """Functions that create a hook for one trial; see
-:func:`gz_testauto.trial.actors.prepare_actors`."""
+:func:`gz_testauto.trial.actors.prepare_actors`. A campaign uses the name ``scenario`` only, for
+``worlds.dynamic``; any other hook is added to an ``ActorSimulation`` in Python."""
 
 __all__ = ["HOOKS"]
