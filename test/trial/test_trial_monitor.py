@@ -1,0 +1,315 @@
+"""A trial under observation, its goals in order, and scenes at the limits of the first second."""
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+from scripted import short_recording
+
+from gz_testauto.base.errors import SceneError, SimulatorError
+from gz_testauto.base.observation import Contact, ModelState, Snapshot, Twist2D
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.floor import Heights
+from gz_testauto.sdf.robot import RobotBody
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.trial.clearance import ObstacleField, footprint_at
+from gz_testauto.trial.contacts import ContactSorter
+from gz_testauto.trial.executor import TrialResult, scene_faults
+from gz_testauto.trial.first_look import FirstLook
+from gz_testauto.trial.judge import Rules
+from gz_testauto.trial.lockstep import with_companion
+from gz_testauto.trial.lowest_levels import LowestLevels
+from gz_testauto.trial.monitor import TrialMonitor
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.recorder import CycleTimes, Recorder
+from gz_testauto.worlds.record import WorldRecord
+
+BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
+CRATE = (
+    '<model name="{}"><static>{}</static><pose>{} {} 0.5 0 0 0</pose><link name="l"><collision '
+    'name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link>{}</model>'
+)
+PLANE = (
+    '<model name="ground"><static>1</static><link name="l"><collision name="c"><geometry><plane>'
+    "<normal>0 0 1</normal></plane></geometry></collision></link></model>"
+)
+
+
+def scene_of(*models, floor=PLANE, more=""):
+    text = f'<sdf version="1.6"><world name="w">{more}{floor}{"".join(models)}</world></sdf>'
+    return read_scene(SdfDocument.parse(text, "test.world"))
+
+
+def monitor(*goals, **rules):
+    first, *further = goals or (Pose2D(10, 0),)
+    given = Rules(first, 0.5, 60.0, 5.0, 0.25, 2.0, 0.8, tuple(further))
+    scene = scene_of()
+    contacts, levels = ContactSorter("robot", ["ground::l::c"]), LowestLevels(scene)
+    recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)
+    look = FirstLook(scene, levels, BODY, contacts, 2.0)
+    world = WorldRecord(0, "w", "w.world", "", 12.5)
+    return TrialMonitor(given, recorder, levels, look, world)
+
+
+def at(time_s, x_m, z_m=0.0, roll=0.0):
+    return Snapshot(time_s, {"robot": ModelState(Pose.from_rpy(x_m, 0, z_m, roll, 0, 0))}, {})
+
+
+def test_goals_are_visited_in_order_with_their_times():
+    watch = monitor(Pose2D(1, 0), Pose2D(2, 0), Pose2D(3, 0))
+    assert (watch.goal, watch.visited, watch.goal_is_new) == (Pose2D(1, 0), 0, False)
+    seen = []
+    for tick, x_m in enumerate((0.0, 0.4, 0.6, 0.9, 1.6, 2.4, 2.6)):
+        verdict = watch.observe(at(7.0 + 0.5 * tick, x_m))
+        seen.append((watch.goal.x_m, watch.visited, watch.goal_is_new))
+    assert seen == [
+        (1, 0, False), (1, 0, False), (2, 1, True), (2, 1, False), (3, 2, True), (3, 2, False),
+        (3, 2, False),
+    ]  # fmt: skip
+    assert verdict.outcome is Outcome.REACHED
+    result = watch.result(verdict, CycleTimes.unknown(), 4.5)
+    assert result.recording.goal_times_s.tolist() == [1.0, 2.0, 3.0]
+    assert (result.recording.completed, result.recording.wall_time_s) == (True, 4.5)
+    assert result.recording.shortest_path_m == 12.5
+    assert (result.outcome, result.detail) == (verdict.outcome, verdict.detail)
+
+
+def test_goals_at_one_place_are_reached_at_once_and_those_not_reached_have_no_time():
+    watch = monitor(Pose2D(1, 0), Pose2D(1.2, 0), Pose2D(9, 0))
+    watch.observe(at(0.0, 0.0))
+    assert watch.observe(at(1.0, 1.0)) is None
+    assert (watch.visited, watch.goal_is_new) == (2, True)
+    verdict = watch.planner_aborted("no path")
+    assert verdict.outcome is Outcome.PLANNER_ABORTED
+    times_s = watch.result(verdict, CycleTimes.unknown()).recording.goal_times_s
+    assert times_s[:2].tolist() == [1.0, 1.0] and math.isnan(times_s[2])
+
+
+def test_a_planner_that_aborts_within_the_tolerance_has_reached_the_goal():
+    watch = monitor(Pose2D(1, 0))
+    assert watch.observe(at(0.0, 0.0)) is None
+    watch.commanded(Twist2D(0.5, 0.1))
+    verdict = watch.observe(at(0.5, 0.7))
+    assert watch.planner_aborted("no path").outcome is Outcome.REACHED
+    recording = watch.result(verdict, CycleTimes.unknown()).recording
+    assert recording.goal_times_s is None
+    assert recording.command[0].tolist() == [0.5, 0.1]
+    assert np.isnan(recording.command[1]).all()
+    assert (watch.pose, watch.twist.linear_mps) == (Pose2D(0.7, 0, 0), pytest.approx(1.4))
+
+
+def test_a_robot_must_stand_when_the_goal_is_sent():
+    with pytest.raises(SceneError):
+        monitor().observe(at(0.0, 0.0, roll=0.81))
+    monitor().observe(at(0.0, 0.0, roll=0.79))
+    with pytest.raises(SceneError):
+        monitor().require_standing(Pose((0.0, 0.0, -1.21)))
+    monitor().require_standing(Pose((0.0, 0.0, -1.19)))
+
+
+SHELF = CRATE.format("shelf", 0, 4, 0, "")
+
+
+class Look:
+    """The first second of a scene with a shelf at (4, 0) and a robot at the origin."""
+
+    def __init__(self, *models, max_mps=1.0, **scene):
+        self.scene = scene_of(*(models or (SHELF,)), **scene)
+        self.poses = {name: model.pose for name, model in self.scene.models.items()}
+        self.poses["robot"] = Pose()
+        contacts = ContactSorter("robot", ["ground::l::c"])
+        self.look = FirstLook(self.scene, LowestLevels(self.scene), BODY, contacts, max_mps)
+        self.at(0.0)
+
+    def at(self, time_s, collision=None, contacts=(), **poses):
+        states = {name: ModelState(pose) for name, pose in {**self.poses, **poses}.items()}
+        self.look.check(Snapshot(time_s, states, {}, contacts=contacts), time_s, collision)
+
+
+def touch(partner="shelf"):
+    return ContactEpisode(0.1, 0.1, partner, 1.0, "contact")
+
+
+ACROSS = 0.3 + 9.81 / 4 * 0.5**2
+
+
+@pytest.mark.parametrize(
+    ("pose", "collision", "more", "valid"),
+    [
+        ((4 + ACROSS - 1e-3, 0, 0.5), None, "", True),
+        ((4 + ACROSS + 1e-3, 0, 0.5), None, "", False),
+        ((4, -ACROSS - 1e-3, 0.5), None, "", False),
+        ((4, 0, 0.799), None, "", True),
+        ((4, 0, 0.801), None, "", False),
+        ((4 + 5.299, 0, 0.5), touch(), "", True),
+        ((4 + 5.301, 0, 0.5), touch(), "", False),
+        ((4 + 5.299, 0, 0.5), touch("other"), "", False),
+        ((4, 0, 5.799), touch(), "", True),
+        ((4 + 5.299, 0, 0.5), None, '<plugin name="p" filename="libmove.so"/>', True),
+        ((4 + 5.301, 0, 0.5), None, '<plugin name="p" filename="libmove.so"/>', False),
+        ((4, 0, -0.099), None, "", True),
+        ((4, 0, -0.101), None, "", False),
+        ((math.nan, 0, 0.5), None, "", False),
+    ],
+)
+def test_a_model_moves_no_farther_than_gravity_a_robot_or_a_plugin_moves_it(
+    pose, collision, more, valid
+):
+    shelf = Pose(tuple(map(float, pose)))
+    look = Look(more=more)
+    if valid:
+        look.at(0.5, collision, shelf=shelf)
+        return
+    with pytest.raises(SceneError, match="shelf"):
+        look.at(0.5, collision, shelf=shelf)
+
+
+def test_the_last_moment_of_the_first_second_is_looked_at():
+    with pytest.raises(SceneError):
+        Look().at(1.0, shelf=Pose((90.0, 0.0, 0.5)))
+    Look().at(1.0001, shelf=Pose((90.0, 0.0, 0.5)))
+
+
+def test_a_model_without_collisions_or_that_is_static_or_gone_is_not_looked_at():
+    bare = '<model name="bare"><pose>3 0 0 0 0 0</pose><link name="l"/></model>'
+    look = Look(bare, CRATE.format("fixed", 1, 4, 0, ""), SHELF)
+    look.at(0.5, bare=Pose((90.0, 0.0, 0.0)), fixed=Pose((90.0, 0.0, 0.5)))
+    del look.poses["shelf"]
+    look.at(0.6)
+
+
+@pytest.mark.parametrize(("z_m", "valid"), [(0.79, True), (0.81, False)])
+def test_a_robot_rises_by_its_speed_at_most(z_m, valid):
+    look = Look(max_mps=1.0)
+    if valid:
+        look.at(0.5, robot=Pose((0.0, 0.0, z_m)))
+        return
+    with pytest.raises(SceneError):
+        look.at(0.5, robot=Pose((0.0, 0.0, z_m)))
+
+
+@pytest.mark.parametrize(
+    ("z_m", "roll", "valid"),
+    [(-0.099, 0.0, True), (-0.101, 0.0, False), (-0.5, 0.29, False), (-0.5, 0.31, True)],
+)
+def test_an_upright_robot_is_no_deeper_than_ten_centimeters(z_m, roll, valid):
+    pose = Pose.from_rpy(0, 0, z_m, roll, 0, 0)
+    if valid:
+        Look().at(0.5, robot=pose)
+        return
+    with pytest.raises(SceneError):
+        Look().at(0.5, robot=pose)
+
+
+@pytest.mark.parametrize(
+    ("depths_m", "partner", "valid"),
+    [((0.05,), "box", True), ((0.051,), "box", False), ((0.01, 0.06), "box", False),
+     ((), "box", True), ((0.5,), "ground", True)],
+)  # fmt: skip
+def test_a_contact_is_five_centimeters_deep_at_most(depths_m, partner, valid):
+    points = max(len(depths_m), 1)
+    contact = Contact(
+        0.1, "robot::b::c", f"{partner}::l::c", ((0, 0, 0.5),) * points, ((1, 0, 0),) * points,
+        depths_m,
+    )  # fmt: skip
+    if valid:
+        Look().at(0.1, contacts=(contact,))
+        return
+    with pytest.raises(SceneError, match=partner):
+        Look().at(0.1, contacts=(contact,))
+
+
+FIELD = scene_of(
+    CRATE.format("fixed", 1, 0, 3, ""),
+    CRATE.format("near", 0, 4, 0, ""),
+    CRATE.format("far", 0, 9, 0, ""),
+)
+
+
+def test_the_nearest_of_fixed_and_moving_obstacles_is_named_with_its_distance():
+    field = ObstacleField(FIELD, Heights(0.01, 2.0))
+    assert not field.is_fixed
+    robot, states = shapely.box(-0.5, -0.5, 0.5, 0.5), field.initial_states
+    assert set(states) == {"near", "far"}
+    assert field.nearest(robot, states) == (2.0, "fixed")
+    moved = {**states, "far": ModelState(Pose((2.5, 0.0, 0.5)))}
+    assert field.nearest(robot, moved) == (1.5, "far")
+    turned = {"near": ModelState(Pose.from_rpy(0, -3, 0.5, 0, 0, math.pi / 4))}
+    assert field.nearest(robot, turned).distance_m == pytest.approx(2.5 - math.sqrt(0.5))
+    assert field.nearest(robot, {}) == (2.0, "fixed")
+    lifted = {"near": ModelState(Pose((1.2, 0.0, 2.6)))}
+    assert field.nearest(robot, lifted) == (2.0, "fixed")
+    assert ObstacleField(scene_of(), Heights(0.01, 2.0)).nearest(robot, {}) == (math.inf, "")
+
+
+def test_all_touched_obstacles_are_named_in_order():
+    field = ObstacleField(FIELD, Heights(0.01, 2.0))
+    states = {
+        "near": ModelState(Pose((1.0, 0.0, 0.5))),
+        "far": ModelState(Pose((-1.001, 0.0, 0.5))),
+    }
+    robot = shapely.box(-0.5, -0.5, 0.5, 2.5)
+    assert field.touching(robot, states) == ("fixed", "near")
+    states["far"] = ModelState(Pose((-1.0, 0.0, 0.5)))
+    assert field.touching(robot, states) == ("far", "fixed", "near")
+    assert field.touching(robot, {}) == ("fixed",)
+
+
+def test_outlines_are_those_of_the_file_and_distances_those_of_each_shape():
+    outlines = ObstacleField(FIELD, Heights(0.01, 2.0)).outlines()
+    assert {name: outline.bounds for name, outline in outlines.items()} == {
+        "fixed": (-0.5, 2.5, 0.5, 3.5), "near": (3.5, -0.5, 4.5, 0.5),
+        "far": (8.5, -0.5, 9.5, 0.5),
+    }  # fmt: skip
+    field = ObstacleField(scene_of(CRATE.format("fixed", 1, 0, 3, "")), Heights(0.01, 2.0))
+    shapes = np.array([shapely.Point(0, 0), shapely.Point(3.5, 7.5), shapely.Point(0, 3)])
+    assert field.is_fixed
+    assert field.distances_m(shapes).tolist() == [2.5, 5.0, 0.0]
+    empty = ObstacleField(scene_of(), Heights(0.01, 2.0))
+    assert empty.distances_m(shapes).tolist() == [math.inf] * 3
+
+
+def test_a_footprint_is_turned_and_then_moved():
+    outline = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    placed = footprint_at(outline, Pose2D(10.0, 20.0, math.pi / 2))
+    corners = shapely.get_coordinates(placed)[:3]
+    assert corners == pytest.approx(np.array([[10.0, 22.0], [9.0, 20.0], [10.0, 20.0]]))
+
+
+def test_the_result_of_a_companion_becomes_numbers_and_part_of_the_detail():
+    first = TrialResult(Outcome.REACHED, short_recording(), "after 2 s")
+    hit = TrialResult(Outcome.COLLIDED, short_recording(False), "touched a box")
+    both = with_companion(first, "guest", hit)
+    assert both.outcome is Outcome.REACHED
+    assert dict(both.recording.numbers) == {
+        "guest_reached": 0.0, "guest_collided": 1.0,
+        "guest_time_s": pytest.approx(1.9), "guest_clearance_min_m": 1.0,
+    }  # fmt: skip
+    assert both.detail == "after 2 s; guest collided, touched a box"
+    bare = with_companion(TrialResult(Outcome.STUCK, short_recording()), "guest", first)
+    assert bare.detail == "guest reached, after 2 s"
+    assert bare.recording.numbers["guest_reached"] == 1.0
+    silent = with_companion(first, "guest", TrialResult(Outcome.STUCK, short_recording()))
+    assert silent.detail == "after 2 s; guest stuck"
+
+
+def test_numbers_and_series_are_added_to_a_result():
+    result = TrialResult(Outcome.REACHED, short_recording())
+    assert result.with_numbers({}) is result and result.with_series({}) is result
+    more = result.with_numbers({"a": 1.0}).with_numbers({"b": 2.0, "a": 3.0})
+    assert more.recording.numbers == {"a": 3.0, "b": 2.0}
+    series = more.with_series({"s": np.zeros(2)}).with_series({"t": np.ones(1)})
+    assert set(series.recording.series) == {"s", "t"}
+    with pytest.raises(ValueError, match="invalid"):
+        TrialResult(Outcome.INVALID, short_recording())
+
+
+def test_a_fault_of_a_scene_is_one_of_the_simulator_where_it_is_not_repeatable():
+    with pytest.raises(SceneError), scene_faults(repeatable=True):
+        raise SceneError("crate")
+    with pytest.raises(SimulatorError, match="crate") as caught, scene_faults(repeatable=False):
+        raise SceneError("crate")
+    assert not isinstance(caught.value, SceneError)
