@@ -7,13 +7,13 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.colliders.views import Frustum, Plane
+from gz_testauto.extras.colliders.views import Frustum, HalfSpace
 
 VIEW = Frustum(Pose.from_rpy(1, 2, 3, 0, 0, math.pi / 2), math.radians(90), 2.0, 0.5, 10.0)
 
 
 def test_a_plane_has_two_sides_and_rays_meet_it_from_both():
-    plane = Plane.through((0, 0, 2), (0, 0, 3))
+    plane = HalfSpace.through((0, 0, 2), (0, 0, 3))
     assert plane.normal == (0, 0, 1) and plane.height_m(np.array([(5, 5, 5)])).tolist() == [3]
     found = plane.raycast(
         [(0, 0, 0), (0, 0, 5), (0, 0, 0), (0, 0, 0)], [(0, 3, 4), (0, 0, -1), (1, 0, 0), (0, 0, -1)]
@@ -71,4 +71,4 @@ def test_what_is_no_view_is_refused(change, complaint):
 
 def test_a_plane_without_normal_is_refused():
     with pytest.raises(SpecError, match="finite and not 0"):
-        Plane((0, 0, 0))
+        HalfSpace((0, 0, 0))

@@ -13,8 +13,7 @@ from gz_testauto.base.errors import SdfError, SpecError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.colliders.bodies import Bodies, Collider
-from gz_testauto.extras.colliders.views import Frustum
-from gz_testauto.extras.colliders.views import Plane as HalfSpace
+from gz_testauto.extras.colliders.views import Frustum, HalfSpace
 from gz_testauto.sdf.appearance import BLACK, Light
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary

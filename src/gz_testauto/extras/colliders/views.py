@@ -17,11 +17,11 @@ from gz_testauto.extras.colliders.flat import rays
 
 
 @dataclass(frozen=True)
-class Plane:
-    """All points p with ``normal · p = offset_m``; the side to which the normal points is outside.
+class HalfSpace:
+    """The half space ``normal · p <= offset_m``, bounded by a plane.
 
-    Raises ``SpecError`` unless the normal is finite and not 0; it is made a unit vector, and the
-    offset with it.
+    ``normal`` is normalized to a unit vector, and ``offset_m`` (m) is divided by its length too.
+    Raises ``SpecError`` if the normal is zero or a number is not finite.
     """
 
     normal: Tuple[float, float, float]
@@ -37,7 +37,7 @@ class Plane:
     @classmethod
     def through(
         cls, point: Tuple[float, float, float], normal: Tuple[float, float, float]
-    ) -> "Plane":
+    ) -> "HalfSpace":
         """The plane through a point (m)."""
         return cls(normal, float(np.dot(point, normal)))
 
@@ -89,7 +89,7 @@ class Frustum:
         return sideways, sideways / self.aspect
 
     @property
-    def planes(self) -> Tuple[Plane, ...]:
+    def planes(self) -> Tuple[HalfSpace, ...]:
         """The six that bound it, normals outwards: near, far, left, right, upper, lower."""
         sideways, up = self._slopes
         turn, eye = self.pose.rotation, np.asarray(self.pose.position)
@@ -99,7 +99,7 @@ class Frustum:
         points = [eye + self.near_m * ahead, eye + self.far_m * ahead, eye, eye, eye, eye]
         world = [turn @ np.asarray(normal, dtype=float) for normal in normals]
         return tuple(
-            Plane.through(tuple(point), tuple(normal)) for point, normal in zip(points, world)
+            HalfSpace.through(tuple(point), tuple(normal)) for point, normal in zip(points, world)
         )
 
     def contains(self, points: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
 MIN_INERTIA_KGM2 = 1e-12
-"""The smallest inertia that all engines accept for a moving body; MuJoCo's limit is 1e-15."""
+"""Minimum inertia of a moving body for all engines; MuJoCo treats a thousandth of it as zero."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,10 @@ triangle."""
 
 @functools.lru_cache(maxsize=128)
 def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
-    """Named parts of a mesh file as triangles (n, 3, 3) in meters."""
+    """Return the named parts of a mesh file as triangles (n, 3, 3) in meters.
+
+    Raises ``SdfError`` if the file cannot be read, and ``MissingDependencyError``.
+    """
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
         raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
