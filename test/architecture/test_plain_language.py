@@ -93,9 +93,8 @@ LIMITS: Dict[str, Limit] = {
 
 REPEATED_CLASS_NAMES = set(
     """
-    Agreement Alterations Drawn Drive Lidar LinkStates Motion Note Onboard Place Plane
-    Progress Reader Rules Scene Selection Settling Simulator Site Stretch Task Tree Verdict
-    World Writer
+    Agreement Alterations Drawn Drive Lidar LinkStates Motion Note Onboard Place Progress Reader
+    Rules Scene Selection Settling Simulator Site Stretch Task Tree Verdict World Writer
     """.split()  # noqa: SIM905
 )
 """Names that several classes still have; each is to get one class."""
