@@ -198,7 +198,7 @@ class DescribedWorld:
         if not any(changed.values()) and gravity == self._before.gravity_mps2:
             return
         document = SdfDocument.read(path)
-        writer = _Writer(document, self._library)
+        writer = _PropertyWriter(document, self._library)
         writer.write(changed)
         if gravity != self._before.gravity_mps2:
             writer.write_gravity(gravity)
@@ -240,7 +240,7 @@ class DescribedWorld:
             )
 
 
-class _Writer:
+class _PropertyWriter:
     """Writes properties into the models that :func:`model_elements` finds in a document."""
 
     def __init__(self, document: SdfDocument, library: ModelLibrary) -> None:

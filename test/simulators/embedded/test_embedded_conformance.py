@@ -1,4 +1,4 @@
-"""MuJoCo passes the conformance suites."""
+"""The conformance suites of simulators on MuJoCo."""
 
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.testing.changes_conformance import ChangesConformance

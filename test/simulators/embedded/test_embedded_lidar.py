@@ -1,4 +1,4 @@
-"""The compiled ray caster and MuJoCo's read the same."""
+"""Comparison of the compiled ray caster with MuJoCo's."""
 
 import embedded_scenes as scenes
 import numpy as np
@@ -18,7 +18,7 @@ SHAPES = {
 
 
 def random_world(folder, generator, upright, kinds=tuple(SHAPES)):
-    """A dozen shapes at any angle, or upright, around the origin."""
+    """Return a dozen shapes around the origin, upright or at any angle."""
     models = []
     for index in range(12):
         sizes = dict(zip("abc", generator.uniform(0.2, 1.5, 3)))
@@ -32,7 +32,7 @@ def random_world(folder, generator, upright, kinds=tuple(SHAPES)):
 
 
 def scan(world, fast, pose):
-    """One scan of a robot that was put there and is not moved by the physics of 5 ms much."""
+    """Return a scan of a robot after it was placed and one step of 5 ms."""
     with EmbeddedSimulator(fast_lidar=fast) as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
         lidar = next(iter(simulation._onboard.values()))._lidar
@@ -43,11 +43,11 @@ def scan(world, fast, pose):
 
 @pytest.mark.parametrize("upright", [True, False])
 @pytest.mark.parametrize("seed", range(6))
-def test_both_ways_of_casting_read_the_same(tmp_path, seed, upright):
+def test_both_ray_casters_give_the_same_ranges(tmp_path, seed, upright):
     generator = np.random.default_rng(seed)
     world = random_world(tmp_path, generator, upright)
     x, y = generator.uniform(-3, 3, 2)
-    # leaning a little, as a braking robot does: some rays meet the floor
+    # tilted like a braking robot: some rays reach the floor
     pose = Pose.from_rpy(x, y, 0.0, 0.02, 0.05, generator.uniform(-3, 3))
     fast, slow = scan(world, True, pose), scan(world, False, pose)
     assert np.array_equal(np.isfinite(fast), np.isfinite(slow))
@@ -56,7 +56,7 @@ def test_both_ways_of_casting_read_the_same(tmp_path, seed, upright):
     assert np.abs(fast[seen] - slow[seen]).max() < 1e-9
 
 
-def test_a_mesh_in_sight_is_seen_by_its_true_surface(tmp_path):
+def test_lidar_detects_the_true_surface_of_a_mesh(tmp_path):
     ring = tmp_path / "u.stl"
     _write_u(ring)
     mesh = f"<mesh><uri>file://{ring}</uri></mesh>"
@@ -68,7 +68,7 @@ def test_a_mesh_in_sight_is_seen_by_its_true_surface(tmp_path):
     assert ranges[len(ranges) // 2] == pytest.approx(3.5 - 0.5, abs=0.01)  # the back, not the hull
 
 
-def test_a_mesh_without_area_is_not_seen(tmp_path):
+def test_lidar_ignores_a_mesh_without_area(tmp_path):
     _write_u(tmp_path / "u.stl")
     mesh = f"<mesh><uri>file://{tmp_path}/u.stl</uri><scale>1 0 0</scale></mesh>"
     world = scenes.write_world(tmp_path, scenes.model("line", mesh, "3 0 0 0 0 0"))
@@ -77,7 +77,7 @@ def test_a_mesh_without_area_is_not_seen(tmp_path):
     assert np.isposinf(ranges).all()
 
 
-def test_a_range_below_the_least_is_minus_infinite(tmp_path):
+def test_range_below_the_minimum_is_minus_infinite(tmp_path):
     world = scenes.write_world(tmp_path, scenes.box("wall", 1.09, 0, 0.5))
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
@@ -87,7 +87,7 @@ def test_a_range_below_the_least_is_minus_infinite(tmp_path):
 
 
 def _write_u(path):
-    """A U open towards -x: two arms from x = -0.5 to 0.5 and a back from 0.5 to 0.7."""
+    """Return a U open towards -x: two arms from x = -0.5 to 0.5 and a back from 0.5 to 0.7."""
     import trimesh
 
     parts = []

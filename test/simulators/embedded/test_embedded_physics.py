@@ -1,4 +1,4 @@
-"""The embedded simulator against values known on paper."""
+"""Comparison of the embedded simulator with known values."""
 
 import math
 import re
@@ -35,7 +35,7 @@ def planar(snapshot, name="robot"):
 
 
 def _velocity_at(state, place_m):
-    """Of a point (m, in the robot's frame) of a robot, in the world frame."""
+    """Return the world-frame position of a point (m) in the robot's frame."""
     arm = state.pose.rotation @ np.array(place_m)
     return np.array(state.linear_mps) + np.cross(state.angular_radps, arm)
 
@@ -64,20 +64,20 @@ def _sloping_terrain(folder, slope_rad):
 
 
 class TestDriving:
-    def test_straight_on_comes_up_to_the_commanded_speed_and_keeps_it(
-        self, simulator, robot, tmp_path
-    ):
+    def test_robot_reaches_and_keeps_the_commanded_speed(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
         snapshots = scenes.drive(simulation, Twist2D(1.0, 0.0), 5.0)
         end = planar(snapshots[-1])
         assert end.x_m - planar(snapshots[59]).x_m == pytest.approx(2.0, rel=0.01)
-        assert end.x_m == pytest.approx(5.0, abs=0.15)  # what it lost while speeding up
+        assert end.x_m == pytest.approx(5.0, abs=0.15)  # less while it accelerates
         assert (end.y_m, end.yaw_rad) == pytest.approx((0, 0), abs=1e-3)
         assert snapshots[-1].models["robot"].linear_mps == pytest.approx((1, 0, 0), abs=0.01)
 
     @pytest.mark.parametrize("rate_radps", [0.3, 1.0, -1.0])
     @pytest.mark.parametrize("step_s", [0.001, 0.005])
-    def test_turning_on_the_spot_is_within_a_hundredth(self, robot, tmp_path, rate_radps, step_s):
+    def test_rotation_in_place_has_an_error_below_one_percent(
+        self, robot, tmp_path, rate_radps, step_s
+    ):
         with open_simulator("embedded", step_s=step_s) as simulator:
             simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
             snapshots = scenes.drive(simulation, Twist2D(0.0, rate_radps), 4.0)
@@ -85,14 +85,14 @@ class TestDriving:
         assert (yaws[-1] - yaws[19]) / 3.0 == pytest.approx(rate_radps, rel=0.01)
         assert math.hypot(*planar(snapshots[-1])[:2]) < 0.01
 
-    def test_it_stops_by_friction_within_half_a_second(self, simulator, robot, tmp_path):
+    def test_robot_stops_by_friction_within_half_a_second(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
         before = planar(scenes.drive(simulation, Twist2D(1.0, 0.0), 3.0)[-1])
         after = scenes.drive(simulation, Twist2D(0.0, 0.0), 0.5)[-1]
         assert planar(after).x_m - before.x_m == pytest.approx(1.0**2 / (2 * 4.5), rel=0.2)
         assert after.models["robot"].linear_mps[0] == pytest.approx(0.0, abs=0.02)
 
-    def test_the_twist_is_that_of_the_motion(self, simulator, robot, tmp_path):
+    def test_twist_equals_the_motion(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot, (0, 0, 0.5))
         first, second = scenes.drive(simulation, Twist2D(0.5, 0.5), 3.0, 0.005)[-2:]
         passed_s = second.time_s - first.time_s
@@ -107,7 +107,7 @@ class TestDriving:
         assert math.hypot(*wheel.linear_mps[:2]) == pytest.approx(0.5 - 0.5 * 0.27, abs=0.01)
 
     @pytest.mark.parametrize("plugin", [scenes.SKID_STEER, scenes.SKID_STEER_OF_GAZEBO_ROS])
-    def test_skid_steer_robots_drive_as_they_are_told(self, simulator, tmp_path, plugin):
+    def test_skid_steer_servos_follow_the_command(self, simulator, tmp_path, plugin):
         rover = scenes.rover(tmp_path, plugin)
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
         snapshots = scenes.drive(simulation, Twist2D(0.5, 0.5), 4.0)
@@ -117,7 +117,7 @@ class TestDriving:
 
     @pytest.mark.parametrize("plugin", [scenes.SKID_STEER, scenes.SKID_STEER_OF_GAZEBO_ROS])
     @pytest.mark.parametrize(("step_s", "turn_radps"), [(0.005, 0.5), (0.01, 0.5), (0.005, -2.0)])
-    def test_skid_steer_wheels_slide_as_coulombs_law_has_it_whatever_the_step(
+    def test_skid_steer_wheels_slide_by_coulombs_law_for_each_step_size(
         self, tmp_path, plugin, step_s, turn_radps
     ):
         rover = scenes.rover(tmp_path, plugin)
@@ -130,8 +130,8 @@ class TestDriving:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("step_s", [0.001, 0.005])
-    def test_a_turn_on_wheels_that_slide_is_steady(self, tmp_path, step_s):
-        """Of a heavy robot on wide wheels, whose rims carry alike."""
+    def test_turn_on_sliding_wheels_is_steady(self, tmp_path, step_s):
+        """A heavy robot has wide wheels with equal loads on both rims."""
         husky = read_robot(share_directory() / "models" / "husky_a200")
         with EmbeddedSimulator(step_s=step_s, skid="wheels") as simulator:
             simulation = scenes.load(simulator, scenes.write_world(tmp_path), husky)
@@ -141,8 +141,8 @@ class TestDriving:
         assert max(rates) - min(rates) < 1e-3 * min(rates)
 
     @pytest.mark.parametrize("drawn", [True, False])
-    def test_a_wheel_that_slides_stands_on_what_only_its_rim_meets(self, tmp_path, drawn):
-        """As the cylinder that it is, or that its mesh is of."""
+    def test_sliding_wheel_rests_on_an_obstacle_at_its_rim(self, tmp_path, drawn):
+        """The wheel is a cylinder, or a mesh of one."""
         path = scenes.rover(tmp_path, scenes.SKID_STEER).path
         if not drawn:
             trimesh = pytest.importorskip("trimesh")
@@ -160,7 +160,7 @@ class TestDriving:
         assert driven.position == pytest.approx((1.0, 0.0, 0.02), abs=0.03)
         assert driven.position[2] == pytest.approx(0.02, abs=1e-3)
 
-    def test_skid_steer_wheels_drive_straight_on_and_stop_by_friction(self, tmp_path):
+    def test_skid_steer_wheels_drive_straight_and_stop_by_friction(self, tmp_path):
         rover = scenes.rover(tmp_path, scenes.SKID_STEER)
         with EmbeddedSimulator(skid="wheels") as simulator:
             simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
@@ -171,7 +171,7 @@ class TestDriving:
         assert stopped_m == pytest.approx(1.5**2 / (2 * 1.0 * GRAVITY_MPS2), rel=0.04)
         assert after.linear_mps == pytest.approx((0, 0, 0), abs=1e-3)
 
-    def test_skid_steer_wheels_start_as_hard_as_friction_and_do_not_throw_the_body(self, tmp_path):
+    def test_skid_steer_start_is_limited_by_friction_and_keeps_the_body_down(self, tmp_path):
         rover = scenes.rover(tmp_path, scenes.SKID_STEER.replace("<max_force>20", "<max_force>500"))
         with EmbeddedSimulator(step_s=0.001, skid="wheels") as simulator:
             simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
@@ -182,7 +182,7 @@ class TestDriving:
         assert max(abs(state.pose.rpy[1]) for state in states) < 2e-3
         assert states[-1].linear_mps[0] == pytest.approx(1.0, abs=0.01)
 
-    def test_skid_steer_wheels_turn_on_while_models_come_and_go(self, tmp_path):
+    def test_skid_steer_wheels_continue_when_models_are_added_and_removed(self, tmp_path):
         rover = scenes.rover(tmp_path, scenes.SKID_STEER)
         late = f'<sdf version="1.6">{scenes.box("x", 0, 0, 0)}</sdf>'
         ends = []
@@ -201,7 +201,7 @@ class TestDriving:
         assert ends[1].yaw_rad == pytest.approx(ends[0].yaw_rad, abs=1e-6)
         assert abs(ends[0].yaw_rad) > 0.3
 
-    def test_a_push_turns_skid_steer_wheels_only_as_far_as_their_motors_give(self, tmp_path):
+    def test_motors_hold_skid_steer_wheels_against_a_push(self, tmp_path):
         weak = scenes.SKID_STEER.replace("<max_force>20", "<max_force>1")
         with EmbeddedSimulator(skid="wheels") as simulator:
             world = scenes.write_world(tmp_path)
@@ -215,9 +215,7 @@ class TestDriving:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("step_s", [0.001, 0.005])
-    def test_wheels_hold_a_robot_on_terrain_that_slopes_as_it_would_stand_on_a_plane(
-        self, tmp_path, step_s
-    ):
+    def test_wheels_hold_a_robot_on_sloping_terrain(self, tmp_path, step_s):
         slope_rad = math.radians(6.0)
         world = scenes.write_world(tmp_path, floor=_sloping_terrain(tmp_path, slope_rad))
         rover = scenes.rover(tmp_path, scenes.SKID_STEER)
@@ -232,7 +230,7 @@ class TestDriving:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("step_s", [0.001, 0.005])
-    def test_wheels_climb_a_step_that_rises_within_one_cell_of_the_terrain(self, tmp_path, step_s):
+    def test_wheels_climb_a_step_within_one_cell_of_terrain(self, tmp_path, step_s):
         heights = np.where(np.arange(129) * 0.1 - 6.4 > 0.9, 0.06, 0.0)
         floor = _terrain(tmp_path, np.tile(heights, (129, 1)), lowest_m=0.0)
         rover = scenes.rover(tmp_path, scenes.SKID_STEER)
@@ -246,7 +244,7 @@ class TestDriving:
         pitches = [-snapshot.models["robot"].pose.rpy[1] for snapshot in snapshots]
         assert max(pitches) == pytest.approx(math.asin(0.06 / 0.4), abs=0.02)
 
-    def test_the_torque_of_gazebo_ros_motors_limits_the_start(self, simulator, tmp_path):
+    def test_torque_limit_of_gazebo_ros_limits_the_start(self, simulator, tmp_path):
         weak = scenes.SKID_STEER_OF_GAZEBO_ROS.replace("<torque>20", "<torque>0.6")
         simulation = scenes.load(
             simulator, scenes.write_world(tmp_path), scenes.rover(tmp_path, weak)
@@ -257,7 +255,7 @@ class TestDriving:
 
 
 class TestBodies:
-    def test_a_dropped_box_falls_as_it_should_and_comes_to_rest(self, simulator, tmp_path):
+    def test_dropped_box_falls_with_gravity_and_comes_to_rest(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 3.0, static=False))
         simulation = scenes.load(simulator, world)
         falling = simulation.step(0.5).models["box"]
@@ -266,9 +264,7 @@ class TestBodies:
         assert simulation.step(2.0).models["box"].pose.position[2] == pytest.approx(0.5, abs=2e-3)
 
     @pytest.mark.parametrize(("mu", "floor_mu"), [(0.3, 1.0), (1.0, 0.3), (0.3, 100.0)])
-    def test_a_sliding_box_is_braked_by_the_smaller_friction(
-        self, simulator, tmp_path, mu, floor_mu
-    ):
+    def test_sliding_box_is_braked_by_the_smaller_friction(self, simulator, tmp_path, mu, floor_mu):
         floor = scenes.FLOOR.replace(
             "</geometry>", f"</geometry><surface>{scenes.friction(floor_mu)}</surface>"
         )
@@ -282,7 +278,7 @@ class TestBodies:
         assert end.pose.position[0] == pytest.approx(stopped_m, rel=0.05)
         assert end.linear_mps[0] == pytest.approx(0.0, abs=1e-2)
 
-    def test_a_ball_is_thrown_with_the_twist_it_is_given(self, simulator, tmp_path):
+    def test_ball_moves_with_the_specified_twist(self, simulator, tmp_path):
         ball = scenes.model(
             "ball", "<sphere><radius>0.1</radius></sphere>", "0 0 5 0 0 0", static=False
         )
@@ -295,7 +291,7 @@ class TestBodies:
         assert end.angular_radps == pytest.approx((0, 0, 3), abs=1e-6)
         assert end.pose.yaw_rad == pytest.approx(0.7 + 1.5, abs=1e-3)
 
-    def test_the_robot_pushes_a_box_along(self, simulator, robot, tmp_path):
+    def test_robot_pushes_a_box(self, simulator, robot, tmp_path):
         world = scenes.write_world(
             tmp_path, scenes.box("box", 2, 0, 0.25, "0.5 0.5 0.5", static=False)
         )
@@ -311,7 +307,7 @@ class TestBodies:
         assert touched[0].positions_m[0][0] == pytest.approx(1.75, abs=0.05)
         assert 0 <= touched[0].depths_m[0] < 0.02
 
-    def test_what_shares_no_bit_passes_through(self, simulator, tmp_path):
+    def test_collisions_without_a_common_bit_do_not_collide(self, simulator, tmp_path):
         bits = "<contact><collide_bitmask>{}</collide_bitmask></contact>"
         world = scenes.write_world(
             tmp_path,
@@ -321,7 +317,7 @@ class TestBodies:
         simulation = scenes.load(simulator, world)
         assert simulation.step(2.0).models["ghost"].pose.position[2] == pytest.approx(0.5, abs=2e-3)
 
-    def test_a_door_swings_on_its_hinge_until_its_limit(self, simulator, tmp_path):
+    def test_door_rotates_on_its_hinge_to_its_limit(self, simulator, tmp_path):
         door = """<model name="door"><link name="frame"><pose>0 0 1 0 0 0</pose></link>
         <link name="leaf"><pose>0.5 0 1 0 0 0</pose><inertial><mass>5</mass><inertia>
         <ixx>0.1</ixx><iyy>0.5</iyy><izz>0.5</izz></inertia></inertial></link>
@@ -339,7 +335,7 @@ class TestBodies:
         ("axis", "at_rad", "angle_rad"),
         [("0 1 0", 0.0, 0.0), ("0 0 0", 0.0, 0.0), ("0 1 0", 0.5, 0.5)],
     )
-    def test_a_joint_with_equal_limits_does_not_move(
+    def test_joint_with_equal_limits_does_not_move(
         self, simulator, tmp_path, axis, at_rad, angle_rad
     ):
         arm = f"""<model name="arm"><link name="post"/><link name="bar"><pose>0.5 0 1 0 0 0</pose>
@@ -354,9 +350,7 @@ class TestBodies:
 
     @pytest.mark.parametrize("deep_m", [0.02, 0.1, 4.0])
     @pytest.mark.parametrize("by", ["load", "spawn", "set_states"])
-    def test_what_is_put_inside_the_floor_is_lifted_out_and_not_thrown(
-        self, simulator, tmp_path, deep_m, by
-    ):
+    def test_model_inside_the_floor_is_lifted_without_a_jump(self, simulator, tmp_path, deep_m, by):
         size = "1 1 8"
         low = scenes.box("b", 3, 0, 4 - deep_m, size, static=False)
         world = scenes.write_world(tmp_path, *([low] if by == "load" else []))
@@ -375,7 +369,7 @@ class TestBodies:
         assert state.pose.position == pytest.approx((3, 0, 4), abs=0.003)
         assert np.linalg.norm(state.linear_mps) < 0.01
 
-    def test_two_boxes_inside_each_other_come_apart_and_stay_near(self, simulator, tmp_path):
+    def test_overlapping_boxes_are_separated_without_a_jump(self, simulator, tmp_path):
         boxes = [scenes.box(name, x, 0, 0.5, static=False) for name, x in (("a", 3), ("b", 3.6))]
         simulation = scenes.load(simulator, scenes.write_world(tmp_path, *boxes))
         models = simulation.step(1.0).models
@@ -383,7 +377,7 @@ class TestBodies:
         assert b[0] - a[0] == pytest.approx(1.0, abs=0.02)
         assert (a[0] + b[0]) / 2 == pytest.approx(3.3, abs=0.02)
 
-    def test_models_that_come_and_go_leave_the_others_as_they_were(self, simulator, tmp_path):
+    def test_adding_and_removing_models_does_not_change_the_others(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 9.0, static=False))
         undisturbed = scenes.load(simulator, world)
         undisturbed.step(0.2)
@@ -397,14 +391,14 @@ class TestBodies:
 
 
 class TestSensors:
-    def test_imu_samples_come_at_their_rate_with_their_stamps(self, simulator, robot, tmp_path):
+    def test_imu_samples_have_their_rate_and_stamps(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
         samples = [sample for _ in range(4) for sample in simulation.step(0.25).imu]
         assert [sample.stamp_s for sample in samples] == pytest.approx(
             np.arange(1, 101) / 100, abs=1e-9
         )
 
-    def test_the_imu_feels_the_centripetal_acceleration(self, simulator, robot, tmp_path):
+    def test_imu_measures_the_centripetal_acceleration(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
         snapshots = scenes.drive(simulation, Twist2D(0.8, 0.8), 4.0)
         samples = [sample for snapshot in snapshots[40:] for sample in snapshot.imu]
@@ -413,7 +407,7 @@ class TestSensors:
         assert mean[2] == pytest.approx(GRAVITY_MPS2, abs=0.05)
 
     @pytest.mark.parametrize("skid", ["servo", "wheels"])
-    def test_an_imu_sample_is_the_change_of_velocity_over_the_physics_step(self, tmp_path, skid):
+    def test_imu_sample_is_the_change_of_velocity_over_the_physics_step(self, tmp_path, skid):
         imu = '<sensor name="imu" type="imu"><pose>0.2 0.1 0.3 0 0 0.5</pose></sensor>'
         rover = scenes.rover(tmp_path, scenes.SKID_STEER, extra=imu)
         with EmbeddedSimulator(skid=skid) as simulator:
@@ -429,9 +423,9 @@ class TestSensors:
             turned = Pose(quaternion=after.imu[0].quaternion).rotation
             assert after.imu[0].linear_mps2 == pytest.approx(turned.T @ change, abs=1e-6)
         felt = [snapshot.imu[0].linear_mps2[0] for snapshot in snapshots[1:]]
-        assert max(felt) > 1.0  # it did speed up
+        assert max(felt) > 1.0  # it accelerated
 
-    def test_noise_of_the_lidar_is_drawn_from_the_seed_of_the_scene(self, simulator, tmp_path):
+    def test_lidar_noise_depends_on_the_seed_of_the_scene(self, simulator, tmp_path):
         noise = "<noise><type>gaussian</type><mean>0.1</mean><stddev>0.02</stddev></noise>"
         rover = scenes.rover(tmp_path, scenes.SKID_STEER, lidar_noise=noise)
         world = scenes.write_world(tmp_path, scenes.box("wall", 3.5, 0, 0.5, "1 9 1"))
@@ -446,7 +440,7 @@ class TestSensors:
         assert np.array_equal(ranges(7), ranges(7))
 
 
-def test_what_is_static_within_a_model_stays_and_holds_the_rest(simulator, tmp_path):
+def test_static_nested_model_stays_and_holds_the_others(simulator, tmp_path):
     block = "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>"
     crate = f"""<model name="outer"><pose>0 0 3 0 0 0</pose><model name="shelf"><static>1</static>
     <link name="l">{block}</link></model><link name="crate"><pose>0 0 1.5 0 0 0</pose>{block}</link>
@@ -458,7 +452,7 @@ def test_what_is_static_within_a_model_stays_and_holds_the_rest(simulator, tmp_p
 
 
 class TestMeshes:
-    """Hollow meshes, on paper: a robot stands, drives and stops as among boxes."""
+    """Hollow meshes: a robot rests, drives and stops as between boxes."""
 
     @pytest.fixture(scope="class")
     def room(self, tmp_path_factory):
@@ -474,9 +468,7 @@ class TestMeshes:
         mesh = f"<mesh><uri>file://{folder}/room.stl</uri></mesh>"  # MuJoCo's hull: a solid block
         return scenes.write_world(folder, scenes.model("room", mesh), floor="")
 
-    def test_the_robot_stands_in_a_room_of_one_mesh_as_on_a_plane(
-        self, simulator, robot, room, tmp_path
-    ):
+    def test_robot_rests_in_a_room_mesh_as_on_a_plane(self, simulator, robot, room, tmp_path):
         here = scenes.load(simulator, room, robot, (1, -1, 0.5)).step(2.0)
         plane = scenes.load(simulator, scenes.write_world(tmp_path), robot, (1, -1, 0.5)).step(2.0)
         ours, paper = here.models["robot"].pose, plane.models["robot"].pose
@@ -485,14 +477,14 @@ class TestMeshes:
         assert ours.yaw_rad == pytest.approx(0.5, abs=2e-3)
         assert not here.contacts
 
-    def test_the_robot_drives_up_to_the_wall_of_the_room(self, simulator, robot, room):
+    def test_robot_drives_to_the_wall_of_a_room_mesh(self, simulator, robot, room):
         simulation = scenes.load(simulator, room, robot)
         end = scenes.drive(simulation, Twist2D(0.5, 0.0), 7.0)[-1]
         front = max(x for x, _ in robot.footprint_m)
         assert planar(end).x_m + front == pytest.approx(3.0, abs=0.02)
         assert any("room::link::collision" in (c.first, c.second) for c in end.contacts)
 
-    def test_the_robot_drives_under_a_table_that_it_fits_under(self, simulator, tmp_path):
+    def test_robot_drives_under_a_table_mesh(self, simulator, tmp_path):
         trimesh = pytest.importorskip("trimesh")
         rover = scenes.rover(tmp_path, scenes.SKID_STEER)  # 0.3 m high, 0.6 m wide
         parts = [trimesh.creation.box((1.2, 1.2, 0.05))]
@@ -509,7 +501,7 @@ class TestMeshes:
 
 
 @pytest.mark.parametrize("roll", [0.0, -math.pi / 2])
-def test_a_cylinder_that_turns_just_above_a_plane_is_not_thrown(tmp_path, roll):
+def test_cylinder_that_rotates_above_a_plane_does_not_jump(tmp_path, roll):
     """Upright to the last bits, MuJoCo takes it to be as deep in the plane as its radius. Its
     frame is that of its link, or lies in it as that of a wheel does."""
     path = tmp_path / "spin.world"

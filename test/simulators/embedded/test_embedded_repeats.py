@@ -1,4 +1,4 @@
-"""The same scene and calls give the same bits, in this process and in others."""
+"""The same scene and calls give identical bits, in this process and in others."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ from gz_testauto.simulators import open_simulator
 
 
 def digest(world):
-    """Of poses, scans, IMU and contacts of a drive into a heap of boxes."""
+    """Hash poses, scans, IMU samples and contacts of a drive into a heap of boxes."""
     found = hashlib.sha256()
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
@@ -41,7 +41,7 @@ def heap(folder):
 
 
 @pytest.mark.slow
-def test_another_process_gives_the_same_bits(tmp_path):
+def test_another_process_gives_identical_bits(tmp_path):
     world = heap(tmp_path)
     here = digest(world)
     program = f"import test_embedded_repeats as t; print(t.digest({str(world)!r}))"
@@ -58,7 +58,7 @@ def test_another_process_gives_the_same_bits(tmp_path):
         assert there.stdout.strip() == here
 
 
-def test_how_a_second_is_cut_into_steps_changes_nothing(tmp_path):
+def test_step_duration_does_not_change_the_result(tmp_path):
     world = heap(tmp_path)
     ends = []
     with open_simulator("embedded") as simulator:
@@ -71,7 +71,7 @@ def test_how_a_second_is_cut_into_steps_changes_nothing(tmp_path):
     assert ends[0] == ends[1]
 
 
-def test_a_saved_world_has_movables_where_they_were_pushed(tmp_path):
+def test_saved_world_has_movables_at_their_present_poses(tmp_path):
     saved = tmp_path / "saved.world"
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, heap(tmp_path), scenes.wheelchair())

@@ -1,4 +1,4 @@
-"""What the embedded simulator cannot represent it refuses by name, or warns of once."""
+"""Unsupported SDF elements: rejected by name, or ignored with one warning."""
 
 import logging
 
@@ -59,7 +59,7 @@ def hinge(parent, child, kind="revolute"):
         ),
     ],
 )
-def test_what_cannot_be_simulated_is_refused_by_name(simulator, tmp_path, inside, message):
+def test_unsupported_element_is_rejected_by_name(simulator, tmp_path, inside, message):
     with pytest.raises(SimulatorError, match=message):
         scenes.load(simulator, scenes.write_world(tmp_path, inside))
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_simulated_is_refused_by_name(simulator, tmp_path, inside
         ),
     ],
 )  # fmt: skip
-def test_what_is_left_out_is_said_once(simulator, tmp_path, caplog, inside, message):
+def test_ignored_element_is_logged_once(simulator, tmp_path, caplog, inside, message):
     world = scenes.write_world(tmp_path, inside)
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
@@ -106,7 +106,7 @@ def test_what_is_left_out_is_said_once(simulator, tmp_path, caplog, inside, mess
     assert message in said[0]
 
 
-def test_the_velocity_of_a_link_is_not_taken_for_a_joints(simulator, tmp_path, caplog):
+def test_velocity_of_a_link_is_not_read_as_that_of_a_joint(simulator, tmp_path, caplog):
     moving = "<velocity>0.1 0 0 0 0 0</velocity><inertial>"
     text = scenes.box("b", 0, 0, 0.5, static=False).replace("<inertial>", moving)
     with caplog.at_level(logging.WARNING):
@@ -115,7 +115,7 @@ def test_the_velocity_of_a_link_is_not_taken_for_a_joints(simulator, tmp_path, c
     assert not caplog.records
 
 
-def test_the_worlds_and_the_robot_that_we_ship_are_represented_whole(simulator, caplog):
+def test_packaged_worlds_and_robot_are_fully_supported(simulator, caplog):
     from gz_testauto.base.resources import share_directory
 
     with caplog.at_level(logging.WARNING):
@@ -132,7 +132,7 @@ IMPOSSIBLE = "<ixx>{}</ixx><iyy>{}</iyy><izz>{}</izz><ixy>{}</ixy>"
     ("moments", "mean"),
     [((0.2, 0.2, 0.9, 0), 1.3 / 3), ((0.1, -0.02, 0.3, 0), 0.38 / 3), ((0.1, 0.1, 0.1, 0.5), 0.1)],
 )
-def test_moments_that_no_body_has_become_their_mean_as_is_said(
+def test_impossible_moments_are_replaced_by_their_mean_with_a_warning(
     simulator, tmp_path, caplog, moments, mean
 ):
     box = scenes.box("b", 0, 0, 0.5, static=False)
@@ -146,7 +146,7 @@ def test_moments_that_no_body_has_become_their_mean_as_is_said(
 
 
 @pytest.mark.parametrize("moments", [(0, 0, 0, 0), (-1, -1, -1, 0), (0.1, 0.1, -0.4, 0)])
-def test_moments_without_a_mean_above_zero_are_refused_by_name(simulator, tmp_path, moments):
+def test_moments_without_a_positive_mean_are_rejected_by_name(simulator, tmp_path, moments):
     box = scenes.box("b", 0, 0, 0.5, static=False)
     start, end = box.index("<ixx>"), box.index("</inertia>")
     box = box[:start] + IMPOSSIBLE.format(*moments) + box[end:]
@@ -155,7 +155,7 @@ def test_moments_without_a_mean_above_zero_are_refused_by_name(simulator, tmp_pa
 
 
 @pytest.mark.slow
-def test_three_thousand_models_are_loaded_and_simulated(simulator, tmp_path):
+def test_three_thousand_models_can_be_simulated(simulator, tmp_path):
     crates = [
         scenes.box(f"crate{i}", 2 + i % 60, i // 60, 0.25, "0.5 0.5 0.5") for i in range(3000)
     ]
@@ -165,30 +165,30 @@ def test_three_thousand_models_are_loaded_and_simulated(simulator, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("count", "room_bytes", "said"),
+    ("count", "memory_bytes", "reason"),
     [
         pytest.param(1, -118_998, "", id="no memory for a step"),
-        pytest.param(10, 200_000, "no room for all of these contacts", id="for a part of them"),
+        pytest.param(10, 200_000, "not enough memory", id="memory for a part of the contacts"),
     ],
 )
-def test_what_is_too_much_for_mujoco_is_one_error(
-    simulator, tmp_path, monkeypatch, count, room_bytes, said
+def test_world_beyond_mujocos_memory_raises_one_error(
+    simulator, tmp_path, monkeypatch, count, memory_bytes, reason
 ):
     monkeypatch.setattr(mjcf, "MANY_BODIES", 0)
-    monkeypatch.setattr(mjcf, "ROOM_BYTES", room_bytes - 2 * count**2 - 120_000 * count)
+    monkeypatch.setattr(mjcf, "MIN_MEMORY_BYTES", memory_bytes - 2 * count**2 - 120_000 * count)
     boxes = [scenes.box(f"b{i}", 5, 0, 0.2, static=False) for i in range(count)]
-    with pytest.raises(SceneError, match=rf"world of \d+ bodies .*{said}.*Take fewer models"):
+    with pytest.raises(SceneError, match=rf"world of \d+ bodies .*{reason}.*fewer models"):
         scenes.load(simulator, scenes.write_world(tmp_path, *boxes)).step(0.1)
 
 
-def test_a_robot_without_a_drive_cannot_be_driven(simulator, tmp_path):
+def test_robot_without_a_drive_plugin_raises(simulator, tmp_path):
     rover = scenes.rover(tmp_path, plugin="")
     simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
-    with pytest.raises(SimulatorError, match=r"has no drive that is known: .*libDiffDrive"):
+    with pytest.raises(SimulatorError, match="libDiffDrive"):
         simulation.drive(Twist2D(1.0, 0.0))
 
 
-def test_a_world_that_has_the_robot_already_is_refused(simulator, tmp_path):
+def test_world_that_has_the_robot_already_is_rejected(simulator, tmp_path):
     world = scenes.write_world(tmp_path, scenes.box("robot", 3, 0, 0.5))
     with pytest.raises(SimulatorError, match="has a model 'robot' already"):
         scenes.load(simulator, world, scenes.wheelchair())
@@ -196,7 +196,7 @@ def test_a_world_that_has_the_robot_already_is_refused(simulator, tmp_path):
 
 @pytest.fixture
 def corner(tmp_path):
-    """A world with two walls in one mesh, which meet in a corner."""
+    """Write a world with a mesh of two walls that form a corner."""
     trimesh = pytest.importorskip("trimesh")
     from shapely.geometry import Polygon
 
@@ -207,7 +207,7 @@ def corner(tmp_path):
     return scenes.write_world(tmp_path, scenes.model("corner", mesh))
 
 
-def test_a_bent_mesh_is_touched_as_it_is_without_a_word(simulator, corner, caplog):
+def test_concave_mesh_has_its_true_contacts_without_a_warning(simulator, corner, caplog):
     with caplog.at_level(logging.WARNING):
         simulation = scenes.load(simulator, corner, scenes.wheelchair(), (1.2, 1.2, 0.0))
         snapshot = simulation.step(0.5)
@@ -216,32 +216,33 @@ def test_a_bent_mesh_is_touched_as_it_is_without_a_word(simulator, corner, caplo
     assert snapshot.models["robot"].pose.position == pytest.approx((1.2, 1.2, 0), abs=1e-3)
 
 
-def test_a_mesh_touched_far_from_its_surface_is_warned_of(simulator, corner, caplog, monkeypatch):
-    monkeypatch.setattr(geoms, "WORTH_A_WORD_M", -1.0)
+def test_mesh_pieces_with_a_large_error_log_a_warning(simulator, corner, caplog, monkeypatch):
+    monkeypatch.setattr(geoms, "WARN_ERROR_M", -1.0)
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             scenes.load(simulator, corner)
     (record,) = caplog.records
-    assert "corner::link::collision: 'embedded' touches the mesh" in record.message
-    assert "up to 0.000 m from its surface" in record.message
+    assert record.message.startswith("corner::link::collision:")
+    assert "corner.stl" in record.message
+    assert "0.000 m" in record.message
 
 
-def test_a_mesh_too_rough_to_be_touched_is_refused_by_name(simulator, corner, monkeypatch):
+def test_mesh_with_too_many_pieces_is_rejected_by_name(simulator, corner, monkeypatch):
     monkeypatch.setattr(geoms, "TOO_MANY_PIECES", 3)
     with pytest.raises(SimulatorError, match=r"corner::link::collision: .*corner.stl.*too rough"):
         scenes.load(simulator, corner)
 
 
-def test_a_world_of_too_many_pieces_is_refused_by_name(simulator, corner, monkeypatch):
+def test_world_with_too_many_pieces_is_rejected_by_name(simulator, corner, monkeypatch):
     scenes.load(simulator, corner)
-    monkeypatch.setattr(geoms, "MOST_PIECES", 3)
+    monkeypatch.setattr(geoms, "MAX_WORLD_PIECES", 3)
     with pytest.raises(
-        SimulatorError, match=r"corner::link::collision: the meshes .*corner.stl.*takes 3\. Give"
+        SimulatorError, match=r"corner::link::collision: the meshes .*corner.stl.*supports 3\."
     ):
         scenes.load(simulator, corner)
 
 
-def test_outlines_are_touched_as_they_are_without_a_hull(simulator, tmp_path):
+def test_polyline_has_its_true_contacts(simulator, tmp_path):
     points = "".join(
         f"<point>{x} {y}</point>"
         for x, y in ((0, -1), (2, -1), (2, 1), (0, 1), (0, 0.8), (1.8, 0.8), (1.8, -0.8), (0, -0.8))
@@ -256,7 +257,7 @@ def test_outlines_are_touched_as_they_are_without_a_hull(simulator, tmp_path):
     assert contacts[0].positions_m[0][0] == pytest.approx(3.8, abs=0.02)  # the back of the bay
 
 
-def test_a_ball_rests_on_a_plane_that_no_pose_turns(simulator, tmp_path):
+def test_ball_rests_on_a_plane_whose_pose_is_rotated(simulator, tmp_path):
     sticker = scenes.model("sticker", "<plane><normal>0 0 1</normal></plane>", "0 4 1.25 1.57 0 0")
     ball = scenes.model("ball", "<sphere><radius>0.2</radius></sphere>", "0 -2 1.6 0 0 0", False)
     world = scenes.write_world(tmp_path, sticker, ball, floor="")
@@ -264,7 +265,7 @@ def test_a_ball_rests_on_a_plane_that_no_pose_turns(simulator, tmp_path):
     assert ends.position == pytest.approx((0, -2, 1.45), abs=0.01)
 
 
-def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path, caplog):
+def test_box_rests_on_terrain_that_the_lidar_detects(simulator, tmp_path, caplog):
     image = pytest.importorskip("PIL.Image")
     x, y = np.meshgrid(np.linspace(-8, 8, 65), np.linspace(-8, 8, 65))
     heights = np.exp(-((x - 5) ** 2 + y**2) / 2)
@@ -285,8 +286,8 @@ def test_a_box_rests_on_terrain_and_the_lidar_sees_the_hill(simulator, tmp_path,
     assert ahead[len(ahead) // 2] == pytest.approx(4.5 - np.sqrt(2 * np.log(2 / 0.35)), abs=0.1)
 
 
-def test_terrain_is_touched_where_it_is_seen(simulator, tmp_path):
-    """A ridge that runs along the edge of the greatest y, and another along that of the least x."""
+def test_terrain_has_contacts_where_the_lidar_detects_it(simulator, tmp_path):
+    """There is a ridge at the edge of the largest y, and another at that of the smallest x."""
     image = pytest.importorskip("PIL.Image")
     heights = np.zeros((17, 17), np.uint8)
     heights[:5], heights[:, :3] = 255, 128
@@ -303,7 +304,7 @@ def test_terrain_is_touched_where_it_is_seen(simulator, tmp_path):
     assert standing == pytest.approx([128 / 255, 0.0, 1.0, 0.0], abs=0.01)  # by name
 
 
-def test_a_sheet_without_thickness_is_seen_and_touched(simulator, tmp_path):
+def test_sheet_without_thickness_has_contacts_and_is_detected(simulator, tmp_path):
     trimesh = pytest.importorskip("trimesh")
     corners = [[3, -2, 0], [3, 2, 0], [3, 2, 1], [3, -2, 1]]
     trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.stl")

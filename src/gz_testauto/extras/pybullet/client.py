@@ -28,7 +28,7 @@ little give (a weight of 500 N sinks in by 0.01 mm) it is determined which of si
 much, and a symmetric robot drives straight on; without, it leaves its line by 14 mrad when it
 starts."""
 
-SEEN = 1 << 16
+LIDAR_BIT = 1 << 16
 """The bit of Bullet's groups that rays look for; those below are SDF's ``<collide_bitmask>``."""
 
 NEWEST_PYTHON = (3, 11)

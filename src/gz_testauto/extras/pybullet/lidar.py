@@ -6,7 +6,7 @@ import numpy as np
 
 from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.pybullet.client import SEEN
+from gz_testauto.extras.pybullet.client import LIDAR_BIT
 from gz_testauto.extras.pybullet.motion import motion
 from gz_testauto.extras.pybullet.multibody import LinkPlace
 from gz_testauto.sdf.robot import LidarDescription
@@ -49,7 +49,7 @@ class Lidar:
         for first in range(0, len(ends), RAYS_AT_ONCE):
             some = ends[first : first + RAYS_AT_ONCE]
             found += self._client.rayTestBatch(
-                [start] * len(some), some, numThreads=1, collisionFilterMask=SEEN
+                [start] * len(some), some, numThreads=1, collisionFilterMask=LIDAR_BIT
             )
         met = np.array([hit[0] for hit in found]) >= 0
         shares = np.array([hit[2] for hit in found])

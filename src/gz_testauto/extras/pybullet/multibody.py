@@ -12,7 +12,7 @@ import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.pybullet.client import SEEN
+from gz_testauto.extras.pybullet.client import LIDAR_BIT
 from gz_testauto.extras.pybullet.shapes import Part, ShapeFactory
 from gz_testauto.sdf.dynamics import Inertial, JointAxis
 from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, ground_pose, walk
@@ -130,7 +130,7 @@ def _part(client: Any, one: int, other: int) -> None:
 def _set_surface(client: Any, key: Key, shape: BodyShape, skin: bool) -> None:
     bits = shape.surface.collide_bitmask & 0xFFFF
     body, link = key
-    client.setCollisionFilterGroupMask(body, link, bits | SEEN, bits)
+    client.setCollisionFilterGroupMask(body, link, bits | LIDAR_BIT, bits)
     client.changeDynamics(body, link, rollingFriction=0, spinningFriction=0, restitution=0)
     if skin:
         client.changeDynamics(body, link, collisionMargin=0.0)

@@ -1,4 +1,4 @@
-"""MuJoCo behind the simulator interface: for machines without Gazebo, and for many trials."""
+"""MuJoCo as a simulator in this process, for machines without Gazebo and for many trials."""
 
 from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator
 

@@ -1,7 +1,7 @@
-"""Changes of a world that is compiled: twists, joints, masses, friction, gravity and pushes.
+"""Property changes of a compiled world: twists, joints, masses, friction, gravity and pushes.
 
-Owns what each means in MuJoCo's arrays, and what must be done again when the world is compiled
-anew. How things look and lights are nobody's business here: rays do not see colors.
+Changes of masses, friction and gravity are applied again when the world is recompiled. Visuals and
+lights have no effect, since rays do not detect colors.
 """
 
 from typing import Dict, FrozenSet, Mapping, Optional, Sequence, Tuple
@@ -31,8 +31,8 @@ from gz_testauto.simulators.pushes import Pushes
 SUPPORTED_CHANGES: FrozenSet[ChangeKind] = ALL
 
 
-class Alterations:
-    """What has been changed of one world and outlasts its being compiled anew."""
+class MujocoPropertyChanges:
+    """The property changes of one world that remain after it is recompiled, and its pushes."""
 
     def __init__(self, step_s: float) -> None:
         self.pushes = Pushes(step_s)
@@ -45,7 +45,7 @@ class Alterations:
         changes: Sequence[Change],
         truth: Optional[Description],
     ) -> None:
-        """Make changes, in order; ``truth`` is what holds after them, None where only models are
+        """Apply changes in order; ``truth`` is the description after them, None if only models are
         moved."""
         for change in changes:
             if isinstance(change, Push):
@@ -59,11 +59,13 @@ class Alterations:
                 engine.set_joint(change.name, change.position, change.velocity)
             elif truth is not None and not isinstance(change, (SetVisual, SetLight)):
                 self._lasting[type(change), change.name] = change
-                _alter(engine, change, truth)
+                _set_property(engine, change, truth)
         engine.refresh()
 
-    def redo(self, engine: Engine, models: Mapping[str, EngineModel], truth: Description) -> None:
-        """Make the lasting ones again in a world that has been compiled anew of these models."""
+    def reapply(
+        self, engine: Engine, models: Mapping[str, EngineModel], truth: Description
+    ) -> None:
+        """Apply the remaining changes again in a recompiled world with these models."""
 
         def gone(name: str) -> bool:
             return "::" in name and name.split("::")[0] not in models
@@ -73,18 +75,18 @@ class Alterations:
             if gone(change.name):
                 del self._lasting[key]
             else:
-                _alter(engine, change, truth)
+                _set_property(engine, change, truth)
 
     def push(self, engine: Engine) -> None:
-        """Apply the forces of the tick to come."""
+        """Set the forces of the next tick."""
         engine.release()
         for push in self.pushes.tick():
             engine.force(push.name, push.force_n, push.torque_nm)
 
 
 def check(change: Change, models: Mapping[str, EngineModel], drives: Sequence[Drivetrain]) -> None:
-    """Raise ``SimulatorError`` for what cannot be done here; ``drives`` are the robots': on the
-    friction of wheels that servos stand for nothing depends."""
+    """Raise ``SimulatorError`` for an unsupported change; ``drives`` are those of the robots. The
+    friction of wheels that servos replace has no effect."""
     if isinstance(change, SetModel) and not isinstance(change, SetLink):
         model = models[change.name]
         if (change.linear_mps or change.angular_radps) and (model.static or not model.roots):
@@ -97,18 +99,18 @@ def check(change: Change, models: Mapping[str, EngineModel], drives: Sequence[Dr
         if link not in servos:
             return
         raise SimulatorError(
-            f"SetFriction: {change.name!r} is part of a wheel of a robot with more than two, which "
-            "this simulator drives by its body, so its friction has no effect; set the option "
-            "skid: wheels, or take Gazebo"
+            f"SetFriction: {change.name!r} is part of a wheel of a robot with more than two "
+            "wheels, whose base this simulator drives, so its friction has no effect; set the "
+            "option skid: wheels, or use Gazebo"
         )
 
 
 def free_root(model: EngineModel, link: str) -> Body:
-    """The body that is a link which no joint holds. Raises ``SimulatorError``."""
+    """Return the body of a link that is not attached to a joint. Raises ``SimulatorError``."""
     for root in model.roots:
         if root.name == link and root.joint is None:
             return root
-    raise SimulatorError(f"SetLink: {link!r} is held by a joint; set that, or the model")
+    raise SimulatorError(f"SetLink: {link!r} is attached to a joint; set the joint or the model")
 
 
 def _move(engine: Engine, model: EngineModel, change: SetModel) -> None:
@@ -122,10 +124,10 @@ def _move(engine: Engine, model: EngineModel, change: SetModel) -> None:
         engine.set_twist(model, change.linear_mps, change.angular_radps)
 
 
-def _alter(engine: Engine, change: Change, truth: Description) -> None:
+def _set_property(engine: Engine, change: Change, truth: Description) -> None:
     if isinstance(change, SetMass):
         inertial = truth.links[change.name].inertial
-        assert inertial is not None, "looked at before"
+        assert inertial is not None, "checked by require()"
         engine.set_mass(change.name, inertial.mass_kg)
     elif isinstance(change, SetFriction):
         collision = truth.collisions[change.name]

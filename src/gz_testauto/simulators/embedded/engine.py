@@ -1,8 +1,7 @@
-"""A compiled MuJoCo model with its state: what MuJoCo is asked and told.
+"""A compiled MuJoCo model with its state.
 
-Owns ids and addresses in MuJoCo's arrays, so that nobody else looks into them, and the order in
-which its stages are called: between two ticks everything that depends on positions and
-velocities is that of the present state.
+Only this module uses the ids and addresses in MuJoCo's arrays. It calls MuJoCo's functions so
+that between two ticks everything that depends on positions and velocities is up to date.
 """
 
 import functools
@@ -27,9 +26,9 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import Contact, ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
-from gz_testauto.simulators.embedded.grip import Grip
+from gz_testauto.simulators.embedded.coulomb_friction import CoulombFriction
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
-from gz_testauto.simulators.embedded.settling import Settling
+from gz_testauto.simulators.embedded.settling import MujocoSettling
 
 LOGGER = logging.getLogger(__name__)
 
@@ -42,15 +41,16 @@ _BAD = (
     mujoco.mjtWarning.mjWARN_BADQACC,
 )
 
-_LEFT_OUT = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
-"""Contacts for which there was no memory, so that bodies fall through each other."""
+_DROPPED_CONTACTS = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
+"""Warnings that contacts were dropped for lack of memory, so that bodies pass through each
+other."""
 
-# Left to itself, MuJoCo writes its warnings into a file in the working directory.
+# By default, MuJoCo writes its warnings to a file in the working directory.
 mujoco.set_mju_user_warning(lambda message: LOGGER.debug("MuJoCo: %s", message))
 
 
 class _Slots(NamedTuple):
-    """Where a joint is in the arrays of positions and of velocities."""
+    """The slices of a joint in the arrays of positions and velocities."""
 
     position: slice
     velocity: slice
@@ -60,15 +60,15 @@ class Engine:
     """One world in MuJoCo."""
 
     def __init__(self, blueprint: Blueprint, models: Sequence[EngineModel]) -> None:
-        """Compile. Raises ``SimulatorError`` when MuJoCo refuses."""
+        """Compile the model. Raises ``SimulatorError`` if MuJoCo rejects it."""
         try:
             self.model: Any = mujoco.MjModel.from_xml_string(blueprint.xml, dict(blueprint.assets))
         except ValueError as error:
             raise SimulatorError(f"MuJoCo cannot build the world: {error}") from error
         self.data: Any = mujoco.MjData(self.model)
         held = blueprint.held
-        self._settling = Settling(self.model, self.data, held)
-        self.grip = Grip(self.model, self.data, held) if blueprint.grip else None
+        self._settling = MujocoSettling(self.model, self.data, held)
+        self.grip = CoulombFriction(self.model, self.data, held) if blueprint.grip else None
         self._shapes = [
             blueprint.shapes[self._name(mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
@@ -81,14 +81,14 @@ class Engine:
     # time
 
     def refresh(self) -> None:
-        """Bring what depends on positions and velocities up to the present state."""
+        """Update everything that depends on positions and velocities."""
         try:
             mujoco.mj_step1(self.model, self.data)
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
 
     def tick(self) -> None:
-        """Let one physics step pass."""
+        """Advance by one physics step."""
         held = self._settling.before_tick()
         if self.grip is not None:
             self.grip.before_forces()
@@ -100,10 +100,10 @@ class Engine:
             raise self._too_much(str(error).splitlines()[0]) from error
 
     def check(self) -> None:
-        """Raise ``SimulatorError`` when the state has blown up, MuJoCo then starts anew, or when
-        more touches than MuJoCo has room for, and it has let things pass through each other."""
-        if any(self.data.warning[kind].number for kind in _LEFT_OUT):
-            raise self._too_much("it has no room for all of these contacts")
+        """Raise ``SimulatorError`` if the state has diverged, after which MuJoCo resets it, or if
+        MuJoCo has dropped contacts for lack of memory."""
+        if any(self.data.warning[kind].number for kind in _DROPPED_CONTACTS):
+            raise self._too_much("MuJoCo has not enough memory for these contacts")
         if any(self.data.warning[kind].number for kind in _BAD):
             raise SimulatorError(
                 "the physics became unstable: shapes overlap deeply, or masses differ too much; "
@@ -113,21 +113,21 @@ class Engine:
     # states
 
     def body(self, name: str) -> int:
-        """The id of a body."""
+        """Return the id of a body."""
         return self._id(mujoco.mjtObj.mjOBJ_BODY, name)
 
     def actuator(self, name: str) -> int:
-        """The id of an actuator, its place in ``data.ctrl``."""
+        """Return the id of an actuator, its index in ``data.ctrl``."""
         return self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, name)
 
     def body_pose(self, body: int) -> Pose:
-        """Where a body is in the world."""
+        """Return the pose of a body in the world."""
         x, y, z = self.data.xpos[body].tolist()
         qw, qx, qy, qz = self.data.xquat[body].tolist()
         return Pose((x, y, z), (qx, qy, qz, qw))
 
     def state(self, model: EngineModel) -> ModelState:
-        """Pose and twist, in the world frame, of a model that can move."""
+        """Return pose and twist, in the world frame, of a model that can move."""
         body = self.body(model.roots[0].name)
         pose, in_model = self.body_pose(body), model.roots[0].pose
         velocity = np.empty(6)
@@ -142,7 +142,7 @@ class Engine:
         return ModelState(pose, tuple(moving.tolist()), tuple(turning.tolist()))
 
     def place_static(self, name: str, pose: Pose) -> None:
-        """Put a body that no joint moves somewhere else."""
+        """Set the pose of a body without a joint."""
         self._settling.begin()
         body = self.body(name)
         x, y, z, w = pose.quaternion
@@ -150,7 +150,7 @@ class Engine:
         self.model.body_quat[body] = (w, x, y, z)
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Move a model as it stands, with the twist of ``state`` or at rest."""
+        """Set the pose of a model with all its links, and the twist of ``state`` or none."""
         self._settling.begin()
         present = self.state(model).pose
         turning = np.array(state.angular_radps or (0.0, 0.0, 0.0))
@@ -176,13 +176,13 @@ class Engine:
     def set_twist(
         self, model: EngineModel, linear_mps: Optional[Vector], angular_radps: Optional[Vector]
     ) -> None:
-        """Give a model a twist where it is; what is None stays."""
+        """Set the twist of a model; a component that is None does not change."""
         linear, angular = linear_mps, angular_radps
         if linear is None or angular is None:
             present = self.state(model)
             linear = present.linear_mps if linear is None else linear
             angular = present.angular_radps if angular is None else angular
-        assert linear is not None and angular is not None, "the state tells both"
+        assert linear is not None and angular is not None, "the state has both"
         first = model.roots[0]
         origin = self.body_pose(self.body(first.name))
         if first.pose != _IDENTITY:
@@ -200,7 +200,7 @@ class Engine:
         linear_mps: Optional[Vector],
         angular_radps: Optional[Vector],
     ) -> None:
-        """Place a body that no joint holds; with a pose and no twist it is at rest."""
+        """Set the pose of a body that is not attached to a joint; without a twist it is at rest."""
         slots = self._joints[root.name]
         moving, turning = np.zeros(3), np.zeros(3)
         if pose is None:
@@ -219,7 +219,7 @@ class Engine:
         )
 
     def set_joint(self, name: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Position and speed of a joint with one axis."""
+        """Set position and speed of a joint with one axis."""
         slots = self._joints[name]
         if position is not None:
             self.data.qpos[slots.position] = position
@@ -235,8 +235,8 @@ class Engine:
         self.data.qvel[slots.velocity] = (*linear, *turning)
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
-    def take_over(self, other: "Engine") -> None:
-        """Take on the state of every joint that another world has too."""
+    def copy_state(self, other: "Engine") -> None:
+        """Copy the state of every joint that both worlds have."""
         for name, slots in self._joints.items():
             theirs = other._joints.get(name)
             if theirs is None:
@@ -251,15 +251,15 @@ class Engine:
     # properties
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """The mass of a body, and its inertia with it."""
+        """Set the mass of a body, and scale its inertia."""
         body = self.body(link)
         self.model.body_inertia[body] *= mass_kg / self.model.body_mass[body]
         self.model.body_mass[body] = mass_kg
         mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
 
     def set_friction(self, shape: str, coefficient: float) -> None:
-        """The friction of a collision. Of a pair the smaller one counts, which takes the
-        priorities of all (:mod:`~gz_testauto.simulators.embedded.mjcf`)."""
+        """Set the friction of a collision. Of a pair the smaller friction counts, which requires
+        new priorities of all geoms (:mod:`~gz_testauto.simulators.embedded.mjcf`)."""
         model, coefficient = self.model, min(coefficient, MAX_FRICTION)
         touched = model.geom_contype != 0
         for geom in self.geoms_of(frozenset((shape,))):
@@ -271,7 +271,7 @@ class Engine:
         model.geom_priority[touched] = rank
 
     def release(self) -> None:
-        """Push nothing."""
+        """Remove all forces."""
         self.data.xfrc_applied[:] = 0.0
 
     def force(self, link: str, force_n: Sequence[float], torque_nm: Sequence[float]) -> None:
@@ -281,15 +281,15 @@ class Engine:
     # contacts
 
     def geoms_of(self, shapes: FrozenSet[str]) -> FrozenSet[int]:
-        """The ids of all geoms that belong to one of these collisions."""
+        """Return the ids of all geoms of these collisions."""
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
-        """Whether any of these is near to something; asked in every tick."""
+        """Return whether any of these geoms has a contact candidate; called in every tick."""
         return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
 
     def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
-        """What touches any of these geoms now, one entry for each pair of shapes."""
+        """Return the present contacts of these geoms, one for each pair of collisions."""
         contact = self.data.contact
         pairs, distances = contact.geom.tolist(), contact.dist.tolist()
         found: Dict[Tuple[str, str], List[int]] = {}
@@ -316,7 +316,7 @@ class Engine:
         ]
 
     def loads_n(self) -> Dict[str, float]:
-        """The force that lifts each collision that is touched, by name."""
+        """Return the vertical force (N) on each collision with contacts, by name."""
         mujoco.mj_forward(self.model, self.data)
         found: Dict[str, float] = {}
         force = np.empty(6)
@@ -330,11 +330,11 @@ class Engine:
 
     # inside
 
-    def _too_much(self, said: str) -> SceneError:
+    def _too_much(self, reason: str) -> SceneError:
         return SceneError(
-            f"MuJoCo cannot simulate a world of {self.model.nbody} bodies that touch in "
-            f"{self.data.ncon} places: {said}. Take fewer models, or simpler meshes for what "
-            "stands in the ground, or Gazebo as simulator"
+            f"MuJoCo cannot simulate a world of {self.model.nbody} bodies with "
+            f"{self.data.ncon} contacts: {reason}. Use fewer models, simpler meshes for models "
+            "that overlap the ground, or Gazebo as simulator"
         )
 
     def _id(self, kind: Any, name: str) -> int:
@@ -354,11 +354,11 @@ class Engine:
         return _Slots(slice(position, position + wide[0]), slice(velocity, velocity + wide[1]))
 
 
-class LinkStates(Mapping[str, ModelState]):
-    """States of links, worked out when asked for: a planner never asks."""
+class MujocoLinkStates(Mapping[str, ModelState]):
+    """States of links, computed when they are read, which a planner never does."""
 
     def __init__(self, engine: Engine, models: Sequence[EngineModel]) -> None:
-        """Take down the present state."""
+        """Copy the present state."""
         data = engine.data
         self._engine, self._models = engine, models
         self._positions, self._turns = data.xpos.copy(), data.xquat.copy()
@@ -392,12 +392,13 @@ class LinkStates(Mapping[str, ModelState]):
 
 
 def actuators(engine: Engine, names: Sequence[str]) -> Optional[np.ndarray]:
-    """The ids of several actuators; None of none."""
+    """Return the ids of actuators; None without names."""
     return np.array([engine.actuator(name) for name in names]) if names else None
 
 
 def _carried(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
-    """The velocity of a point of a body that turns about ``origin``, which moves at ``linear``."""
+    """Return the velocity of a point of a body that rotates about ``origin``, which has the
+    velocity ``linear``."""
     x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
     return (
         linear[0] + (angular[1] * z - angular[2] * y),

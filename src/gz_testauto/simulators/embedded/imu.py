@@ -1,9 +1,8 @@
-"""What the robot's IMU measured during a step.
+"""Samples of a robot's IMU in a step, from MuJoCo's sensor data.
 
-Owns the meaning of MuJoCo's sensor data. The acceleration is the change of velocity over the
-physics step, as a digital IMU gives it: MuJoCo's own accelerometer tells what was solved for, and
-its integrator, which is implicit in the motors' damping, moves the robot by less. A sample is made
-when it is asked for: most that look at a simulation never do.
+The acceleration is the change of velocity over the physics step, as of a digital IMU. MuJoCo's
+accelerometer gives the solved acceleration, and its integrator, which is implicit in the motors'
+damping, moves the robot by less. A sample is computed when it is read, which most callers never do.
 """
 
 from typing import List, NamedTuple, Sequence, Union, overload
@@ -15,8 +14,8 @@ from gz_testauto.base.pose import Pose
 
 
 class _Reading(NamedTuple):
-    """Of one physics step: what the sensors say at its end, the velocity (m/s, world frame) at
-    its beginning, its length (s), and gravity (m/s², world frame)."""
+    """Of one physics step: the sensor data at its end, the velocity (m/s, world frame) at its
+    start, its length (s), and gravity (m/s², world frame)."""
 
     stamp_s: float
     numbers: List[float]
@@ -25,8 +24,8 @@ class _Reading(NamedTuple):
     gravity: List[float]
 
 
-class ImuSamples(Sequence[ImuSample]):
-    """Samples in order of time."""
+class MujocoImuSamples(Sequence[ImuSample]):
+    """IMU samples in order of time."""
 
     def __init__(self) -> None:
         self._readings: List[_Reading] = []
@@ -39,8 +38,8 @@ class ImuSamples(Sequence[ImuSample]):
         step_s: float,
         gravity: List[float],
     ) -> None:
-        """Take down what the sensors say: quaternion wxyz, angular velocity (rad/s) in the
-        sensor's frame and velocity (m/s) in the world's, ten numbers."""
+        """Add sensor data: quaternion wxyz, angular velocity (rad/s) in the sensor frame and
+        velocity (m/s) in the world frame, ten numbers."""
         self._readings.append(_Reading(stamp_s, numbers, velocity_before, step_s, gravity))
 
     @overload

@@ -1,8 +1,8 @@
-"""The robot's lidar: where it is, when it measures, and what it reads.
+"""A robot's lidar: its pose and its readings.
 
-Owns the choice between the two ways of casting rays. Boxes, cylinders, spheres, ellipsoids and
-planes are cast by :mod:`~gz_testauto.simulators.embedded.raycast`; when anything else can be
-seen, ``mj_multiRay`` casts all rays. Both give the same readings.
+Boxes, cylinders, spheres, ellipsoids and planes are cast by
+:mod:`~gz_testauto.simulators.embedded.raycast`; in a scene with any other geom ``mj_multiRay``
+casts all rays. Both give the same readings.
 """
 
 from typing import Any, Optional, Tuple
@@ -17,15 +17,15 @@ from gz_testauto.simulators.lidar_scan import measured_scan
 from gz_testauto.simulators.mujoco_geoms import cast_fan
 
 SIMPLE = (0, 2, 4, 5, 6)
-"""MuJoCo's numbers for plane, sphere, ellipsoid, cylinder and box."""
+"""MuJoCo's types plane, sphere, ellipsoid, cylinder and box."""
 
 
-class Lidar:
+class MujocoLidar:
     """A lidar on a body of a MuJoCo model.
 
     ``body`` is the id of the body, ``mount`` the pose on it. ``noise`` is mean and standard
-    deviation (m) of what is added to every reading, drawn from ``generator``. ``fast`` is None
-    to choose by what there is to see, False to use ``mj_multiRay`` always.
+    deviation (m) of the noise of every reading, drawn from ``generator``. ``fast`` is None to
+    select the method by the geoms, False to use ``mj_multiRay`` always.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Lidar:
         angles = np.linspace(low, high, count)
         self._spacing = (high - low) / (count - 1) if count > 1 else 0.0
         self._cosines, self._sines = np.cos(angles), np.sin(angles)
-        seen = np.isin(model.geom_group, (Role.BOTH, Role.SEEN))
+        seen = np.isin(model.geom_group, (Role.BOTH, Role.LIDAR))
         self._geoms = np.flatnonzero(seen)
         self._kinds = np.asarray(model.geom_type)
         simple = bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
         self.is_fast = simple if fast is None else fast and simple
 
     def scan(self, stamp_s: float) -> LaserScan:
-        """Measure now: positions must be those of the present state."""
+        """Return a scan; MuJoCo's positions must be up to date."""
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + body @ self._position
         turn = body @ self._turn
@@ -88,7 +88,7 @@ class Lidar:
         count = self._description.samples
         flat = np.stack([self._cosines, self._sines, np.zeros(count)], axis=1)
         groups = np.zeros(6, np.uint8)
-        groups[[Role.BOTH, Role.SEEN]] = 1
+        groups[[Role.BOTH, Role.LIDAR]] = 1
         range_max_m = self._description.range_max_m
         ranges, _ = cast_fan(self._model, self._data, origin, flat @ turn.T, range_max_m, groups)
         ranges[ranges < 0] = np.inf

@@ -1,8 +1,7 @@
-"""Writes engine models as MJCF, MuJoCo's own format.
+"""Writes engine models as MJCF, MuJoCo's format: bodies, joints, geoms, collisions and the solver.
 
-Owns the XML: bodies, joints, geoms, what may touch what, and the settings of the solver.
-Friction of a pair is the smaller of the two, as in Gazebo: MuJoCo takes that of the geom with
-the higher priority, so the lower its friction is, the higher is a geom's priority.
+Friction of a pair is the smaller of the two, as in Gazebo. MuJoCo uses that of the geom with the
+higher priority, so geoms with lower friction have a higher priority.
 """
 
 from dataclasses import dataclass, replace
@@ -20,35 +19,36 @@ from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.robots import Mount
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
+from gz_testauto.simulators.embedded.coulomb_friction import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.geoms import Geom, GeomFactory, Role
-from gz_testauto.simulators.embedded.grip import IMPRATIO, STIFFNESS, UNLIMITED_NM
 from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 from gz_testauto.simulators.mujoco_geoms import text
 
 MAX_FRICTION = 10.0
-"""What holds at this coefficient holds at any; more makes the solver's task ill-conditioned."""
+"""Larger coefficients have no further effect, but make the solver's problem ill-conditioned."""
 
-LEAST_RANGE = 1e-6
-"""Radians or meters by which a joint can move that is locked, other than where it stands."""
+MIN_RANGE = 1e-6
+"""Range (rad or m) of a locked joint."""
 
 MANY_BODIES = 2000
-ROOM_BYTES = 64_000_000
-"""From so many bodies on MuJoCo is told how much memory it needs, and what it needs at least."""
+MIN_MEMORY_BYTES = 64_000_000
+"""From this number of bodies on MuJoCo gets a memory size, which is at least
+``MIN_MEMORY_BYTES``."""
 
 IMU = "{robot} imu"
-"""Name of the site and, with what it measures, of the sensors of a robot's IMU."""
+"""Name of the site and, with the quantity, of the sensors of a robot's IMU."""
 
 BASE = "{robot} base"
-"""Name of the site where servos push: the origin of a robot's model."""
+"""Name of the site at which servos act: the origin of a robot's model."""
 
 _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "prismatic": "slide"}
 
 
 @dataclass(frozen=True)
 class Blueprint:
-    """A model for MuJoCo: the XML, the files it names, for each geom's name that of the
-    collision it belongs to, whether it is for :class:`~gz_testauto.simulators.embedded.grip.Grip`,
-    and the joints of wheels that drive by friction."""
+    """A MuJoCo model: the XML, its files, the collision of each geom by the geom's name, whether it
+    needs :class:`~gz_testauto.simulators.embedded.coulomb_friction.CoulombFriction`, and the joints
+    of wheels that drive by friction."""
 
     xml: str
     assets: Mapping[str, bytes]
@@ -58,8 +58,8 @@ class Blueprint:
 
 
 @dataclass(frozen=True)
-class Outfit:
-    """What makes a model a robot: what moves it, and its IMU."""
+class RobotEquipment:
+    """The drivetrain and the IMU of a robot."""
 
     drive: Drivetrain
     imu: Optional[Mount] = None
@@ -70,41 +70,41 @@ def write_mjcf(
     coverage: SdfCoverage,
     step_s: float,
     gravity_mps2: Sequence[float],
-    outfits: Mapping[str, Outfit],
+    robots: Mapping[str, RobotEquipment],
     grip: bool = False,
 ) -> Blueprint:
-    """Write the world that these models make up. Poses are those that the models have; ``outfits``
-    are those of the robots among them, by name, whose IMUs measure in that order. With ``grip``
-    what slides does so by Coulomb's law, which wheels that drive by friction need."""
-    return _Writer(models, coverage, outfits, grip).write(step_s, gravity_mps2)
+    """Write the world of these models, at their poses. ``robots`` has the equipment of the
+    robots by name; their IMUs have this order in the sensor data. With ``grip`` bodies slide by
+    Coulomb's law, which wheels that drive by friction need."""
+    return _MjcfWriter(models, coverage, robots, grip).write(step_s, gravity_mps2)
 
 
 def motor_name(robot: str, motor: Union[Wheel, Servo]) -> str:
-    """What the actuator of a motor is called."""
+    """Return the name of a motor's actuator."""
     return motor.joint if isinstance(motor, Wheel) else f"{robot} servo {motor.axis}"
 
 
-class _Writer:
+class _MjcfWriter:
     def __init__(
         self,
         models: Sequence[EngineModel],
         coverage: SdfCoverage,
-        outfits: Mapping[str, Outfit],
+        robots: Mapping[str, RobotEquipment],
         grip: bool,
     ) -> None:
         self._models = models
         self._grip = grip
-        self._outfits = outfits
+        self._equipment = robots
         self._wheels: Dict[str, Tuple[Wheel, Drivetrain]] = {
-            wheel.link: (wheel, outfit.drive)
-            for outfit in outfits.values()
-            for wheel in outfit.drive.wheels
+            wheel.link: (wheel, equipment.drive)
+            for equipment in robots.values()
+            for wheel in equipment.drive.wheels
         }
         self._held = tuple(wheel.joint for wheel, drive in self._wheels.values() if drive.held)
         self._imus = {
-            outfit.imu.link: (name, outfit.imu)
-            for name, outfit in outfits.items()
-            if outfit.imu is not None
+            equipment.imu.link: (name, equipment.imu)
+            for name, equipment in robots.items()
+            if equipment.imu is not None
         }
         self._factory = GeomFactory(coverage)
         self._shapes: Dict[str, str] = {}
@@ -145,14 +145,14 @@ class _Writer:
         return Blueprint(xml, files, self._shapes, self._grip, self._held)
 
     def _add_memory(self, root: Element) -> None:
-        """Room for all pairs of many bodies, which MuJoCo's own guess forgets; it is taken from
-        the system as it is used."""
+        """Set the memory size for all pairs of many bodies, which MuJoCo's estimate omits; the
+        system allocates it when it is used."""
         bodies = sum(
             1 if model.static else sum(len(walk(root)) for root in model.roots)
             for model in self._models
         )
         if bodies > MANY_BODIES:
-            needs = 2 * bodies**2 + 120_000 * bodies + ROOM_BYTES
+            needs = 2 * bodies**2 + 120_000 * bodies + MIN_MEMORY_BYTES
             etree.SubElement(root, "size", memory=str(needs))
 
     def _add_static(self, world: Element, model: EngineModel) -> None:
@@ -167,8 +167,8 @@ class _Writer:
     def _add_movable(self, world: Element, contact: Element, model: EngineModel) -> None:
         for root in model.roots:
             element = self._add_body(world, root, model.pose * root.pose)
-            outfit = self._outfits.get(model.name)
-            servos = outfit is not None and outfit.drive.servos
+            equipment = self._equipment.get(model.name)
+            servos = equipment is not None and equipment.drive.servos
             if servos and any(body.name in self._wheels for body in walk(root)):
                 site = etree.SubElement(element, "site", name=BASE.format(robot=model.name))
                 _placed(site, root.pose.inverse())
@@ -177,7 +177,7 @@ class _Writer:
         if model.self_collide:
             return
         bodies = [body for root in model.roots for body in walk(root)]
-        # what is static touches the links around it all the same, in Gazebo too
+        # a static model has contacts with the links around it, as in Gazebo
         names = [body.name for body in bodies if body.shapes and body.inertial is not None]
         for first, second in combinations(names, 2):
             etree.SubElement(contact, "exclude", body1=first, body2=second)
@@ -226,7 +226,7 @@ class _Writer:
             element = etree.SubElement(body, "geom", name=name, **geom.attributes)
             _placed(element, pose * geom.pose)
             element.set("group", str(int(geom.role)))
-            if geom.role is Role.SEEN:
+            if geom.role is Role.LIDAR:
                 bits_here = "0"
             else:
                 bits_here = bits
@@ -238,8 +238,8 @@ class _Writer:
 
     def _add_instruments(self, root: Element) -> None:
         actuator = etree.SubElement(root, "actuator")
-        for robot, outfit in self._outfits.items():
-            self._add_motors(actuator, robot, outfit.drive)
+        for robot, equipment in self._equipment.items():
+            self._add_motors(actuator, robot, equipment.drive)
         sensor = etree.SubElement(root, "sensor")
         for robot, _ in self._imus.values():
             site = IMU.format(robot=robot)
@@ -274,7 +274,7 @@ class _Writer:
 
 
 def condim(friction: float) -> int:
-    """How many directions a contact acts in: without friction along its normal only."""
+    """Return the dimension of a contact: without friction along its normal only."""
     return 3 if friction > 0 else 1
 
 
@@ -301,8 +301,8 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
         element.set("axis", text(*axis.direction))
         if axis.limits is not None:
             low, high = axis.limits
-            # to MuJoCo a range of nothing is none, and the joint would be free
-            element.set("range", text(low, max(high, low + LEAST_RANGE)))
+            # MuJoCo ignores an empty range, and the joint would be free
+            element.set("range", text(low, max(high, low + MIN_RANGE)))
         element.set("damping", text(axis.damping))
         element.set("frictionloss", text(axis.friction))
         if axis.stiffness:
@@ -311,14 +311,14 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
 
 
 def _hold(joint: Element, wheel: Wheel) -> None:
-    """Make of a joint's friction the motor that keeps its wheel at a rate."""
+    """Use the friction of a joint as the motor that holds its wheel at a rate."""
     limit = UNLIMITED_NM if wheel.torque_nm is None else wheel.torque_nm
     joint.set("frictionloss", text(limit))
     joint.set("solimpfriction", STIFFNESS)
 
 
 def joint_names(model: EngineModel) -> List[Tuple[str, int]]:
-    """The joints of a model as MJCF has them, each with the width of its position."""
+    """Return the joints of a model in MJCF, each with the number of its positions."""
     names: List[Tuple[str, int]] = []
     for root in model.roots:
         for body in walk(root):

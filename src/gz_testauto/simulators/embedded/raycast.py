@@ -1,9 +1,9 @@
-"""A planar lidar's rays against boxes, cylinders, spheres, ellipsoids and planes, compiled.
+"""Rays of a planar lidar against boxes, cylinders, spheres, ellipsoids and planes, compiled.
 
-Owns the arithmetic. Every convex solid is an intersection of slabs and quadrics, so a ray is in
-it for one stretch. Each solid is tried only against the rays that point at its bounding box,
-which is what makes this several times faster than a general ray caster. Poses are arbitrary;
-only importing this module loads numba.
+Every convex solid is an intersection of slabs and quadrics, so a ray is inside it for one interval.
+Each solid is tested only against the rays that point at its bounding box, which makes this several
+times faster than a general ray caster. Poses are arbitrary. Only the import of this module loads
+numba.
 """
 
 import math
@@ -13,14 +13,14 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = 0, 2, 4, 5, 6
-"""MuJoCo's numbers for the shapes that are known here."""
+"""MuJoCo's types of the supported shapes."""
 
 _PARALLEL = 1e-15
 
 
 @compiled
 def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
-    """The stretch of a ray within -half..half along one axis, cut from (near, far)."""
+    """Return the part of (near, far) in which a ray is within -half..half along one axis."""
     if abs(direction) < _PARALLEL:
         return (near, far) if abs(origin) <= half else (1.0, 0.0)
     first, second = (-half - origin) / direction, (half - origin) / direction
@@ -29,7 +29,7 @@ def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-de
 
 @compiled
 def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
-    """The stretch in which a t² + 2 b t + c is not above 0, cut from (near, far)."""
+    """Return the part of (near, far) in which a t² + 2 b t + c is not above 0."""
     if a < _PARALLEL * _PARALLEL:
         return (near, far) if c <= 0 else (1.0, 0.0)
     under = b * b - a * c
@@ -41,7 +41,8 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
 
 @compiled
 def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
-    """Along a ray from ``o`` towards ``d``, in the solid's frame, to its surface; inf if none."""
+    """Return the distance along a ray from ``o`` in the direction ``d``, in the solid's frame, to
+    its surface; inf if there is none."""
     near, far = -np.inf, np.inf
     if kind == BOX:
         for axis in range(3):
@@ -74,16 +75,16 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
-    """Bearing of a box and how far it reaches right and left of it (rad), seen from the
-    sensor; a reach of a whole turn from within."""
+    """Return the bearing of a box and its angles to the right and left of that (rad), seen from the
+    sensor; a full turn from inside."""
     bearing = math.atan2(center[1], center[0])
     low = high = 0.0
     for corner in range(8):
         x, y = center[0], center[1]
         for axis in range(3):
-            way = half[axis] if corner >> axis & 1 else -half[axis]
-            x += axes[0, axis] * way
-            y += axes[1, axis] * way
+            extent = half[axis] if corner >> axis & 1 else -half[axis]
+            x += axes[0, axis] * extent
+            y += axes[1, axis] * extent
         aside = math.atan2(center[0] * y - center[1] * x, center[0] * x + center[1] * y)
         low, high = min(low, aside), max(high, aside)
     if high - low >= math.pi:
@@ -93,7 +94,7 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten the rays from first to last to where they meet a solid."""
+    """Shorten the rays from first to last to their intersection with a solid."""
     o, d = np.empty(3), np.empty(3)
     for axis in range(3):
         o[axis] = -(
@@ -107,7 +108,7 @@ def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges): 
 
 @compiled
 def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten the rays to where they meet a plane, from its front."""
+    """Shorten the rays to their intersection with the front of a plane."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
     for ray in range(len(ranges)):
         rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
@@ -116,10 +117,10 @@ def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untype
 
 
 @compiled
-def _cast_in_sight(  # type: ignore[no-untyped-def]
+def _cast_visible(  # type: ignore[no-untyped-def]
     kind, size, center, axes, half, angle_min, spacing, cosines, sines, ranges
 ):
-    """Shorten the rays that point at a solid, whichever way round its bearing is counted."""
+    """Shorten the rays that point at a solid, for all turns of its bearing."""
     bearing, low, high = _angles_at(center, axes, half)
     for turns in range(-1, 2):
         start = bearing + low + turns * 2 * math.pi - angle_min
@@ -133,8 +134,8 @@ def _cast_in_sight(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _see_from(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
-    """A geom's center and axes in the frame of the sensor."""
+def _to_sensor_frame(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
+    """Compute a geom's center and axes in the frame of the sensor."""
     for row in range(3):
         center[row] = 0.0
         for k in range(3):
@@ -162,15 +163,15 @@ def cast(  # type: ignore[no-untyped-def]
 ):
     """Fill ``ranges`` (n,) with the distance (m) to the first surface; inf beyond ``range_max``.
 
-    ``geoms`` (k,) are the rows of ``kinds``, ``sizes`` (:, 3), ``positions`` (:, 3) and
-    ``rotations`` (:, 9), in the world frame, that are looked at. The sensor is at ``origin``
-    (3,) with the axes ``turn`` (3, 3); ray i points at ``angle_min + i * spacing`` in its xy
-    plane, which has ``cosines`` and ``sines``.
+    ``geoms`` (k,) are the rows to test of ``kinds``, ``sizes`` (:, 3), ``positions`` (:, 3) and
+    ``rotations`` (:, 9), in the world frame. The sensor is at ``origin`` (3,) with the axes
+    ``turn`` (3, 3); ray i has the angle ``angle_min + i * spacing`` in its xy plane, with
+    ``cosines`` and ``sines``.
     """
     ranges[:] = np.inf
     center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))
     for geom in geoms:
-        _see_from(origin, turn, positions[geom], rotations[geom], center, axes)
+        _to_sensor_frame(origin, turn, positions[geom], rotations[geom], center, axes)
         if kinds[geom] == PLANE:
             _cast_plane(center, axes, cosines, sines, ranges)
             continue
@@ -179,7 +180,7 @@ def cast(  # type: ignore[no-untyped-def]
         away = math.sqrt(center[0] ** 2 + center[1] ** 2 + center[2] ** 2)
         if abs(center[2]) > rise or away - math.sqrt(np.sum(half * half)) > range_max:
             continue
-        _cast_in_sight(
+        _cast_visible(
             kinds[geom], sizes[geom], center, axes, half, angle_min, spacing, cosines, sines, ranges
         )
     for ray in range(len(ranges)):

@@ -1,7 +1,5 @@
-"""A robot's engine model and what moves it here.
-
-Owns the choice between wheels that push, wheels that are held to their rates and servos.
-"""
+"""A robot's engine model and its drivetrain: wheels with limited torque, wheels that are held at
+their rates, or servos."""
 
 from dataclasses import dataclass
 
@@ -11,7 +9,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.embedded.wheel_drive import (
     Drivetrain,
     Skid,
-    motorised_wheels,
+    motorized_wheels,
     read_servos,
 )
 from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
@@ -19,7 +17,7 @@ from gz_testauto.simulators.embedded.wheel_loads import loaded_wheels
 
 @dataclass(frozen=True)
 class DrivenRobot:
-    """A robot at its own pose and its drivetrain."""
+    """A robot at the pose of its SDF, and its drivetrain."""
 
     engine_robot: EngineRobot
     drive: Drivetrain
@@ -27,13 +25,13 @@ class DrivenRobot:
 
 def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid = "servo") -> DrivenRobot:
     """Read a robot, which turns by ``skid`` if it has more than two driven wheels. Raises
-    ``SdfError`` for what cannot be represented."""
+    ``SdfError`` for unsupported elements."""
     engine_robot = read_engine_robot(robot, coverage)
     return DrivenRobot(engine_robot, _drivetrain(engine_robot, coverage, skid))
 
 
 def _drivetrain(engine_robot: EngineRobot, coverage: SdfCoverage, skid: Skid) -> Drivetrain:
-    wheels = motorised_wheels(engine_robot.model, engine_robot.wheels)
+    wheels = motorized_wheels(engine_robot.model, engine_robot.wheels)
     if len(wheels) > 2:
         if skid == "wheels":
             return Drivetrain(wheels, held=True)

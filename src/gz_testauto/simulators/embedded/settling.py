@@ -1,9 +1,9 @@
-"""Moves apart what was placed inside something else, without throwing it.
+"""Separates overlapping bodies after they were placed, without accelerating them.
 
-MuJoCo pushes overlapping bodies apart within a few steps, and they keep that speed: a tray of 70 g
-that starts 25 mm deep in its table leaves it at 5 m/s. Gazebo corrects the places and lets the
-speeds be. Owns doing likewise in the first ticks after something was placed; later, whatever is
-deep in something drove or fell there. What is driven by motors is left alone.
+MuJoCo separates overlapping bodies within a few steps, and they keep that speed: a tray of 70 g
+that starts 25 mm deep in its table leaves it at 5 m/s. Gazebo corrects the poses only. This module
+does the same in the first ticks after a body was placed; a later overlap results from motion.
+Bodies with motors are excluded.
 """
 
 from typing import Any, List, Sequence, Set, Tuple
@@ -11,19 +11,19 @@ from typing import Any, List, Sequence, Set, Tuple
 import numpy as np
 
 TICKS = 40
-"""Ticks after a placement in which bodies are moved apart; in each a quarter of the way is left
-behind, so that of meters nothing remains."""
+"""Ticks after a placement in which bodies are separated; each reduces the overlap to a quarter, so
+that of meters nothing remains."""
 
 OVERLAP_M = 0.002
-"""What is no deeper than this is left to MuJoCo, whose resting contacts are a millimeter deep."""
+"""A smaller overlap is not corrected; MuJoCo's resting contacts are a millimeter deep."""
 
 
-class Settling:
-    """Watches over the trees of joined bodies in one MuJoCo world."""
+class MujocoSettling:
+    """The trees of joined bodies in one MuJoCo world, and the ticks since a placement."""
 
     def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
-        """Take note of what can move and has no motor; ``held`` are joints with motors that are
-        no actuators of MuJoCo's."""
+        """Find the trees that can move and have no motor; ``held`` are joints with motors that are
+        not actuators of MuJoCo."""
         self._model, self._data = model, data
         driven = _driven_trees(model)
         driven.update(int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held)
@@ -35,11 +35,11 @@ class Settling:
         self._ticks = TICKS
 
     def begin(self) -> None:
-        """Something was placed."""
+        """Start to correct overlaps, after a body was placed."""
         self._ticks = TICKS
 
     def before_tick(self) -> List[Tuple[np.ndarray, np.ndarray]]:
-        """What is deep in something now: where its velocities are kept, and what they are."""
+        """Return indices and values of the velocities of the trees that overlap deeply."""
         if not self._ticks:
             return []
         self._ticks -= 1
@@ -50,14 +50,14 @@ class Settling:
         return [(velocities, self._data.qvel[velocities]) for velocities in found]
 
     def after_tick(self, held: List[Tuple[np.ndarray, np.ndarray]]) -> None:
-        """Take back the speed that being moved apart has given; the places stay."""
+        """Restore the velocities of trees that the separation has accelerated."""
         for velocities, before in held:
             if np.linalg.norm(self._data.qvel[velocities]) > np.linalg.norm(before):
                 self._data.qvel[velocities] = before
 
 
 def _driven_trees(model: Any) -> Set[int]:
-    """The trees with a body on which an actuator acts, by a joint or at a site."""
+    """Return the trees with a body that an actuator drives, by a joint or at a site."""
     import mujoco
 
     at_site = model.actuator_trntype == mujoco.mjtTrn.mjTRN_SITE

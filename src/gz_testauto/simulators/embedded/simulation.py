@@ -1,7 +1,7 @@
-"""One loaded world in MuJoCo, from its beginning to the end of the trial.
+"""One loaded world in MuJoCo, from the start to the end of the trial.
 
-Owns what is gathered during a step, what a snapshot is made of, and how models come and go: the
-world is compiled anew with the others as they stand.
+It collects measurements during a step and creates snapshots. To add or remove models it recompiles
+the world and copies the state of the others.
 """
 
 from dataclasses import dataclass, replace
@@ -17,34 +17,33 @@ from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.scene import placed_model, read_scene
 from gz_testauto.simulators.changes import Change, SetModel
-from gz_testauto.simulators.embedded.changes import SUPPORTED_CHANGES, Alterations, check
-from gz_testauto.simulators.embedded.engine import Engine, LinkStates
+from gz_testauto.simulators.embedded.changes import SUPPORTED_CHANGES, MujocoPropertyChanges, check
+from gz_testauto.simulators.embedded.engine import Engine, MujocoLinkStates
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
-from gz_testauto.simulators.embedded.onboard import Onboard
 from gz_testauto.simulators.embedded.robot import DrivenRobot
+from gz_testauto.simulators.embedded.simulated_robot import MujocoRobot
 from gz_testauto.simulators.interface import NamedModel, Scene
 from gz_testauto.simulators.present_world import write_present_world
 from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 
-_STANDING = (0.0, 0.0, 0.0)
+_AT_REST = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The physics step (s), whether simple scenes have the fast lidar, and whether what slides
-    does so by Coulomb's law."""
+    """The physics step (s), whether simple scenes use the fast lidar, and whether bodies slide by
+    Coulomb's law."""
 
     step_s: float
     fast_lidar: bool
     grip: bool = False
 
 
-class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`.
+class EmbeddedSimulation(SeveralRobotsSimulation[MujocoRobot]):
+    """A world in MuJoCo; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    Contacts of a robot's body are those of every physics step. IMU samples are taken, and the
-    latest scan that fell due is measured, in the physics step in which they are due; the first scan
-    is of time 0.
+    Contacts of a robot's body are those of every physics step. IMU samples and the latest due scan
+    are measured in the physics step in which they are due; the first scan is of time 0.
     """
 
     changes = SUPPORTED_CHANGES
@@ -57,11 +56,11 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         coverage: SdfCoverage,
     ) -> None:
         super().__init__(settings.step_s, scene.robot, scene)
-        self._alterations = Alterations(settings.step_s)
+        self._property_changes = MujocoPropertyChanges(settings.step_s)
         self._settings = settings
         self._coverage = coverage
         self._onboard = {
-            driven.engine_robot.robot.name: Onboard(
+            driven.engine_robot.robot.name: MujocoRobot(
                 driven,
                 settings.step_s,
                 np.random.default_rng([scene.seed, number] if number else scene.seed),
@@ -94,7 +93,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
             self._spawned[extra.name] = extra.sdf
         self._engine = self._compiled(self._models)
         self._still = _still(self._models)
-        self._fit_robots()
+        self._attach_robots()
         for robot in self._onboard.values():
             robot.begin()
 
@@ -107,7 +106,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
                 name: self._still.get(name) or self._engine.state(model)
                 for name, model in self._models.items()
             },
-            LinkStates(self._engine, tuple(self._models.values())),
+            MujocoLinkStates(self._engine, tuple(self._models.values())),
         )
 
     def _step(self, count: int) -> None:
@@ -117,8 +116,8 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
             robot.begin_step(self._ticks, end)
         while self._ticks < end:
             self._ticks += 1
-            if self._alterations.pushes:
-                self._alterations.push(self._engine)
+            if self._property_changes.pushes:
+                self._property_changes.push(self._engine)
                 self._engine.tick()
                 self._engine.release()
             else:
@@ -146,7 +145,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
                 self._deleted.add(name)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """One that is static has no twist."""
+        """Set poses and twists; a static model has no twist."""
         for name, state in states.items():
             model = self._models[name]
             if model.static:
@@ -161,7 +160,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         truth = (
             self._described_world.now if any(change.part != "model" for change in changes) else None
         )
-        self._alterations.apply(self._engine, self._models, changes, truth)
+        self._property_changes.apply(self._engine, self._models, changes, truth)
         placed = {
             change.name: change.pose
             for change in changes
@@ -173,10 +172,10 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
             self._still = _still(self._models)
 
     def _check_change(self, change: Change) -> None:
-        check(change, self._models, [robot.outfit.drive for robot in self._onboard.values()])
+        check(change, self._models, [robot.equipment.drive for robot in self._onboard.values()])
 
     def _save_world(self, path: Path) -> None:
-        """Joints that have moved are written where their SDF has them."""
+        """Write the world; joints are written at the positions of their SDF."""
         poses = {
             name: model.pose if name in self._still else self._engine.state(model).pose
             for name, model in self._models.items()
@@ -197,7 +196,7 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
         return round(self._ticks * self._settings.step_s, 9)
 
     def _engine_model(self, model: NamedModel) -> EngineModel:
-        """A model to spawn, read at the pose and under the name that it shall have."""
+        """Return the engine model of a model to spawn, with its pose and name."""
         return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _compiled(self, models: Mapping[str, EngineModel]) -> Engine:
@@ -207,33 +206,33 @@ class EmbeddedSimulation(SeveralRobotsSimulation[Onboard]):
             self._coverage,
             self._settings.step_s,
             self._gravity,
-            {name: robot.outfit for name, robot in self._onboard.items()},
+            {name: robot.equipment for name, robot in self._onboard.items()},
             self._settings.grip,
         )
         return Engine(blueprint, engine_models)
 
     def _build(self, models: Mapping[str, EngineModel]) -> None:
-        """Compile a world of these models, those that were there before as they stand."""
+        """Compile a world of these models, and copy the state of those that existed before."""
         engine = self._compiled(models)
-        engine.take_over(self._engine)
+        engine.copy_state(self._engine)
         if self._described is not None:
-            self._alterations.redo(engine, models, self._described.now)
+            self._property_changes.reapply(engine, models, self._described.now)
         self._engine, self._models = engine, dict(models)
         self._still = _still(self._models)
-        self._fit_robots()
+        self._attach_robots()
 
-    def _fit_robots(self) -> None:
-        """Find the robots' motors and sensors in the world that was compiled."""
+    def _attach_robots(self) -> None:
+        """Find the robots' motors and sensors in the compiled world."""
         imus = 0
         for robot in self._onboard.values():
-            robot.fit(self._engine, imus)
-            imus += robot.outfit.imu is not None
+            robot.attach(self._engine, imus)
+            imus += robot.equipment.imu is not None
 
 
 def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
-    """The states of what cannot move."""
+    """Return the states of the models that cannot move."""
     return {
-        name: ModelState(model.pose, _STANDING, _STANDING)
+        name: ModelState(model.pose, _AT_REST, _AT_REST)
         for name, model in models.items()
         if model.static or not model.roots
     }

@@ -1,7 +1,7 @@
-"""Loads scene after scene into MuJoCo, in this process.
+"""Loads scenes one after the other into MuJoCo, in this process.
 
-Owns what outlives a scene: the robots that were read, and what was warned of. Every scene is
-compiled anew, so one cannot leave anything to the next.
+The robots that were read and the logged warnings are kept for later scenes. Every scene is compiled
+separately, so a scene does not affect later ones.
 """
 
 from typing import Dict, get_args
@@ -16,12 +16,12 @@ from gz_testauto.simulators.interface import Scene, Simulator
 
 
 class EmbeddedSimulator(Simulator):
-    """MuJoCo, in this process; nothing is started and nothing listens.
+    """MuJoCo, in this process; it starts no process and opens no port.
 
-    ``step_s`` is the physics step, whatever the world says: 5 ms are as good as 1 ms for a robot
-    on wheels. ``fast_lidar`` False casts all rays with MuJoCo, with the same readings. ``skid``
-    is what turns a robot with more than two driven wheels: ``servo`` turns it as it is told,
-    ``wheels`` leaves it to motors and friction, which depends on ``step_s``.
+    ``step_s`` is the physics step, independent of the world: for a robot on wheels 5 ms are as good
+    as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with the same readings. ``skid``
+    selects how a robot with more than two driven wheels turns: ``servo`` turns it as commanded,
+    ``wheels`` uses motors and friction, whose result depends on ``step_s``.
     """
 
     name = "embedded"

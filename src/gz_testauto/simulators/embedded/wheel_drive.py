@@ -1,10 +1,10 @@
-"""The robot's drive in MuJoCo: the motors of its wheels, or what stands for them.
+"""The drivetrain of a robot in MuJoCo: the motors of its wheels, or servos that replace them.
 
-Owns how hard they push. The drive plugins of Gazebo set the speed of the wheels in every step of
-its physics and leave the rest to friction; those of gazebo_ros use motors with a torque limit.
-The wheels of a skid-steer drive must slide to turn. Either they roll without friction, and the
-base is pushed and turned as it is told, as hard as their tires could; or motors hold their rates,
-and the rest is left to friction (:mod:`~gz_testauto.simulators.embedded.grip`).
+Gazebo's drive plugins set the speed of the wheels in every physics step and leave the rest to
+friction; those of gazebo_ros use motors with a torque limit. The wheels of a skid-steer drive must
+slide to turn. Either they roll without friction, and servos move and turn the base as commanded,
+with the force that the tires could transmit; or motors hold their rates, and friction moves the
+robot (:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
 """
 
 from dataclasses import dataclass, replace
@@ -17,32 +17,32 @@ from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
 from gz_testauto.sdf.engine_model.wheels import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
-"""What turns a robot with more than two driven wheels: its base, as it is told, or its wheels."""
+"""Method to turn a robot with more than two driven wheels: servos on its base, or its wheels."""
 
 RESPONSE_S = 0.0015
-"""How long a wheel that nothing holds takes to come to the speed it is told: measured against
-Gazebo, whose plugin sets it in every physics step and whose solver takes some of it back."""
+"""Time in which a wheel without load reaches its commanded speed. It was fitted to Gazebo, whose
+plugin sets the speed in every physics step and whose solver reduces it again."""
 
 SERVO_RESPONSE_S = 0.05
-"""How long a skid-steer base takes to come to the speed it is told."""
+"""Time in which a skid-steer base reaches its commanded speed."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
 PUSH = 0.5
-"""A wheel without a torque limit pushes with this share of its load. In Gazebo it would spin,
-and push with all of it; MuJoCo lifts what slides fast, so a spinning wheel hops."""
+"""A wheel without a torque limit pushes with this share of its load. In Gazebo it would spin and
+push with all of it; MuJoCo lifts a fast sliding body, so a spinning wheel hops."""
 
 
 @dataclass(frozen=True)
 class Wheel(DrivenWheel):
     """A driven wheel and its motor. ``axis`` is in the frame of its link; ``gain`` is the torque
-    (N m) per missing rate (rad/s)."""
+    (N m) per rad/s of the rate error."""
 
     axis: Tuple[float, float, float]
     gain: float
 
-    def under(self, load_n: float, mu: float) -> "Wheel":
-        """The same wheel under a load, with as much torque as its tire brings to the ground."""
+    def with_load(self, load_n: float, mu: float) -> "Wheel":
+        """Return the wheel with the torque that its tire can transmit with_load a load (N)."""
         if load_n <= 0 or mu <= 0:
             return self
         bearable = PUSH * min(mu, 1.0) * load_n / abs(self.per_speed)
@@ -52,9 +52,9 @@ class Wheel(DrivenWheel):
 
 @dataclass(frozen=True)
 class Servo:
-    """Pushes the base along x (``axis`` 0) or y (1) of its own frame, or turns it about z (5).
+    """A force on the base along x (``axis`` 0) or y (1) of its frame, or a torque about z (5).
 
-    ``gain`` is the force (N) or torque (N m) per missing m/s or rad/s, ``limit`` the most.
+    ``gain`` is the force (N) or torque (N m) per m/s or rad/s of error, ``limit`` the maximum.
     """
 
     axis: int
@@ -66,8 +66,8 @@ class Servo:
 
 @dataclass(frozen=True)
 class Drivetrain:
-    """What moves a robot. It has servos when the ground cannot: ``held`` says that its wheels
-    keep their rates whatever the ground does, and slide."""
+    """The motors of a robot. It has servos if its wheels roll without friction; ``held``: its
+    wheels keep their rates and slide."""
 
     wheels: Tuple[Wheel, ...] = ()
     servos: Tuple[Servo, ...] = ()
@@ -75,11 +75,11 @@ class Drivetrain:
 
     @property
     def motors(self) -> Tuple[Union[Wheel, Servo], ...]:
-        """Everything that is to be told a speed."""
+        """All motors, which have a commanded speed."""
         return (*self.wheels, *self.servos)
 
     def speeds(self, twist: Twist2D) -> List[float]:
-        """How fast each motor is to go for a twist."""
+        """Return the speed of each motor for a twist."""
         return [
             motor.per_speed * twist.linear_mps + motor.per_turn * twist.angular_radps
             for motor in self.motors
@@ -87,7 +87,7 @@ class Drivetrain:
 
 
 def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
-    """The servos of a skid-steer drive with these wheels."""
+    """Return the servos of a skid-steer drive with these wheels."""
     bodies = [body for root in model.roots for body in walk(root)]
     mass, about_z = 0.0, 0.0
     for body in bodies:
@@ -114,13 +114,13 @@ def _names(wheels: Sequence[Wheel]) -> Set[str]:
     return {wheel.link for wheel in wheels}
 
 
-def motorised_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
-    """The driven wheels of a model with their motors."""
+def motorized_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
+    """Return the driven wheels of a model with their motors."""
     bodies = {body.name: body for root in model.roots for body in walk(root)}
     found = []
     for wheel in wheels:
         body = bodies[wheel.link]
-        assert body.joint is not None and body.inertial is not None, "a joint turns it"
+        assert body.joint is not None and body.inertial is not None, "it is driven by a joint"
         direction = body.joint.axes[0].direction
         axis = np.asarray(direction)
         inertia = float(axis @ body.inertial.matrix @ axis)

@@ -27,7 +27,7 @@ LEVEL = 1e-12
 
 
 @dataclass(frozen=True)
-class _Shape:
+class _ObstacleShape:
     """A collision shape: its name, and its outlines for contacts and for the lidar."""
 
     name: str
@@ -35,9 +35,9 @@ class _Shape:
     solid_edges: np.ndarray
     seen_edges: np.ndarray
 
-    def moved(self, motion: Pose2D) -> "_Shape":
+    def moved(self, motion: Pose2D) -> "_ObstacleShape":
         """Return the shape after a planar motion."""
-        return _Shape(
+        return _ObstacleShape(
             self.name,
             shapely.transform(self.solid, motion.apply),
             motion.apply(self.solid_edges.reshape(-1, 2)).reshape(-1, 4),
@@ -50,9 +50,9 @@ class _Model:
     """The shapes of a model at the pose at which they were read, and at its present pose."""
 
     read: SceneModel
-    read_shapes: Tuple[_Shape, ...]
+    read_shapes: Tuple[_ObstacleShape, ...]
     pose: Pose
-    shapes: Tuple[_Shape, ...]
+    shapes: Tuple[_ObstacleShape, ...]
 
 
 class Obstacles:
@@ -156,12 +156,14 @@ class Obstacles:
         return shapely.polygons(pose.apply(self._corners))
 
 
-def _read_shape(shape: CollisionShape, heights: Heights, lidar_m: Optional[float]) -> _Shape:
+def _read_shape(
+    shape: CollisionShape, heights: Heights, lidar_m: Optional[float]
+) -> _ObstacleShape:
     solid = shape.footprint(*heights)
     seen = np.empty((0, 4))
     if lidar_m is not None:
         seen = edges_of(shape.footprint(lidar_m - SKIN_M, lidar_m + SKIN_M))
-    return _Shape(shape.scoped_name, solid, edges_of(solid), seen)
+    return _ObstacleShape(shape.scoped_name, solid, edges_of(solid), seen)
 
 
 def _planar_motion(start: Pose, end: Pose) -> Optional[Pose2D]:

@@ -1,7 +1,7 @@
-"""A robot in a loaded world: what it is commanded, and what its sensors have measured.
+"""A robot in a loaded world: its velocity command and its sensor readings.
 
-Owns the one robot's share of a simulation. The world may be compiled anew while it drives;
-:meth:`Onboard.fit` finds its motors and sensors again.
+The world can be recompiled during a trial; :meth:`MujocoRobot.attach` finds motors and sensors
+again.
 """
 
 from typing import Any, FrozenSet, List, Optional, Set
@@ -12,38 +12,37 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Contact, LaserScan, SensorReadings, Twist2D
 from gz_testauto.simulators.due_ticks import due_ticks
 from gz_testauto.simulators.embedded.engine import Engine, actuators
-from gz_testauto.simulators.embedded.imu import ImuSamples
-from gz_testauto.simulators.embedded.lidar import Lidar
-from gz_testauto.simulators.embedded.mjcf import Outfit, motor_name
+from gz_testauto.simulators.embedded.imu import MujocoImuSamples
+from gz_testauto.simulators.embedded.lidar import MujocoLidar
+from gz_testauto.simulators.embedded.mjcf import RobotEquipment, motor_name
 from gz_testauto.simulators.embedded.robot import DrivenRobot
 
 IMU_NUMBERS = 10
-"""That MuJoCo's sensors of one IMU give."""
+"""Number of values of MuJoCo's sensors of one IMU."""
 
 
-class Onboard:
-    """A robot in a world. ``noise`` draws that of its lidar, ``fast_lidar`` is False to have
-    MuJoCo cast its rays."""
+class MujocoRobot:
+    """A robot in a world. ``noise`` draws the noise of its lidar; if ``fast_lidar`` is False,
+    MuJoCo casts its rays."""
 
     def __init__(
         self, robot: DrivenRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
     ) -> None:
         self.engine_robot = robot.engine_robot
         self.name = robot.engine_robot.robot.name
-        self.outfit = Outfit(robot.drive, robot.engine_robot.imu)
+        self.equipment = RobotEquipment(robot.drive, robot.engine_robot.imu)
         self._step_s, self._noise, self._fast_lidar = step_s, noise, fast_lidar
         self._command = Twist2D()
         self._scan: Optional[LaserScan] = None
-        self._imu = ImuSamples()
+        self._imu = MujocoImuSamples()
         self._contacts: List[Contact] = []
         self._imu_ticks: Set[int] = set()
         self._scan_tick = -1
         self._velocity: List[float] = []
 
-    def fit(self, engine: Engine, imus_before: int) -> None:
-        """Find motors and sensors in a world that was compiled, in which so many IMUs measure
-        before its own."""
-        engine_robot, drive = self.engine_robot, self.outfit.drive
+    def attach(self, engine: Engine, imus_before: int) -> None:
+        """Find motors and sensors in a compiled world with ``imus_before`` IMUs before this one."""
+        engine_robot, drive = self.engine_robot, self.equipment.drive
         self._engine = engine
         self._body: FrozenSet[int] = engine.geoms_of(engine_robot.body_shapes)
         motors = () if drive.held else drive.motors
@@ -51,9 +50,9 @@ class Onboard:
         self._motors: Optional[np.ndarray] = actuators(engine, names)
         self._reading = slice(imus_before * IMU_NUMBERS, (imus_before + 1) * IMU_NUMBERS)
         self._set_motors()
-        self._lidar: Optional[Lidar] = None
+        self._lidar: Optional[MujocoLidar] = None
         if engine_robot.lidar is not None and engine_robot.robot.lidar is not None:
-            self._lidar = Lidar(
+            self._lidar = MujocoLidar(
                 engine.model,
                 engine.data,
                 engine_robot.robot.lidar,
@@ -65,10 +64,10 @@ class Onboard:
             )
 
     def drive(self, command: Twist2D) -> None:
-        """Turn the motors so. Raises ``SimulatorError`` where it has no drive that is known."""
-        if not self.outfit.drive.motors:
+        """Set the velocity command. Raises ``SimulatorError`` without a supported drive plugin."""
+        if not self.equipment.drive.motors:
             raise SimulatorError(
-                f"robot {self.name!r} has no drive that is known: give its SDF "
+                f"robot {self.name!r} has no supported drive plugin: add to its SDF "
                 "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
             )
         self._command = command
@@ -80,16 +79,16 @@ class Onboard:
             self._scan = self._lidar.scan(0.0)
 
     def begin_step(self, start: int, end: int) -> None:
-        """Find out in which ticks from ``start`` to ``end`` it measures."""
+        """Determine the ticks from ``start`` to ``end`` in which the sensors measure."""
         imu, lidar = self.engine_robot.robot.imu, self.engine_robot.robot.lidar
         step_s = self._step_s
         self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
         scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()
-        self._scan_tick = max(scans, default=-1)  # those before it nobody would see
+        self._scan_tick = max(scans, default=-1)  # earlier scans would never be read
         self._velocity = self._engine.data.sensordata[self._reading].tolist()[-3:]
 
     def measure(self, tick: int, time_s: float, sensordata: Any) -> None:
-        """Take down what there is in a tick that has just passed."""
+        """Store the contacts and measurements of the last tick."""
         engine = self._engine
         if self._body and engine.touches(self._body):
             self._contacts += engine.contacts(self._body, time_s)
@@ -103,14 +102,14 @@ class Onboard:
             self._scan = self._lidar.scan(time_s)
 
     def sensed(self) -> SensorReadings:
-        """What was measured since it was last asked, and the latest scan."""
+        """Return the readings since the previous call, and the latest scan."""
         imu, contacts = self._imu, tuple(self._contacts)
-        self._imu = ImuSamples()
+        self._imu = MujocoImuSamples()
         self._contacts.clear()
         return SensorReadings(self._scan, imu, contacts)
 
     def _set_motors(self) -> None:
-        drive = self.outfit.drive
+        drive = self.equipment.drive
         if self._motors is not None:
             self._engine.data.ctrl[self._motors] = drive.speeds(self._command)
         if drive.held and self._engine.grip is not None:

@@ -1,13 +1,13 @@
-"""What drives by friction: motors that hold a rate, and whatever slides by Coulomb's law.
+"""Wheels that drive by friction: motors that hold a rate, and sliding by Coulomb's law.
 
-MuJoCo solves friction as a convex problem, in which what slides is lifted from the ground in
-proportion to its speed: it hops, and then grips in blows, so that a skid-steer robot turns at a
-rate that follows from the solver's step. Owns the cure, which is De Saxcé's: the speed that a
-contact asks for along its normal is less by friction times the speed of sliding, which the
-convex problem adds (G. De Saxcé, Z.-Q. Feng, "The bipotential method", Mathematical and
-Computer Modeling 28, 1998). Owns also the motor: a force on the joint, as large as it needs to
-be and at most the motor's, that brings the wheel to its rate; it is solved for together with the
-contacts, where a controller would come a step late and give way to what the wheel meets.
+MuJoCo solves friction as a convex problem, in which a sliding body is lifted from the ground in
+proportion to its speed: it hops, and then grips in shocks, so that the yaw rate of a skid-steer
+robot depends on the solver's step. This module applies De Saxcé's correction: the speed that a
+contact requires along its normal is reduced by friction times the sliding speed, which the convex
+problem adds (G. De Saxcé, Z.-Q. Feng, "The bipotential method", Mathematical and Computer Modeling
+28, 1998). The motor is a force on the joint, up to the motor's limit, with which the wheel reaches
+its rate. It is solved together with the contacts, since a controller would be one step late and
+yield to contacts.
 """
 
 import math
@@ -19,15 +19,15 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 IMPRATIO = 10.0
-"""How much stiffer friction is than the normal force: what stands on a slope creeps by less."""
+"""Ratio of the stiffness of friction to that of the normal force: reduces creeping on a slope."""
 
 STIFFNESS = "0.9999 0.9999 0.001"
-"""MuJoCo's impedance of the motors: a wheel that slides falls behind its rate by a thousandth."""
+"""MuJoCo's impedance of the motors: the rate of a sliding wheel is too low by a thousandth."""
 
 RESPONSE_S = 0.02
-"""How long a wheel takes to come to its rate. A robot without a torque limit then speeds up and
-stops as in Gazebo, whose plugin turns wheels without pushing the body back; at once, the body
-would be thrown on to its rear wheels."""
+"""Time in which a wheel reaches its rate. A robot without a torque limit then accelerates and stops
+as in Gazebo, whose plugin turns wheels without a reaction on the body; with an immediate change the
+body would be thrown onto its rear wheels."""
 
 UNLIMITED_NM = 1e4
 """The torque of a motor without a limit."""
@@ -35,11 +35,11 @@ UNLIMITED_NM = 1e4
 _MOTOR = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
 
 
-class Grip:
+class CoulombFriction:
     """The contacts of one MuJoCo world, and its wheels that drive by friction."""
 
     def __init__(self, model: Any, data: Any, joints: Sequence[str]) -> None:
-        """``joints`` are those of the wheels; all stand still until they are told otherwise."""
+        """Set up for the ``joints`` of the wheels, with rates of 0."""
         self._data = data
         self._response_s = max(RESPONSE_S, float(model.opt.timestep))
         self._places = {joint: place for place, joint in enumerate(joints)}
@@ -49,13 +49,13 @@ class Grip:
         self._rates_radps = np.zeros(len(dofs))
 
     def turn(self, joints: Sequence[str], rates_radps: Sequence[float]) -> None:
-        """Hold these rates from now on."""
+        """Set the rates (rad/s) of wheels from now on."""
         for joint, rate in zip(joints, rates_radps):
             self._rates_radps[self._places[joint]] = rate
 
     def before_forces(self) -> None:
-        """Correct what is asked of motors and contacts. Called once in each step, when MuJoCo has
-        set its constraints up and not solved them yet."""
+        """Correct the targets of motors and contacts. Called once per step, after MuJoCo has set up
+        its constraints and before it solves them."""
         data, contact = self._data, self._data.contact
         _turn(
             data.efc_type,
@@ -71,7 +71,7 @@ class Grip:
 
 @compiled
 def _turn(kinds, owners, speeds, wanted, places, rates, time_s):  # type: ignore[no-untyped-def]
-    """Ask of each motor the acceleration that brings its wheel to its rate in this time."""
+    """Set each motor's target acceleration, with which its wheel reaches its rate in this time."""
     for row in range(len(kinds)):
         if kinds[row] == _MOTOR and places[owners[row]] >= 0:
             wanted[row] = (rates[places[owners[row]]] - speeds[row]) / time_s
@@ -79,7 +79,7 @@ def _turn(kinds, owners, speeds, wanted, places, rates, time_s):  # type: ignore
 
 @compiled
 def _slide(dimensions, rows, frictions, wanted):  # type: ignore[no-untyped-def]
-    """Ask of each contact with friction, along its normal, that much less."""
+    """Reduce the target acceleration along the normal of each contact with friction."""
     for contact in range(len(dimensions)):
         row = rows[contact]
         if dimensions[contact] == 3 and row >= 0:
