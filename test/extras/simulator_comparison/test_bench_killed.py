@@ -11,7 +11,9 @@ import numpy as np
 import psutil
 import pytest
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.cli.main import main
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorProcess
 
 pytestmark = pytest.mark.slow
 
@@ -144,6 +146,12 @@ def test_a_station_that_is_killed_is_replaced(bench, tmp_path):
     _, told = process.communicate(timeout=120)
     assert process.returncode == 0, told
     assert len(stored(tmp_path / "out")) == 8
+
+
+def test_request_without_a_reply_in_time_is_the_error_of_a_stalled_simulator():
+    message = r"'open': no progress for 0\.01 s"
+    with SimulatorProcess(timeout_s=0.01) as process, pytest.raises(SimulatorError, match=message):
+        process.open("kinematic", {})
 
 
 def test_what_holds_no_comparison_is_refused(tmp_path, capsys):
