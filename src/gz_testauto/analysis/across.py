@@ -53,15 +53,15 @@ class Across:
     only: Mapping[str, Tuple[str, ...]]
 
 
-def bring_together(campaigns: Sequence[LoadedCampaign], anyway: bool = False) -> Across:
+def bring_together(campaigns: Sequence[LoadedCampaign], ignore_differences: bool = False) -> Across:
     """Find the pairs of two or more campaigns, each compared with the first as to conditions.
 
-    One that does not compare is left out unless ``anyway``. Raises ``ResultsError`` where labels
-    are not different, or no world is common to those that are left.
+    One that does not compare is left out unless ``ignore_differences``. Raises ``ResultsError``
+    where labels are not different, or no world is common to those that are left.
     """
     _require_labels(campaigns)
     found = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
-    kept = [c for c, of in zip(campaigns, found) if anyway or not of.reasons]
+    kept = [c for c, of in zip(campaigns, found) if ignore_differences or not of.reasons]
     keys = {campaign.label: _keys(campaign) for campaign in campaigns}
     here = [set(keys[campaign.label].values()) for campaign in kept]
     common = set.intersection(*here)

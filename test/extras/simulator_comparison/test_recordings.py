@@ -242,7 +242,7 @@ def test_the_baseline_is_measured_beside_the_others_and_not_ranked(tmp_path, cap
 
 @pytest.mark.slow
 def test_without_a_real_robot_it_is_agreement(tmp_path, capsys):
-    file = bench_file(tmp_path, real=False)
+    file = bench_file(tmp_path, reference_is_robot=False)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 0
     assert "Measured against real: this is agreement with it, not accuracy." in (
         capsys.readouterr().out

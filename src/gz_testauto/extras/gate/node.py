@@ -120,6 +120,7 @@ def _request(out: Path, selection: Selection) -> GateRequest:
             _names("removed_planners"),
         ),
         selection.worlds,
+        parameters.read("ignore_differences", bool, False),
         option=_parameter_name,
     )
 

@@ -50,8 +50,9 @@ class GateRequest:
 
     ``planners`` (default: all) of the campaign in ``directory`` are compared with
     ``baseline_planner`` of the same campaign, or of the campaign in ``baseline`` (default: the
-    planner of the same name). ``worlds`` limits the campaign to its first worlds. ``anyway`` also
-    compares with a baseline that had another robot, limits or simulator.
+    planner of the same name). ``worlds`` limits the campaign to its first worlds.
+    ``ignore_differences`` also compares with a baseline that had another robot, limits or
+    simulator.
     """
 
     directory: Path
@@ -61,7 +62,7 @@ class GateRequest:
     rules: GateQuestions = field(default_factory=GateQuestions)
     allowances: GateAllowances = field(default_factory=GateAllowances)
     worlds: Optional[int] = None
-    anyway: bool = False
+    ignore_differences: bool = False
     option: Option = field(default=command_line_option)
 
 
@@ -207,7 +208,7 @@ def _against(
     matched, missing = _match(
         request.planners or mine.planners, _planners_with_trials(mine), run, request
     )
-    across = bring_together([campaign, other], request.anyway)
+    across = bring_together([campaign, other], request.ignore_differences)
     if across.sides[1].left_out:
         raise ResultsError(
             f"{request.baseline}: is not comparable with {request.directory}, independent of the "
@@ -233,7 +234,7 @@ def _declared_differences(
 ) -> List[str]:
     """State which differences between the campaigns and between names the request accepts."""
     differences = [
-        f"compared although it differs ({request.option('anyway')}): {reason}"
+        f"compared although it differs ({request.option('ignore-differences')}): {reason}"
         for reason in across.sides[1].reasons
     ]
     called = {name: planner for (_, planner), name in across.names.items()}
@@ -253,7 +254,7 @@ def _both_sides(
 ) -> Tuple[GateSide, ...]:
     """Return the new results and the baseline in their common worlds."""
     asked = [planner for planner, _ in matched], [of for _, of in matched if of]
-    settled = bring_together([*map(_settled, campaigns, asked)], request.anyway).results
+    settled = bring_together([*map(_settled, campaigns, asked)], request.ignore_differences).results
     first = {world.name for world in campaigns[0].results.worlds[: request.worlds]}
     sides = []
     for title, campaign, planners in zip(("the new results", "the baseline"), campaigns, asked):
@@ -347,23 +348,23 @@ def _unneeded(
 def _comparable_metrics(
     campaign: LoadedCampaign, other: LoadedCampaign, request: GateRequest, rules: GateQuestions
 ) -> Tuple[GateQuestions, List[NotJudged]]:
-    """Remove the metrics that depend on more than the planners, unless ``anyway``."""
+    """Remove the metrics that depend on more than the planners, unless ``ignore_differences``."""
     without = conditions(campaign, other).without
     affected = [name for name, _ in rules.metrics if name in without]
+    fact = "is compared although it" if request.ignore_differences else "is not compared: it"
     missing = [
         NotJudged(
             f"{name} is comparable",
-            f"{name} {'is compared although it' if request.anyway else 'is not compared: it'} "
-            "depends on the machine or on a parameter of the metric, which differ",
-            allowed=request.anyway,
+            f"{name} {fact} depends on the machine or on a parameter of the metric, which differ",
+            allowed=request.ignore_differences,
             remedy=""
-            if request.anyway
+            if request.ignore_differences
             else f"run both with equal settings, omit {request.option('metric')} {name}, or give "
-            f"{request.option('anyway')}",
+            f"{request.option('ignore-differences')}",
         )
         for name in affected
     ]
-    if request.anyway:
+    if request.ignore_differences:
         return rules, missing
     kept = tuple(item for item in rules.metrics if item[0] not in affected)
     return replace(rules, metrics=kept), missing
