@@ -130,11 +130,11 @@ class SimulatorNodeTest(unittest.TestCase):
             self.assertAlmostEqual(state.pose.position.y, 0.5 * index, delta=1e-3)
         refused = self.get_model_states(["many_0", "nobody"])
         self.assertEqual(
-            (refused.success, refused.message), (False, "there is no model named 'nobody'")
+            (refused.success, "'nobody'" in refused.message), (False, True), refused.message
         )
         refused = self.set_model_states([*moved, ModelState(model_name="nobody")])
         self.assertEqual(
-            (refused.success, refused.message), (False, "there is no model named 'nobody'")
+            (refused.success, "'nobody'" in refused.message), (False, True), refused.message
         )
         self.assertIn("robot", [state.model_name for state in self.get_model_states([]).states])
         for name in names:
@@ -168,7 +168,7 @@ class SimulatorNodeTest(unittest.TestCase):
         changed = self.set_visuals([visual], [red], [], [0.5], [])
         self.assertTrue(changed.success, changed.message)
         refused = self.set_visuals([visual], [red, red], [], [], [])
-        self.assertEqual(refused.message, "1 names need as many of diffuse, or none, not 2")
+        self.assertEqual(refused.message, "1 names need 1 of diffuse, or none, not 2")
         refused = self.set_visuals(["painted::body::skn"], [red], [], [], [])
         self.assertIn("unknown visual 'painted::body::skn'; did you mean", refused.message)
         refused = self.set_visuals([visual], [ColorRGBA(2.0, 0.0, 0.0, 1.0)], [], [], [])

@@ -15,8 +15,8 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import pose_message
 from gz_testauto.ros.stack import costmap_check
 from gz_testauto.ros.stack.costmap import (
-    Layers,
-    Source,
+    CostmapLayers,
+    ObservationSource,
     inside_window,
     marked_points,
     read_layers,
@@ -58,17 +58,19 @@ class Stack:
     ``base`` in the costmap's frame."""
 
     def __init__(self, monkeypatch, models=BOX, costmaps=((),), lidar_z_m=0.15, topic="/costmap"):
-        self.beside = ()
+        self.extra_models = ()
         self.scene = scene = read_scene(SdfDocument.parse(world(models), "test.world"))
         self.costmaps, self.looks = list(costmaps), 0
         self.base = Pose.from_values([10.0, 20.0, 0.0, 0.0, 0.0, math.pi / 2])
         self.lidar = Pose((0.2, 0.0, lidar_z_m))
-        self.sources = [Source("/scan", 2.5, HEIGHTS)]
+        self.sources = [ObservationSource("/scan", 2.5, HEIGHTS)]
         self.scan = scan_of(1.0)
         clock = Clock()
-        monkeypatch.setattr(costmap_check, "heard_costmap", self.heard)
+        monkeypatch.setattr(costmap_check, "receive_costmap", self.heard)
         monkeypatch.setattr(
-            costmap_check, "layers_of", lambda topic: Layers(["layer"], ["layer"], self.sources)
+            costmap_check,
+            "layers_of",
+            lambda topic: CostmapLayers(["layer"], ["layer"], self.sources),
         )
         monkeypatch.setattr(costmap_check.rospy, "get_rostime", lambda: clock)
         monkeypatch.setattr(costmap_check.time, "sleep", clock.sleep)
@@ -93,14 +95,14 @@ class Stack:
         marks = self.costmaps[min(self.looks, len(self.costmaps)) - 1]
         return None if marks is None else costmap_of(marks, self.base)
 
-    def look(self, *beside):
-        self.beside = beside
+    def look(self, *extra_models):
+        self.extra_models = extra_models
         self.check.require_marks(
-            "a trial", self.true_states, lambda: self.scan, lambda: None, beside
+            "a trial", self.true_states, lambda: self.scan, lambda: None, extra_models
         )
 
     def true_states(self, names):
-        poses = {model.name: model.pose for model in self.beside}
+        poses = {model.name: model.pose for model in self.extra_models}
         poses.update((name, self.scene.models[name].pose) for name in names if name not in poses)
         return {name: ModelState(pose) for name, pose in {"robot": Pose(), **poses}.items()}
 
@@ -155,7 +157,7 @@ def test_each_obstacle_in_plain_sight_needs_a_mark(monkeypatch):
         stack.look()
     message = str(told.value)
     assert "no mark at obstacle_box_1, 1.0" in message
-    assert "(1 of 2 in plain sight are marked): /scan sees it, but" in message
+    assert "(1 of 2 visible ones are marked): /scan sees it, but" in message
 
 
 def test_an_obstacle_behind_an_actor_needs_none(monkeypatch):
@@ -169,7 +171,9 @@ def test_an_obstacle_that_sensors_still_have_elsewhere_is_told_so(monkeypatch):
     stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
     stack.scan.ranges = [1.0 if 90 < number < 270 else math.inf for number in range(360)]
     stack.scan.ranges[:90] = stack.scan.ranges[270:] = [math.inf] * 90
-    with pytest.raises(NavigatorError, match="/scan does not see it where the simulator says"):
+    with pytest.raises(
+        NavigatorError, match="/scan does not see it at the position in the simulator"
+    ):
         stack.look()
 
 
@@ -181,7 +185,7 @@ def test_a_scan_that_takes_its_time_is_waited_for(monkeypatch):
 
 def test_where_another_topic_marks_one_obstacle_is_enough(monkeypatch):
     stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
-    stack.sources = [Source("/scan_filtered", 2.5, HEIGHTS)]
+    stack.sources = [ObservationSource("/scan_filtered", 2.5, HEIGHTS)]
     stack.look()
 
 
@@ -239,7 +243,7 @@ def test_with_walls_alone_in_sight_they_count(monkeypatch):
 
 def test_where_nothing_is_in_range_nothing_is_asked_and_the_next_trial_is_looked_at(monkeypatch):
     stack = Stack(monkeypatch)
-    stack.sources = [Source("scan", 0.9, HEIGHTS)]
+    stack.sources = [ObservationSource("scan", 0.9, HEIGHTS)]
     stack.look()
     stack.look()
     assert stack.looks == 2
@@ -249,7 +253,7 @@ def test_with_nothing_in_sight_a_laser_below_the_costmaps_heights_is_told_all_th
     stack = Stack(monkeypatch, models="", lidar_z_m=-0.03)
     with pytest.raises(NavigatorError, match="will have no mark of what /scan sees: tf has the"):
         stack.look()
-    stack.sources.append(Source("/camera/points", 2.5, HEIGHTS))
+    stack.sources.append(ObservationSource("/camera/points", 2.5, HEIGHTS))
     stack.look()  # that one may be higher
 
 
@@ -315,8 +319,8 @@ def test_sources_are_read_layer_by_layer_with_costmap_2ds_defaults():
     assert layers.names == ["obstacle_layer", "inflation_layer"]
     assert layers.observing == ["obstacle_layer"]
     assert layers.sources == [
-        Source("/scan", 6.0, (0.1, 1.0)),
-        Source("bumper", 0.5, (0.0, 1.0)),
+        ObservationSource("/scan", 6.0, (0.1, 1.0)),
+        ObservationSource("bumper", 0.5, (0.0, 1.0)),
     ]
 
 
@@ -327,5 +331,5 @@ def test_sources_beside_the_layers_are_none_as_costmap_2d_does_not_read_them():
         "scan": {"topic": "/scan"},
         "static": {"map_topic": "/map"},
     }
-    assert read_layers(parameters, 2.5) == Layers(["static", "obstacle"], ["obstacle"], [])
-    assert read_layers({}, 2.5) == Layers([], [], [])
+    assert read_layers(parameters, 2.5) == CostmapLayers(["static", "obstacle"], ["obstacle"], [])
+    assert read_layers({}, 2.5) == CostmapLayers([], [], [])

@@ -7,7 +7,7 @@ import pytest
 from gz_testauto.base.errors import NavigatorError, SimulatorError
 from gz_testauto.ros.stack import launched_stack, requirements
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
-from gz_testauto.ros.stack.requirements import Awaited, Patience
+from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
 from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
 
 TIMEOUT_S = 40.0
@@ -28,7 +28,7 @@ def clock(monkeypatch):
 
 
 def scan(there):
-    return Awaited(
+    return Requirement(
         lambda: False,
         "no message on /scan",
         "stack.names.scan says where the laser is",
@@ -38,9 +38,9 @@ def scan(there):
     )
 
 
-def waited_s(clock, awaited, will_not_come=False):
-    patience = Patience(awaited, TIMEOUT_S)
-    while not patience.is_over(will_not_come):
+def waited_s(clock, awaited, cannot_start=False):
+    patience = RequirementTimeout(awaited, TIMEOUT_S)
+    while not patience.has_expired(cannot_start):
         clock.now_s += 1.0
     return clock.now_s
 
@@ -63,7 +63,7 @@ def test_what_is_there_and_silent_is_waited_for_to_the_end(clock):
 
 
 def test_when_a_node_could_not_be_started_what_does_not_come_is_given_up_soon(clock):
-    assert waited_s(clock, scan(list), will_not_come=True) < TIMEOUT_S / 2
+    assert waited_s(clock, scan(list), cannot_start=True) < TIMEOUT_S / 2
 
 
 def test_a_message_says_what_is_missing_what_there_is_and_what_to_do():
@@ -87,12 +87,12 @@ class Stack(LaunchedStack):
 
 
 def test_the_process_that_died_is_named_before_the_service_that_failed_because_of_it(clock):
-    with pytest.raises(NavigatorError, match=r"move_base-2.*seen by: /clear_costmaps failed"):
-        Stack(looks=5).blame(NavigatorError("/clear_costmaps failed"))
+    with pytest.raises(NavigatorError, match=r"move_base-2.*detected by: /clear_costmaps failed"):
+        Stack(looks=5).raise_process_failure(NavigatorError("/clear_costmaps failed"))
 
 
 def test_where_nobody_died_an_error_stays_what_it_is(clock):
-    Stack(looks=10**9).blame(SimulatorError("no progress for 30 s"))
+    Stack(looks=10**9).raise_process_failure(SimulatorError("no progress for 30 s"))
 
 
 class LoadingStack(LaunchedStack):

@@ -32,5 +32,5 @@ def test_a_message_package_that_is_not_installed_is_named_in_one_line(tmp_path, 
     campaign = SimpleNamespace(spec=SimpleNamespace(stack=stack))
     with pytest.raises(MissingDependencyError) as told:
         session.start(StackSessionSettings(campaign, tmp_path, tmp_path), None)
-    assert str(told.value).startswith("no ROS package trajectory_msgs for Python")
+    assert "ROS package trajectory_msgs" in str(told.value)
     assert "\n" not in str(told.value)

@@ -10,9 +10,9 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.ros.stack import trial
-from gz_testauto.ros.stack.protocol import CannotSwap
+from gz_testauto.ros.stack.protocol import WorldUpdateError
 from gz_testauto.ros.stack.real_time_factor import require_truth
-from gz_testauto.ros.stack.trial import StackDrive
+from gz_testauto.ros.stack.trial import StackTrialRunner
 from gz_testauto.trial.actors import TrialActors
 
 
@@ -22,12 +22,12 @@ def test_a_model_that_does_not_go_to_its_place_is_a_reason_to_start_anew_and_no_
     def stay(trial, values):
         raise SimulatorError("still elsewhere after being placed: obstacle_cylinder_1")
 
-    warm = StackDrive.__new__(StackDrive)
+    warm = StackTrialRunner.__new__(StackTrialRunner)
     warm._running = SimpleNamespace(simulating=True)
     warm._campaign = warm._stack = warm._logs = None
-    warm._map, warm._put_back = lambda trial: None, stay
+    warm._map, warm._reset = lambda trial: None, stay
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
-    with pytest.raises(CannotSwap, match="still elsewhere after being placed"):
+    with pytest.raises(WorldUpdateError, match="still elsewhere after being placed"):
         warm._prepare(None, None, TrialActors())
 
 
@@ -40,7 +40,7 @@ class Fell:
 
 def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localizer(monkeypatch):
     """gazebo_ros does not repeat: another attempt may stand."""
-    cold = StackDrive.__new__(StackDrive)
+    cold = StackTrialRunner.__new__(StackTrialRunner)
     cold._campaign = SimpleNamespace(
         robot=SimpleNamespace(name="limo"),
         watch=lambda trial, beside: Fell(),
@@ -52,8 +52,8 @@ def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localizer(monkey
         look=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})
     )
     cold._swap = SimpleNamespace(replace_actors=lambda actors, spare_models: None)
-    cold._map = cold._start_simulator = cold._tell = lambda *arguments: None
-    cold._await_contract = lambda: None
+    cold._map = cold._start_simulator = cold._report = lambda *arguments: None
+    cold._await_interface = lambda: None
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
     with pytest.raises(SimulatorError, match="the robot fell: before the goal is sent") as raised:
         cold.execute(None)

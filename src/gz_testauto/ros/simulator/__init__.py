@@ -1,1 +1,1 @@
-"""The ``simulator`` node: a simulator of this package behind the names of gazebo_ros."""
+"""The ``simulator`` node: a simulator of this package with the interface of gazebo_ros."""

@@ -1,7 +1,8 @@
-"""Actors of a scene as RViz markers: their shapes where they are, and what they do.
+"""Actors of a scene as RViz markers on ``~actors``.
 
-Owns one topic, ``~actors``: for each actor its collision shapes and its name with what it does
-now, of a tree the node that was ticked last. Published with every period while somebody listens.
+An actor has its collision shapes and a label with its name and present activity; for a behavior
+tree, this is the node that was ticked last. Published in every control period if there are
+subscribers.
 """
 
 import itertools
@@ -25,7 +26,7 @@ TEXT_HEIGHT_M = 0.3
 
 
 class ActorMarkers:
-    """The topic and what is shown on it."""
+    """Publisher of the topic ``~actors``."""
 
     def __init__(self) -> None:
         self._topic = rospy.Publisher("~actors", MarkerArray, queue_size=1)
@@ -34,7 +35,7 @@ class ActorMarkers:
         self._shown: Optional[Tuple[str, ...]] = None
 
     def scene_began(self, actors: TrialActors) -> None:
-        """Show the actors of a new scene."""
+        """Use the actors of a new scene."""
         self._actors, self._shown = actors, None
         self._shapes = {
             model.name: placed_model(model.sdf, model.name, Pose()).collisions
@@ -42,13 +43,13 @@ class ActorMarkers:
         }
 
     def show(self, states: Mapping[str, ModelState], stamp: Time) -> None:
-        """Publish where they are, if anybody listens."""
+        """Publish the actors at their present poses if there are subscribers."""
         if not self._topic.get_num_connections():
             return
         found: List[Marker] = []
         activities = self._actors.activities
         there = tuple(name for name in activities if name in states)
-        if there != self._shown:  # of a scene before, or one who has gone
+        if there != self._shown:  # a new scene, or an actor was deleted
             found.append(Marker(action=Marker.DELETEALL))
             self._shown = there
         numbers = itertools.count()

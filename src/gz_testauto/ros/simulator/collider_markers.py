@@ -1,8 +1,8 @@
-"""What can be collided with in a scene, and what a campaign's tasks are about, as RViz markers.
+"""Collision shapes of a scene and areas of a campaign's metrics as RViz markers on ``~colliders``.
 
-Owns one topic, ``~colliders``: the collision shapes of all models where they are, each model in a
-namespace of its own, and gates, track and regions of the campaign's metrics as lines. What cannot
-move is published once and to each new listener, the rest with every period while somebody listens.
+Each model has a namespace with its collision shapes at their present poses. Gates, track and
+regions of the campaign's metrics are lines. Static models are published once and to each new
+subscriber, the others in every control period if there are subscribers.
 """
 
 import itertools
@@ -29,7 +29,7 @@ TASKS = ColorRGBA(0.1, 0.7, 0.2, 1.0)
 
 
 class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
-    """The topic and what is shown on it. ``simulation`` tells the current one."""
+    """Publisher of the topic ``~colliders``. ``simulation`` returns the current simulation."""
 
     def __init__(
         self, simulation: Callable[[], Simulation], campaign: Optional[CampaignSpec]
@@ -45,15 +45,15 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         self._shown: Optional[Tuple[str, ...]] = None
 
     def scene_began(self, scene: Scene) -> None:
-        """Show a new scene from now on."""
+        """Use a new scene from now on."""
         self._scene, self._models, self._shown = scene, {}, None
 
     def peer_subscribe(self, topic_name: str, topic_publish: Any, peer_publish: Any) -> None:
-        """Called by rospy for each new listener."""
+        """Publish static models again; rospy calls this for each new subscriber."""
         self._shown = None
 
     def show(self, states: Mapping[str, ModelState], stamp: Time) -> None:
-        """Publish what is where, if anybody listens."""
+        """Publish all models at their present poses if there are subscribers."""
         if not self._topic.get_num_connections() or self._scene is None:
             return
         there = tuple(states)
@@ -63,7 +63,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
             models = self._read(there)
         except SdfError as error:
             rospy.logwarn(f"~colliders: {error}")
-            self._scene = None  # it will not read better in the next period
+            self._scene = None  # do not repeat the warning in the next period
             return
         found: List[Marker] = []
         for name, state in states.items():
@@ -87,7 +87,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         publish(self._topic, found, stamp)
 
     def _read(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
-        """The models of these names, as far as their shapes are known."""
+        """Return the models with these names whose shapes could be read."""
         if any(name not in self._models for name in names):
             assert self._scene is not None
             if not self._models:
@@ -106,7 +106,7 @@ def _add(found: List[Marker], name: str, markers: Iterable[Marker]) -> None:
 
 
 def _tasks(campaign: CampaignSpec) -> Dict[str, BaseGeometry]:
-    """What the campaign's metrics are about, by a name for it (m, world frame)."""
+    """Return gates, track and regions of the campaign's metrics by name (m, world frame)."""
     wanted = campaign.metrics
     tasks: Dict[str, BaseGeometry] = {
         f"gate {number}": shapely.LineString(gate) for number, gate in enumerate(wanted.gates_m, 1)

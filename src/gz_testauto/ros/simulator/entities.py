@@ -1,8 +1,8 @@
-"""States of models and links relative to one another, as gazebo_ros's services tell them.
+"""Relative states of models and links, as gazebo_ros's services define them.
 
-Owns gazebo_ros's rule for the names of reference frames and the arithmetic of relative poses
-and twists: a twist relative to an entity is the difference of the velocities of the two
-origins, turned into the entity's axes, without the part that its rotation adds.
+Implements gazebo_ros's names of reference frames and the arithmetic of relative poses and twists.
+A twist relative to an entity is the difference of the velocities of both origins, rotated into the
+entity's axes; the contribution of the entity's own rotation is not included.
 """
 
 from typing import Mapping, Optional, Tuple, Union
@@ -22,13 +22,13 @@ class UnknownFrame(LookupError):
 
 
 def find_entity(snapshot: Snapshot, name: str) -> Optional[ModelState]:
-    """The state of the model or (by scoped name) link of that name, None where there is none."""
+    """Return the state of the model, or the link by scoped name, with this name, or None."""
     return snapshot.models.get(name) or find_link(snapshot.links, name)
 
 
 def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState]:
-    """The state of a link by scoped name, or by its last part where only one link has it, as
-    Gazebo looks names up."""
+    """Return the state of a link by its scoped name, or by its last part if that is unique, as in
+    Gazebo."""
     if name in links:
         return links[name]
     ends = [scoped for scoped in links if name and scoped.endswith("::" + name)]
@@ -36,8 +36,8 @@ def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState
 
 
 def reference(snapshot: Snapshot, frame: str) -> ModelState:
-    """The state of the named frame in the world; an entity goes before a name of the inertial
-    frame. Raises ``UnknownFrame``."""
+    """Return the state of the named frame in the world. An entity has precedence over a name of the
+    inertial frame. Raises ``UnknownFrame``."""
     entity = find_entity(snapshot, frame)
     if entity is not None:
         return entity
@@ -47,29 +47,29 @@ def reference(snapshot: Snapshot, frame: str) -> ModelState:
 
 
 def relative_to(state: ModelState, frame: ModelState) -> ModelState:
-    """``state`` as seen from ``frame``; a twist that is not known counts as rest."""
+    """Return ``state`` relative to ``frame``; an unknown twist counts as zero."""
     return ModelState(
         frame.pose.inverse() * state.pose,
-        _turned_back(frame.pose, state.linear_mps, frame.linear_mps),
-        _turned_back(frame.pose, state.angular_radps, frame.angular_radps),
+        _rotated_back(frame.pose, state.linear_mps, frame.linear_mps),
+        _rotated_back(frame.pose, state.angular_radps, frame.angular_radps),
     )
 
 
 def in_world(state: ModelState, frame: ModelState) -> ModelState:
-    """``state``, given in ``frame``, as it is in the world. The frame's own velocity is not
-    added: gazebo_ros turns a commanded twist, and no more."""
+    """Return ``state``, which is relative to ``frame``, in the world. The frame's own velocity is
+    not added: gazebo_ros only rotates a twist."""
     rotation = frame.pose.rotation
     return ModelState(
         frame.pose * state.pose,
-        _turned(rotation, state.linear_mps or AT_REST),
-        _turned(rotation, state.angular_radps or AT_REST),
+        _rotated(rotation, state.linear_mps or AT_REST),
+        _rotated(rotation, state.angular_radps or AT_REST),
     )
 
 
-def _turned_back(frame: Pose, vector: Optional[Vector], frame_vector: Optional[Vector]) -> Vector:
-    return _turned(frame.rotation.T, np.subtract(vector or AT_REST, frame_vector or AT_REST))
+def _rotated_back(frame: Pose, vector: Optional[Vector], frame_vector: Optional[Vector]) -> Vector:
+    return _rotated(frame.rotation.T, np.subtract(vector or AT_REST, frame_vector or AT_REST))
 
 
-def _turned(rotation: np.ndarray, vector: Union[Vector, np.ndarray]) -> Vector:
+def _rotated(rotation: np.ndarray, vector: Union[Vector, np.ndarray]) -> Vector:
     x, y, z = map(float, rotation @ np.asarray(vector))
     return x, y, z

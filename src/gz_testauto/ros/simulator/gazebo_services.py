@@ -1,8 +1,8 @@
-"""The services of gazebo_ros, with its semantics and its texts, over any simulator.
+"""The services of gazebo_ros, with its semantics and messages, for any simulator.
 
-Owns the meaning of a request: frames, composed poses, the text of each failure. Works on the
-loop's thread; :func:`gz_testauto.ros.services.offer` registers the services. The texts are part of
-the interface: users match them.
+Interprets requests: reference frames, composed poses, and the message of each failure. The handlers
+run on the loop's thread; :func:`gz_testauto.ros.services.offer` registers them. The messages are
+part of the interface, since users compare them.
 """
 
 import tempfile
@@ -25,7 +25,7 @@ from gz_testauto.ros.simulator.physics import PhysicsProperties
 
 
 class GazeboServices:
-    """Handlers for ``/gazebo/*``; :attr:`services` has the name and type of each."""
+    """Handlers of ``/gazebo/*``; :attr:`services` has the name and type of each."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class GazeboServices:
         self._physics = physics
         self._convert_urdf = convert_urdf
         self._initial: Dict[str, Pose] = {}
-        self._asked: Dict[str, int] = {}
+        self._state_requests: Dict[str, int] = {}
 
     @property
     def services(self) -> Services:
@@ -68,19 +68,19 @@ class GazeboServices:
         }
 
     def scene_began(self, poses: Dict[str, Pose]) -> None:
-        """Note where every model of a new scene stands, for the two resets."""
+        """Store the initial pose of every model of a new scene for the two resets."""
         self._initial = dict(poses)
 
     def spawn_urdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Spawn from URDF."""
+        """Spawn a model from URDF."""
         try:
             spawn_xml.require_urdf(request.model_xml)
-        except spawn_xml.SpawnRefused as error:
+        except spawn_xml.SpawnRejectedError as error:
             return srv.SpawnModelResponse(False, str(error))
         return self.spawn_sdf_model(request)
 
     def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
-        """Spawn from SDF (or URDF, which gazebo_ros's service of this name takes as well)."""
+        """Spawn a model from SDF, or from URDF, which gazebo_ros also accepts here."""
         try:
             self._loop.perform(lambda: self._spawn(request))
         except entities.UnknownFrame:
@@ -102,7 +102,7 @@ class GazeboServices:
             self._convert_urdf,
         )
         if request.model_name in snapshot.models:
-            raise spawn_xml.SpawnRefused("SpawnModel: Failure - entity already exists.")
+            raise spawn_xml.SpawnRejectedError("SpawnModel: Failure - entity already exists.")
         self._loop.simulation.spawn([model])
         self._initial[model.name] = model.pose
 
@@ -119,7 +119,7 @@ class GazeboServices:
         return self._loop.perform(delete)
 
     def get_model_state(self, request: srv.GetModelStateRequest) -> srv.GetModelStateResponse:
-        """Pose and twist of a model, in the world or relative to an entity."""
+        """Return pose and twist of a model in the world or relative to an entity."""
 
         def get() -> srv.GetModelStateResponse:
             snapshot = self._loop.look()
@@ -128,8 +128,10 @@ class GazeboServices:
                     success=False, status_message="GetModelState: model does not exist"
                 )
             response = srv.GetModelStateResponse()
-            self._asked[request.model_name] = self._asked.get(request.model_name, 0) + 1
-            response.header.seq = self._asked[request.model_name]
+            self._state_requests[request.model_name] = (
+                self._state_requests.get(request.model_name, 0) + 1
+            )
+            response.header.seq = self._state_requests[request.model_name]
             response.header.stamp = ros_messages.time_message(
                 self._clock.nanoseconds(snapshot.time_s)
             )
@@ -151,7 +153,7 @@ class GazeboServices:
         return self._loop.perform(get)
 
     def get_link_state(self, request: srv.GetLinkStateRequest) -> srv.GetLinkStateResponse:
-        """Pose and twist of a link, in the world or relative to an entity."""
+        """Return pose and twist of a link in the world or relative to an entity."""
 
         def get() -> srv.GetLinkStateResponse:
             snapshot = self._loop.look()
@@ -181,7 +183,7 @@ class GazeboServices:
         return self._loop.perform(get)
 
     def set_model_state(self, request: srv.SetModelStateRequest) -> srv.SetModelStateResponse:
-        """Place a model. A twist is given in the axes of the reference frame."""
+        """Set the state of a model. Its twist is in the axes of the reference frame."""
 
         def place() -> srv.SetModelStateResponse:
             wanted = request.model_state
@@ -209,7 +211,7 @@ class GazeboServices:
         return self._loop.perform(place)
 
     def get_world_properties(self, request: object) -> srv.GetWorldPropertiesResponse:
-        """Simulated time, as on ``/clock``, and the names of all models."""
+        """Return the simulated time, as on ``/clock``, and the names of all models."""
 
         def get() -> srv.GetWorldPropertiesResponse:
             snapshot = self._loop.look()
@@ -226,7 +228,7 @@ class GazeboServices:
     def get_model_properties(
         self, request: srv.GetModelPropertiesRequest
     ) -> srv.GetModelPropertiesResponse:
-        """Names of a model's parts, without scope, and whether it is static."""
+        """Return the unscoped names of a model's parts, and whether it is static."""
 
         def get() -> srv.GetModelPropertiesResponse:
             model = self._saved_model(request.model_name)
@@ -247,31 +249,31 @@ class GazeboServices:
         return self._loop.perform(get)
 
     def get_physics_properties(self, request: object) -> srv.GetPhysicsPropertiesResponse:
-        """The solver's settings and whether time stands still."""
+        """Return the solver's settings and whether the simulation is paused."""
         return self._loop.perform(lambda: self._physics.get(self._loop))
 
     def set_physics_properties(
         self, request: srv.SetPhysicsPropertiesRequest
     ) -> srv.SetPhysicsPropertiesResponse:
-        """Change what can be changed; all of it or nothing."""
+        """Change the physics properties; without any change if one of them is not supported."""
         return self._loop.perform(lambda: self._physics.set(self._loop, request))
 
     def reset_world(self, request: EmptyRequest) -> EmptyResponse:
-        """Put every model back where it first stood, at rest; time goes on."""
-        self._loop.perform(self._put_back)
+        """Reset every model to its initial pose, at rest; time continues."""
+        self._loop.perform(self._reset_poses)
         return EmptyResponse()
 
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
-        """The same, and ROS time begins at 0 again."""
+        """Reset every model as :meth:`reset_world` does, and set ROS time to 0."""
 
         def reset() -> None:
-            self._put_back()
+            self._reset_poses()
             self._clock.restart(self._loop.look().time_s)
 
         self._loop.perform(reset)
         return EmptyResponse()
 
-    def _put_back(self) -> None:
+    def _reset_poses(self) -> None:
         standing = self._loop.look().models
         self._loop.simulation.set_states(
             {name: ModelState(pose) for name, pose in self._initial.items() if name in standing}

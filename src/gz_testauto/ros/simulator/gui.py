@@ -1,7 +1,4 @@
-"""Whether the simulator can open its window.
-
-A window is an extra: where it cannot be had this is said once, and everything else goes on.
-"""
+"""The window of a simulator, which is optional: without one the node logs a warning and runs."""
 
 import inspect
 import os
@@ -15,25 +12,25 @@ from gz_testauto.simulators.gazebo.installation import find_gazebo
 
 
 def window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
-    """The options with which a simulator opens its window; none, with a warning that says why,
-    where it is wanted and cannot be had."""
+    """Return the options with which a simulator opens its window; empty if it is not wanted, or,
+    with a warning, if it is not available."""
     if not wanted:
         return {}
     try:
         _require_window(simulator)
     except MissingDependencyError as error:
-        rospy.logwarn("no window: %s; going on without", error)
+        rospy.logwarn("no window: %s; the simulator runs without it", error)
         return {}
     return {"gui": True}
 
 
 def _require_window(simulator: str) -> None:
     if "gui" not in inspect.signature(SIMULATORS.get(simulator)).parameters:
-        raise MissingDependencyError(f"the simulator {simulator} has none")
+        raise MissingDependencyError(f"the simulator {simulator} has no window")
     if not os.environ.get("DISPLAY"):
         raise MissingDependencyError(
             "gui:=true needs a display and DISPLAY is not set (over ssh, try ssh -X)"
         )
     installation = find_gazebo()
     if installation.client is None:
-        raise MissingDependencyError(f"there is no gzclient beside {installation.where}")
+        raise MissingDependencyError(f"gzclient not found next to {installation.where}")

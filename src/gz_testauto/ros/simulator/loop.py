@@ -1,8 +1,8 @@
-"""One thread that owns the running simulation: it steps, and makes calls between steps.
+"""The thread that runs the simulation: it steps, and executes calls between steps.
 
-Owns the loop *show what is, wait for the controller or the clock, step*, and the rule that a
-simulation is touched by one thread only. Service handlers hand what they do to
-:meth:`SimulationLoop.perform`. Knows no ROS: what is shown goes to the callbacks it was given.
+Each iteration publishes the state, waits for the controller or the clock, and steps. Only this
+thread uses the simulation; service handlers pass their calls to :meth:`SimulationLoop.perform`.
+The module does not use ROS: results are passed to callbacks.
 """
 
 import dataclasses
@@ -17,17 +17,17 @@ from gz_testauto.ros.simulator.pace import Pace
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 NO_ACTORS = TrialActors()
-WAKE_S = 0.2
-"""How long at most an idle loop sleeps before it looks whether to end."""
+IDLE_POLL_S = 0.2
+"""Longest wait of an idle loop between two checks whether to stop, in seconds."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Period:
-    """One control period, as it ended: what was seen, what was in force, whether it began without
-    the controller's answer, and whether time was held for that. ``command`` is None while nobody
-    has commanded."""
+    """One finished control period: the snapshot at its end, the command in force, whether it
+    started without the controller's answer, and whether time was held for that. ``command`` is
+    None until the first command."""
 
     scene: int
     snapshot: Snapshot
@@ -37,7 +37,7 @@ class Period:
 
 
 class SimulationLoop:
-    """Runs a simulator's current scene. See the module."""
+    """Runs a simulator's current scene in one thread."""
 
     def __init__(
         self,
@@ -65,32 +65,32 @@ class SimulationLoop:
         self.scene_number = 0
         self._actors = NO_ACTORS
 
-    # -- from any thread
+    # Methods for any thread.
 
-    def perform(self, call: Callable[[], Answer]) -> Answer:
-        """Do ``call`` on the loop's thread, between two steps; return or raise what it does."""
+    def perform(self, call: Callable[[], Result]) -> Result:
+        """Run ``call`` on the loop's thread between two steps; return or raise its result."""
         future = self._enqueue(call)
         while not future.done():
             if self._ended:
                 raise SimulatorError("the simulator is shutting down")
-            wait([future], timeout=WAKE_S)
+            wait([future], timeout=IDLE_POLL_S)
         return future.result()
 
     def command(self, command: Twist2D) -> None:
-        """Drive from the next step on. Returns at once; unheard where no scene stands, while
-        one is being loaded, and where there is no robot to drive."""
+        """Set the command from the next step on, without waiting. It is ignored if no scene is
+        loaded, while one is loading, and if there is no robot."""
         epoch = self._command_epoch
         self._enqueue(lambda: self._on_command(command, epoch))
 
     def end(self) -> None:
-        """Make :meth:`run` return, soon."""
+        """Make :meth:`run` return soon."""
         self._ended = True
 
-    # -- on the loop's thread: from a call, or from run
+    # Methods for the loop's thread: from a call, or from run.
 
     @property
     def simulation(self) -> Simulation:
-        """The current scene's simulation; raises ``SimulatorError`` where there is none."""
+        """The current scene's simulation. Raises ``SimulatorError`` if no scene is loaded."""
         if self._simulation is None:
             raise SimulatorError("no world is loaded")
         return self._simulation
@@ -101,21 +101,20 @@ class SimulationLoop:
         return self._simulator
 
     def look(self) -> Snapshot:
-        """What the world looks like now. What it holds of contacts and inertial samples is
-        shown again with the next period, for which it is meant."""
+        """Return the present snapshot. Its contacts and IMU samples are repeated in the snapshot of
+        the current period."""
         snapshot = self.simulation.snapshot()
         self._seen_early = _merged(self._seen_early, snapshot)
         return snapshot
 
     def load(self, scene: Scene, actors: TrialActors = NO_ACTORS) -> Snapshot:
-        """Make ``scene`` the current one, with ``actors``, standing still at
-        its time 0, and show it."""
+        """Make ``scene`` with ``actors`` the current scene, at its time 0, and publish it."""
         self._simulation, self.scene, self._command, self._seen_early = None, None, None, None
         self._actors.close()
         self._actors = actors
         simulation = actors.simulation(self._simulator.load(actors.scene(scene)))
         snapshot = simulation.snapshot()
-        self._command_epoch += 1  # what was said until now was said to the scene before
+        self._command_epoch += 1  # ignores commands for the previous scene
         self._simulation, self.scene = simulation, scene
         self.scene_number += 1
         self.paused = False
@@ -124,30 +123,30 @@ class SimulationLoop:
         return snapshot
 
     def set_pace(self, pace: Pace) -> None:
-        """Run at another pace from now on."""
+        """Change the pace from now on."""
         self._pace = pace
         self._pace.scene_began(time.monotonic())
 
     def run(self) -> None:
-        """Loop until :meth:`end`."""
+        """Run until :meth:`end` is called."""
         try:
             while not self._ended:
                 try:
-                    self._turn()
+                    self._iterate()
                 except SimulatorError as error:
                     self._simulation = None
                     self._on_failure(error)
         finally:
             self._ended = True
 
-    def _turn(self) -> None:
-        """Do one call if there is one, else wait for one, else step."""
+    def _iterate(self) -> None:
+        """Execute one call, or wait for one, or step."""
         standing = self._simulation is None or self.paused
         now = time.monotonic()
-        due = now + WAKE_S if standing else self._pace.wait_until()
+        due = now + IDLE_POLL_S if standing else self._pace.wait_until()
         try:
             if due > now:
-                call, future = self._calls.get(timeout=min(due - now, WAKE_S))
+                call, future = self._calls.get(timeout=min(due - now, IDLE_POLL_S))
             else:
                 call, future = self._calls.get_nowait()
         except queue.Empty:
@@ -180,7 +179,7 @@ class SimulationLoop:
 
 
 def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """``snapshot`` with the samples that an earlier look has already taken."""
+    """Return ``snapshot`` with the samples that an earlier call of ``look`` has taken."""
     if earlier is None:
         return snapshot
     return dataclasses.replace(

@@ -1,9 +1,8 @@
-"""The ``simulator`` node: a simulator of this package behind the names of gazebo_ros.
+"""The ``simulator`` node: a simulator of this package with the interface of gazebo_ros.
 
-Owns the wiring of parameters, services and topics; :mod:`~gz_testauto.ros.simulator.loop` runs the
-simulation, :mod:`~gz_testauto.ros.simulator.gazebo_services` knows what requests mean and
-:mod:`~gz_testauto.ros.simulator.publishers` what is published. ``docs/ros.md`` lists every
-parameter.
+Connects parameters, services and topics. :mod:`~gz_testauto.ros.simulator.loop` runs the
+simulation, :mod:`~gz_testauto.ros.simulator.gazebo_services` handles requests, and
+:mod:`~gz_testauto.ros.simulator.publishers` publishes. ``docs/ros.md`` lists every parameter.
 """
 
 import math
@@ -48,7 +47,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 
 class SimulatorNode:
-    """One simulator on the ROS graph."""
+    """Connects one simulator to the ROS graph."""
 
     def __init__(
         self,
@@ -75,7 +74,7 @@ class SimulatorNode:
         self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
-        """Load the first scene, if any, offer everything, and run until shut down."""
+        """Load the first scene, if any, register all services, and run until shutdown."""
         if first is not None:
             self._loop.load(first)
         rospy.on_shutdown(self._loop.end)
@@ -109,7 +108,7 @@ class SimulatorNode:
         self._objects.show(snapshot, stamp)
 
     def _fail(self, error: SimulatorError) -> None:
-        rospy.logerr("the simulation has ended: %s; load_scene starts another", error)
+        rospy.logerr("the simulation has ended: %s; call load_scene to start another", error)
         log_untruncated(error.full)
         self._failures.publish(str(error))
 
@@ -124,7 +123,7 @@ class SimulatorNode:
 
 
 def serve() -> None:
-    """Open the simulator that the parameters name, and run it until shut down."""
+    """Open the simulator of the parameters and run it until shutdown."""
     campaign = read_builtin_campaign() if parameters.read("campaign", str, "") else None
     period_s = parameters.read("period", float, campaign.control_period_s if campaign else 0.1)
     pace = make_pace(
@@ -148,7 +147,7 @@ def serve() -> None:
 
 
 def start() -> int:
-    """Serve; in a campaign, a simulator that cannot be had is the campaign node's to tell."""
+    """Run the node. In a campaign, the campaign node reports a simulator that cannot be opened."""
     rospy.set_param("~error", "")
     try:
         serve()
@@ -156,13 +155,13 @@ def start() -> int:
         if not parameters.read("campaign", str, ""):
             raise
         rospy.set_param("~error", str(error))
-        rospy.spin()  # having ended, it would only be started again by roslaunch
+        rospy.spin()  # after an exit, roslaunch would restart this node
         return 2
     return 0
 
 
 def main() -> int:
-    """Entry point of the script."""
+    """Run the node; the entry point of the script."""
     return run_node("simulator", start)
 
 

@@ -1,7 +1,7 @@
-"""Odometry of the simulated robot: its true pose and its velocity in its own frame.
+"""Odometry of the simulated robot: its true pose, and its velocity in its own frame.
 
-Owns where the odom frame lies and the velocity of a simulator that tells poses only: the last
-displacement by the time it took. There is no drift: what a localizer does is not under test.
+Defines the odom frame. For a simulator that reports only poses, the velocity is the last
+displacement divided by its duration. There is no drift, since localization is not under test.
 """
 
 import math
@@ -17,9 +17,9 @@ ORIGINS = ("world", "start")
 class Odometry:
     """The motion of one robot in one scene.
 
-    ``origin`` says where the odom frame lies: ``"world"``, as gazebo_ros's diff drive has it
-    by default, so that nothing is rounded between the map frame and the robot's; or
-    ``"start"``, where the robot stood when the scene began, as a real robot has it.
+    ``origin`` selects the odom frame: ``"world"``, the default of gazebo_ros's diff drive, which
+    needs no rounding between the map frame and the robot's; or ``"start"``, the robot's pose at the
+    start of the scene, as on a real robot.
     """
 
     def __init__(self, origin: str, start: ModelState) -> None:
@@ -29,15 +29,14 @@ class Odometry:
         self._previous: Optional[Tuple[float, ModelState]] = None
 
     def pose(self, state: ModelState) -> Pose:
-        """The robot's pose in the odom frame."""
+        """Return the robot's pose in the odom frame."""
         if self.map_to_odom == Pose():
             return state.pose
         return self.map_to_odom.inverse() * state.pose
 
     def advance(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
-        """Take note of the next sample; return v_x, v_y (m/s) and yaw rate (rad/s) in the base
-        frame: the simulator's own, or over the interval since the sample before, zero at the
-        first."""
+        """Add the next sample; return v_x, v_y (m/s) and yaw rate (rad/s) in the base frame. They
+        are the simulator's own, or the mean since the previous sample, and zero at the first."""
         previous, self._previous = self._previous, (time_s, state)
         yaw = state.pose.yaw_rad
         cos, sin = math.cos(yaw), math.sin(yaw)

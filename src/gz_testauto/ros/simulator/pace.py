@@ -1,7 +1,7 @@
-"""How fast simulated time may run: as the wall clock does, or as the controller answers.
+"""The pace of simulated time: relative to the wall clock, or with the controller's answers.
 
-Owns the decision when the next control period may begin, and nothing else: no thread, no
-simulator, no ROS. All times are wall time from one monotonic clock, in seconds.
+Decides only when the next control period starts, without threads, simulator or ROS. All times are
+wall time of one monotonic clock, in seconds.
 """
 
 import abc
@@ -13,39 +13,39 @@ from gz_testauto.base.errors import SpecError
 HOLD = "hold"
 
 HOLD_TIMEOUT_S, START_TIMEOUT_S = 5.0, 10.0
-"""How long time is held for a controller unless told: per period, and until its first command."""
+"""Default wall-time limits of held time: per period, and until the controller's first command."""
 
 
 class Pace(abc.ABC):
-    """Told what happens; asked until when to wait.
+    """Decides when the next control period starts.
 
-    Call order: ``scene_began`` once per scene; then per control period ``wait_until`` and, on
-    every command meanwhile, ``commanded`` and ``wait_until`` again; then ``stepped``. ``holds``:
-    time waits for the controller.
+    Call order: ``scene_began`` once per scene; then per control period ``wait_until`` and, at
+    every command, ``commanded`` and ``wait_until`` again; then ``stepped``. ``holds``: time waits
+    for the controller.
     """
 
     holds: bool = False
 
     @abc.abstractmethod
     def scene_began(self, now_s: float) -> None:
-        """A scene stands still at its time 0."""
+        """Start a scene at its time 0."""
 
     @abc.abstractmethod
     def commanded(self) -> None:
-        """The controller has spoken since the last step."""
+        """Record a command of the controller."""
 
     @abc.abstractmethod
     def wait_until(self) -> float:
-        """Wall time at which the next period begins, if nothing happens before."""
+        """Return the wall time at which the next period starts if there is no further event."""
 
     @abc.abstractmethod
     def stepped(self, now_s: float) -> bool:
-        """The next period begins now. Returns whether it is late: it begins without the answer
-        of a controller that was waited for, or that has spoken in this scene."""
+        """Start the next period; return true if it is late: it starts without an answer of a
+        controller for which time was held, or which has sent commands in this scene."""
 
 
 class RateLimit(Pace):
-    """A real-time factor: 1 is real time, 2 twice as fast, infinity as fast as it goes."""
+    """A real-time factor: 1 is real time, 2 twice as fast, infinity is unlimited."""
 
     def __init__(self, factor: float, period_s: float) -> None:
         self.factor = factor
@@ -54,33 +54,33 @@ class RateLimit(Pace):
         self._spoke = self._answered = False
 
     def scene_began(self, now_s: float) -> None:
-        """Begin its first period at once."""
+        """Start the first period immediately."""
         self._due_s = now_s
         self._spoke = self._answered = False
 
     def commanded(self) -> None:
-        """Note it: nobody is waited for."""
+        """Record the command; it does not change the time of the next period."""
         self._spoke = self._answered = True
 
     def wait_until(self) -> float:
-        """One interval after the period before began."""
+        """Return the start of the previous period plus one interval."""
         return self._due_s
 
     def stepped(self, now_s: float) -> bool:
-        """Late when the controller has spoken before, and not since the last period."""
-        # A machine that cannot keep up falls behind for good; it does not race to catch up.
+        """Return true if the controller has sent commands, but none since the last period."""
+        # A slow machine stays behind; it does not run faster later to compensate.
         self._due_s = max(self._due_s, now_s - self._interval_s) + self._interval_s
         late, self._answered = self._spoke and not self._answered, False
         return late
 
 
 class Hold(Pace):
-    """Time stands still until the controller has answered the period just shown.
+    """Holds time until the controller has answered the last published period.
 
-    A new scene waits ``start_timeout_s`` for its first command: as long as a planner may take
-    to accept its goal. A controller that has spoken in this scene is given
-    ``hold_timeout_s`` per period. When nobody answers in time nobody is driving: time runs
-    on at real time, so that whatever needs time to pass can start, until somebody speaks.
+    A new scene waits up to ``start_timeout_s`` for its first command, as a planner may need to
+    accept its goal. After the first command it waits up to ``hold_timeout_s`` per period. After a
+    timeout the controller counts as inactive, and time advances in real time until the next
+    command, so that nodes that need simulated time can start.
     """
 
     holds = True
@@ -93,23 +93,24 @@ class Hold(Pace):
         self._answered = False
 
     def scene_began(self, now_s: float) -> None:
-        """Wait for its first command."""
+        """Wait for the first command of a scene."""
         self._idle.scene_began(now_s)
         self._held, self._answered = True, False
         self._deadline_s = now_s + self._limits_s[1]
 
     def commanded(self) -> None:
-        """Begin the next period at once, and wait for the answer to it."""
+        """Start the next period immediately, and wait for its answer."""
         self._held = self._answered = True
 
     def wait_until(self) -> float:
-        """At once when answered; else as long as the controller may take, or in real time."""
+        """Return a past time if there was an answer, else the end of the timeout or of a period in
+        real time."""
         if self._answered:
             return -math.inf
         return self._deadline_s if self._held else self._idle.wait_until()
 
     def stepped(self, now_s: float) -> bool:
-        """Late when the controller was waited for in vain."""
+        """Return true if time was held without an answer."""
         late = self._held and not self._answered
         self._held = self._answered
         self._answered = False
@@ -122,8 +123,8 @@ class Hold(Pace):
 def make_pace(
     pace: Union[str, float], period_s: float, hold_timeout_s: float, start_timeout_s: float
 ) -> Pace:
-    """Build the pace that a user asked for: ``"hold"`` or a real-time factor, 0 for as fast
-    as it goes. Raises ``SpecError`` for anything else."""
+    """Return the pace for ``"hold"`` or a real-time factor, where 0 is unlimited. Raises
+    ``SpecError`` for other values."""
     if pace == HOLD:
         return Hold(period_s, hold_timeout_s, start_timeout_s)
     try:

@@ -1,8 +1,7 @@
-"""``get_`` and ``set_physics_properties`` over a world file and a pace.
+"""``get_`` and ``set_physics_properties`` for a world file and a pace.
 
-Owns the reading of a world's ``<physics>`` and ``<gravity>`` with SDF's defaults, and the
-meaning of ``max_update_rate`` here: how fast simulated time may run. What the simulator cannot
-change under way is refused rather than ignored.
+Reads a world's ``<physics>`` and ``<gravity>`` with SDF's defaults. ``max_update_rate`` limits the
+pace of simulated time. A change that the simulator does not support is rejected, not ignored.
 """
 
 import math
@@ -28,21 +27,21 @@ SAME = 1e-9
 
 
 class PhysicsProperties:
-    """The physics of the current scene. ``pace`` is the real-time factor in force at first,
-    infinity for none."""
+    """The physics properties of the current scene. ``factor`` is the initial real-time factor,
+    infinity for no limit."""
 
     def __init__(self, period_s: float, factor: float = math.inf) -> None:
         self._period_s = period_s
         self._factor = factor
 
     def get(self, loop: SimulationLoop) -> GetPhysicsPropertiesResponse:
-        """What the current world says, and what was changed since."""
+        """Return the properties of the current world with all changes since its start."""
         response = read_physics(loop.scene.world if loop.scene else None)
         settings = _settings(loop)
         if settings is not None:
             response.time_step = settings.step_size_s
             response.gravity = Vector3(*settings.gravity_mps2)
-        elif _takes_gravity(loop):
+        elif _supports_gravity(loop):
             response.gravity = Vector3(*loop.simulation.describe().gravity_mps2)
         response.pause = loop.paused
         unlimited = math.isinf(self._factor)
@@ -54,18 +53,18 @@ class PhysicsProperties:
     def set(
         self, loop: SimulationLoop, request: SetPhysicsPropertiesRequest
     ) -> SetPhysicsPropertiesResponse:
-        """Take on what can be changed; refuse, and change nothing, when something cannot."""
+        """Change the properties; reject all of them if one is not supported."""
         now = self.get(loop)
         changed = _changed(request, now)
         changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
-        if _takes_gravity(loop):
+        if _supports_gravity(loop):
             changeable = (*changeable, "gravity")
         refused = [name for name in changed if name not in changeable]
         if refused or request.max_update_rate < 0.0 or request.time_step <= 0.0:
             return SetPhysicsPropertiesResponse(
                 False,
                 f"SetPhysicsProperties: {', '.join(refused) or 'a negative number'} cannot be "
-                "set under way; put it into the <physics> of the world file",
+                "changed at run time; set it in the <physics> of the world file",
             )
         if changed:
             gravity = (request.gravity.x, request.gravity.y, request.gravity.z)
@@ -79,13 +78,13 @@ class PhysicsProperties:
         return SetPhysicsPropertiesResponse(True, "physics engine updated")
 
 
-def _takes_gravity(loop: SimulationLoop) -> bool:
+def _supports_gravity(loop: SimulationLoop) -> bool:
     return loop.scene is not None and SetGravity in loop.simulation.changes
 
 
 @runtime_checkable
 class _ChangeablePhysics(Protocol):
-    """A simulation whose physics can be changed under way; not every simulator has it."""
+    """A simulation whose physics settings can be changed at run time."""
 
     def physics(self) -> PhysicsSettings: ...
 
@@ -93,13 +92,13 @@ class _ChangeablePhysics(Protocol):
 
 
 def _settings(loop: SimulationLoop) -> Optional[PhysicsSettings]:
-    """The settings that hold now, of a simulation that can change them; None of any other."""
+    """Return the present settings of a simulation that can change them, or None."""
     simulation = loop.simulation
     return simulation.physics() if isinstance(simulation, _ChangeablePhysics) else None
 
 
 def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResponse) -> List[str]:
-    """Names of what is asked to be otherwise than it is, the update rate aside."""
+    """Return the names of the properties that the request changes, without the update rate."""
     differing = {
         "time_step": _differ(request.time_step, now.time_step),
         "gravity": any(
@@ -114,7 +113,7 @@ def _changed(request: SetPhysicsPropertiesRequest, now: GetPhysicsPropertiesResp
 
 
 def read_physics(world: Optional[Path]) -> GetPhysicsPropertiesResponse:
-    """The step, gravity and ODE settings that a world file states, or SDF's defaults."""
+    """Return step, gravity and ODE settings of a world file, or SDF's defaults."""
     root = read_xml(world, recover=True) if world else None
     found = None if root is None else root.find("world")
     if found is None:

@@ -1,8 +1,8 @@
-"""Services that change links, joints, lights and looks, and many of them in one request.
+"""Services that change links, joints, lights and visuals, also several in one request.
 
-Owns what requests mean: those of gazebo_ros for one link, light or model, and this package's own
-for many states, visuals and lights. All end in one :meth:`Simulation.apply`, which refuses by name
-what the simulator behind the node does not take, and then nothing is changed.
+Interprets the requests of gazebo_ros for one link, light or model, and this package's own for
+several states, visuals and lights. Each ends in one :meth:`Simulation.apply`. If the simulator does
+not support a change, that names it and nothing is changed.
 """
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -71,17 +71,17 @@ class PropertyServices:
             "~set_lights": (SetLights, self.set_lights),
         }
 
-    # many in one request
+    # Requests for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
-        """States of all models, or of those that are named."""
+        """Return the states of all models, or of the named ones."""
 
         def get() -> GetModelStatesResponse:
             snapshot = self._loop.look()
             names = list(request.names) or list(snapshot.models)
             missing = [name for name in names if name not in snapshot.models]
             if missing:
-                raise SimulatorError(f"there is no model named {missing[0]!r}")
+                raise SimulatorError(f"no model has the name {missing[0]!r}")
             return GetModelStatesResponse(
                 success=True,
                 message=f"{len(names)} models",
@@ -100,7 +100,7 @@ class PropertyServices:
         return self._perform(get)
 
     def set_model_states(self, request: SetModelStatesRequest) -> SetModelStatesResponse:
-        """Place models."""
+        """Set the states of models."""
 
         def place() -> SetModelStatesResponse:
             states = {}
@@ -117,7 +117,7 @@ class PropertyServices:
         return self._perform(place)
 
     def set_visuals(self, request: SetVisualsRequest) -> SetVisualsResponse:
-        """Change looks."""
+        """Change visuals."""
 
         def change() -> SetVisualsResponse:
             given = _columns(
@@ -149,10 +149,10 @@ class PropertyServices:
 
         return self._perform(change)
 
-    # as gazebo_ros has them
+    # Requests of gazebo_ros.
 
     def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
-        """Place a link that no joint holds; a twist is given in the axes of the frame."""
+        """Set the state of a link without joints; its twist is in the axes of the frame."""
 
         def place() -> srv.SetLinkStateResponse:
             wanted, snapshot = request.link_state, self._loop.look()
@@ -172,7 +172,7 @@ class PropertyServices:
     def get_link_properties(
         self, request: srv.GetLinkPropertiesRequest
     ) -> srv.GetLinkPropertiesResponse:
-        """Mass, center of mass and inertia of a link."""
+        """Return mass, center of mass and inertia of a link."""
 
         def get() -> srv.GetLinkPropertiesResponse:
             name = self._link(request.link_name)
@@ -198,8 +198,8 @@ class PropertyServices:
     def set_link_properties(
         self, request: srv.SetLinkPropertiesRequest
     ) -> srv.SetLinkPropertiesResponse:
-        """The mass of a link, with the inertia as of a body of the same shape: another center or
-        another inertia is not taken."""
+        """Set the mass of a link and scale its inertia accordingly. Another center of mass or
+        inertia is not supported."""
 
         def change() -> srv.SetLinkPropertiesResponse:
             self._apply(SetMass(self._link(request.link_name), request.mass))
@@ -212,12 +212,12 @@ class PropertyServices:
     def get_light_properties(
         self, request: srv.GetLightPropertiesRequest
     ) -> srv.GetLightPropertiesResponse:
-        """Color and attenuation of a light."""
+        """Return color and attenuation of a light."""
 
         def get() -> srv.GetLightPropertiesResponse:
             lights = self._loop.simulation.describe().lights
             if request.light_name not in lights:
-                raise SimulatorError(f"there is no light named {request.light_name!r}")
+                raise SimulatorError(f"no light has the name {request.light_name!r}")
             light = lights[request.light_name]
             return srv.GetLightPropertiesResponse(
                 diffuse=ColorRGBA(*light.diffuse),
@@ -233,8 +233,8 @@ class PropertyServices:
     def set_light_properties(
         self, request: srv.SetLightPropertiesRequest
     ) -> srv.SetLightPropertiesResponse:
-        """All of a light, as gazebo_ros does: what a request leaves at 0 is 0. ``~set_lights``
-        changes what is given only."""
+        """Set all properties of a light, as gazebo_ros does: an unset field is 0. ``~set_lights``
+        changes only the specified ones."""
 
         def change() -> srv.SetLightPropertiesResponse:
             direction = request.direction
@@ -256,7 +256,7 @@ class PropertyServices:
         return self._perform(change)
 
     def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
-        """A force and a torque at a link's center of mass, along the world's axes, from now on."""
+        """Apply a force and a torque at a link's center of mass, in world axes, from now on."""
 
         def push() -> srv.ApplyBodyWrenchResponse:
             if request.reference_frame not in ("", "world", "map"):
@@ -279,13 +279,14 @@ class PropertyServices:
     def set_model_configuration(
         self, request: srv.SetModelConfigurationRequest
     ) -> srv.SetModelConfigurationResponse:
-        """Positions of a model's joints, which then stand still."""
+        """Set the positions of a model's joints, with zero velocity."""
 
         def configure() -> srv.SetModelConfigurationResponse:
             names, positions = request.joint_names, request.joint_positions
             if len(names) != len(positions):
                 raise SimulatorError(
-                    f"{len(names)} joint_names need as many joint_positions, not {len(positions)}"
+                    f"{len(names)} joint_names need {len(names)} joint_positions, not "
+                    f"{len(positions)}"
                 )
             self._apply(
                 *(
@@ -297,11 +298,10 @@ class PropertyServices:
 
         return self._perform(configure)
 
-    # inside
+    # Helpers.
 
     def _link(self, name: str) -> str:
-        """The scoped name of a link; one that is not scoped is found where only one model has
-        it."""
+        """Return the scoped name of a link; an unscoped name must be unique."""
         links = self._loop.simulation.describe().links
         if name in links:
             return name
@@ -309,10 +309,9 @@ class PropertyServices:
         if len(found) == 1:
             return found[0]
         raise SimulatorError(
-            f"there is no link {name!r}; give model::link"
+            f"no link has the name {name!r}; use model::link"
             if not found
-            else f"{name!r} is the name of several links ({join_truncated(found)}); "
-            "give model::link"
+            else f"{name!r} is the name of several links ({join_truncated(found)}); use model::link"
         )
 
     def _apply(self, *changes: Change) -> None:
@@ -327,7 +326,7 @@ class PropertyServices:
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:
-    """For each name what the arrays give it; an array that is empty gives nothing."""
+    """Return the array elements for each name; an empty array has none."""
     names: Sequence[str] = request.names
     rows: List[Tuple[str, Dict[str, Any]]] = [(name, {}) for name in names]
     for field, kind in kinds.items():
@@ -336,7 +335,7 @@ def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dic
             continue
         if len(values) != len(names):
             raise SimulatorError(
-                f"{len(names)} names need as many of {field}, or none, not {len(values)}"
+                f"{len(names)} names need {len(names)} of {field}, or none, not {len(values)}"
             )
         for (_, row), value in zip(rows, values):
             row[field] = kind(value)

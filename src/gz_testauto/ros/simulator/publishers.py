@@ -1,8 +1,8 @@
-"""Everything a simulation shows, as ROS topics under the names a robot's stack expects.
+"""Publishers of a simulation's state under the usual topic names of a robot's stack.
 
-Owns which topics there are, their frames and their order: measurements before the odometry
-that they belong to, the clock last, so that whoever wakes by the clock finds the rest there.
-All stamps are ROS time, which never goes back; ``~scene_time`` has the scene's own.
+Defines the topics, their frames and their order: measurements, then the odometry of the same time,
+and the clock last, so that a node that wakes by the clock has already received the rest. All stamps
+are ROS time, which never decreases; ``~scene_time`` has the time of the scene.
 """
 
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ UNKNOWN = float("nan")
 
 @dataclass(frozen=True)
 class Frames:
-    """Names of frames. ``odom_origin`` as in :class:`~gz_testauto.ros.simulator.odometry.Odometry`;
-    ``map_to_odom`` says whether to publish that transform, which a localizer does else."""
+    """Names of frames. ``odom_origin`` is that of :class:`.odometry.Odometry`; ``map_to_odom``:
+    whether to publish this transform, otherwise the task of a localizer."""
 
     base: str = "base_link"
     odom: str = "odom"
@@ -43,7 +43,7 @@ class Frames:
 
 
 class ScenePublisher:
-    """Publishes the scenes of one simulator. Called from the loop's thread."""
+    """Publishes the scenes of one simulator. It is called from the loop's thread."""
 
     def __init__(self, clock: SceneClock, frames: Frames, period_s: float) -> None:
         self._clock = clock
@@ -56,8 +56,7 @@ class ScenePublisher:
         def publisher(name: str, kind: type, latch: bool = False) -> rospy.Publisher:
             return rospy.Publisher(name, kind, queue_size=100, latch=latch)
 
-        # Latched, so that who joins while time stands still knows what time it is and where the
-        # robot is.
+        # Latched, so that a node that subscribes while time is held receives time and robot pose.
         self._clock_out = publisher("/clock", Clock, latch=True)
         self._scene_time = publisher("~scene_time", Float64, latch=True)
         self._odom = publisher("odom", OdometryMessage, latch=True)
@@ -72,7 +71,7 @@ class ScenePublisher:
         self._fixed_transforms = tf2_ros.StaticTransformBroadcaster()
 
     def scene_began(self, scene: Scene, period: Period) -> None:
-        """Show a new scene, standing still at its time 0."""
+        """Publish a new scene at its time 0."""
         self._clock.begin_scene()
         self._robot, self._odometry, self._scan_stamp_s = scene.robot, None, -1.0
         if scene.robot is not None:
@@ -83,7 +82,7 @@ class ScenePublisher:
         self.show(period)
 
     def show(self, period: Period) -> None:
-        """Show the end of a control period."""
+        """Publish the end of a control period."""
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
         self._show_sensors(period)
@@ -107,7 +106,7 @@ class ScenePublisher:
         if scan is not None and robot.lidar is not None and scan.stamp_s > self._scan_stamp_s:
             self._scan_stamp_s = scan.stamp_s
             stamp = self._time(scan.stamp_s)
-            rate_hz = robot.lidar.update_rate_hz  # 0: in every physics step; the last is shown
+            rate_hz = robot.lidar.update_rate_hz  # 0: a scan per physics step, of which one is used
             interval_s = 1.0 / rate_hz if rate_hz else self._period_s
             self._scan.publish(
                 ros_messages.scan_message(scan, stamp, robot.lidar.sensor, interval_s)
@@ -165,7 +164,7 @@ class ScenePublisher:
     def _mounts(
         self, time_s: float, robot: RobotModel, odometry: Odometry
     ) -> List[TransformStamped]:
-        """What does not move in this scene: odom in the map, sensors on the robot."""
+        """Return the constant transforms of a scene: odom in the map, sensors on the robot."""
         stamp, frames = self._time(time_s), self._frames
         fixed = [
             _transform(frames.base, sensor.sensor, sensor.mount, stamp)

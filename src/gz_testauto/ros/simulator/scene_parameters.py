@@ -1,5 +1,4 @@
-"""The simulator and the scenes that people ask for, by names, paths and numbers, in a service call
-or in parameters."""
+"""The simulator and the scenes of service calls and parameters, from names, paths and numbers."""
 
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
@@ -15,9 +14,11 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 
 def read_simulator(campaign: Optional[BuiltinCampaignSpec]) -> Tuple[str, Dict[str, Any]]:
-    """The simulator that the parameters or the campaign name, and the options for its constructor,
-    checked: those of ``~simulator_options``, else the campaign's, whose limits and worlds say the
-    rest. Raises ``SpecError``."""
+    """Return the simulator of the parameters or the campaign, and its validated options.
+
+    The options are ``~simulator_options`` or else the campaign's, completed by the limits and
+    worlds of the campaign. Raises ``SpecError``.
+    """
     own = {} if campaign is None else campaign.simulator_options
     given = parameters.read("simulator_options", dict, own)
     wanted = parameters.read("gui", bool, False)
@@ -31,7 +32,7 @@ def read_simulator(campaign: Optional[BuiltinCampaignSpec]) -> Tuple[str, Dict[s
 
 
 def make_scene(world: str, robot_model: str, robot_name: str, start: Pose2D, seed: int) -> Scene:
-    """Build a scene from texts; raises ``SpecError`` for a file that is not there."""
+    """Return a scene. Raises ``SpecError`` if a file does not exist."""
     robot = None
     if robot_model:
         robot = read_robot(parameters.existing_file(robot_model, "robot_model"), robot_name)
@@ -39,7 +40,7 @@ def make_scene(world: str, robot_model: str, robot_name: str, start: Pose2D, see
 
 
 def first_scene() -> Optional[Scene]:
-    """The scene that the parameters ask for at the start, None where they name no world."""
+    """Return the scene of the parameters, or None without ``~world``."""
     world: Optional[Path] = parameters.read_path("world", "")
     if world is None:
         return None

@@ -1,7 +1,4 @@
-"""The service that makes a scene the current one: ``~load_scene``.
-
-Owns what a request means, the campaign's actors and terms in it included, and its answer.
-"""
+"""The service ``~load_scene``, which loads a scene with a campaign's actors and randomization."""
 
 from typing import Optional, Tuple
 
@@ -22,7 +19,7 @@ from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_
 
 
 class SceneService:
-    """Loads scenes on the loop's thread. ``campaign`` is what the node was given, if any."""
+    """Loads scenes on the loop's thread. ``campaign`` is the node's campaign, if any."""
 
     def __init__(
         self,
@@ -41,7 +38,7 @@ class SceneService:
         return {"~load_scene": (LoadScene, self.load_scene)}
 
     def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
-        """Make the requested scene the current one."""
+        """Load the requested scene."""
         scene = make_scene(
             request.world,
             request.robot_model,
@@ -52,7 +49,7 @@ class SceneService:
         self._loop.perform(lambda: self._load(scene, request))
         return LoadSceneResponse(
             success=True,
-            message=f"{scene.world.name} is at its beginning",
+            message=f"{scene.world.name} is loaded",
             scene=self._loop.scene_number,
             stamp=ros_messages.time_message(self._clock.origin_ns),
         )
@@ -62,16 +59,16 @@ class SceneService:
         if request.with_actors:
             spec, site = self._campaign_site(scene)
             place = (request.world_index, request.repetition)
-            actors = prepare_actors(spec, site, *place)  # here: a scenario acts in one thread
+            actors = prepare_actors(spec, site, *place)  # in this thread, as Scenic requires
             tracker = tracker_of(spec, site, actors, *place)
         self._actors.scene_began(actors)
         self._objects.scene_began(tracker)
         self._loop.load(scene, actors)
 
     def _campaign_site(self, scene: Scene) -> Tuple[BuiltinCampaignSpec, Site]:
-        """The campaign, and where its trial is."""
+        """Return the campaign and the site of its trial."""
         if self._campaign is None:
             raise SpecError("with_actors: the simulator node has no campaign; set ~campaign")
-        assert scene.robot is not None, "a campaign's scene has one"
+        assert scene.robot is not None, "a campaign's scene has a robot"
         site = Site(scene.robot, scene.start, scene.world, read_scene(scene.world))
         return self._campaign, site

@@ -1,7 +1,7 @@
-"""Shapes as RViz draws them.
+"""RViz markers of collision shapes and outlines.
 
-Owns what marker a collision shape or an outline becomes: exactly what is collided with, meshes and
-prisms triangle by triangle. Planes and terrain, which are the ground, become none.
+The markers are the exact collision geometry; meshes and prisms are lists of triangles. Planes and
+terrain, which are the ground, have no marker.
 """
 
 from typing import List, Tuple
@@ -22,11 +22,11 @@ from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, 
 
 LINE_WIDTH_M = 0.05
 LINE_HEIGHT_M = 0.03
-"""Above the floor, so that it does not hide them."""
+"""Height above the floor, which would otherwise hide the lines."""
 
 
 def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]:
-    """A collision shape at ``pose``; of a capsule three markers, else one, of the ground none."""
+    """Return a collision shape at ``pose``: three markers for a capsule, none for the ground."""
     if isinstance(shape, Capsule):
         width = 2 * shape.radius
         rod = _marker(Marker.CYLINDER, pose, (width, width, shape.length), color)
@@ -49,7 +49,7 @@ def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]
 
 
 def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
-    """Lines, and outlines of areas, on the ground (m, world frame)."""
+    """Return lines, and outlines of areas, on the ground (m, world frame)."""
     found = []
     for part in get_parts(lines).tolist():
         rings = [part.exterior, *part.interiors] if part.geom_type == "Polygon" else [part]
@@ -63,7 +63,7 @@ def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
 def publish(
     topic: rospy.Publisher, markers: List[Marker], stamp: Time, frame: str = WORLD_FRAME
 ) -> None:
-    """Publish markers of the world's frame."""
+    """Publish markers in ``frame``."""
     for marker in markers:
         marker.header.stamp, marker.header.frame_id = stamp, frame
     topic.publish(MarkerArray(markers))

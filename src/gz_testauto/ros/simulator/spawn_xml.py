@@ -1,9 +1,8 @@
-"""Makes of the XML that a spawn service was handed the model that a simulator takes.
+"""Conversion of the XML in a spawn request to a model for a simulator.
 
-Owns gazebo_ros's rules: the name asked for replaces the model's own, the pose asked for is
-composed with the one in the SDF, every plugin gets the ``robotNamespace`` asked for,
-``package://`` becomes a path, URDF is converted by Gazebo's own ``gz sdf``. Error texts are
-gazebo_ros's where it has one.
+Follows gazebo_ros: the requested name replaces the model's own, the requested pose is composed with
+that in the SDF, every plug-in gets the requested ``robotNamespace``, ``package://`` becomes a path,
+and ``gz sdf`` converts URDF. Error messages are gazebo_ros's where it has one.
 """
 
 import re
@@ -25,48 +24,48 @@ NOT_A_MODEL = (
 )
 UNKNOWN_ENTITY_FORMAT = "SpawnModel: Failure - entity format is invalid."
 UrdfConverter = Callable[[str], str]
-"""Turns URDF text into SDF text; raises a ``GzTestautoError`` that says why it cannot."""
+"""Converts URDF text to SDF text; raises a ``GzTestautoError`` with the cause."""
 
 
-class SpawnRefused(GzTestautoError):
-    """What was handed in cannot be spawned; the message is the service's status message."""
+class SpawnRejectedError(GzTestautoError):
+    """The XML cannot be spawned; the message is the service's status message."""
 
 
 def model_to_spawn(
     xml: str, name: str, robot_namespace: str, pose: Pose, convert_urdf: UrdfConverter
 ) -> NamedModel:
-    """Read SDF or URDF text; ``pose`` is the initial pose, in the world. Raises
-    ``SpawnRefused``."""
+    """Return the model of SDF or URDF text with the initial ``pose`` in the world. Raises
+    ``SpawnRejectedError``."""
     root = _parse(xml)
     if root.tag == "robot":
         root = _parse(convert_urdf(with_package_paths(xml)))
     if root.tag not in ("sdf", "gazebo"):
-        raise SpawnRefused(NOT_A_MODEL)
+        raise SpawnRejectedError(NOT_A_MODEL)
     model = root.find("model")
     if model is None:
         root, model = _include_in_place(root)
     model.set("name", name)
     if robot_namespace:
         _add_robot_namespace(model, robot_namespace)
-    pose_in_world = pose * _take_pose(model)
+    pose_in_world = pose * _remove_pose(model)
     return NamedModel(name, etree.tostring(root, encoding="unicode"), pose_in_world)
 
 
 def require_urdf(xml: str) -> None:
-    """Raise ``SpawnRefused`` for anything but URDF, as ``spawn_urdf_model`` does."""
+    """Raise ``SpawnRejectedError`` if the text is not URDF, as ``spawn_urdf_model`` does."""
     if _parse(xml).tag != "robot":
-        raise SpawnRefused(UNKNOWN_ENTITY_FORMAT)
+        raise SpawnRejectedError(UNKNOWN_ENTITY_FORMAT)
 
 
 def with_package_paths(xml: str) -> str:
-    """Put the path of the package wherever ``package://`` names one."""
+    """Replace each ``package://NAME`` by the path of the package."""
     packages = rospkg.RosPack()
 
     def path_of(match: "re.Match[str]") -> str:
         try:
             return str(packages.get_path(match.group(1)))
         except rospkg.ResourceNotFound as error:
-            raise SpawnRefused(
+            raise SpawnRejectedError(
                 f"urdf reference package name does not exist: {match.group(1)}"
             ) from error
 
@@ -77,31 +76,31 @@ def _parse(xml: str) -> etree._Element:
     try:
         return parse_xml(xml.strip().encode(), remove_comments=True)
     except etree.XMLSyntaxError as error:
-        raise SpawnRefused(f"{NOT_A_MODEL} ({error})") from error
+        raise SpawnRejectedError(f"{NOT_A_MODEL} ({error})") from error
 
 
 def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Element]:
-    """The model that a ``<world><include>`` stands for, in place of the world; older files
-    are so written. The pose of the include replaces that of the model, as in any world."""
+    """Return the document and the model of a ``<world><include>``, a form of older files. The pose
+    of the include replaces that of the model, as in any world."""
     include = root.find("world/include")
     if include is None:
-        raise SpawnRefused(NOT_A_MODEL)
+        raise SpawnRejectedError(NOT_A_MODEL)
     try:
         path = resources.model_file(resources.resolve(include.findtext("uri", ""), Path.cwd()))
         included = _parse(path.read_text())
     except (GzTestautoError, OSError) as error:
-        raise SpawnRefused(f"{NOT_A_MODEL} (<include>: {error})") from error
+        raise SpawnRejectedError(f"{NOT_A_MODEL} (<include>: {error})") from error
     model = included.find("model")
     if model is None:
-        raise SpawnRefused(f"{NOT_A_MODEL} ({path} holds no model)")
+        raise SpawnRejectedError(f"{NOT_A_MODEL} ({path} holds no model)")
     pose = include.find("pose")
     if pose is not None:
-        _take_pose(model)
+        _remove_pose(model)
         model.append(pose)
     return included, model
 
 
-def _take_pose(model: etree._Element) -> Pose:
+def _remove_pose(model: etree._Element) -> Pose:
     """Remove the model's own pose and return it."""
     element = model.find("pose")
     if element is None:
@@ -110,7 +109,7 @@ def _take_pose(model: etree._Element) -> Pose:
     try:
         return Pose.from_values(map(float, (element.text or "0 0 0 0 0 0").split()))
     except ValueError as error:
-        raise SpawnRefused(f"{NOT_A_MODEL} (<pose>: {error})") from error
+        raise SpawnRejectedError(f"{NOT_A_MODEL} (<pose>: {error})") from error
 
 
 def _add_robot_namespace(model: etree._Element, robot_namespace: str) -> None:

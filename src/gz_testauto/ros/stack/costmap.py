@@ -1,7 +1,6 @@
-"""A costmap of costmap_2d as it is seen from outside: its marks, and what makes them.
+"""The published grid of a costmap_2d costmap, and the parameters of its obstacle layers.
 
-Owns the reading of the published grid and of the obstacle layers' parameters. What ought to be
-marked is :mod:`~gz_testauto.ros.stack.costmap_check`'s.
+:mod:`~gz_testauto.ros.stack.costmap_check` decides which cells must be marked.
 """
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
@@ -14,36 +13,35 @@ from nav_msgs.msg import OccupancyGrid
 from gz_testauto.base.ros_messages import pose_of
 
 LETHAL = 100
-"""What is published for a cell that a sensor or the map has marked."""
+"""Published value of a cell that a sensor or the map has marked."""
 OBSTACLE_RANGE_M, MIN_HEIGHT_M, MAX_HEIGHT_M = 2.5, 0.0, 2.0
-"""What an obstacle layer does unless told otherwise."""
+"""Default values of an obstacle layer."""
 OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
 ANSWER_S = 10.0
-"""Wall time until a costmap that somebody publishes is there."""
+"""Wall time in which a costmap with a publisher must be received."""
 
 
-class Source(NamedTuple):
-    """An observation source of an obstacle layer: its topic, up to which range (m), and between
-    which heights (m, in the costmap's frame), it marks."""
+class ObservationSource(NamedTuple):
+    """An observation source of an obstacle layer: its topic, the range (m) up to which it marks,
+    and the heights (m, in the costmap's frame) between which it marks."""
 
     topic: str
     obstacle_range_m: float
     heights_m: Tuple[float, float]
 
 
-class Layers(NamedTuple):
-    """The names of a costmap's layers, those of them that are costmap_2d's obstacle or voxel
-    layers, and the observation sources of all. costmap_2d reads the parameters of a layer in its
-    own namespace only."""
+class CostmapLayers(NamedTuple):
+    """The names of a costmap's layers, the names of its obstacle and voxel layers, and all
+    observation sources. costmap_2d reads the parameters of a layer only in its own namespace."""
 
     names: List[str]
     observing: List[str]
-    sources: List[Source]
+    sources: List[ObservationSource]
 
 
-def heard_costmap(topic: str) -> Optional[OccupancyGrid]:
-    """The costmap as it is now, None where nobody publishes it: costmap_2d sends all of it to
-    whoever subscribes."""
+def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
+    """Return the present costmap, which costmap_2d sends to each new subscriber, or None if no node
+    publishes it."""
     if rospy.resolve_name(topic) not in {name for name, _ in rospy.get_published_topics()}:
         return None
     try:
@@ -53,7 +51,7 @@ def heard_costmap(topic: str) -> Optional[OccupancyGrid]:
 
 
 def marked_points(grid: OccupancyGrid) -> np.ndarray:
-    """Centers of the lethal cells, shape (n, 2), m in the costmap's frame."""
+    """Return the centers of the lethal cells, shape (n, 2), in meters in the costmap's frame."""
     info = grid.info
     cells = np.asarray(grid.data, dtype=int).reshape(info.height, info.width)
     rows, columns = np.nonzero(cells >= LETHAL)
@@ -62,7 +60,7 @@ def marked_points(grid: OccupancyGrid) -> np.ndarray:
 
 
 def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np.ndarray:
-    """Which points, shape (n, 2) in the costmap's frame, lie in its window and more than
+    """Return which points, shape (n, 2) in the costmap's frame, are in its window and more than
     ``rim_m`` from its edge; bool, shape (n,)."""
     info = grid.info
     local_m = pose_of(info.origin).inverse().apply(_lifted(points_m))[:, :2]
@@ -70,19 +68,19 @@ def inside_window(grid: OccupancyGrid, points_m: np.ndarray, rim_m: float) -> np
     return ((local_m > rim_m) & (local_m < size_m - rim_m)).all(axis=1)
 
 
-def layers_of(topic: str) -> Layers:
-    """The layers that the parameter server has for the costmap at ``topic``."""
+def layers_of(topic: str) -> CostmapLayers:
+    """Return the layers of the costmap at ``topic``, from the parameter server."""
     costmap = rosgraph.names.namespace(rospy.resolve_name(topic))
     node = rospy.get_param(rosgraph.names.namespace(costmap), {})
     parameters = rospy.get_param(costmap, {})
     if not isinstance(parameters, dict) or not isinstance(node, dict):
-        return Layers([], [], [])
+        return CostmapLayers([], [], [])
     return read_layers(parameters, node.get("obstacle_range", OBSTACLE_RANGE_M))
 
 
-def read_layers(parameters: Dict[str, Any], range_m: Any) -> Layers:
-    """The layers in a costmap's parameters. ``range_m`` counts for sources that have no
-    ``obstacle_range``, nor have it above them."""
+def read_layers(parameters: Dict[str, Any], range_m: Any) -> CostmapLayers:
+    """Return the layers in a costmap's parameters. ``range_m`` is the default of
+    ``obstacle_range``."""
     plugins = parameters.get("plugins")
     kinds = {str(each["name"]): str(each["type"]) for each in plugins or ()}
     inherited_m = parameters.get("obstacle_range", range_m)
@@ -93,18 +91,18 @@ def read_layers(parameters: Dict[str, Any], range_m: Any) -> Layers:
         for source in _sources_in(parameters[name], inherited_m)
     ]
     observing = [name for name, kind in kinds.items() if kind in OBSERVING]
-    return Layers(list(kinds), observing, sources)
+    return CostmapLayers(list(kinds), observing, sources)
 
 
-def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[Source]:
-    """The observation sources of a layer that mark."""
+def _sources_in(layer: Dict[str, Any], range_m: Any) -> Iterator[ObservationSource]:
+    """Yield the observation sources of a layer that mark obstacles."""
     range_m = layer.get("obstacle_range", range_m)
     highest_m = layer.get("max_obstacle_height", MAX_HEIGHT_M)
     for name in str(layer.get("observation_sources", "")).split():
         source = layer.get(name)
         source = source if isinstance(source, dict) else {}
         if source.get("marking", True):
-            yield Source(
+            yield ObservationSource(
                 str(source.get("topic", name)),
                 float(source.get("obstacle_range", range_m)),
                 (

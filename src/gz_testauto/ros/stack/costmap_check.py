@@ -1,9 +1,8 @@
-"""Whether move_base's costmap has marks where the world has obstacles, before a goal is sent.
+"""Check that move_base's costmap marks the obstacles of the world before a goal is sent.
 
-Owns the comparison of a costmap with the world's collision geometry, as the lidar should see it
-from where the robot truly stands, and what is told when an obstacle in plain sight has no mark:
-a planner that is not shown an obstacle is no planner that failed. One marked place of each is
-enough; how good a costmap is, is not judged here.
+Compares the costmap with the world's collision geometry, as visible to the lidar from the robot's
+true pose. If a visible obstacle has no mark, the trial says nothing about the planner. One marked
+point per obstacle is sufficient; the quality of the costmap is not evaluated.
 """
 
 import time
@@ -21,11 +20,11 @@ from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.ros.stack.costmap import (
     OBSTACLE_RANGE_M,
-    Layers,
-    heard_costmap,
+    CostmapLayers,
     inside_window,
     layers_of,
     marked_points,
+    receive_costmap,
 )
 from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.sampling.naming import is_obstacle
@@ -36,24 +35,24 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
 
 ENOUGH_RAYS = 3
-"""Fewer rays on obstacles are no evidence."""
+"""With fewer rays on obstacles there is no check."""
 PLAIN_RAYS = 5
-"""An obstacle that as many rays meet is in plain sight: it is asked for by itself."""
+"""An obstacle that is hit by this number of rays is clearly visible and is checked separately."""
 WITHIN_M = 0.25
-"""How far from its place a mark may be: cells, noise, and obstacles that settled."""
+"""Largest distance of a mark from its obstacle: cell size, noise, and obstacles that settled."""
 RIM_M = 0.1
-"""What is nearer to the edge of the costmap's window than this may be marked beyond it."""
+"""Points nearer to the edge of the costmap's window can be marked outside of it."""
 LEVEL = 0.999
-"""Least upward component of the axis of a lidar that sees in a level plane."""
+"""Smallest upward component of the axis of a lidar with a level scan plane."""
 Look = Callable[[Sequence[str]], Mapping[str, ModelState]]
-SWITCH = "stack.names.costmap: null leaves this check out"
+SWITCH = "stack.names.costmap: null disables this check"
 WAIT_S, POLL_S = 5.0, 0.2
-"""Simulated time for a slow costmap to mark what it sees; wall time between two looks."""
+"""Simulated time for a slow costmap to mark obstacles; wall time between two checks."""
 
 
 class CostmapCheck:
-    """Looks at the costmap before each trial's goal. Where ``stack.names.costmap`` is null or
-    nobody publishes it, there is nothing to look at."""
+    """Checks the costmap before each trial's goal. There is no check if ``stack.names.costmap`` is
+    null or no node publishes it."""
 
     def __init__(self, campaign: PreparedStack, localization: Localization) -> None:
         self._campaign = campaign
@@ -64,29 +63,30 @@ class CostmapCheck:
         self,
         trial: Trial,
         look: Look,
-        heard_scan: Callable[[], Optional[LaserScan]],
+        latest_scan: Callable[[], Optional[LaserScan]],
         meanwhile: Callable[[], None],
-        beside: Sequence[NamedModel] = (),
+        extra_models: Sequence[NamedModel] = (),
     ) -> None:
-        """Return once the costmap has a mark at each obstacle that is in plain sight; where the
-        costmap is marked by another topic than ``stack.names.scan``, which may look elsewhere, and
-        where only the known map is in sight, once it has a mark at all. ``beside`` are models that
-        stand there beside those of the world's file. ``look`` tells the true states of the robot
-        and of the models named, ``heard_scan`` the latest scan. Raises ``NavigatorError`` that says
-        what there is instead after 5 s of simulated time or
-        ``stack.start_timeout_s`` of wall time."""
+        """Return when the costmap has a mark at each clearly visible obstacle.
+
+        One mark at all is sufficient if another topic than ``stack.names.scan`` marks the costmap,
+        or if only shapes of the static map are visible. ``extra_models`` are not in the world file.
+        ``look`` returns the true states of the robot and of the named models, ``latest_scan`` the
+        latest scan. Raises ``NavigatorError`` with the difference after 5 s of simulated time or
+        ``stack.start_timeout_s`` of wall time.
+        """
         topic = self._stack.names.costmap
         if topic is None:
             return
         deadline_s = rospy.get_rostime().to_sec() + WAIT_S
         deadline_wall_s = time.monotonic() + self._stack.start_timeout_s
         scene = self._campaign.world_scene(self._campaign.world(trial))
-        models = {one.name: placed_model(one.sdf, one.name, one.pose) for one in beside}
+        models = {one.name: placed_model(one.sdf, one.name, one.pose) for one in extra_models}
         scene = replace(scene, models={**scene.models, **models})
         while True:
             meanwhile()
-            scan = heard_scan()
-            grid = None if scan is None else heard_costmap(topic)
+            scan = latest_scan()
+            grid = None if scan is None else receive_costmap(topic)
             view = None if scan is None or grid is None else self._view(scene, look, scan, grid)
             if scan is None or view is None:
                 return
@@ -97,14 +97,13 @@ class CostmapCheck:
             if not missing:
                 return
             if rospy.get_rostime().to_sec() > deadline_s or time.monotonic() > deadline_wall_s:
-                raise NavigatorError(f"{topic} {self._told(scan, view, missing)}")
+                raise NavigatorError(f"{topic} {self._missing_marks(scan, view, missing)}")
             time.sleep(POLL_S)
 
     def _view(
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
-        """What the lidar should see, beside what it and the costmap have. None where tf does
-        not say where the lidar is."""
+        """Return the expected and actual marks, or None if tf has no pose of the lidar."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -128,7 +127,7 @@ class CostmapCheck:
         usable &= _each(sighting.distance_m > scan.range_min for sighting in seen)
         unknown = usable & _each(is_obstacle(sighting.name, pattern) for sighting in seen)
         one_by_one = unknown.sum() >= ENOUGH_RAYS
-        if one_by_one:  # a costmap may have those of the known map from there
+        if one_by_one:  # the remaining marks can be from the static map
             usable = unknown
             one_by_one = self._marked_by(layers)
         marked = _near(places_m, marked_points(grid))
@@ -147,21 +146,21 @@ class CostmapCheck:
         ]
         return _View(targets, base * lidar, grid.header.frame_id, layers)
 
-    def _marked_by(self, layers: Layers) -> bool:
-        """Whether the scan, and nothing else, is what marks the costmap."""
+    def _marked_by(self, layers: CostmapLayers) -> bool:
+        """Return true if only the scan marks the costmap."""
         topics = {rospy.resolve_name(source.topic) for source in layers.sources}
         return topics == {rospy.resolve_name(self._stack.names.scan)}
 
-    def _told(self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]) -> str:
-        """What is there instead of marks, with the nearest obstacle as the example."""
+    def _missing_marks(self, scan: LaserScan, view: "_View", missing: Sequence["_Target"]) -> str:
+        """Return the text about missing marks, with the nearest obstacle as an example."""
         target = min(missing, key=lambda each: each.nearest.distance_m)
         nearest = target.nearest
         others = len(view.targets) - len(missing)
         return (
             f"has no mark at {nearest.name}, {nearest.distance_m:.2f} m from the lidar at "
-            f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), nor at any other of {len(target.sightings)} "
-            f"places where it should have one"
-            + (f" ({others} of {len(view.targets)} in plain sight are marked)" if others else "")
+            f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), or at any other of {len(target.sightings)} "
+            f"points where it should have one"
+            + (f" ({others} of {len(view.targets)} visible ones are marked)" if others else "")
             + f": {self._cause(scan, view, target, others)} ({SWITCH})"
         )
 
@@ -169,13 +168,13 @@ class CostmapCheck:
         topic, height_m = self._stack.names.scan, self._campaign.known_map.scan_height_m
         if not target.scan_agrees and others:
             return (
-                f"{topic} does not see it where the simulator says that it is. Does it reach up "
+                f"{topic} does not see it at the position in the simulator. Does it reach up "
                 f"to robot.scan_height_m = {height_m:g} m?"
             )
         if not target.scan_agrees:
             return (
                 f"{topic} does not see them either. Does the sensor work (a gpu_ray needs a "
-                f"display), and does it look at robot.scan_height_m = {height_m:g} m?"
+                f"display), and does it scan at robot.scan_height_m = {height_m:g} m?"
             )
         layers = view.layers
         cause = _without_sources(layers) if not layers.sources else _out_of_height(scan, view)
@@ -184,8 +183,8 @@ class CostmapCheck:
         return f"{topic} sees {'it' if others else 'them'}, but {cause}"
 
     def _require_that_it_could(self, scan: LaserScan, view: "_View") -> None:
-        """With nothing in sight: raise ``NavigatorError`` where parameters and tf alone say that
-        nothing will ever be marked."""
+        """Raise ``NavigatorError`` if no obstacle is visible but parameters and tf show that none
+        would be marked."""
         layers, topic = view.layers, self._stack.names.scan
         cause = ""
         if layers.observing and not layers.sources:
@@ -200,7 +199,7 @@ class CostmapCheck:
 
 
 class _Target(NamedTuple):
-    """One obstacle that should be marked, or all that is in sight of the known map."""
+    """An obstacle that should be marked, or all visible shapes of the static map."""
 
     sightings: List[Sighting]
     marked: bool
@@ -212,22 +211,22 @@ class _Target(NamedTuple):
 
 
 class _View(NamedTuple):
-    """What should be marked, and by what."""
+    """The expected marks, and the layers that should set them."""
 
     targets: List[_Target]
     lidar: Pose
-    """In the costmap's frame."""
+    """Pose of the lidar in the costmap's frame."""
     frame: str
-    layers: Layers
+    layers: CostmapLayers
 
 
-def _without_sources(layers: Layers) -> str:
+def _without_sources(layers: CostmapLayers) -> str:
     names = ", ".join(layers.names) or "none"
     return f"no layer of the costmap (plugins: {names}) has observation_sources in its namespace"
 
 
 def _out_of_height(scan: LaserScan, view: _View) -> str:
-    """That the plane of a level lidar is not among the heights that are marked; else nothing."""
+    """Return an error text if the plane of a level lidar is outside of the marked heights."""
     sources, z_m = view.layers.sources, view.lidar.position[2]
     low_m = min(source.heights_m[0] for source in sources)
     high_m = max(source.heights_m[1] for source in sources)
@@ -236,13 +235,13 @@ def _out_of_height(scan: LaserScan, view: _View) -> str:
     return (
         f"tf has the frame {scan.header.frame_id} at z = {z_m:.2f} m of {view.frame}, and the "
         f"costmap marks from min_obstacle_height {low_m:g} m to max_obstacle_height {high_m:g} m: "
-        "mend the transforms, or these"
+        "correct the transforms or these parameters"
     )
 
 
 def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
-    """Where the rays of a scan point, seen from above: shape (n,), rad, in the frame in which
-    ``lidar`` is given; the lidar may hang upside down."""
+    """Return the directions of a scan's rays in the horizontal plane: shape (n,), rad, in the
+    reference frame of ``lidar``, which can be mounted upside down."""
     angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
     rays = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))])
     pointing = rays @ lidar.rotation.T
@@ -259,7 +258,7 @@ def _each(answers: Iterable[bool]) -> np.ndarray:
 
 
 def _most_agree(scan: LaserScan, sightings: Sequence[Sighting]) -> bool:
-    """Whether the scan has most of what should be seen, where it should."""
+    """Return true if most of the expected points are in the scan."""
     agree = _each(
         abs(scan.ranges[sighting.ray] - sighting.distance_m) <= WITHIN_M for sighting in sightings
     )
@@ -267,7 +266,7 @@ def _most_agree(scan: LaserScan, sightings: Sequence[Sighting]) -> bool:
 
 
 def _near(places_m: np.ndarray, marks_m: np.ndarray) -> np.ndarray:
-    """Which places, shape (n, 2), have a mark beside them; bool, shape (n,)."""
+    """Return which points, shape (n, 2), have a mark nearby; bool, shape (n,)."""
     if len(places_m) == 0 or len(marks_m) == 0:
         return np.zeros(len(places_m), dtype=bool)
     return cKDTree(marks_m).query(places_m)[0] <= WITHIN_M

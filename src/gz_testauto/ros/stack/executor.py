@@ -1,9 +1,9 @@
-"""Trials on the user's own stack, each in a process that has a ROS master of its own.
+"""Executor of trials on the user's stack: each runs in a process with its own ROS master.
 
-Owns the life of that process, a :mod:`session <gz_testauto.ros.session>`: started before the first
-trial, ended after every trial of a fresh run, after an invalid one, and when the campaign ends.
-Speaks no ROS itself, so that one process may run many sessions, one after the other. A session
-that dies, or says nothing for too long, costs one attempt.
+The process is a :mod:`session <gz_testauto.ros.session>`. It starts before the first trial, and is
+closed after each trial of a fresh run, after an invalid trial, and at the end of the campaign. This
+module does not use rospy, so one process can run many sessions in succession. A session that exits
+or hangs costs one attempt.
 """
 
 import logging
@@ -17,7 +17,7 @@ from gz_testauto.base.xml_file import read_xml
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.session import Session, new_log_directory
-from gz_testauto.ros.stack.protocol import CannotSwap, StackSessionSettings
+from gz_testauto.ros.stack.protocol import StackSessionSettings, WorldUpdateError
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -32,17 +32,16 @@ from gz_testauto.trial.setup import PreparedCampaign, require_stack
 LOGGER = logging.getLogger(__name__)
 SESSION = "gz_testauto.ros.stack.session"
 SLACK_S = 30.0
-"""Added to the limits of what a session waits for, before it counts as hanging."""
+"""Added to the longest wait of a session before it counts as hung."""
 
 
 class StackExecutor(TrialExecutor):
-    """Runs trials of a campaign with ``stack``; logs go to ``out/logs``, bags to
-    ``out/bags``."""
+    """Runs trials of a campaign with ``stack``; logs are in ``out/logs``, bags in ``out/bags``."""
 
     def __init__(self, campaign: PreparedCampaign, out: Path) -> None:
-        """Start nothing yet. Raises ``SpecError`` for a campaign of this package's planners, and
-        for launch files that are not there, or do not take their arguments, and
-        ``MissingDependencyError`` without ROS."""
+        """Validate the campaign; no process starts. Raises ``SpecError`` for a campaign of this
+        package's planners, and for launch files that do not exist or do not declare their
+        arguments, and ``MissingDependencyError`` without ROS."""
         self._campaign = require_stack(campaign)
         spec = self._campaign.spec
         _require_ros(spec)
@@ -52,22 +51,22 @@ class StackExecutor(TrialExecutor):
         self._session: Optional[Session] = None
 
     def open(self) -> None:
-        """Nothing runs between trials that a trial could find harmed."""
+        """Do nothing: the first trial starts the session."""
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The launch that starts the simulator, and the version of its package."""
+        """The launch file of the simulator, and the version of its package."""
         simulator = self._stack.simulator
         return SimulatorIdentity(f"stack {simulator.named}", _package_version(simulator.package))
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial. See the interface."""
+        """Run one trial, as the interface describes."""
         try:
             if self._session is not None:
                 try:
                     return self._run(trial, should_stop)
-                except CannotSwap as error:
-                    LOGGER.warning("%s: everything is started again: %s", trial.label, error)
+                except WorldUpdateError as error:
+                    LOGGER.warning("%s: the stack is restarted: %s", trial.label, error)
                     self.close()
             logs = new_log_directory(self._logs, trial.label)
             settings = StackSessionSettings(self._campaign, logs, self._bags)
@@ -81,11 +80,11 @@ class StackExecutor(TrialExecutor):
                 self.close()
 
     def recover(self) -> None:
-        """The next trial gets a new session."""
+        """Close the session; the next trial starts a new one."""
         self.close()
 
     def close(self) -> None:
-        """End the session and everything that it started."""
+        """End the session and all processes that it started."""
         session, self._session = self._session, None
         if session is not None:
             session.close()
@@ -96,27 +95,27 @@ class StackExecutor(TrialExecutor):
         return result
 
     def _silence_timeout_s(self) -> float:
-        """Wall time after which a session that says nothing hangs."""
+        """Return the wall time without a report after which a session counts as hung."""
         limits = self._campaign.spec.limits
         return SLACK_S + max(limits.stall_timeout_s, 3 * self._stack.start_timeout_s)
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:
-    """Raise ``MissingDependencyError`` where a command is missing that trials will need, and
-    ``SpecError`` for a metric that bears the name of another."""
+    """Raise ``MissingDependencyError`` if a command that trials need is missing, and ``SpecError``
+    if the name of a metric is already used."""
     for metric in spec.stack.metrics:
         if metric.name in REPORTED or metric.name in METRICS.names():
-            raise SpecError(f"stack.metrics: {metric.name} is a metric already; name it otherwise")
+            raise SpecError(f"stack.metrics: the metric {metric.name} exists; use another name")
     for command in ("roscore", "roslaunch", *(["rosrun", "rosbag"] if spec.stack.bag else [])):
         if shutil.which(command) is None:
             raise MissingDependencyError(
-                f"a campaign with stack needs ROS, and there is no {command} on PATH: source the "
+                f"a campaign with stack needs ROS, but {command} is not on PATH: source the "
                 "setup.bash of your workspace, or use ./bootstrap exec gz_testauto run ..."
             )
 
 
 def _package_version(package: Optional[str]) -> str:
-    """What the package's manifest says; empty for a launch file outside of packages."""
+    """Return the version in the package's manifest; empty for a launch file outside a package."""
     if package is None:
         return ""
     manifest = resources.resolve(f"package://{package}", Path()) / "package.xml"

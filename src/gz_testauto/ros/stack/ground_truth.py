@@ -1,8 +1,8 @@
-"""The truth of a trial, asked of the simulator once per control period of simulated time.
+"""Ground truth of a trial, requested from the simulator once per control period of simulated time.
 
-Owns when to look and what one look is: the robot and every obstacle that can move, asked for in
-one go, and the contacts that were published meanwhile. ``/gazebo/model_states`` is not used: it
-bears no time, and comes with every physics step.
+One snapshot contains the robot and every movable obstacle from one request, and the contacts that
+were published since the previous one. ``/gazebo/model_states`` is not used: it has no time stamp,
+and is published in every physics step.
 """
 
 import threading
@@ -32,17 +32,17 @@ class GroundTruth:
         self._subscriber = rospy.Subscriber(contacts_topic, ContactsState, self._on_contacts)
 
     def begin(self) -> None:
-        """A trial begins now: contacts of before do not count, however late they come."""
+        """Start a trial: earlier contacts are ignored, also if they are received late."""
         self._since_s = rospy.get_rostime().to_sec()
-        self._heard_contacts()
+        self._take_contacts()
 
     def look(self, robot: str, others: Iterable[str]) -> Snapshot:
-        """What the simulator shows now. Raises ``SimulatorError`` when it cannot be asked or
-        does not know the robot; another model that is gone is left out."""
+        """Return the present snapshot. Raises ``SimulatorError`` if the simulator does not answer
+        or has no such robot; another missing model is left out."""
         time_s, models = self._gazebo.states_now([robot, *others])
         if robot not in models:
             raise SimulatorError(f"the robot {robot!r} is not in the world at {time_s:.2f} s")
-        return Snapshot(time_s, models, {}, contacts=self._heard_contacts())
+        return Snapshot(time_s, models, {}, contacts=self._take_contacts())
 
     def next(
         self,
@@ -53,13 +53,13 @@ class GroundTruth:
         stall_timeout_s: float,
         meanwhile: Callable[[], None],
     ) -> Snapshot:
-        """The snapshot that follows the one of ``last_s`` after ``period_s``. Arguments, waiting
-        and errors as of :meth:`look` and :meth:`await_time`.
+        """Return the snapshot ``period_s`` after the one of ``last_s``. Arguments, waiting and
+        errors are those of :meth:`look` and :meth:`await_time`.
 
-        An answer that is no newer than the last is asked for again: simulator and clock are not
-        heard at the same instant.
+        A snapshot that is no newer than the last is requested again, since simulator and clock are
+        not received simultaneously.
         """
-        meanwhile()  # also where the machine is so slow that there is nothing to wait for
+        meanwhile()  # also on a slow machine, where the time is already reached
         self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
         deadline = time.monotonic() + stall_timeout_s
         while True:
@@ -75,9 +75,11 @@ class GroundTruth:
     def await_time(
         self, due_s: float, since_s: float, stall_timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
-        """Return once simulated time is ``due_s``, calling ``meanwhile`` while it is not yet.
-        Raises ``SimulatorError`` when the clock stands for ``stall_timeout_s`` of wall time, or
-        falls behind ``since_s``."""
+        """Return when simulated time is ``due_s``; call ``meanwhile`` while it is earlier.
+
+        Raises ``SimulatorError`` if the clock does not advance for ``stall_timeout_s`` of wall
+        time, or jumps back before ``since_s``.
+        """
         last_s, moved_s = 0.0, time.monotonic()
         while True:
             now_s = rospy.get_rostime().to_sec()
@@ -85,8 +87,8 @@ class GroundTruth:
                 return
             if now_s < since_s - JUMP_BACK_S and now_s < last_s:
                 raise SimulatorError(
-                    f"simulated time jumped back from {since_s:.3f} s to {now_s:.3f} s: something "
-                    "reset the simulation"
+                    f"simulated time jumped back from {since_s:.3f} s to {now_s:.3f} s: the "
+                    "simulation was reset"
                 )
             if now_s != last_s:
                 last_s, moved_s = now_s, time.monotonic()
@@ -101,7 +103,7 @@ class GroundTruth:
         with self._lock:
             self._contacts.extend(contacts)
 
-    def _heard_contacts(self) -> Tuple[Contact, ...]:
+    def _take_contacts(self) -> Tuple[Contact, ...]:
         with self._lock:
             heard, self._contacts = self._contacts, []
         return tuple(contact for contact in heard if contact.stamp_s >= self._since_s)

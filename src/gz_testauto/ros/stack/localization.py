@@ -1,7 +1,6 @@
-"""Whether the stack knows where the robot is, and telling it.
+"""The stack's localization: initial pose, clearing of costmaps, and comparison with the truth.
 
-Owns the initial pose, the clearing of costmaps, and the comparison of what tf says with the
-truth. A goal that is sent to a lost robot says nothing about a planner.
+A goal for a robot whose localization is wrong would say nothing about a planner.
 """
 
 import math
@@ -19,19 +18,18 @@ from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.truncation import join_truncated
-from gz_testauto.ros.stack.requirements import Awaited, Patience
+from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
 from gz_testauto.spec.stack import StackSpec
 
 POLL_S = 0.05
-TELL_AGAIN_S = 2.0
+REPEAT_S = 2.0
 SPREAD_M, SPREAD_RAD = 0.1, 0.1
-"""Standard deviations of the pose that a localizer is given; the robot stands where it is said
-to stand."""
+"""Standard deviations of the initial pose for a localizer, which is the true pose."""
 YAW_WITHIN_RAD = 0.35
 
 
 class Localization:
-    """Where the stack believes the robot is, by tf."""
+    """The robot's pose in tf, as the stack estimates it."""
 
     def __init__(self, stack: StackSpec) -> None:
         self._stack = stack
@@ -43,22 +41,24 @@ class Localization:
         self._listener = tf2_ros.TransformListener(self._buffer)
 
     def forget(self) -> None:
-        """Drop what was heard: the robot is about to be put elsewhere."""
+        """Discard all transforms before the robot is moved to another pose."""
         self._buffer.clear()
 
     def establish(
         self, truth: Callable[[], Pose2D], timeout_s: float, meanwhile: Callable[[], None]
     ) -> None:
-        """Tell a localizer, where one listens, where the robot is, and return once tf agrees.
-        Raises ``NavigatorError`` that says how far it is off after ``timeout_s`` of wall time."""
+        """Publish the initial pose for a localizer, if there is one, and return when tf agrees.
+
+        Raises ``NavigatorError`` with the error of the pose after ``timeout_s`` of wall time.
+        """
         within_m = self._stack.max_localization_error_m
-        known = Awaited(lambda: False, "", "", name=self._stack.frames.base, there=self._frames)
-        patience = Patience(known, timeout_s)
-        told_s = -math.inf
+        known = Requirement(lambda: False, "", "", name=self._stack.frames.base, there=self._frames)
+        limit = RequirementTimeout(known, timeout_s)
+        published_s = -math.inf
         while True:
-            if self._initial.get_num_connections() and time.monotonic() - told_s > TELL_AGAIN_S:
+            if self._initial.get_num_connections() and time.monotonic() - published_s > REPEAT_S:
                 self._initial.publish(self._message(truth()))
-                told_s = time.monotonic()
+                published_s = time.monotonic()
             if within_m is None:
                 return
             believed = self._believed()
@@ -68,20 +68,20 @@ class Localization:
                 turned = abs(math.remainder(believed.yaw_rad - true_pose.yaw_rad, 2 * math.pi))
                 if away_m <= within_m and turned <= YAW_WITHIN_RAD:
                     return
-            if patience.is_over(will_not_come=False):
-                raise NavigatorError(self._lost(believed, true_pose, patience.waited_s))
+            if limit.has_expired(cannot_start=False):
+                raise NavigatorError(self._localization_error(believed, true_pose, limit.waited_s))
             meanwhile()
             time.sleep(POLL_S)
 
     def clear_costmaps(self) -> None:
-        """Have the stack forget the obstacles that it saw, where it offers to: those of the last
-        trial, and those that it saw while it believed the robot elsewhere. Raises
-        ``NavigatorError`` when it refuses."""
+        """Clear the stack's costmaps, if it has that service: they have obstacles of the last
+        trial, and some that were marked with a wrong localization. Raises ``NavigatorError`` if
+        the service fails."""
         name = self._clear.resolved_name
         try:
             rosgraph.Master(rospy.get_name()).lookupService(name)
         except rosgraph.MasterError:
-            return  # the master knows of no such service
+            return  # the master has no such service
         try:
             rospy.wait_for_service(name, timeout=self._stack.start_timeout_s)
             self._clear()
@@ -89,7 +89,7 @@ class Localization:
             raise NavigatorError(f"{name} failed: {error}") from error
 
     def pose_of(self, frame: str, reference: str) -> Optional[Pose]:
-        """Where a frame is in another by tf, as it was last heard; None where tf does not say."""
+        """Return the latest pose of a frame in another, or None if tf has none."""
         try:
             found = self._buffer.lookup_transform(
                 reference.lstrip("/"), frame.lstrip("/"), rospy.Time()
@@ -103,22 +103,24 @@ class Localization:
         return None if pose is None else pose.planar
 
     def _frames(self) -> List[str]:
-        """Names of all frames of which tf has heard."""
+        """Return the names of all frames in tf."""
         heard = yaml.safe_load(self._buffer.all_frames_as_yaml()) or {}
         return sorted({*heard, *(str(frame["parent"]) for frame in heard.values())})
 
-    def _lost(self, believed: Optional[Pose2D], true_pose: Pose2D, waited_s: float) -> str:
+    def _localization_error(
+        self, believed: Optional[Pose2D], true_pose: Pose2D, waited_s: float
+    ) -> str:
         frames = self._stack.frames
         if believed is None:
             return (
                 f"tf has no transform from {frames.base!r} to {frames.map!r} after "
-                f"{waited_s:.0f} s; frames that it has: "
+                f"{waited_s:.0f} s; frames in tf: "
                 f"{join_truncated(self._frames()) or 'none'}; is a "
                 "localizer running, and are stack.frames.map and stack.frames.base its frames?"
             )
         return (
             f"tf has the robot at ({believed.x_m:.2f}, {believed.y_m:.2f}, "
-            f"{believed.yaw_rad:.2f} rad) after {waited_s:.0f} s; truly it stands at "
+            f"{believed.yaw_rad:.2f} rad) after {waited_s:.0f} s; its true pose is "
             f"({true_pose.x_m:.2f}, {true_pose.y_m:.2f}, {true_pose.yaw_rad:.2f} rad), more than "
             f"stack.max_localization_error_m = {self._stack.max_localization_error_m:g} m or "
             f"{YAW_WITHIN_RAD:g} rad away"

@@ -1,4 +1,4 @@
-"""What the executor on a user's stack and its session say to each other."""
+"""Types shared by the executor of a user's stack and its session."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,12 +7,12 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.trial.setup import PreparedStack
 
 
-class CannotSwap(SimulatorError):
-    """What runs cannot be made ready for the next trial; what is started anew can."""
+class WorldUpdateError(SimulatorError):
+    """The running stack cannot be prepared for the next trial, but a restarted one can."""
 
 
 class StackSessionSettings(NamedTuple):
-    """What a session is told first."""
+    """The settings that a session receives first."""
 
     campaign: PreparedStack
     logs: Path

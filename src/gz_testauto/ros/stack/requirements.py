@@ -1,8 +1,8 @@
-"""What is waited for when a stack starts, and what is said of that which does not come.
+"""Requirements of a trial on a stack, and the messages about missing ones.
 
-Owns when waiting is of no more use: at the latest after ``stack.start_timeout_s``, and sooner where
-there is something of the kind under another name and nothing has been added to it for a while, or
-where roslaunch could not start a node. What is missing is told with what is there instead.
+A wait ends after ``stack.start_timeout_s``. It ends earlier if the same type exists under another
+name and no name was added for a while, or if roslaunch could not start a node. The message about a
+missing name lists the existing ones.
 """
 
 import dataclasses
@@ -14,26 +14,26 @@ import rospy
 from gz_testauto.base.truncation import join_truncated
 
 QUIET_SHARE = 0.25
-"""Part of ``stack.start_timeout_s`` in which nothing was added, after which nothing will be."""
+"""Fraction of ``stack.start_timeout_s`` without a new name after which none is expected."""
 
 
 def topics_of(kind: str) -> List[str]:
-    """Topics of this type that somebody publishes."""
+    """Return the topics of this type that have a publisher."""
     return sorted(topic for topic, type_ in rospy.get_published_topics() if type_ == kind)
 
 
 def move_base_actions() -> List[str]:
-    """Where an action of move_base's type is served."""
+    """Return the names of all actions of move_base's type."""
     suffix = "/result"
     return [topic[: -len(suffix)] for topic in topics_of("move_base_msgs/MoveBaseActionResult")]
 
 
 @dataclasses.dataclass(frozen=True)
-class Awaited:
-    """Something that is to come: ``name`` of ``kind``.
+class Requirement:
+    """A condition with the ``name`` and ``kind`` that it needs.
 
-    ``there`` tells the names of what there is of the kind; ``missing`` is said where it did not
-    come, ``remedy`` what to do then.
+    ``there`` returns the existing names of this kind; ``missing`` is the message if the condition
+    does not hold, ``remedy`` the correction.
     """
 
     condition: Callable[[], bool]
@@ -44,15 +44,15 @@ class Awaited:
     there: Callable[[], Sequence[str]] = list
 
     def message(self) -> str:
-        """What is missing, what there is, and what to do."""
+        """Return what is missing, the existing names, and the remedy."""
         others = [name for name in self.there() if name != self.name]
         found = f"; {self.kind}: {join_truncated(others) or 'none'}" if self.kind else ""
         return f"{self.missing}{found}; {self.remedy}"
 
 
-def awaited_topic(heard: Callable[[], bool], name: str, kind: str, remedy: str) -> Awaited:
-    """A first message on a topic."""
-    return Awaited(
+def required_topic(heard: Callable[[], bool], name: str, kind: str, remedy: str) -> Requirement:
+    """Return the requirement of a first message on a topic."""
+    return Requirement(
         heard,
         f"no message on {name}",
         remedy,
@@ -62,25 +62,25 @@ def awaited_topic(heard: Callable[[], bool], name: str, kind: str, remedy: str) 
     )
 
 
-class Patience:
-    """How long one thing is still worth waiting for, from its making on."""
+class RequirementTimeout:
+    """The time limit of one requirement, counted from its creation."""
 
-    def __init__(self, awaited: Awaited, timeout_s: float) -> None:
-        self._awaited = awaited
+    def __init__(self, requirement: Requirement, timeout_s: float) -> None:
+        self._requirement = requirement
         self._began_s = self._changed_s = time.monotonic()
         self._timeout_s = timeout_s
         self._there: Tuple[str, ...] = ()
 
     @property
     def waited_s(self) -> float:
-        """Wall time since the beginning."""
+        """Wall time since the creation."""
         return time.monotonic() - self._began_s
 
-    def is_over(self, will_not_come: bool) -> bool:
-        """Whether to give up; ``will_not_come``: something could not be started at all."""
-        there = tuple(self._awaited.there())
+    def has_expired(self, cannot_start: bool) -> bool:
+        """Return true if the wait is over; ``cannot_start``: a node could not be started."""
+        there = tuple(self._requirement.there())
         if there != self._there:
             self._there, self._changed_s = there, time.monotonic()
-        under_another_name = bool(there) and self._awaited.name not in there
+        under_another_name = bool(there) and self._requirement.name not in there
         quiet = time.monotonic() - self._changed_s > QUIET_SHARE * self._timeout_s
-        return self.waited_s > self._timeout_s or (quiet and (under_another_name or will_not_come))
+        return self.waited_s > self._timeout_s or (quiet and (under_another_name or cannot_start))

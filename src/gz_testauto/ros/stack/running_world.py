@@ -1,8 +1,8 @@
-"""The world of a stack as a simulation whose time goes on by itself.
+"""The world of a stack as a simulation whose time advances by itself.
 
-Owns what a step is there: waiting until a control period has passed, and looking. So what moves
-and changes in a trial (:mod:`gz_testauto.actors`) is asked and obeyed as in lock-step, but for
-what passes while it is: a twist holds until the next look, however late that is.
+A step waits until a control period has passed, and takes a snapshot. So actors and changes
+(:mod:`gz_testauto.actors`) work as in lock-step, except that time passes during their requests: a
+twist holds until the next snapshot.
 """
 
 from pathlib import Path
@@ -18,13 +18,12 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 
 class RunningWorld(Simulation):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`. A step is one control period,
-    ``period_s``, at least.
+    """A :class:`~gz_testauto.simulators.interface.Simulation` with steps of at least ``period_s``.
 
-    ``robot`` is the name of the one that is followed, ``scene`` what stands there: its own robot
-    may be None, where no model says what that consists of. ``others`` are the models to be looked
-    at beside the robot. ``meanwhile`` is called while waiting, ``stall_timeout_s`` the wall time
-    that the clock may stand still.
+    ``robot`` is the name of the observed robot. ``scene`` is the present scene; its robot is None
+    if there is no model of it. ``others`` are the models to observe in addition to the robot.
+    ``meanwhile`` is called during waits; ``stall_timeout_s`` is the wall time for which the clock
+    can stop.
     """
 
     changes = SUPPORTED_CHANGES
@@ -48,8 +47,7 @@ class RunningWorld(Simulation):
         self._calls: Optional[ChangeCalls] = None
 
     def rest(self, names: Sequence[str]) -> None:
-        """Have these models, as far as they are there, stand, and what was changed of the world be
-        as it was."""
+        """Stop those of these models that exist, and undo all property changes of the world."""
         present = self._gazebo.poses(names)
         self._gazebo.send_states({name: ModelState(pose) for name, pose in present.items()})
         if self._calls is not None:
@@ -93,7 +91,7 @@ class RunningWorld(Simulation):
         return self._gazebo.model_names()
 
     def _drive(self, command: Twist2D) -> None:
-        raise SimulatorError("a stack drives its robot itself")
+        raise SimulatorError("a stack drives its own robot")
 
     def _save_world(self, path: Path) -> None:
-        raise SimulatorError(f"the world of a stack is not saved ({path})")
+        raise SimulatorError(f"saving the world of a stack is not supported ({path})")

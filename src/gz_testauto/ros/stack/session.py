@@ -1,7 +1,7 @@
-"""The process that runs trials on a user's stack: one master, one rospy node, one trial at a time.
+"""The session that runs trials on a user's stack: one master and one rospy node.
 
-Owns the order *environment first, then rospy*. Started by
-:mod:`~gz_testauto.ros.stack.executor`, which sends it trials; see :mod:`~gz_testauto.ros.session`.
+Sets the environment before rospy is imported. :mod:`~gz_testauto.ros.stack.executor` starts it and
+sends it trials; see :mod:`~gz_testauto.ros.session`.
 """
 
 from gz_testauto.base.errors import MissingDependencyError
@@ -13,27 +13,27 @@ from gz_testauto.ros.stack.protocol import StackSessionSettings
 def start(
     settings: StackSessionSettings, report: session.ProgressCallback
 ) -> session.RequestHandler:
-    """Start a master, join it, and return what runs a trial."""
+    """Start a master, connect to it, and return the handler that runs a trial."""
     home = settings.logs / "ros_home"
     home.mkdir(parents=True, exist_ok=True)
     core = start_master(home, settings.logs, settings.campaign.spec.stack.start_timeout_s)
-    import rospy  # now that the environment names its master
+    import rospy  # after the environment names its master
 
     try:
-        from gz_testauto.ros.stack.trial import StackDrive
+        from gz_testauto.ros.stack.trial import StackTrialRunner
     except ImportError as error:
         core.close()
         package = (error.name or "").partition(".")[0]
         if not package or package == "gz_testauto":
             raise
         raise MissingDependencyError(
-            f"no ROS package {package} for Python, which a campaign with stack needs ({error}): "
-            "install or build it, and source its workspace's setup.bash in this shell"
+            f"the ROS package {package} for Python is missing, which a campaign with stack needs "
+            f"({error}): install or build it, and source its workspace's setup.bash in this shell"
         ) from error
 
     rospy.set_param("/use_sim_time", True)
     rospy.init_node("gz_testauto_trial", disable_signals=True)
-    return StackDrive(settings, home, core, report).execute
+    return StackTrialRunner(settings, home, core, report).execute
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Numbers in the messages of any topic, found by a field's way through the message.
+"""Numbers in the messages of any topic, selected by a field's path in the message.
 
-Owns the reading of such fields, and what a trial's many values are reduced to. The type of the
-messages is what their publisher says it is.
+Reads these fields and reduces the values of a trial to one number. The publisher defines the type
+of the messages.
 """
 
 import math
@@ -20,7 +20,7 @@ REDUCTIONS = {"last": lambda v: v[-1], "mean": np.mean, "max": np.max, "min": np
 
 
 class NumberTopic:
-    """The values that a topic has carried since :meth:`begin`."""
+    """The values of a topic since :meth:`begin`."""
 
     def __init__(self, spec: NumberTopicSpec) -> None:
         self._spec = spec
@@ -33,21 +33,21 @@ class NumberTopic:
         )
 
     def begin(self) -> None:
-        """Forget what was heard so far."""
+        """Discard all values."""
         with self._lock:
             self._values = []
 
     @property
     def values(self) -> np.ndarray:
-        """All values so far, shape (n,). Raises ``SpecError`` where messages came that have no
-        such field."""
+        """All values so far, shape (n,). Raises ``SpecError`` if received messages lack the
+        field."""
         if self._fault:
             raise SpecError(self._fault)
         with self._lock:
             return np.array(self._values, dtype=float)
 
     def reduced(self, reduce: str) -> float:
-        """One number for all; NaN where nothing was heard."""
+        """Return one number for all values, or NaN without values."""
         values = self.values
         return float(REDUCTIONS[reduce](values)) if len(values) else math.nan
 
@@ -64,20 +64,20 @@ class NumberTopic:
 
     def _decode(self, raw: rospy.AnyMsg) -> object:
         if not isinstance(raw, rospy.AnyMsg):
-            return raw  # rospy has one type per topic, and somebody here subscribed with it before
+            return raw  # rospy has one type per topic, and this process has subscribed with it
         if self._class is None:
             name = self._spec.type or raw._connection_header["type"]
             self._class = roslib.message.get_message_class(name)
             if self._class is None:
                 raise SpecError(
-                    f"{name} is not a message type that this machine knows; build its package"
+                    f"the message type {name} is not installed on this machine; build its package"
                 )
         return self._class().deserialize(raw._buff)
 
 
 def field_value(message: object, field: str) -> float:
-    """The number at ``field`` (``data``, ``pose.position.x``, ``values[0]``) of a message.
-    Raises ``SpecError`` naming the fields that there are."""
+    """Return the number at ``field`` (``data``, ``pose.position.x``, ``values[0]``) of a message.
+    Raises ``SpecError`` with the names of the existing fields."""
     value = message
     for part in field.split("."):
         name = part.partition("[")[0]

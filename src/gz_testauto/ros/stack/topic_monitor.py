@@ -1,7 +1,6 @@
-"""What a stack tells during a trial: commands, odometry, plans, warnings, numbers of its own.
+"""Recording of a stack's topics during a trial: commands, odometry, plans, warnings, numbers.
 
-Owns the subscriptions and what is kept of them. None of it judges a trial: that is ground
-truth's alone.
+These values do not affect the outcome of a trial, which depends on ground truth only.
 """
 
 import math
@@ -17,7 +16,7 @@ from sensor_msgs.msg import LaserScan
 
 from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.ros.stack.plans_heard import PlansHeard
+from gz_testauto.ros.stack.published_plans import PublishedPlans
 from gz_testauto.ros.stack.topic_field import NumberTopic
 from gz_testauto.spec.stack import StackSpec
 
@@ -26,11 +25,11 @@ EXTRAPOLATION = "extrapolation"
 NOTHING = (math.nan,) * 5
 
 
-class Listening:
-    """Everything that is heard of one stack, counted from :meth:`begin` on.
+class StackMonitor:
+    """Records the topics of one stack since :meth:`begin`.
 
-    Made after all other subscribers of the process: a number may be asked of any topic, and rospy
-    gives all subscribers of a topic the type that the first of them named.
+    Create it after all other subscribers of the process: it can subscribe to any topic, and rospy
+    uses the type of the first subscriber for all subscribers of a topic.
     """
 
     def __init__(self, stack: StackSpec) -> None:
@@ -38,7 +37,7 @@ class Listening:
         self._lock = threading.Lock()
         self._begin_s = 0.0
         self._odom: Tuple[float, ...] = NOTHING
-        self.odom_heard = False
+        self.odom_received = False
         self._scan: Optional[rospy.AnyMsg] = None
         self._forget()
         self._subscribers = [
@@ -53,7 +52,7 @@ class Listening:
         self._planner_time = NumberTopic(names.planner_time) if names.planner_time else None
 
     def begin(self, now_s: float) -> None:
-        """A trial begins at ``now_s`` of simulated time."""
+        """Start a trial at ``now_s`` of simulated time."""
         self._begin_s = now_s
         self._forget()
         for _, topic in self._metrics:
@@ -62,20 +61,20 @@ class Listening:
             self._planner_time.begin()
 
     def sample(self) -> Optional[Twist2D]:
-        """Note the odometry of this control period, and return the command in force, None
-        where none was heard in this trial."""
+        """Record the odometry of this control period, and return the command in force, or None
+        if none was received in this trial."""
         with self._lock:
             self._odometry.append(self._odom)
             return self._command
 
     @property
-    def scan_heard(self) -> bool:
-        """Whether the laser has said anything, in whatever type."""
+    def scan_received(self) -> bool:
+        """Whether the laser has published a message of any type."""
         return self._scan is not None
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The laser's last message, None where it is no LaserScan."""
+        """The laser's last message, or None if it is no LaserScan."""
         message = self._scan
         if isinstance(message, rospy.AnyMsg):
             if message._connection_header["type"] != LaserScan._type:
@@ -85,13 +84,16 @@ class Listening:
 
     @property
     def cycle_times_s(self) -> np.ndarray:
-        """What the stack's planner said its cycles took, shape (m,)."""
+        """The cycle times that the stack's planner reported, shape (m,)."""
         return np.empty(0) if self._planner_time is None else self._planner_time.values
 
     def series(self) -> Dict[str, np.ndarray]:
-        """For the trajectory file: ``odom`` (n, 5), x, y (m), yaw (rad), forward speed (m/s) and
-        yaw rate (rad/s) per control period, NaN before the first; ``global_plan_m`` and
-        ``local_plan_m`` (k, 2), time since the goal (s) and length (m) of each plan."""
+        """Return arrays for the recording.
+
+        ``odom`` (n, 5): x, y (m), yaw (rad), forward speed (m/s) and yaw rate (rad/s) per control
+        period, NaN before the first message. ``global_plan_m`` and ``local_plan_m`` (k, 2): time
+        since the goal (s) and length (m) of each plan.
+        """
         with self._lock:
             return {
                 "odom": np.array(self._odometry, dtype=float).reshape(-1, len(NOTHING)),
@@ -99,7 +101,7 @@ class Listening:
             }
 
     def numbers(self) -> Dict[str, float]:
-        """One number each, for results; the user's own metrics last."""
+        """Return numbers for the results, the user's own metrics last."""
         with self._lock:
             plans = {which: heard.lengths_m for which, heard in self._plans.items()}
             counted: Dict[str, float] = {
@@ -117,7 +119,7 @@ class Listening:
         with self._lock:
             self._command: Optional[Twist2D] = None
             self._odometry: List[Tuple[float, ...]] = []
-            self._plans = {"global": PlansHeard(), "local": PlansHeard()}
+            self._plans = {"global": PublishedPlans(), "local": PublishedPlans()}
             self._missed = self._extrapolations = 0
 
     def _plan_subscribers(self, topics: List[str], which: str) -> List[rospy.Subscriber]:
@@ -136,7 +138,7 @@ class Listening:
     def _on_odom(self, message: Odometry) -> None:
         pose = ros_messages.pose_of(message.pose.pose).planar
         twist = message.twist.twist
-        self.odom_heard = True
+        self.odom_received = True
         with self._lock:
             self._odom = (*pose, twist.linear.x, twist.angular.z)
 

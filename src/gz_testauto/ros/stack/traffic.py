@@ -1,4 +1,4 @@
-"""What a stack is told of the road and of who moves, where the campaign tells it."""
+"""Publisher of the road and of tracked objects for a stack, if the campaign has them."""
 
 from typing import Optional
 
@@ -18,7 +18,7 @@ MARKERS = "/tracked"
 
 
 class TrafficPublisher:
-    """Publishes ``tracking`` and ``road`` of a campaign under the stack's names."""
+    """Publishes ``tracking`` and ``road`` of a campaign on the stack's topics."""
 
     def __init__(self, campaign: PreparedStack) -> None:
         self._campaign = campaign
@@ -34,7 +34,7 @@ class TrafficPublisher:
             self._road = rospy.Publisher(names.road, Road, queue_size=1, latch=True)
 
     def begin(self, trial: Trial, actors: TrialActors) -> None:
-        """Tell the road of a trial, well before its goal is sent."""
+        """Publish the road of a trial, well before its goal."""
         if self._objects is not None:
             self._objects.scene_began(self._campaign.tracker(trial, actors))
         if self._road is not None:
@@ -42,7 +42,7 @@ class TrafficPublisher:
             self._road.publish(road_message(lanes, rospy.Time(), self._frame))
 
     def show(self, snapshot: Snapshot) -> None:
-        """Tell who moves how at the end of a period."""
+        """Publish the tracked objects at the end of a period."""
         if self._objects is not None:
             stamp = ros_messages.time_message(ros_messages.nanoseconds_of(snapshot.time_s))
             self._objects.show(snapshot, stamp)

@@ -1,8 +1,8 @@
-"""One trial after the other on a running stack, watched by ground truth.
+"""Execution of trials on a running stack, with ground truth from the simulator.
 
-Owns the way of a trial: everything started or put back, the goal sent, truth shown to the watch
-once per control period, the goal ended, and what the stack told put into the result. Runs in
-the process of :mod:`~gz_testauto.ros.stack.session`, which is the only one that speaks ROS.
+A trial starts or resets all parts, sends the goal, passes the ground truth to the monitor once per
+control period, ends the goal, and adds the recorded topics to the result. It runs in the process of
+:mod:`~gz_testauto.ros.stack.session`, the only one that uses rospy.
 """
 
 import contextlib
@@ -28,13 +28,13 @@ from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import Localization
-from gz_testauto.ros.stack.protocol import CannotSwap, StackSessionSettings
-from gz_testauto.ros.stack.real_time_factor import cap_pace, require_truth
-from gz_testauto.ros.stack.requirements import Awaited, awaited_topic, move_base_actions
+from gz_testauto.ros.stack.protocol import StackSessionSettings, WorldUpdateError
+from gz_testauto.ros.stack.real_time_factor import limit_real_time_factor, require_truth
+from gz_testauto.ros.stack.requirements import Requirement, move_base_actions, required_topic
 from gz_testauto.ros.stack.running_world import RunningWorld
-from gz_testauto.ros.stack.topic_monitor import Listening
+from gz_testauto.ros.stack.topic_monitor import StackMonitor
 from gz_testauto.ros.stack.traffic import TrafficPublisher
-from gz_testauto.ros.stack.world_update import WorldSwap
+from gz_testauto.ros.stack.world_update import WorldUpdater
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
@@ -48,28 +48,32 @@ from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.route import MappedDrive
 
 ARRIVED_GRACE_S = 1.0
-"""Simulated time after the stack reports success until a robot that is not there has failed."""
+"""Simulated time after the stack reports success in which the robot must be at the goal."""
 SETTLE_S = 1.0
-"""Simulated time for scans of the new world to come, before and after costmaps are cleared."""
+"""Simulated time for scans of the new world, before and after costmaps are cleared."""
 
-LOOK_AROUND_S = 0.25
-"""Wall time between two looks at the processes that run."""
+CHECK_INTERVAL_S = 0.25
+"""Wall time between two checks of the processes."""
 
-Tell = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
-class StackDrive:
-    """Runs trials on one ROS master. ``tell`` is told what is being done, often: silence means
-    that something hangs."""
+class StackTrialRunner:
+    """Runs trials on one ROS master. ``report`` is called often with the current activity; without
+    calls the session counts as hung."""
 
     def __init__(
-        self, settings: StackSessionSettings, home: Path, core: LaunchedProcess, tell: Tell
+        self,
+        settings: StackSessionSettings,
+        home: Path,
+        core: LaunchedProcess,
+        report: ProgressCallback,
     ) -> None:
         campaign, logs = settings.campaign, settings.logs
         self._campaign = campaign
         self._stack = campaign.spec.stack
         self._logs, self._bags, self._home = logs, settings.bags, home
-        self._tell = tell
+        self._report = report
         names = self._stack.names
         self._gazebo = gazebo = GazeboRosClient(
             answer_timeout_s=campaign.spec.limits.stall_timeout_s
@@ -80,18 +84,18 @@ class StackDrive:
         self._move_base = MoveBaseClient(
             names.action, self._stack.start_timeout_s / 4, self._stack.frames.map, names.recovery
         )
-        self._listening = Listening(self._stack)  # the last to subscribe
+        self._stack_monitor = StackMonitor(self._stack)  # the last to subscribe
         self._costmap = CostmapCheck(campaign, self._localization)
-        self._swap = WorldSwap(gazebo, tell)
+        self._swap = WorldUpdater(gazebo, report)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
         self._traffic = TrafficPublisher(campaign)
         self._maps: Dict[MappedDrive, Path] = {}
         self._rest_m = 0.0
         self._seen_s = 0.0
-        self._looked_s = 0.0
+        self._checked_s = 0.0
 
     def execute(self, trial: Trial) -> TrialResult:
-        """Run one trial; raises as ``TrialExecutor.execute`` does."""
+        """Run one trial. Raises the errors of ``TrialExecutor.execute``."""
         actors = self._campaign.actors(trial)
         watch = self._campaign.watch(trial, actors.all_models)
         try:
@@ -101,34 +105,34 @@ class StackDrive:
             actors.close()
 
     def _run(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """From starting what the trial needs to its end, and who is to blame where it fails."""
+        """Prepare and run the trial, and find the cause of an error."""
         try:
             with master_faults():
                 self._prepare(trial, watch, actors)
-                with self._recorded(trial) as note:
-                    result = note.result = self._drive(trial, watch, actors)
-        except (CannotSwap, SceneError):
+                with self._recorded(trial) as stored:
+                    result = stored.result = self._drive(trial, watch, actors)
+        except (WorldUpdateError, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
-            self._tell("looking whether a process died")
-            self._running.blame(error)
+            self._report("checking whether a process died")
+            self._running.raise_process_failure(error)
             raise
         return actors.complete(result)
 
     def _drive(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> TrialResult:
-        """From the goal to the end."""
-        self._tell("sending the goal")
+        """Send the goal and run the trial to its end."""
+        self._report("sending the goal")
         self._truth.begin()
         world = self._running_world(trial, actors)
         simulation = actors.simulation(world, self._campaign.robot.name)
         first = simulation.snapshot()
         self._traffic.show(first)
-        self._listening.begin(first.time_s)
+        self._stack_monitor.begin(first.time_s)
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(watch.goal)
         verdict = self._follow(watch, first, simulation)
-        wall_s = self._seen_s - began_s  # of what was seen: a planner may give up between looks
-        self._tell("ending the goal")  # after an error, everything is ended
+        wall_s = self._seen_s - began_s  # to the last snapshot, after which a planner can give up
+        self._report("ending the goal")  # after an error, all processes are ended
         self._end_goal()
         if self._campaign.spec.changes_worlds or actors.all_models:
             world.rest([model.name for model in actors.all_models])
@@ -151,52 +155,52 @@ class StackDrive:
             (*obstacles, *(model.name for model in actors.all_models)),
             campaign.spec.control_period_s,
             campaign.spec.limits.stall_timeout_s,
-            self._look_around,
+            self._check_progress,
         )
 
-    def _look_around(self) -> None:
-        """What is done while waiting for the end of a period."""
+    def _check_progress(self) -> None:
+        """Check the goal and the processes while waiting for the end of a period."""
         self._move_base.look()
-        if time.monotonic() - self._looked_s > LOOK_AROUND_S:
-            self._looked_s = time.monotonic()
+        if time.monotonic() - self._checked_s > CHECK_INTERVAL_S:
+            self._checked_s = time.monotonic()
             self._running.require_alive()
-            self._tell("driving")
+            self._report("driving")
 
     @contextlib.contextmanager
-    def _recorded(self, trial: Trial) -> Iterator["_Note"]:
-        """Record a bag meanwhile, where the campaign wants bags."""
-        note = _Note()
+    def _recorded(self, trial: Trial) -> Iterator["_StoredResult"]:
+        """Record a bag of the trial if the campaign needs bags."""
+        stored = _StoredResult()
         spec = self._stack.bag
         if spec is None:
-            yield note
+            yield stored
             return
-        self._tell("starting rosbag")
+        self._report("starting rosbag")
         log_file = self._logs / f"rosbag_{trial.label}.log"
         bag = TrialBag(spec, self._bags, trial.label, log_file, self._stack.start_timeout_s)
         try:
-            yield note
+            yield stored
         finally:
-            self._tell("ending rosbag")
-            bag.end(note.result is not None and note.result.outcome.success)
+            self._report("ending rosbag")
+            bag.end(stored.result is not None and stored.result.outcome.success)
 
     def _prepare(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> None:
-        """Have everything running, the robot at its start and the stack ready for a goal."""
+        """Start or reset all parts, and wait until the stack is ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
         warm = running.simulating
         if warm:
             try:
-                self._put_back(trial, values)
+                self._reset(trial, values)
                 self._swap.replace_actors(actors.models, actors.spare_models)
             except SimulatorError as error:
-                raise CannotSwap(error.full) from error
+                raise WorldUpdateError(error.full) from error
         else:
             self._start_simulator(trial, values)
             self._swap.replace_actors(actors.models, actors.spare_models)
-        self._tell("starting the navigation")
+        self._report("starting the navigation")
         running.start_navigation(trial, values)
-        self._await_contract()
-        self._tell("localizing the robot")
+        self._await_interface()
+        self._report("localizing the robot")
         watch.require_standing(self._true_pose())
         running.require_start(trial, self._true_place())
         self._traffic.begin(trial, actors)
@@ -205,46 +209,46 @@ class StackDrive:
                 self._true_place, stack.start_timeout_s, running.require_alive
             )
         except NavigatorError as error:
-            if warm:  # as with odometry that does not follow a robot that is set down elsewhere
-                raise CannotSwap(error.full) from error
+            if warm:  # for example, odometry that does not follow a moved robot
+                raise WorldUpdateError(error.full) from error
             raise
-        self._let_pass(SETTLE_S)
+        self._wait_simulated(SETTLE_S)
         self._localization.clear_costmaps()
-        self._let_pass(SETTLE_S)
-        self._tell("looking at the costmap")
+        self._wait_simulated(SETTLE_S)
+        self._report("checking the costmap")
         try:
             self._costmap.require_marks(
                 trial,
                 self._true_states,
-                lambda: self._listening.scan,
+                lambda: self._stack_monitor.scan,
                 running.require_alive,
                 actors.models,
             )
         except NavigatorError as error:
-            if warm:  # as when sensors still have an obstacle where it was
-                raise CannotSwap(error.full) from error
+            if warm:  # for example, sensors with an obstacle at its previous pose
+                raise WorldUpdateError(error.full) from error
             raise
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:
-        self._tell("starting the simulator")
+        self._report("starting the simulator")
         world = self._campaign.world(trial)
         scene = self._campaign.world_scene(world)
         self._running.start_simulator(values, scene.models.keys())
         if self._stack.max_real_time_factor is not None:
-            cap_pace(self._gazebo, self._stack.max_real_time_factor)
+            limit_real_time_factor(self._gazebo, self._stack.max_real_time_factor)
         robot = self._campaign.robot.name
         self._rest_m = self._truth.look(robot, ()).models[robot].pose.position[2]
         self._swap.began(world.path, scene)
 
-    def _put_back(self, trial: Trial, values: Mapping[str, object]) -> None:
-        """Robot first: where it starts, every world is free."""
+    def _reset(self, trial: Trial, values: Mapping[str, object]) -> None:
+        """Reset the robot and then the world; at the robot's start every world is free."""
         running = self._running
         running.require_alive()
-        self._tell("putting the robot back")
+        self._report("putting the robot back")
         if not running.runs_navigation_of(trial, values):
             running.end_navigation()
-        self._halt.publish(Twist())  # a wheel that turns carries the robot off from its start
-        self._let_pass(SETTLE_S)
+        self._halt.publish(Twist())  # turning wheels would move the robot from its start
+        self._wait_simulated(SETTLE_S)
         start = self._campaign.missions.start_in(trial.world).to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
         self._swap.put_robot(self._campaign.robot.name, place)
@@ -252,50 +256,50 @@ class StackDrive:
         world = self._campaign.world(trial)
         self._swap.to(world.path, self._campaign.world_scene(world))
 
-    def _let_pass(self, simulated_s: float) -> None:
+    def _wait_simulated(self, simulated_s: float) -> None:
         now_s = rospy.get_rostime().to_sec()
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
         self._truth.await_time(
             now_s + simulated_s, now_s, stall_timeout_s, self._running.require_alive
         )
 
-    def _await_contract(self) -> None:
-        """What a stack must offer before a goal; ``docs/your_robot.md`` has it as a table."""
+    def _await_interface(self) -> None:
+        """Wait for the interface of a stack; ``docs/your_robot.md`` lists it."""
         running, names = self._running, self._stack.names
-        running.await_offered(
-            Awaited(
+        running.await_requirement(
+            Requirement(
                 lambda: self._move_base.connected,
                 f"no action server {names.action}",
-                "does the navigation's launch start move_base? stack.names.action says where it is",
+                "does the navigation's launch start move_base? Set stack.names.action to its name",
                 kind="others of its type",
                 name=names.action,
                 there=move_base_actions,
             )
         )
-        running.await_offered(
-            awaited_topic(
-                lambda: self._listening.odom_heard,
+        running.await_requirement(
+            required_topic(
+                lambda: self._stack_monitor.odom_received,
                 names.odom,
                 "nav_msgs/Odometry",
-                "stack.names.odom says where odometry is",
+                "set stack.names.odom to the topic of the odometry",
             )
         )
-        running.await_offered(
-            awaited_topic(
-                lambda: self._listening.scan_heard,
+        running.await_requirement(
+            required_topic(
+                lambda: self._stack_monitor.scan_received,
                 names.scan,
                 "sensor_msgs/LaserScan",
-                "stack.names.scan says where the laser is",
+                "set stack.names.scan to the topic of the laser",
             )
         )
 
     def _follow(self, watch: TrialMonitor, first: Snapshot, simulation: Simulation) -> Verdict:
-        """Show the watch the truth, period by period, until it knows how the trial ended."""
+        """Pass the truth of each period to the monitor until it returns a verdict."""
         period_s = self._campaign.spec.control_period_s
         verdict = watch.observe(first)
         arrived_s: Optional[float] = None
         while verdict is None:
-            command = self._listening.sample()
+            command = self._stack_monitor.sample()
             if command is not None:
                 watch.commanded(command)
             try:
@@ -324,24 +328,24 @@ class StackDrive:
     def _end_goal(self) -> None:
         try:
             self._move_base.end()
-        except NavigatorError as error:  # the trial is over; the next one starts it anew
+        except NavigatorError as error:  # the trial is over; the next one restarts navigation
             rospy.logwarn("%s", error)
             self._running.end_navigation()
 
     def _result(self, watch: TrialMonitor, verdict: Verdict, wall_s: float) -> TrialResult:
-        self._listening.sample()
-        cycles_s = self._listening.cycle_times_s
+        self._stack_monitor.sample()
+        cycles_s = self._stack_monitor.cycle_times_s
         result = watch.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
         gap_s = float(np.diff(result.recording.time_s).max(initial=0.0))
         require_truth(gap_s, self._stack.max_truth_gap_s)
         numbers = {
             "truth_gap_s": gap_s,
             "recoveries": float(len(self._move_base.recoveries)),
-            **self._listening.numbers(),
+            **self._stack_monitor.numbers(),
         }
         recording = dataclasses.replace(
             result.recording,
-            series={**result.recording.series, **self._listening.series()},
+            series={**result.recording.series, **self._stack_monitor.series()},
             numbers=numbers,
         )
         return dataclasses.replace(result, recording=recording)
@@ -356,7 +360,7 @@ class StackDrive:
         return self._true_pose().planar
 
     def _map(self, trial: Trial) -> Path:
-        """The known map of the trial's world as a file."""
+        """Return the file of the static map of the trial's world."""
         known = self._campaign.known_map
         shown = known.drive(self._campaign.world(trial))
         if shown not in self._maps:
@@ -366,7 +370,7 @@ class StackDrive:
 
 
 @dataclasses.dataclass
-class _Note:
-    """How a trial ended, for whoever waits for its end; None when it did not end well."""
+class _StoredResult:
+    """The result of a trial; None if it raised an error."""
 
     result: Optional[TrialResult] = None

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gz_testauto.ros.stack.plans_heard import PlansHeard
+from gz_testauto.ros.stack.published_plans import PublishedPlans
 
 NAVFN = "/move_base/NavfnROS/plan"
 
@@ -12,7 +12,7 @@ def line(length_m):
 
 
 def test_a_plan_that_navfn_publishes_twice_counts_once_with_its_last_point():
-    heard = PlansHeard()
+    heard = PublishedPlans()
     for second in (10.0, 11.0, 12.0):
         heard.take(NAVFN, second, second - 10.0, line(7.22))
         heard.take(NAVFN, second, second - 9.99, line(7.27))
@@ -21,7 +21,7 @@ def test_a_plan_that_navfn_publishes_twice_counts_once_with_its_last_point():
 
 
 def test_plans_without_a_stamp_and_of_other_topics_count_each():
-    heard = PlansHeard()
+    heard = PublishedPlans()
     for length_m in (1.0, 2.0):
         heard.take(NAVFN, 0.0, 0.0, line(length_m))
     heard.take(NAVFN, 5.0, 1.0, line(3.0))
@@ -30,7 +30,7 @@ def test_plans_without_a_stamp_and_of_other_topics_count_each():
 
 
 def test_no_plan_and_a_plan_of_no_points_have_their_shapes():
-    heard = PlansHeard()
+    heard = PublishedPlans()
     assert heard.array().shape == (0, 2)
     heard.take(NAVFN, 1.0, 0.5, np.array([]))
     assert heard.lengths_m == [0.0]
