@@ -1,7 +1,7 @@
 """Planners driving a robot through worlds, in the simulator ``kinematic``.
 
-The worlds are small and made to show one thing each; which planner does how well in random
-ones is a campaign's business, not a test's.
+The worlds are small and show one property each; how well a planner does in random
+ones is a campaign's task, not a test's.
 """
 
 import math
@@ -51,7 +51,7 @@ def write_world(path, blocks):
 
 
 def drive(robot, world, name, timeout_s=90.0):
-    """How the trial ended, and where the base was at each period, shape (n, 3)."""
+    """Return the outcome, and where the base was at each period, shape (n, 3)."""
     limits = RobotLimits(robot.footprint_m)
     planner = make_planner(name)
     waypoints = np.linspace((START.x_m, START.y_m), (GOAL.x_m, GOAL.y_m), 25)
@@ -85,7 +85,7 @@ def present(*names):
 def test_every_planner_reaches_the_goal_in_an_empty_world(robot, tmp_path, name):
     outcome, poses = drive(robot, write_world(tmp_path / "empty.world", []), name)
     assert outcome == "reached"
-    aside_m = 0.3 if name == "sst" else 0.1  # it knows of no lane to keep to
+    aside_m = 0.3 if name == "sst" else 0.1  # it does not use lanes
     assert np.abs(poses[:, 1]).max() < aside_m
 
 
@@ -98,7 +98,7 @@ def test_reaches_the_goal_where_straight_collides(robot, tmp_path, name):
 
 
 @pytest.mark.slow
-def test_the_same_trial_twice_is_the_same_to_the_bit(robot, tmp_path):
+def test_repeated_trial_has_the_same_bits(robot, tmp_path):
     world = write_world(tmp_path / "clutter.world", CLUTTER)
     first, second = (drive(robot, world, "fgm_improved")[1] for _ in range(2))
     assert first.tobytes() == second.tobytes()
@@ -118,7 +118,7 @@ def test_improved_passes_a_gate_that_fgm_drives_around(robot, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", present("fgm_improved", "dwa", "dki_sst"))
-def test_never_touches_a_wall_that_closes_the_way(robot, tmp_path, name):
+def test_planner_never_touches_a_wall_across_the_corridor(robot, tmp_path, name):
     wall = write_world(tmp_path / "wall.world", [(6.0, 0.0, 0.4, 40.0, 0.0)])
     outcome, poses = drive(robot, wall, name, timeout_s=30.0)
     assert outcome == "timed_out"

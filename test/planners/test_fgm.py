@@ -49,7 +49,7 @@ def test_nearest_distance_is_to_the_enlarged_obstacle_and_never_zero():
     assert nearest_distance(np.empty((0, 2)), 0.5) == math.inf
 
 
-def test_takes_the_widest_gap_although_the_goal_is_in_another():
+def test_fgm_selects_the_widest_gap_although_the_goal_is_in_another():
     # A row of posts: open wide to the right, a passable gap on the left, where the goal is.
     posts = [(2.0, -0.3), (2.0, 0.3), (2.0, 2.3), (1.6, 2.9), (1.0, 3.2), (0.0, 3.3)]
     towards_goal = math.atan2(1.3, 2.0)
@@ -66,7 +66,7 @@ def test_improved_drives_at_a_goal_that_is_inside_a_gap():
     )
 
 
-def test_improved_fits_through_a_gap_that_is_closed_for_the_circumscribed_circle():
+def test_improved_passes_a_gap_narrower_than_the_circumscribed_circle():
     # 0.9 m between posts: a 0.6 m wide robot fits, the circle of 0.85 m with them enlarged not.
     posts = [(1.5, -0.48), (1.5, 0.48), *[(1.5, s * y) for s in (-1, 1) for y in (0.8, 1.2, 1.6)]]
     circle = RobotLimits(footprint_m=((-0.6, -0.3), (0.6, -0.3), (0.6, 0.3), (-0.6, 0.3)))
@@ -77,7 +77,7 @@ def test_improved_fits_through_a_gap_that_is_closed_for_the_circumscribed_circle
     assert command.angular_radps == pytest.approx(0.0, abs=0.06)
 
 
-def test_improved_stays_with_its_side_where_both_are_as_good():
+def test_improved_keeps_its_side_if_both_are_equal():
     # A post straight ahead: left and right cost the same, so the previous heading decides.
     post = situation([(1.5, 0.0)])
     planner = begun(ImprovedFollowTheGap())
@@ -97,7 +97,7 @@ def test_improved_never_commands_what_it_cannot_stop_from():
     assert command.linear_mps <= 0.8 - LIMITS.max_linear_accel_mps2 * 0.1 + 1e-9
 
 
-def test_without_a_gap_the_robot_turns_round_though_the_goal_changes_sides():
+def test_turn_without_a_gap_keeps_its_direction():
     ring = [(math.cos(angle), math.sin(angle)) for angle in np.linspace(-math.pi, math.pi, 60)]
     planner = begun(FollowTheGap())
     first = planner.steer(situation(ring, 0.1))
@@ -108,7 +108,7 @@ def test_without_a_gap_the_robot_turns_round_though_the_goal_changes_sides():
     assert planner.steer(situation(ring, -0.1)).angular_radps < 0.0
 
 
-def test_no_gap_at_all_turns_on_the_spot_towards_the_goal():
+def test_robot_without_a_gap_turns_in_place_towards_the_goal():
     ring = [
         (1.0 * math.cos(angle), 1.0 * math.sin(angle))
         for angle in np.linspace(-math.pi, math.pi, 60)

@@ -8,7 +8,7 @@ import pytest
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
-from gz_testauto.planners.global_plan import SPACING_M, lay_waypoints, resample
+from gz_testauto.planners.global_plan import SPACING_M, plan_waypoints, resample
 from gz_testauto.planners.interface import RobotLimits
 
 LINE = np.array([[0.0, 0.0], [4.0, 0.0], [10.0, 0.0]])
@@ -27,25 +27,25 @@ def test_target_ends_at_the_last_waypoint():
     assert follower.remaining_m == pytest.approx(0.5)
 
 
-def test_progress_never_goes_back():
+def test_progress_never_decreases():
     follower = WaypointFollower(LINE, 2.0)
     follower.target(3.0, 0.0)
     assert follower.target(1.0, 0.0) == pytest.approx((5.0, 0.0))
 
 
-def test_the_other_arm_of_a_path_that_passes_close_by_is_not_taken():
+def test_progress_ignores_a_later_section_that_passes_nearby():
     hairpin = np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 1.0], [0.0, 1.0]])
     x, y = WaypointFollower(hairpin, 2.0).target(1.0, 0.9)
     assert (x, y) == pytest.approx((3.0, 0.0))
 
 
-def test_a_corner_is_rounded_by_the_lookahead():
+def test_lookahead_rounds_corners():
     corner = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 5.0]])
     assert WaypointFollower(corner, 3.0).target(1.0, 0.0) == pytest.approx((2.0, 2.0))
 
 
 @pytest.mark.parametrize("points", [[[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]]])
-def test_a_path_without_length_leads_to_its_end(points):
+def test_path_without_length_ends_at_its_point(points):
     assert WaypointFollower(np.array(points), 2.0).target(0.0, 0.0) == pytest.approx((1.0, 2.0))
 
 
@@ -68,9 +68,9 @@ def room(door_width_m):
     return OccupancyGrid(occupied, 0.1, 0.0, 0.0)
 
 
-def test_waypoints_lead_through_the_door_with_room_for_the_robot():
+def test_waypoints_pass_the_door_with_clearance_for_the_robot():
     grid, start, goal = room(2.0), Pose2D(2.0, 2.0), Pose2D(8.0, 2.0)
-    waypoints = lay_waypoints(grid, start, goal, LIMITS, 0.2)
+    waypoints = plan_waypoints(grid, start, goal, LIMITS, 0.2)
     np.testing.assert_allclose(waypoints[[0, -1]], [[2.0, 2.0], [8.0, 2.0]])
     steps = np.hypot(*np.diff(waypoints, axis=0).T)
     assert steps.max() <= SPACING_M + 1e-9
@@ -80,12 +80,12 @@ def test_waypoints_lead_through_the_door_with_room_for_the_robot():
     assert waypoints[:, 1].max() > 4.0
 
 
-def test_no_way_is_none():
-    assert lay_waypoints(room(0.0), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
-    assert lay_waypoints(room(0.3), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
+def test_missing_path_returns_none():
+    assert plan_waypoints(room(0.0), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
+    assert plan_waypoints(room(0.3), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
 
 
-def test_a_start_near_a_wall_is_served_without_the_margin():
+def test_start_near_a_wall_has_a_path_without_the_margin():
     start = Pose2D(0.6, 3.0)
-    waypoints = lay_waypoints(room(2.0), start, Pose2D(8, 2), LIMITS, 0.5)
+    waypoints = plan_waypoints(room(2.0), start, Pose2D(8, 2), LIMITS, 0.5)
     np.testing.assert_allclose(waypoints[0], [0.6, 3.0])

@@ -59,7 +59,7 @@ def test_borders_are_the_tangents_to_the_enlarged_obstacles():
 
 
 def test_borders_that_touch_but_for_rounding_leave_no_gap():
-    # Each circle of 1 m at 2 m hides 60°; the three meet at ±30° and at the edges of the view.
+    # Each circle of 1 m at 2 m hides 60°; the three touch at ±30° and at the edges of the view.
     for turn in (0.0, 1e-13, -1e-13):
         points = np.array([at(2.0, bearing + turn) for bearing in (-60, 0, 60)])
         assert find_gaps(points, 1.0, horizon_m=5.0, field_of_view_rad=HALF_CIRCLE) == []
@@ -74,7 +74,7 @@ def test_overlapping_obstacles_leave_no_gap_and_the_farther_reaching_one_is_the_
     assert gaps[1].right_m == pytest.approx(math.sqrt(3))
 
 
-def test_a_border_at_the_edge_of_view_takes_the_other_borders_distance():
+def test_border_at_the_edge_of_view_has_the_distance_of_the_other_border():
     (right, left) = find_gaps(np.array([at(2.0, 0)]), 1.0, 5.0, HALF_CIRCLE)
     assert right.right_rad == pytest.approx(-math.pi / 2)
     assert right.right_m == right.left_m == pytest.approx(math.sqrt(3))
@@ -82,23 +82,23 @@ def test_a_border_at_the_edge_of_view_takes_the_other_borders_distance():
     assert left.center_rad == pytest.approx(math.radians(60))
 
 
-def test_nothing_in_sight_is_one_gap():
+def test_empty_view_is_one_gap():
     (gap,) = find_gaps(np.empty((0, 2)), 0.5, 4.0, HALF_CIRCLE)
     assert gap.width_rad == pytest.approx(HALF_CIRCLE)
     assert gap.center_rad == pytest.approx(0.0)
 
 
-def test_what_is_beyond_the_horizon_is_no_obstacle():
+def test_points_beyond_the_horizon_are_ignored():
     assert len(find_gaps(np.array([at(5.0, 0)]), 0.5, 4.0, HALF_CIRCLE)) == 1
 
 
-def test_a_circle_that_holds_the_robot_hides_half_of_all_directions():
+def test_circle_around_the_robot_hides_half_of_all_directions():
     (gap,) = find_gaps(np.array([at(0.3, 90)]), 0.5, 4.0, HALF_CIRCLE)
     assert gap.right_rad == pytest.approx(-math.pi / 2)
     assert gap.left_rad == pytest.approx(0.0, abs=1e-9)
 
 
-def test_an_obstacle_behind_reaches_into_a_wide_field_of_view_on_both_sides():
+def test_obstacle_behind_extends_into_a_wide_field_of_view_on_both_sides():
     # At 180° and hiding ±90°: of a 270° view only the front half is left.
     (gap,) = find_gaps(np.array([at(0.4, 180)]), 0.5, 4.0, 1.5 * math.pi)
     assert gap.right_rad == pytest.approx(-math.pi / 2)
@@ -110,7 +110,7 @@ def test_surrounded_leaves_no_gap():
     assert find_gaps(ring, 0.5, 4.0, HALF_CIRCLE) == []
 
 
-def test_nearest_direction_in_a_gap_keeps_the_inset_or_takes_the_bisector():
+def test_nearest_direction_in_a_gap_keeps_the_inset_or_is_the_bisector():
     gap = Gap(0.2, 1.0, 2.0, 2.0)
     assert gap.nearest(-1.0) == pytest.approx(0.2)
     assert gap.nearest(0.5) == pytest.approx(0.5)
@@ -118,7 +118,7 @@ def test_nearest_direction_in_a_gap_keeps_the_inset_or_takes_the_bisector():
     assert gap.nearest(-1.0, inset_rad=5.0) == pytest.approx(0.6)
 
 
-def test_compiled_gaps_are_those_of_the_vectorised_method_to_the_last_bit():
+def test_compiled_gaps_equal_the_vectorized_ones_bit_by_bit():
     generator = np.random.default_rng(3)
     for _ in range(40):
         count = int(generator.integers(0, 60))

@@ -7,7 +7,7 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.lanes import aside_m, lanes_of, ways_along
+from gz_testauto.planners.lanes import lanes_of, lateral_offset_m, waypoints_along
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.road import RoadSpec
 
@@ -26,17 +26,17 @@ def road(text=ROAD):
     return parse(text, RoadSpec, Path("road.yaml"))
 
 
-def test_the_routes_lanes_are_one_and_those_beside_it_follow():
+def test_lanes_of_the_route_are_joined_and_adjacent_lanes_follow():
     route, *beside = lanes_of(road())
     assert route.center_m.tolist() == [[0, 0], [10, 0], [10, 8], [14, 12]]
     assert route.width_m.tolist() == [3, 3, 4, 4]
     assert [lane.center_m[0].tolist() for lane in beside] == [[10, 3], [10, 6]]
 
 
-def test_ways_lead_along_the_route_from_goal_to_goal():
+def test_waypoints_follow_the_route_from_goal_to_goal():
     lane = lanes_of(road())[0]
     goals = [Pose2D(9.5, 5.0), Pose2D(13.0, 11.0)]
-    first, second = ways_along(lane, Pose2D(2.0, 0.5), goals, ["start", "goal 1", "goal 2"])
+    first, second = waypoints_along(lane, Pose2D(2.0, 0.5), goals, ["start", "goal 1", "goal 2"])
     assert first[0] == pytest.approx([2.0, 0.0])
     assert first[-1] == pytest.approx([10.0, 5.0])
     assert second[0] == pytest.approx(first[-1])
@@ -46,14 +46,14 @@ def test_ways_lead_along_the_route_from_goal_to_goal():
     assert steps.sum() == pytest.approx(8.0 + 8.0 + np.hypot(3, 3))
 
 
-def test_a_goal_before_the_start_is_refused_with_its_name():
+def test_goal_before_the_start_is_rejected_with_its_name():
     lane = lanes_of(road())[0]
-    with pytest.raises(SpecError, match=r"goal \(2, 0\) does not lie after robot\.start"):
-        ways_along(lane, Pose2D(8.0, 0.0), [Pose2D(2.0, 0.0)], ["robot.start", "goal"])
+    with pytest.raises(SpecError, match=r"goal \(2, 0\) is not after robot\.start"):
+        waypoints_along(lane, Pose2D(8.0, 0.0), [Pose2D(2.0, 0.0)], ["robot.start", "goal"])
 
 
 def test_distances_are_to_the_nearest_lane():
-    found = aside_m(lanes_of(road()), np.array([[5.0, 1.0], [5.0, 2.0], [12.0, 4.0]]))
+    found = lateral_offset_m(lanes_of(road()), np.array([[5.0, 1.0], [5.0, 2.0], [12.0, 4.0]]))
     assert found == pytest.approx([1.0, 1.0, 2.0])
 
 
@@ -71,11 +71,11 @@ def test_distances_are_to_the_nearest_lane():
         (("width_m: 3,", "width_m: 0,"), "width_m"),
     ],
 )
-def test_a_road_that_is_none_is_refused_with_line_and_name(change, said):
+def test_invalid_road_is_rejected_with_line_and_name(change, said):
     with pytest.raises(SpecError, match=r"road\.yaml:\d+: .*" + said):
         road(ROAD.replace(*change))
 
 
-def test_a_road_may_stand_in_a_file_of_its_own(tmp_path):
+def test_road_can_be_in_a_separate_file(tmp_path):
     (tmp_path / "road.yaml").write_text(ROAD)
     assert load(tmp_path / "road.yaml", RoadSpec) == road()

@@ -19,13 +19,13 @@ def test_acceleration_is_limited_from_command_to_command():
     assert commands[-1] == pytest.approx((1.0, -1.5))
 
 
-def test_first_command_counts_from_the_measured_twist_and_later_ones_do_not():
+def test_only_the_first_command_is_relative_to_the_measured_twist():
     limiter = SpeedLimiter(LIMITS, 0.1)
     assert limiter.apply(Twist2D(0.0, 0.0), Twist2D(0.8, 0.0)).linear_mps == pytest.approx(0.7)
     assert limiter.apply(Twist2D(0.0, 0.0), Twist2D(0.8, 0.0)).linear_mps == pytest.approx(0.6)
 
 
-def test_reversing_only_where_the_base_may():
+def test_reverse_needs_can_reverse():
     backwards = Twist2D(-1.0, 0.0)
     assert SpeedLimiter(LIMITS, 0.1).apply(backwards, Twist2D()).linear_mps == 0.0
     reversing = RobotLimits(FOOTPRINT, can_reverse=True)
@@ -34,7 +34,7 @@ def test_reversing_only_where_the_base_may():
     )
 
 
-def test_stoppable_speed_undoes_braking_distance():
+def test_stoppable_speed_is_the_inverse_of_braking_distance():
     assert braking_distance_m(2.0, 1.0) == pytest.approx(2.0)
     assert stoppable_speed_mps(braking_distance_m(0.7, 0.9), 0.9) == pytest.approx(0.7)
     assert stoppable_speed_mps(-1.0, 1.0) == 0.0

@@ -22,7 +22,7 @@ def test_points_are_in_the_base_frame():
     assert obstacle_points(ahead) == pytest.approx(np.array([[2.5, 0.0]]))
 
 
-def test_a_sensor_mounted_upside_down_sees_left_and_right_swapped():
+def test_sensor_mounted_upside_down_swaps_left_and_right():
     upside_down = Pose.from_rpy(0.5, 0.0, 0.3, math.pi, 0.0, 0.0)
     (point,) = obstacle_points(scan([1.0, np.inf, np.inf], upside_down))
     assert point == pytest.approx((0.5 - math.sqrt(0.5), math.sqrt(0.5)))
@@ -33,7 +33,7 @@ def test_special_values_follow_rep_117():
     assert np.hypot(points[:, 0] - 0.5, points[:, 1]) == pytest.approx([0.1, 0.1])
 
 
-def test_what_is_passed_is_remembered_until_the_sensor_looks_there_again():
+def test_passed_points_are_remembered_until_they_are_in_view_again():
     memory = ScanMemory(1.5)
     nothing = scan([np.inf] * 541)
     post = np.full(541, np.inf)
@@ -42,18 +42,18 @@ def test_what_is_passed_is_remembered_until_the_sensor_looks_there_again():
     passed = memory.points(nothing, Pose2D(1.2, 0.0))
     assert passed == pytest.approx(np.array([[-0.7, 0.6]]), abs=0.01)
     assert len(memory.points(nothing, Pose2D(1.2, 0.0))) == 1
-    # Turned to the left, the sensor would see it, and sees nothing: it is gone.
+    # Turned to the left, the sensor would see it, and has no return there.
     assert len(memory.points(nothing, Pose2D(1.2, 0.0, math.pi / 2))) == 0
     assert len(memory.points(nothing, Pose2D(1.2, 0.0))) == 0
 
 
-def test_what_is_far_is_forgotten():
+def test_distant_points_are_forgotten():
     memory = ScanMemory(1.5)
     memory.points(scan([2.0] * 541), Pose2D(0.0, 0.0))
     assert len(memory.points(scan([np.inf] * 541), Pose2D(0.0, 0.0))) == 0
 
 
-def test_many_cycles_beside_the_same_wall_keep_what_was_seen_first():
+def test_first_points_are_kept_over_many_cycles_along_a_wall():
     memory = ScanMemory(1.5)
     ranges = np.full(541, 0.8)
     first = memory.points(scan(ranges), Pose2D(0.0, 0.0))

@@ -19,13 +19,13 @@ FOOTPRINT = ConvexFootprint(RECTANGLE)
 @pytest.mark.parametrize(
     "point, distance", [((1.6, 0.0), 1.0), ((0.0, 0.5), 0.2), ((-0.9, 0.1), 0.4), ((0, 0), -0.3)]
 )
-def test_clearance_beside_an_edge_is_exact(point, distance):
+def test_clearance_next_to_an_edge_is_exact(point, distance):
     found = FOOTPRINT.clearance_m(np.zeros((1, 3)), np.array([point]))
     assert found == pytest.approx([distance])
 
 
 def test_clearance_follows_the_pose():
-    # Turned by 90° at (2, 1) the front edge lies at y = 1.6.
+    # Turned by 90° at (2, 1) the front edge is at y = 1.6.
     poses = np.array([[2.0, 1.0, math.pi / 2]])
     assert FOOTPRINT.clearance_m(poses, np.array([[2.0, 2.0]])) == pytest.approx([0.4])
 
@@ -40,7 +40,7 @@ def test_arcs_are_those_of_a_unicycle(twist):
     assert pose == pytest.approx(drive_arc(Pose2D(0, 0), Twist2D(*twist), 0.8), abs=1e-12)
 
 
-def test_sweep_stops_short_of_what_is_ahead_and_passes_what_is_beside():
+def test_sweep_stops_before_points_ahead_and_passes_points_at_the_side():
     twists = np.array([[1.0, 0.0], [0.5, 0.0]])
     wall = np.array([[2.0, y] for y in np.linspace(-1, 1, 41)])
     sweep = sweep_arcs(FOOTPRINT, twists, wall, reach_m=3.0, margin_m=0.1, steps=300)
@@ -52,7 +52,7 @@ def test_sweep_stops_short_of_what_is_ahead_and_passes_what_is_beside():
     assert free.distance_m == pytest.approx([3.0, 3.0])
 
 
-def test_turning_on_the_spot_is_blocked_where_the_corner_hits():
+def test_turn_in_place_is_blocked_by_a_point_at_the_corner():
     # The front corner is 0.67 m from the axis, the side 0.3 m: a point at 0.45 m is met.
     sweep = sweep_arcs(
         FOOTPRINT, np.array([[0.0, 1.0]]), np.array([[0.0, 0.45]]), 3.0, 0.0, steps=360
@@ -62,7 +62,7 @@ def test_turning_on_the_spot_is_blocked_where_the_corner_hits():
     assert sweep.angle_rad[0] == pytest.approx(math.acos(0.3 / 0.45), abs=math.pi / 180)
 
 
-def test_who_touches_may_move_away_but_not_nearer():
+def test_footprint_within_the_margin_can_move_away_but_not_nearer():
     touching = np.array([[0.6, 0.0]])
     ahead = sweep_arcs(FOOTPRINT, np.array([[1.0, 0.0]]), touching, 1.0, 0.1, 20)
     back = sweep_arcs(FOOTPRINT, np.array([[-1.0, 0.0]]), touching, 1.0, 0.1, 20)
@@ -71,7 +71,7 @@ def test_who_touches_may_move_away_but_not_nearer():
     assert not back.blocked[0]
 
 
-def test_window_holds_what_one_period_allows():
+def test_window_has_the_commands_that_one_period_allows():
     limits = RobotLimits(RECTANGLE, 1.0, 1.5, 1.0, 3.0)
     window = dynamic_window(Twist2D(0.95, 1.4), limits, 0.1, (3, 5))
     assert window.shape == (15, 2)
@@ -81,7 +81,7 @@ def test_window_holds_what_one_period_allows():
     assert window[:, 1].max() == pytest.approx(1.5)
 
 
-def test_admissible_is_what_can_be_stopped_in_time():
+def test_admissible_commands_can_stop_in_time():
     limits = RobotLimits(RECTANGLE, 2.0, 1.5, 1.0, 3.0)
     wall = np.array([[0.6 + 0.1 + 0.5, 0.0]])
     twists = np.array([[v, 0.0] for v in (0.2, 0.7, 1.1, 2.0)])
@@ -90,11 +90,11 @@ def test_admissible_is_what_can_be_stopped_in_time():
     assert stoppable(twists, sweep, limits, 0.1).tolist() == [True, True, False, False]
 
 
-def test_dynamic_window_is_a_planner_with_its_own_weights():
+def test_dynamic_window_has_its_weights():
     assert DynamicWindow(heading_weight=2.0).weights[0] == 2.0
 
 
-def test_compiled_sweep_stops_where_every_pair_of_footprint_and_point_is_looked_at():
+def test_compiled_sweep_equals_a_check_of_all_pairs():
     generator = np.random.default_rng(11)
     wedge = ConvexFootprint(((0.8, 0.0), (-0.3, 0.35), (-0.4, -0.2)))
     for footprint in (FOOTPRINT, wedge):
@@ -122,7 +122,7 @@ def clearance_by_numpy(footprint, poses, points):
     return (turned @ points.T - shift[..., None]).max(axis=1).min(axis=1)
 
 
-def test_window_is_spaced_as_linspace_spaces_it_to_the_last_bit():
+def test_window_equals_linspace_bit_by_bit():
     limits = RobotLimits(RECTANGLE, 1.0, 1.5, 1.0, 3.0)
     for speed, rate in ((0.0, 0.0), (0.37, -0.71), (1.0, 1.5), (0.013, 1.449)):
         window = dynamic_window(Twist2D(speed, rate), limits, 0.1, (5, 13))

@@ -47,7 +47,7 @@ def test_every_cycle_is_timed_in_wall_and_in_cpu_time():
     assert (cpu_s < 0.02).all()  # it slept
 
 
-def test_the_cycles_of_all_goals_of_a_trial_are_kept():
+def test_cycle_times_cover_all_goals_of_a_trial():
     planner = TimedPlanner(Obedient(Twist2D(), Twist2D()))
     for _ in range(2):
         planner.begin(TASK)
@@ -59,13 +59,13 @@ def test_the_cycles_of_all_goals_of_a_trial_are_kept():
     ("answer", "says"),
     [
         (PlannerGaveUp("walled in"), "walled in"),
-        (PlannerGaveUp(), "sees no way"),
+        (PlannerGaveUp(), "found no path"),
         (ValueError("odd scan"), r"ValueError: odd scan \(.*test_timed\.py:\d+\)"),
         (Twist2D(math.nan, 0.0), "commanded"),
         (Twist2D(0.0, math.inf), "commanded"),
     ],
 )
-def test_a_planner_that_gives_up_or_fails_says_why_and_the_cycle_counts(answer, says):
+def test_planner_that_aborts_or_fails_reports_the_reason_and_the_cycle_counts(answer, says):
     planner = TimedPlanner(Obedient(answer))
     planner.begin(TASK)
     with pytest.raises(PlannerGaveUp, match=says):
@@ -73,7 +73,7 @@ def test_a_planner_that_gives_up_or_fails_says_why_and_the_cycle_counts(answer, 
     assert len(planner.cycle_times_s[0]) == 1
 
 
-def test_an_interruption_is_not_the_planners_failure():
+def test_interruption_is_not_a_failure_of_the_planner():
     planner = TimedPlanner(Obedient(KeyboardInterrupt()))
     planner.begin(TASK)
     with pytest.raises(KeyboardInterrupt):

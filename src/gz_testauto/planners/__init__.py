@@ -1,6 +1,6 @@
-"""Local planners, each found by name.
+"""Local planners, registered by name.
 
-``straight`` drives at the goal and is the floor that any planner must beat; ``fgm`` is the
+``straight`` drives towards the goal and is the baseline for any planner. ``fgm`` is the
 Follow-the-Gap Method, ``fgm_improved`` the same with its published improvements, ``dwa`` the
 Dynamic Window Approach.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from gz_testauto.base.parameters import construct
 from gz_testauto.base.registry import Registry
-from gz_testauto.planners.interface import LocalPlanner, Origin
+from gz_testauto.planners.interface import LocalPlanner, Provenance
 
 PLANNERS = Registry(
     "planner",
@@ -33,8 +33,8 @@ def make_planner(plugin: str, **parameters: Any) -> LocalPlanner:
     return planner
 
 
-def planner_origin(plugin: str, **parameters: Any) -> Origin:
-    """Where such a planner comes from, without making it. Raises ``UnknownNameError`` for the
-    plugin, and ``SpecError`` for a file that cannot be read."""
+def planner_origin(plugin: str, **parameters: Any) -> Provenance:
+    """Return the provenance of a planner without constructing it. Raises ``UnknownNameError`` for
+    an unknown plug-in, and ``SpecError`` for a file that cannot be read."""
     kind = PLANNERS.get(plugin)
-    return kind.origin(**parameters) if hasattr(kind, "origin") else Origin()  # or a function
+    return kind.origin(**parameters) if hasattr(kind, "origin") else Provenance()  # or a function

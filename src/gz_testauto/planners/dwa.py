@@ -19,38 +19,39 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
 STEPS = 16
-"""Checks along each arc: about 0.2 m apart, much less than the robot is long."""
+"""Checks along each arc: about 0.2 m between them, much less than the robot's length."""
 
 
 class DynamicWindow(ReactivePlanner):
-    """Takes the command that scores best among those that can be reached and stopped from.
+    """A planner that selects the best command among those that can be reached and stopped from.
 
-    The window V_d holds what the accelerations allow within one control period; of it only the
-    admissible commands V_a remain: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω a_ω), with dist
-    how far the *footprint* drives along the arc before it meets a point of the scan (the footprint
-    is that of ``task.limits``, a :class:`~gz_testauto.planners.interface.RobotLimits`). They are
-    scored by
+    The window V_d has the commands that the accelerations allow within one control period. Only the
+    admissible commands V_a of it remain: v ≤ sqrt(2 dist a_v) and ω ≤ sqrt(2 dist_ω a_ω), with dist
+    the length that the *footprint* drives along the arc before it touches a point of the scan.
+    Their score is
+
 
         G(v, ω) = σ(α heading + β dist + γ velocity)
 
-    each term scaled to 0...1: heading is 1 − |bearing of the local goal| / π from where the
-    robot would be if it braked after the coming period, dist is dist / ``reach_m``, velocity is
-    v / v_max; σ smooths over neighbors in the window. Where no command leads forward, the
-    robot turns on the spot, as in the paper, until it can drive again.
+    with each term scaled to 0...1: heading is 1 − |bearing of the local goal| / π from the robot's
+    pose if it brakes after the coming period, dist is dist / ``reach_m``, velocity is v / v_max. σ
+    smooths over neighbors in the window. The footprint is that of ``task.limits``, a
+    :class:`~gz_testauto.planners.interface.RobotLimits`. If no command leads forward, the robot
+    turns in place, as in the paper, until it can drive again.
+
 
     Parameters
     ----------
     heading_weight, clearance_weight, velocity_weight
         α, β and γ; no unit.
     reach_m
-        How far arcs are followed: what is beyond does not count; meters.
+        Length of the arcs; farther obstacles do not count; meters.
     margin_m
-        Distance that the footprint keeps from every point; meters.
+        Distance of the footprint from every point; meters.
     linear_samples, angular_samples
-        Size of the grid that is laid over the window.
+        Size of the grid of commands in the window.
     lookahead_m
-        How far ahead on the way-points the intermediate goal is; meters.
-
+        Distance of the local goal along the waypoints; meters.
     """
 
     memory_m = 1.5
@@ -73,13 +74,13 @@ class DynamicWindow(ReactivePlanner):
         self.samples = (linear_samples, angular_samples)
 
     def begin(self, task: Task) -> None:
-        """Forget everything and take on a new task."""
+        """Start a new task, and forget the previous one."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._escape = Escape(task.limits, self._footprint, self.margin_m)
 
     def steer(self, situation: Situation) -> Twist2D:
-        """The best command of the window, or a turn on the spot."""
+        """Return the best command of the window, or a turn in place."""
         window = dynamic_window(
             situation.command, self.limits, self.task.control_period_s, self.samples
         )
@@ -122,7 +123,8 @@ class DynamicWindow(ReactivePlanner):
 def dynamic_window(
     command: Twist2D, limits: RobotLimits, period_s: float, samples: Tuple[int, int]
 ) -> np.ndarray:
-    """V_d ∩ V_s: commands that can be reached within one period, shape (n, 2), v before ω."""
+    """Return V_d ∩ V_s: the commands that can be reached within one period, shape (n, 2), v before
+    ω."""
     linear_step = limits.max_linear_accel_mps2 * period_s
     angular_step = limits.max_angular_accel_radps2 * period_s
     return np.asarray(
@@ -138,7 +140,8 @@ def dynamic_window(
 
 @compiled_for("f8[:, ::1](f8, f8, f8, f8, i8, i8)")
 def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore[no-untyped-def]
-    """Evenly spaced commands between the limits, as ``numpy.linspace`` spaces them; (n, 2)."""
+    """Return evenly spaced commands between the limits, as ``numpy.linspace`` spaces them; (n,
+    2)."""
     grid = np.empty((rows * columns, 2))
     linear_step = (fastest - slowest) / max(rows - 1, 1)
     angular_step = (leftmost - rightmost) / max(columns - 1, 1)
@@ -155,7 +158,7 @@ def _grid(slowest, fastest, rightmost, leftmost, rows, columns):  # type: ignore
 
 
 def stoppable(twists: np.ndarray, sweep: Sweep, limits: RobotLimits, period_s: float) -> np.ndarray:
-    """V_a: which commands, held for one period, still let the base stop before it is blocked."""
+    """Return V_a: which commands, held for one period, still allow the base to stop in time."""
     linear, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     needed_m = linear * period_s + linear**2 / (2 * limits.max_linear_accel_mps2)
     needed_rad = rate * period_s + rate**2 / (2 * limits.max_angular_accel_radps2)

@@ -1,8 +1,8 @@
-"""What to do when nothing leads forward: turn on the spot until something does.
+"""A turn in place when no command leads forward, until one does.
 
-Owns the choice of the side and the check that the outline can turn there; for planners that
-know the robot's outline. After D. Fox, W. Burgard, S. Thrun (1997), whose robot turns away
-until it can drive again.
+Owns the choice of the direction and the check that the outline can turn, for planners that use the
+robot's outline. After D. Fox, W. Burgard, S. Thrun (1997), whose robot turns away until it can
+drive again.
 """
 
 import math
@@ -14,23 +14,23 @@ from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 
 CLEAR_AHEAD_M = 0.8
-"""The turn ends when the outline could drive this far straight ahead."""
+"""The turn ends when the outline can drive this far straight ahead."""
 
 LOOK_M = 2.0
-"""How far the arcs to both sides are followed to choose a side."""
+"""Length of the arcs to both sides for the choice of a direction."""
 
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
-"""Curvatures of those arcs."""
+"""Curvatures of these arcs."""
 
 STEPS = 16
 """Checks along each arc and along each turn."""
 
 
 class Escape:
-    """Turning on the spot, with the memory of which way it turns.
+    """A turn in place that keeps its direction.
 
-    The side is the one with the longer free arcs, or the goal's where they are equal. It is
-    kept until the outline cannot turn any farther there; then the other side is tried.
+    The direction is the one with the longer free arcs, or the goal's if they are equal. It changes
+    when the outline cannot turn any farther.
     """
 
     def __init__(self, limits: RobotLimits, footprint: ConvexFootprint, margin_m: float) -> None:
@@ -41,11 +41,11 @@ class Escape:
 
     @property
     def active(self) -> bool:
-        """Whether a turn has begun and not ended."""
+        """Return whether a turn is active."""
         return self._side != 0.0
 
     def command(self, points_m: np.ndarray, goal_bearing_rad: float) -> Twist2D:
-        """The turn to make now; begins one if none is under way."""
+        """Return the command for the turn; start one if none is active."""
         if not self.active:
             self._side = self._better_side(points_m, goal_bearing_rad)
         sides = np.array([self._side, -self._side])
@@ -60,8 +60,8 @@ class Escape:
         return Twist2D(0.0, 0.0)
 
     def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
-        """End the turn when the way straight ahead is free for ``CLEAR_AHEAD_M``, or for
-        ``needed_m`` when that is less; returns whether no turn is under way any more."""
+        """End the turn if the path straight ahead is free for ``CLEAR_AHEAD_M``, or for
+        ``needed_m`` if that is less. Return whether no turn is active."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)
             ahead = sweep_arcs(

@@ -1,8 +1,8 @@
 """``fgm``: the Follow the Gap Method.
 
-V. Sezer, M. Gokasan, "A novel obstacle avoidance algorithm: Follow the Gap Method", Robotics
-and Autonomous Systems 60(9), 2012, 1123-1134. The method gives a heading; the gap array is
-:mod:`gz_testauto.planners.gaps`'s.
+V. Sezer, M. Gokasan, "A novel obstacle avoidance algorithm: Follow the Gap Method", Robotics and
+Autonomous Systems 60(9), 2012, 1123-1134. The method computes a heading from the gap array of
+:mod:`gz_testauto.planners.gaps`.
 """
 
 import math
@@ -16,43 +16,46 @@ from gz_testauto.planners.limits import clamp
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 
 NEAREST_M = 0.01
-"""Distances to obstacles count as no less than this, so that the weight stays finite."""
+"""Least distance to an obstacle in the weight, so that the weight is finite."""
 
 
 class FollowTheGap(ReactivePlanner):
-    """Heads for a weighted mean of the largest gap's center and the goal.
+    """A planner that drives towards a weighted mean of the largest gap's center and the goal.
+
 
     1. Obstacles are enlarged by the robot's circumscribed radius; the robot is a point.
-    2. The gap array is built and its widest gap is taken.
+    2. The gap array is built and its widest gap is selected.
     3. The gap center angle is that of the median of the triangle between robot and borders.
     4. φ_final = (α/d_min φ_gap_c + β φ_goal) / (α/d_min + β), with β = 1 and d_min the
-       distance from the point robot to the nearest enlarged obstacle: far from everything the
-       robot heads for the goal, beside an obstacle for the center of the gap.
+       distance from the point robot to the nearest enlarged obstacle: far from obstacles the
+       heading is the goal's, near an obstacle it is the center of the gap.
 
-    As published, it always takes the widest gap, wherever the goal is, may change it from one
-    cycle to the next, and mixes two headings without asking whether their mean is free. The
-    paper's vehicle drives at constant speed; here the speed falls with the turn (cos²) and with
-    d_min, down to ``slowest``, but it never stops for an obstacle. Where there is no gap at all
-    the robot turns on the spot, to the side of the goal, until there is one.
+    As published, it always selects the widest gap, independent of the goal, can change the gap in
+    each cycle, and averages two headings without a check that the mean is free. The paper's vehicle
+    drives at constant speed. Here the speed falls with the turn (cos²) and with d_min, down to
+    ``slowest``, but it never stops for an obstacle. Without any gap, the robot turns in place
+    towards the goal until there is one.
+
 
     Parameters
     ----------
     alpha_m
         α, the weight of the gap center at 1 m from the nearest obstacle; meters.
     horizon_m
-        Obstacles farther away are not yet obstacles; meters.
+        Farther obstacles are ignored; meters.
     field_of_view_rad
-        The sector, centerd ahead, in which gaps are looked for; radians.
+        The sector for gaps, centered ahead; radians.
     margin_m
         Added to the robot's circumscribed radius; meters.
     slowdown_m
-        The robot drives slower when d_min is below this; meters.
+        The robot drives slower if d_min is below this; meters.
     slowest
-        The least share of the speed that is left beside an obstacle; 0 to 1.
+        Least share of the speed near an obstacle; 0 to 1.
     lookahead_m
-        How far ahead on the way-points the intermediate goal is; meters.
+        Distance of the local goal along the waypoints; meters.
     turn_gain_per_s
         Yaw rate per radian of heading; 1/s.
+
 
     """
 
@@ -77,17 +80,17 @@ class FollowTheGap(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def forget(self) -> None:
-        """Drop the side to which the robot turns while there is no gap; 0 is none."""
+        """Forget the direction of the turn while there is no gap; 0 is none."""
         self._side = 0.0
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Steps 1 to 4 above, then the speed."""
+        """Apply steps 1 to 4 above, and compute the speed."""
         radius_m = self.limits.circumscribed_radius_m + self.margin_m
         points = situation.points_m
         gaps = find_gaps(points, radius_m, self.horizon_m, self.field_of_view_rad)
         if not gaps:
-            # The side is kept: chosen anew, it would change whenever the goal is straight ahead,
-            # and the robot would stand there for ever.
+            # The direction is kept. Otherwise it would alternate when the goal is straight ahead,
+            # and the robot would not turn at all.
             self._side = self._side or math.copysign(1.0, situation.goal_bearing_rad)
             rate = self.turn_gain_per_s * self._side
             return Twist2D(0.0, clamp(rate, -self._turn_limit, self._turn_limit))
@@ -107,7 +110,7 @@ class FollowTheGap(ReactivePlanner):
 
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
-    """d_min: from the point robot to the nearest circle; ``inf`` when nothing is in sight."""
+    """Return d_min from the point robot to the nearest circle; ``inf`` without obstacles."""
     if len(points_m) == 0:
         return math.inf
     return max(NEAREST_M, float(np.hypot(points_m[:, 0], points_m[:, 1]).min()) - radius_m)
@@ -116,6 +119,7 @@ def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:
 def weighted_heading(
     gap_center_rad: float, goal_rad: float, nearest_m: float, alpha_m: float
 ) -> float:
-    """φ_final = (α/d_min φ_gap_c + φ_goal) / (α/d_min + 1), Sezer & Gokasan (2012), β = 1."""
+    """Return φ_final = (α/d_min φ_gap_c + φ_goal) / (α/d_min + 1), Sezer & Gokasan (2012), β =
+    1."""
     weight = alpha_m / nearest_m
     return (weight * gap_center_rad + goal_rad) / (weight + 1.0)

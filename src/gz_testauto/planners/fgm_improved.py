@@ -1,14 +1,15 @@
 """``fgm_improved``: the Follow the Gap Method with its published improvements.
 
-What is taken from where:
+Sources:
 
-- Gaps are chosen by the direction of the goal and by the previous choice, not by width alone,
-  so that the way gets shorter and needless changes of gap stop: M. Demir, V. Sezer, "Improved
-  Follow the Gap Method for obstacle avoidance", IEEE AIM 2017, as its authors sum it up in
+
+- Gaps are selected by the direction of the goal and the previous choice, not only by width,
+  so that the path is shorter and changes of gap are fewer: M. Demir, V. Sezer, "Improved
+  Follow the Gap Method for obstacle avoidance", IEEE AIM 2017, as its authors summarize it in
   M. D. Demir, V. Sezer, "Autonomous Overtaking Maneuver Design based on Follow the Gap
-  Method", ICINCO 2019. The cost function here is this package's own.
-- A goal that can be driven at is driven at, and only gaps through which the robot's width fits
-  are gaps: after the "high safety, goal in region" case and the navigable regions of
+  Method", ICINCO 2019. The cost function is this package's.
+- If the goal is in a gap, the robot drives towards it. Only gaps that are wide enough for the
+  robot count: after the "high safety, goal in region" case and the navigable regions of
   J. Minguez, L. Montano, "Nearness Diagram (ND) Navigation: Collision Avoidance in Troublesome
   Scenarios", IEEE Transactions on Robotics and Automation 20(1), 2004.
 - The speeds come from the dynamic window, checked for the robot's true outline: after
@@ -34,64 +35,68 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towar
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs
 
 SAMPLES = (5, 13)
-"""Size of the grid laid over the dynamic window: speeds, yaw rates."""
+"""Size of the grid in the dynamic window: speeds, yaw rates."""
 
-FIRST_LOOK = 8
-"""Commands that are looked at before all the others."""
+FIRST_COMMANDS = 8
+"""Number of commands that are checked before all others."""
 
 STEPS = 20
 """Checks along each arc."""
 
 PLACES = 20
-"""Places along each arc at which the room to turn is looked at."""
+"""Positions along each arc that are checked for a turn in place."""
 
 TURNING_MARGIN_M = 0.05
-"""Beyond the circle around the outline, what turning on the spot must leave free."""
+"""Added to the circle around the outline for a turn in place."""
 
 STANDSTILL = 0.02
-"""Commands below this, in m/s and rad/s, count as being blocked."""
+"""Commands below this, in m/s and rad/s, count as blocked."""
 
 
 class ImprovedFollowTheGap(ReactivePlanner):
-    """Heads for the goal where that is free, else into the best gap that the robot fits through.
+    """A planner that drives towards the goal if it is free, otherwise into the best gap that is
+    wide enough for the robot.
 
-    1. Obstacles are enlarged by half the robot's width and ``margin_m``: what remains as a gap,
-       the robot fits through.
-    2. When the local goal lies inside a gap, the heading is the goal's.
-    3. Otherwise the gap with the least cost is taken: angle from the goal to the gap, plus
+
+    1. Obstacles are enlarged by half the robot's width and ``margin_m``, so that the robot fits
+       through the remaining gaps.
+    2. If the local goal is inside a gap, the heading is the goal's.
+    3. Otherwise the gap with the least cost is selected: angle from the goal to the gap, plus
        ``memory`` times the angle from the previous heading to the gap. The heading is the
-       weighted mean of ``fgm`` between the gap's center and the goal, kept inside the gap; the
+       weighted mean of ``fgm`` between the gap's center and the goal, limited to the gap; the
        center of a wide gap counts as no farther than ``inset_rad`` from its border.
-    4. Of the dynamic window, the command nearest to the wanted one is taken from which the
-       robot's outline, on its arc, can still stop before anything it sees, and from which it
-       finds out again: by turning round, or by passing through. Where that is standing still,
-       the robot turns on the spot until the way ahead is free.
+    4. The command is the one of the dynamic window that is nearest to the desired command, from
+       which the robot's outline, on its arc, can stop before any point of the scan, and from which
+       it can leave again: by a turn, or by passing through. If this command is a stop, the robot
+       turns in place until the path ahead is free.
+
 
     Parameters
     ----------
     alpha_m
         α, the weight of the gap center at 1 m from the nearest obstacle; meters.
     horizon_m
-        Obstacles farther away are not yet obstacles; meters.
+        Farther obstacles are ignored; meters.
     field_of_view_rad
-        The sector, centerd ahead, in which gaps are looked for; radians.
+        The sector for gaps, centered ahead; radians.
     margin_m
-        Side distance that a gap must leave, and that the outline keeps; meters.
+        Least side distance in a gap, and of the outline; meters.
     memory
-        Weight of the previous heading in the choice of a gap, against 1 for the goal; 0 to 1.
+        Weight of the previous heading in the choice of a gap, relative to the goal; 0 to 1.
     inset_rad
-        How far into a wide gap the robot aims at most, seen from its border; radians.
+        Largest angle from the border of a wide gap to the aim; radians.
     slowdown_m
-        The robot drives slower when an obstacle is nearer than this; meters.
+        The robot drives slower if an obstacle is nearer than this; meters.
     slowest
-        The least share of the speed that is left beside an obstacle; 0 to 1.
+        Least share of the speed near an obstacle; 0 to 1.
     passage_m
-        How far ahead the robot looks for a place with room to turn, before it enters where
-        there is none: what it cannot back out of, it must be able to pass through; meters.
+        Distance within which a place for a turn in place must exist before the robot enters a
+        passage without one; meters.
     lookahead_m
-        How far ahead on the way-points the intermediate goal is; meters.
+        Distance of the local goal along the waypoints; meters.
     turn_gain_per_s
         Yaw rate per radian of heading; 1/s.
+
 
     """
 
@@ -124,17 +129,17 @@ class ImprovedFollowTheGap(ReactivePlanner):
         self.turn_gain_per_s = turn_gain_per_s
 
     def begin(self, task: Task) -> None:
-        """Forget everything and take on a new task."""
+        """Start a new task, and forget the previous one."""
         super().begin(task)
         self._footprint = ConvexFootprint(task.limits.footprint_m)
         self._escape = Escape(task.limits, self._footprint, self.margin_m / 2)
 
     def forget(self) -> None:
-        """Drop the previous heading."""
+        """Forget the previous heading."""
         self._turned_rad: Optional[float] = None
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Steps 1 to 4 above."""
+        """Apply steps 1 to 4 above."""
         radius_m = self.limits.half_width_m + self.margin_m
         horizon_m = min(self.horizon_m, situation.goal_distance_m + radius_m)
         gaps = find_gaps(situation.points_m, radius_m, horizon_m, self.field_of_view_rad)
@@ -143,9 +148,9 @@ class ImprovedFollowTheGap(ReactivePlanner):
         nearest_m = nearest_distance(situation.points_m, self._footprint.radius_m)
         share = min(1.0, max(self.slowest, nearest_m / self.slowdown_m))
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
-        wanted = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
+        desired = turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
         if self._escape.try_to_end(situation.points_m, situation.goal_distance_m):
-            command = self._nearest_safe(wanted, situation)
+            command = self._nearest_safe(desired, situation)
             if max(abs(command.linear_mps), abs(command.angular_radps)) > STANDSTILL:
                 return command
         return self._escape.command(situation.points_m, situation.goal_bearing_rad)
@@ -153,15 +158,15 @@ class ImprovedFollowTheGap(ReactivePlanner):
     def _heading(self, gaps: List[Gap], situation: Situation, radius_m: float) -> float:
         goal = situation.goal_bearing_rad
         previous = self._previous_heading(situation)
-        if not gaps:  # boxed in as far as one can see: look around, without changing sides
+        if not gaps:  # no gap in view: turn, without a change of direction
             return math.copysign(math.pi / 2, goal if previous is None else previous)
-        if any(gap.holds(goal) for gap in gaps):
+        if any(gap.contains(goal) for gap in gaps):
             return goal
         reference = goal if previous is None else previous
 
         def cost(gap: Gap) -> float:
-            aside = abs(gap.nearest(goal) - goal)
-            return aside + self.memory * abs(gap.nearest(reference) - reference)
+            offset = abs(gap.nearest(goal) - goal)
+            return offset + self.memory * abs(gap.nearest(reference) - reference)
 
         best = min(gaps, key=cost)
         center = best.nearest(goal, self.inset_rad)
@@ -169,41 +174,42 @@ class ImprovedFollowTheGap(ReactivePlanner):
         return best.nearest(weighted_heading(center, goal, nearest_m, self.alpha_m))
 
     def _previous_heading(self, situation: Situation) -> Optional[float]:
-        """The last heading, turned back by what the robot has turned since."""
+        """Return the last heading relative to the present heading of the robot."""
         if self._turned_rad is None:
             return None
         turned = situation.command.angular_radps * self.task.control_period_s
         return wrap_angle(self._turned_rad - turned)
 
-    def _nearest_safe(self, wanted: Twist2D, situation: Situation) -> Twist2D:
-        """The command of the window nearest to the wanted one that is safe and leads to room;
-        with none that does, the nearest safe one, which brings a moving robot to a stop."""
+    def _nearest_safe(self, desired: Twist2D, situation: Situation) -> Twist2D:
+        """Return the safe command of the window that is nearest to the desired one and leads to
+        free space for a turn. Without one, return the nearest safe command, which stops a moving
+        robot."""
         limits, period_s = self.limits, self.task.control_period_s
         window = dynamic_window(situation.command, limits, period_s, SAMPLES)
-        off = np.abs(window[:, 0] - wanted.linear_mps) / limits.max_linear_mps
-        off += np.abs(window[:, 1] - wanted.angular_radps) / limits.max_angular_radps
-        window = window[np.argsort(off, kind="stable")]
+        error = np.abs(window[:, 0] - desired.linear_mps) / limits.max_linear_mps
+        error += np.abs(window[:, 1] - desired.angular_radps) / limits.max_angular_radps
+        window = window[np.argsort(error, kind="stable")]
         braking_m = limits.max_linear_mps**2 / (2 * limits.max_linear_accel_mps2)
         reach_m = max(self.passage_m, 0.5 + braking_m)
         trapped = []
-        for twists in (window[:FIRST_LOOK], window[FIRST_LOOK:]):  # the first few mostly have it
+        for twists in (window[:FIRST_COMMANDS], window[FIRST_COMMANDS:]):  # mostly one of the first
             sweep = sweep_arcs(
                 self._footprint, twists, situation.points_m, reach_m, self.margin_m / 2, STEPS
             )
             safe = stoppable(twists, sweep, limits, period_s)
-            way_out = self._first_way_out(twists, safe, sweep, situation.points_m, reach_m)
-            if way_out is not None:
-                return Twist2D(*twists[way_out].tolist())
+            exit_index = self._first_exit(twists, safe, sweep, situation.points_m, reach_m)
+            if exit_index is not None:
+                return Twist2D(*twists[exit_index].tolist())
             trapped.append(twists[safe])
         dead_ends = np.concatenate(trapped)
         if len(dead_ends) == 0:
             return Twist2D(0.0, 0.0)
-        if situation.command.linear_mps > STANDSTILL:  # a trap: stop before its end
+        if situation.command.linear_mps > STANDSTILL:  # a dead end: stop in time
             slowest = dead_ends[:, 0] <= dead_ends[:, 0].min() + 1e-9
             dead_ends = dead_ends[slowest]
         return Twist2D(*dead_ends[0].tolist())
 
-    def _first_way_out(
+    def _first_exit(
         self,
         twists: np.ndarray,
         safe: np.ndarray,
@@ -211,10 +217,11 @@ class ImprovedFollowTheGap(ReactivePlanner):
         points_m: np.ndarray,
         reach_m: float,
     ) -> Optional[int]:
-        """The number of the first safe command (c,) on whose arc the robot, before that is blocked,
-        comes to where its outline can turn all the way round; None where none is.
+        """Return the index of the first safe command (c,) on whose arc the robot reaches, before it
+        is blocked, a position where its outline can turn in place; None if there is none.
 
-        Not before it could stop there: then it can always go on to such a place, and turn.
+        Only positions beyond its stopping distance count, so that it can always drive on to it and
+        turn.
         """
         limits, period_s = self.limits, self.task.control_period_s
         speed = twists[:, 0]
@@ -230,8 +237,8 @@ class ImprovedFollowTheGap(ReactivePlanner):
 
 
 @compiled
-def _is_roomy(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """Whether all points (n, 2) are farther than ``needed_m`` from (x, y)."""
+def _has_room(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
+    """Return whether all points (n, 2) are farther than ``needed_m`` from (x, y)."""
     for point in range(len(points_m)):
         across, along = points_m[point, 0] - x_m, points_m[point, 1] - y_m
         if not math.sqrt(across * across + along * along) > needed_m:
@@ -241,12 +248,12 @@ def _is_roomy(x_m, y_m, points_m, needed_m):  # type: ignore[no-untyped-def]
 
 @compiled_for("i8(b1[::1], f8[:, :, ::1], f8[:, ::1], f8)")
 def _first_with_room(safe, places, points_m, needed_m):  # type: ignore[no-untyped-def]
-    """The number of the first safe command (c,) with a place (c, p, :2) that is farther than
-    ``needed_m`` from all points (n, 2); -1 where there is none."""
+    """Return the index of the first safe command (c,) with a position (c, p, :2) that is farther
+    than ``needed_m`` from all points (n, 2); -1 if there is none."""
     for command in range(len(safe)):
         if safe[command]:
             for place in range(places.shape[1]):
                 x_m, y_m = places[command, place, 0], places[command, place, 1]
-                if _is_roomy(x_m, y_m, points_m, needed_m):
+                if _has_room(x_m, y_m, points_m, needed_m):
                     return command
     return -1

@@ -1,8 +1,7 @@
-"""Follows the way-points of the global planner.
+"""The local goal on the waypoints of the global plan.
 
-Owns the progress along the polyline and the point a little farther on that a local planner
-takes as its goal for the moment. Refuses to look at obstacles: that is what the local planner
-is there for.
+Owns the progress along the polyline and the look-ahead point that a local planner uses as its
+present goal. It ignores obstacles, which are the task of the local planner.
 """
 
 import math
@@ -15,11 +14,11 @@ from gz_testauto.base.pose import Pose2D
 
 
 class WaypointFollower:
-    """A point that runs ahead of the robot along the way-points.
+    """A look-ahead point in front of the robot on the waypoints.
 
-    Progress is the arc length of the polyline's nearest point. It never goes back, and it is
-    searched only within ``2 * lookahead_m`` beyond what has been reached, so that two arms of
-    a path which come close to each other are not confused.
+    Progress is the arc length of the polyline's nearest point. It never decreases, and it is
+    searched only within ``2 * lookahead_m`` beyond the previous progress, so that two neighboring
+    sections of a path are not confused.
     """
 
     def __init__(self, waypoints_m: np.ndarray, lookahead_m: float) -> None:
@@ -34,26 +33,27 @@ class WaypointFollower:
 
     @property
     def remaining_m(self) -> float:
-        """Length of the way from the point reached to the last way-point."""
+        """Return the length of the path from the progress to the last waypoint."""
         return float(self._starts[-1] - self._progress_m)
 
     def target(self, x_m: float, y_m: float) -> Tuple[float, float]:
-        """The way's point ``lookahead_m`` beyond the one nearest to (x, y), world frame.
+        """Return the point of the path ``lookahead_m`` beyond the one nearest to (x, y), world
+        frame.
 
-        Beyond the last way-point there is nothing: then it is the last way-point itself.
+        Beyond the end of the path it is the last waypoint.
         """
         if len(self._steps) == 0:
             return float(self._points[-1, 0]), float(self._points[-1, 1])
         lowest_m = self._progress_m
         highest_m = lowest_m + 2.0 * self._lookahead_m
-        way = (self._points, self._steps, self._lengths, self._starts)
-        nearest_m = _nearest_arc(*way, lowest_m, highest_m, x_m, y_m)
+        path = (self._points, self._steps, self._lengths, self._starts)
+        nearest_m = _nearest_arc(*path, lowest_m, highest_m, x_m, y_m)
         self._progress_m = max(lowest_m, nearest_m)
-        return _at(*way, self._progress_m + self._lookahead_m)
+        return _at(*path, self._progress_m + self._lookahead_m)
 
 
 def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
-    """A point of the world frame, seen from a robot at ``pose``."""
+    """Return a point of the world frame in the base frame of a robot at ``pose``."""
     dx, dy = x_m - pose.x_m, y_m - pose.y_m
     cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
     return cos * dx + sin * dy, cos * dy - sin * dx
@@ -63,10 +63,10 @@ def in_base_frame(pose: Pose2D, x_m: float, y_m: float) -> Tuple[float, float]:
 def _nearest_arc(  # type: ignore[no-untyped-def]
     points_m, steps_m, lengths_m, starts_m, lowest_m, highest_m, x_m, y_m
 ):
-    """Arc length (m) of the way's point that is nearest to (x, y), of those between two lengths.
+    """Return the arc length (m) of the path's point nearest to (x, y), between two arc lengths.
 
-    ``points_m`` (n, 2) are its corners, ``steps_m`` (n - 1, 2) and ``lengths_m`` (n - 1,) what is
-    between them, ``starts_m`` (n,) the arc length at each.
+    ``points_m`` (n, 2) are its corners, ``steps_m`` (n - 1, 2) and ``lengths_m`` (n - 1,) the
+    segments, ``starts_m`` (n,) the arc length at each corner.
     """
     best_m, best_arc_m = np.inf, 0.0
     for number in range(len(lengths_m)):
@@ -90,7 +90,7 @@ def _nearest_arc(  # type: ignore[no-untyped-def]
 
 @compiled_for("UniTuple(f8, 2)(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8)")
 def _at(points_m, steps_m, lengths_m, starts_m, arc_m):  # type: ignore[no-untyped-def]
-    """The way's point (m) at an arc length; arguments as for :func:`_nearest_arc`."""
+    """Return the path's point (m) at an arc length; arguments as for :func:`_nearest_arc`."""
     if arc_m >= starts_m[-1]:
         return points_m[-1, 0], points_m[-1, 1]
     number = np.searchsorted(starts_m, arc_m, side="right") - 1

@@ -1,7 +1,7 @@
-"""Gaps between what a scan hit: the gap array of the Follow the Gap Method.
+"""Gaps between the points of a scan: the gap array of the Follow the Gap Method.
 
-Owns the geometry of gaps seen from the base frame: which directions are free for a robot of
-some radius, what borders them, and where the center of a gap lies. Refuses to choose one.
+Owns the geometry of gaps in the base frame: the directions that are free for a robot of a radius,
+their borders, and the center of a gap. The planner selects a gap.
 
 Source: V. Sezer, M. Gokasan, "A novel obstacle avoidance algorithm: Follow the Gap Method",
 Robotics and Autonomous Systems 60(9), 2012, 1123-1134.
@@ -16,7 +16,7 @@ import numpy as np
 from gz_testauto.base.compiled import compiled, compiled_for
 
 ROUNDING_RAD = 1e-9
-"""Borders nearer to each other than this touch: what is between them is rounding, no gap."""
+"""Borders that are nearer to each other than this touch; the difference is rounding."""
 
 
 @dataclass(frozen=True)
@@ -34,33 +34,32 @@ class Gap:
 
     @property
     def width_rad(self) -> float:
-        """The angle between the borders."""
+        """Return the angle between the borders."""
         return self.left_rad - self.right_rad
 
     @property
     def center_rad(self) -> float:
-        """Direction to the middle between the two borders' end points."""
+        """Return the direction to the middle between the two borders' end points."""
         return self.right_rad + median_angle(self.right_m, self.left_m, self.width_rad)
 
     def nearest(self, heading_rad: float, inset_rad: float = 0.0) -> float:
-        """The direction inside the gap that is nearest to ``heading_rad``, at least
-        ``inset_rad`` from both borders, or the bisector where the gap is narrower than that."""
+        """Return the direction inside the gap that is nearest to ``heading_rad``, at least
+        ``inset_rad`` from both borders, or the bisector of a gap that is narrower than that."""
         inset = min(inset_rad, self.width_rad / 2)
         return min(max(heading_rad, self.right_rad + inset), self.left_rad - inset)
 
-    def holds(self, heading_rad: float) -> bool:
-        """Whether a direction lies inside the gap."""
+    def contains(self, heading_rad: float) -> bool:
+        """Return whether a direction is inside the gap."""
         return self.right_rad <= heading_rad <= self.left_rad
 
 
 def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
-    """Angle from the first of two vectors to the median of the triangle that they span.
+    """Return the angle from the first of two vectors to the median of the triangle that they span.
 
     The gap center of Sezer & Gokasan (2012), by the law of cosines and Apollonius' theorem:
-    arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁ d₂ cos θ)) with θ = φ₁ + φ₂ the angle between
-    the borders. The paper counts φ₁ and φ₂ from the robot's axis, so that its
-    φ_gap_c = this − φ₁. Where the borders are opposite to each other or more than 180° apart
-    no such triangle exists, and the bisector is taken.
+    arccos((d₁ + d₂ cos θ) / sqrt(d₁² + d₂² + 2 d₁ d₂ cos θ)) with θ = φ₁ + φ₂ the angle between the
+    borders. The paper counts φ₁ and φ₂ from the robot's axis, so that its φ_gap_c = this − φ₁. For
+    an angle of 180° or more no triangle exists, and the result is the bisector.
     """
     if between_rad >= math.pi - 1e-9:
         return between_rad / 2
@@ -74,16 +73,15 @@ def median_angle(first_m: float, second_m: float, between_rad: float) -> float:
 def find_gaps(
     points_m: np.ndarray, radius_m: float, horizon_m: float, field_of_view_rad: float
 ) -> List[Gap]:
-    """The free sectors between obstacles, from right to left.
+    """Return the free sectors between obstacles, from right to left.
 
-    Every point, shape (n, 2) in the base frame, nearer than ``horizon_m`` is an obstacle: a
-    circle of ``radius_m``, so that the robot becomes a point (the paper's enlarged obstacles; a
-    wall is a row of such circles). A circle at distance d hides the directions within
-    arcsin(radius / d) of its own, and its border is the tangent point, at sqrt(d² − radius²).
-    A circle that holds the robot hides half of all directions. N circles that do not overlap
-    leave N + 1 gaps within the field of view, which is centerd on the x axis. A border that is
-    the edge of the field of view has no distance of its own and takes the other border's; a
-    field of view with nothing in it is one gap at ``horizon_m``.
+    Every point, shape (n, 2) in the base frame, nearer than ``horizon_m`` is an obstacle: a circle
+    of ``radius_m``, so that the robot becomes a point (the paper's enlarged obstacles; a wall is a
+    row of circles). A circle at distance d hides the directions within arcsin(radius / d) of its
+    own, and its border is the tangent point, at sqrt(d² − radius²). A circle around the robot hides
+    half of all directions. N circles that do not overlap leave N + 1 gaps within the field of view,
+    which is centered on the x axis. A border at the edge of the field of view has the distance of
+    the other border. An empty field of view is one gap at ``horizon_m``.
     """
     distance = np.hypot(points_m[:, 0], points_m[:, 1])
     near = distance < horizon_m
@@ -96,8 +94,8 @@ def find_gaps(
 
 @compiled
 def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: ignore[no-untyped-def]
-    """What of the view is hidden: right and left border (rad) and the distance (m) of the border,
-    shape (k, 3)."""
+    """Return the hidden sectors of the view: right and left border (rad) and the distance (m) of
+    the border, shape (k, 3)."""
     n = len(distance)
     hidden = np.empty((2 * n, 3))
     count = 0
@@ -105,7 +103,7 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
         for number in range(n):
             center = bearing[number]
             if image == 1:
-                # A circle behind the robot may reach into view past ±180°: look at its image too.
+                # A circle behind the robot can extend into view beyond ±180°: use its image too.
                 if not half[number] + abs(center) > math.pi:
                     continue
                 center -= math.copysign(2 * math.pi, center)
@@ -119,16 +117,16 @@ def _hidden_sectors(distance, bearing, half, radius_m, half_view):  # type: igno
 
 @compiled_for("f8[:, ::1](f8[::1], f8[::1], f8[::1], f8, f8, f8)")
 def _gap_array(distance, bearing, half, radius_m, half_view, horizon_m):  # type: ignore[no-untyped-def]
-    """The gaps (g, 4) as right and left border (rad) and the distances (m) to these, from right to
-    left, between circles at ``distance`` (n,) (m) and ``bearing`` (n,) (rad) that hide ``half``
-    (n,) (rad) to either side."""
+    """Return the gaps (g, 4) as right and left border (rad) and the distances (m) to these, from
+    right to left, between circles at ``distance`` (n,) (m) and ``bearing`` (n,) (rad) that hide
+    ``half`` (n,) (rad) to either side."""
     hidden = _hidden_sectors(distance, bearing, half, radius_m, half_view)
     gaps = np.empty((len(hidden) + 1, 4))
     if len(hidden) == 0:
         gaps[0] = (-half_view, half_view, horizon_m, horizon_m)
         return gaps
     count = 0
-    # Which sector reaches farthest to the left so far: its border ends the hidden part.
+    # The border of the sector that extends farthest to the left ends the hidden part.
     reach, reach_m = -half_view, np.nan
     for number in np.argsort(hidden[:, 0], kind="mergesort"):
         right, left, border_m = hidden[number]

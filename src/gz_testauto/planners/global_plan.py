@@ -1,8 +1,7 @@
-"""Lays the way-points that a local planner is given: the global plan on the known map.
+"""The global plan: waypoints for a local planner on the static map.
 
-Owns the step from an occupancy grid to evenly spaced way-points for a robot of some size; the
-search itself is :mod:`gz_testauto.grid.search`'s. Unknown obstacles are not in that map and
-play no part here.
+Owns the step from an occupancy grid to evenly spaced waypoints for a robot of a size; the search is
+in :mod:`gz_testauto.grid.search`. The map does not contain the random obstacles.
 """
 
 import math
@@ -16,23 +15,23 @@ from gz_testauto.grid.search import shortest_path, simplify
 from gz_testauto.planners.interface import RobotLimits
 
 SPACING_M = 0.5
-"""Largest distance between two way-points."""
+"""Largest distance between two waypoints."""
 
 
-def lay_waypoints(
+def plan_waypoints(
     grid: OccupancyGrid,
     start: Pose2D,
     goal: Pose2D,
     limits: RobotLimits,
     margin_m: float,
 ) -> Optional[np.ndarray]:
-    """The shortest way that keeps the robot's circumscribed circle and a margin off the map.
+    """Return the shortest path that keeps the robot's circumscribed circle and a margin off the
+    map.
 
-    Returns way-points in the world frame, shape (n, 2), from start to goal, no two farther
-    apart than ``SPACING_M``; None when no way exists. The grid is inflated by the circumscribed
-    radius and ``margin_m``. A robot that stands, or shall stop, nearer to a wall than that is
-    still served: where start or goal needs it, the margin is given up, and then the inflation
-    shrinks to the footprint's half width.
+    The result is waypoints in the world frame, shape (n, 2), from start to goal, at most
+    ``SPACING_M`` from each other; None if no path exists. The grid is inflated by the circumscribed
+    radius and ``margin_m``. If start or goal is nearer to a wall than that, the search is repeated
+    without the margin, and then with the footprint's half width.
     """
     start_xy, goal_xy = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
     radius_m = limits.circumscribed_radius_m
@@ -47,9 +46,9 @@ def lay_waypoints(
 
 
 def resample(path: np.ndarray, spacing_m: float) -> np.ndarray:
-    """Points along a polyline, shape (n, 2), no farther apart than ``spacing_m``.
+    """Return points along a polyline, shape (n, 2), at most ``spacing_m`` from each other.
 
-    Every corner stays; each straight piece is divided evenly.
+    Corners are kept; each straight piece is divided evenly.
     """
     path = np.asarray(path, dtype=float)
     pieces = [path[:1]]

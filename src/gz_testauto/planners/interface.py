@@ -1,12 +1,12 @@
-"""What a local planner is: asked once per control period where to drive.
+"""The interface of local planners: one velocity command per control period.
 
-A planner sees what a robot sees: its own pose, its last scan, and the way-points that the
-global planner laid through the *known* map. Obstacles that the map does not show reach it
-through the scan alone, and what moves, to planners that ask for it, as tracked objects where the
-campaign has tracking. It runs in-process and in lock-step, or inside the ``planner`` node.
+The inputs are those of a robot: its pose, its last scan, and the waypoints of the global plan
+on the *static* map. Obstacles that the map does not contain appear only in the scan. Planners that
+request them also receive tracked objects, if the campaign has tracking. A planner runs in-process
+and in lock-step, or in the ``planner`` node.
 
-Call order: construct once per trial with parameters; ``begin`` once per goal, of which a trial
-has one or several; ``plan`` every control period, in order of time.
+Call order: construct once per trial with parameters; ``begin`` once per goal, of which a trial has
+one or several; ``plan`` every control period, in order of time.
 :mod:`gz_testauto.testing.planner_conformance` checks an implementation.
 """
 
@@ -56,8 +56,8 @@ class RobotLimits:
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """A strip of road: a center line (n, 2) in the direction of driving, world frame, and its
-    width (m) at each of these points (n,)."""
+    """A lane: a center line (n, 2) in the direction of driving, world frame, and its width (m) at
+    each of these points (n,)."""
 
     center_m: np.ndarray
     width_m: np.ndarray
@@ -65,16 +65,18 @@ class Lane:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Where to go. ``waypoints_m`` (world frame, shape (n, 2)) starts at the robot, or at the goal
-    that it has just reached, and ends at the goal; it is what the global planner found on the
-    known map. Where there is a road, these are the center of the way through its lanes, and
-    ``lanes`` the lane that leads along it, from before the robot to beyond the goal, and after it
-    those beside it.
+    """A goal and the global plan to it.
 
-    ``seed``, in [0, 2**31), seeds all random numbers that the planner draws on this task. It
-    depends on the campaign's seed, the world, the repetition, the robot's name and the goal, and
-    not on the planner: all planners of a campaign get the same, so two of one plugin draw the same
-    numbers (common random numbers)."""
+    ``waypoints_m`` (world frame, shape (n, 2)) starts at the robot, or at the previous goal, and
+    ends at the goal; it is the global plan on the static map. On a road, it is the center line of
+    the route, and ``lanes`` are the joined lane of the route, from before the robot to beyond the
+    goal, followed by the lanes next to it.
+
+    ``seed``, in [0, 2**31), seeds all random numbers that the planner draws in this task. It
+    depends on the campaign's seed, the world, the repetition, the robot's name and the goal, but
+    not on the planner: all planners of a campaign get the same, so two of one plug-in draw the same
+    numbers (common random numbers).
+    """
 
     goal: Pose2D
     goal_tolerance_m: float
@@ -87,9 +89,9 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What the robot knows now: simulated time, its pose in the world frame, its measured
-    twist in its own frame, its last scan (None until the first arrived), and what is tracked, for
-    planners that ask for it."""
+    """The input of a planner in one cycle: simulated time, the robot's pose in the world frame, its
+    measured twist in its own frame, its last scan (None before the first), and tracked objects for
+    planners that request them."""
 
     time_s: float
     pose: Pose2D
@@ -99,55 +101,57 @@ class Observation:
 
 
 class PlannerGaveUp(Exception):
-    """Raised by ``plan`` when the planner sees no way and will not find one later; the message is
-    its reason.
+    """Raised by ``plan`` when no path exists and none will appear; the message is the reason.
 
     The trial ends as ``planner_aborted``; this is an outcome, not an error.
     """
 
 
-class Origin(NamedTuple):
-    """Where a planner comes from that is not this code alone.
+class Provenance(NamedTuple):
+    """Facts about a planner that depend on its parameters.
 
-    ``told`` says it in a line, for results and reports; ``trained_in`` are the SHA-256 of the
-    worlds' files in which it was trained, and must not be judged; ``runs`` are files that run as a
-    program when it is made.
+    ``description`` is one line for results and reports. ``trained_in`` are the SHA-256 sums of the
+    world files in which it was trained, where it must not be evaluated. ``runs`` are files whose
+    code is executed when it is constructed.
     """
 
-    told: str = ""
+    description: str = ""
     trained_in: FrozenSet[str] = frozenset()
     runs: Tuple[Path, ...] = ()
 
 
 class LocalPlanner(abc.ABC):
-    """Base of all local planners. A subclass declares its parameters as the keyword
-    arguments of its constructor, each with a default, a unit suffix and a docstring line.
+    """The base class of all local planners.
 
-    ``wants_objects`` says that it asks for what is tracked; others are not shown it. ``rehearses``
-    says that it compiles or loads something when it first plans, and is to plan once before that
-    counts (:func:`~gz_testauto.planners.rehearsal.rehearse`).
+    A subclass declares its parameters as the keyword arguments of its constructor, each with a
+    default, a unit suffix and a docstring line. With ``wants_objects``, it receives tracked
+    objects. With ``needs_warm_up``, it compiles or loads code in its first cycle, and must run once
+    before it is measured (:func:`~gz_testauto.planners.warm_up.warm_up`).
     """
 
     wants_objects = False
-    rehearses = False
+    needs_warm_up = False
 
     @classmethod
-    def origin(cls, **parameters: Any) -> Origin:
-        """Where a planner with these parameters comes from, without making it. Raises
+    def origin(cls, **parameters: Any) -> Provenance:
+        """Return the provenance of a planner with these parameters without constructing it. Raises
         ``SpecError`` for a file that cannot be read."""
-        return Origin()
+        return Provenance()
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """What it has to say of its trial, by name, for the results; nothing unless written."""
+        """Return the planner's numbers for the results of the trial, by name; default: none."""
         return {}
 
     @abc.abstractmethod
     def begin(self, task: Task) -> None:
-        """Forget everything and take on a new task."""
+        """Start a new task, and forget the previous one."""
 
     @abc.abstractmethod
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the command for the coming control period, within the task's limits on
-        speed *and* acceleration. Deterministic: the same task, of the same ``seed``, and the same
-        sequence of observations give the same commands. Raises ``PlannerGaveUp``."""
+        """Return the command for the coming control period, within the task's limits on speed *and*
+        acceleration.
+
+        It is deterministic: the same task, with the same ``seed``, and the same sequence of
+        observations give the same commands. Raises ``PlannerGaveUp``.
+        """

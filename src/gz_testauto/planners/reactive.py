@@ -1,9 +1,8 @@
-"""What the planners of this package have in common: everything but the steering.
+"""The common part of this package's planners: everything except the steering.
 
-Owns the way to the goal (look-ahead point, slowing down, standing still on arrival) and the
-limits. A planner that subclasses :class:`ReactivePlanner` says only where it would drive given
-a local goal and the obstacles it sees. Others need not: the contract is
-:class:`~gz_testauto.planners.interface.LocalPlanner`.
+Owns the path to the goal (look-ahead point, deceleration, stop on arrival) and the limits. A
+subclass of :class:`ReactivePlanner` computes only a command for a local goal and obstacles. Other
+planners implement :class:`~gz_testauto.planners.interface.LocalPlanner`.
 """
 
 import abc
@@ -20,21 +19,21 @@ from gz_testauto.planners.limits import SpeedLimiter, clamp, stoppable_speed_mps
 from gz_testauto.planners.scans import ScanMemory, obstacle_points
 
 APPROACH_DECELERATION = 0.5
-"""Share of the deceleration that is planned for the approach to the goal; the rest is reserve."""
+"""Share of the deceleration that is used for the approach to the goal; the rest is reserve."""
 
 APPROACH_SPEED_MPS = 0.1
-"""The approach never gets slower than this before the goal is reached."""
+"""Least speed of the approach before the goal is reached."""
 
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """What a planner steers by, in the base frame.
+    """The input of the steering, in the base frame.
 
     ``goal_bearing_rad`` and ``goal_distance_m`` point to the local goal: the look-ahead point on
-    the way-points, or the goal itself near the end. ``points_m``, shape (n, 2), is what the last
-    scan hit, and for planners with a memory also what the robot is just passing.
-    ``speed_limit_mps`` is the speed from which the robot can still stop at the goal. ``command``
-    is the previous command: the state of the base, as far as planning goes.
+    the waypoints, or the goal itself near the end. ``points_m``, shape (n, 2), are the points of
+    the last scan and, for planners with a memory, remembered points. ``speed_limit_mps`` is the
+    speed from which the robot can still stop at the goal. ``command`` is the previous command,
+    which is the state of the base for planning.
     """
 
     goal_bearing_rad: float
@@ -45,10 +44,10 @@ class Situation:
 
 
 class ReactivePlanner(LocalPlanner):
-    """A local planner that decides from the present situation, period by period.
+    """A local planner that decides from the present situation in each period.
 
-    ``needs_scan`` says whether the robot stands still until a scan has arrived. ``memory_m`` is
-    the distance within which it remembers what has left the sensor's view; 0 is no memory.
+    With ``needs_scan``, the robot waits for the first scan. ``memory_m`` is the distance within
+    which points that left the sensor's view are remembered; 0 is no memory.
     """
 
     needs_scan = True
@@ -60,18 +59,18 @@ class ReactivePlanner(LocalPlanner):
 
     @property
     def limits(self) -> RobotLimits:
-        """What the base can do; after ``begin``."""
+        """Return the limits of the base; valid after ``begin``."""
         return self.task.limits
 
     @property
     def task(self) -> Task:
-        """The present task; ``RuntimeError`` before ``begin``."""
+        """Return the present task. Raises ``RuntimeError`` before ``begin``."""
         if self._task is None:
-            raise RuntimeError("plan() was called before begin()")
+            raise RuntimeError("call begin() before plan()")
         return self._task
 
     def begin(self, task: Task) -> None:
-        """Forget everything and take on a new task."""
+        """Start a new task, and forget the previous one."""
         self._task = task
         self._follower = WaypointFollower(task.waypoints_m, self.lookahead_m)
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
@@ -80,7 +79,7 @@ class ReactivePlanner(LocalPlanner):
         self.forget()
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Steer by the present situation; stand still at the goal and before the first scan."""
+        """Steer by the present situation; stop at the goal and before the first scan."""
         task, pose = self.task, observation.pose
         to_goal_m = pose.distance_to(task.goal.x_m, task.goal.y_m)
         self._arrived = self._arrived or to_goal_m <= 0.8 * task.goal_tolerance_m
@@ -111,20 +110,22 @@ class ReactivePlanner(LocalPlanner):
         return self._scans.points(observation.scan, observation.pose)
 
     def forget(self) -> None:
-        """Drop what was remembered of the previous task; for planners with a memory."""
+        """Forget data of the previous task, in planners with a memory."""
 
     @abc.abstractmethod
     def steer(self, situation: Situation) -> Twist2D:
-        """Where to drive now; the limits on speed and acceleration are applied afterwards."""
+        """Return the desired command; the limits on speed and acceleration are applied
+        afterwards."""
 
 
 def turn_towards(
     heading_rad: float, speed_mps: float, turn_gain_per_s: float, limits: RobotLimits
 ) -> Twist2D:
-    """Drive towards a heading: turn in proportion to it, and slow down for the turn.
+    """Return the command to drive towards a heading: turn in proportion to it, and decelerate for
+    the turn.
 
-    ω = k φ and v = v_max cos²(φ) within ±90°, 0 beyond: a heading to the side or behind is
-    turned to on the spot, which a differential drive can do.
+    ω = k φ and v = v_max cos²(φ) within ±90°, 0 beyond: for a heading to the side or behind the
+    robot turns in place, which a differential drive can do.
     """
     limit = limits.max_angular_radps
     share = math.cos(heading_rad) ** 2 if abs(heading_rad) < math.pi / 2 else 0.0

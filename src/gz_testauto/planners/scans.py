@@ -1,8 +1,7 @@
-"""Makes points in the base frame out of scans.
+"""Conversion of scans to points in the base frame.
 
-Owns the meaning of the special values of a range (REP-117), the change from the sensor's frame
-to the robot's, and the memory of what has just left the sensor's view. Refuses to guess
-obstacles where the sensor saw none.
+Owns the special values of a range (REP-117), the transformation from the sensor's frame to the
+robot's, and the memory of points that left the sensor's view.
 """
 
 import functools
@@ -15,24 +14,24 @@ from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose, Pose2D
 
 CELL_M = 0.05
-"""One point is remembered in each cell of this size, however often it was seen."""
+"""One point is remembered in each cell of this size."""
 
 
 def obstacle_points(scan: LaserScan) -> np.ndarray:
-    """What the scan hit, in the base frame: shape (n, 2), meters, in the order of the rays.
+    """Return the points of a scan in the base frame: shape (n, 2), meters, in the order of the
+    rays.
 
-    A ray that met nothing (``inf``, beyond ``range_max_m`` or NaN) gives no point. One that met
-    something too near to measure (``-inf``, or below ``range_min_m``) gives a point at
-    ``range_min_m``: there is something, and no farther away than that.
+    A ray without a return (``inf``, beyond ``range_max_m`` or NaN) gives no point. A return that is
+    too near to measure (``-inf``, or below ``range_min_m``) gives a point at ``range_min_m``.
     """
     beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
     ranges_m = np.array(scan.ranges_m, dtype=float)
-    met = _met(ranges_m, scan.range_min_m, scan.range_max_m, beams.cosines, beams.sines)
-    return (met @ beams.turn.T + beams.origin_m)[:, :2]
+    hits = _hits(ranges_m, scan.range_min_m, scan.range_max_m, beams.cosines, beams.sines)
+    return (hits @ beams.turn.T + beams.origin_m)[:, :2]
 
 
 class _Beams:
-    """A lidar's rays, and where it is on the robot; shared by all its scans."""
+    """A lidar's rays and mounting pose; shared by all its scans."""
 
     def __init__(self, angle_min_rad: float, angle_max_rad: float, count: int, mount: Pose) -> None:
         angles_rad = np.linspace(angle_min_rad, angle_max_rad, count)
@@ -46,11 +45,11 @@ _beams = functools.lru_cache(maxsize=8)(_Beams)
 
 
 class ScanMemory:
-    """Remembers what the robot passes, while it is beside or behind the sensor.
+    """A memory of the points that the robot passes while they are out of the sensor's view.
 
-    A lidar in front does not see the obstacle that the rear half is just passing. Points that
-    leave the field of view are kept while they are within ``radius_m`` of the base, and dropped
-    as soon as the sensor looks there again.
+    A lidar in front does not see an obstacle next to the rear half of the robot. Points that leave
+    the field of view are kept while they are within ``radius_m`` of the base, and dropped as soon
+    as they are in the field of view again.
     """
 
     def __init__(self, radius_m: float) -> None:
@@ -58,7 +57,8 @@ class ScanMemory:
         self._world_m = np.empty((0, 2))
 
     def points(self, scan: LaserScan, pose: Pose2D) -> np.ndarray:
-        """Present and remembered points in the base frame, shape (n, 2), the present ones first.
+        """Return present and remembered points in the base frame, shape (n, 2), the present ones
+        first.
 
         ``pose`` is the base's in the world, for both the scan and the result.
         """
@@ -68,13 +68,13 @@ class ScanMemory:
         origin = np.array([pose.x_m, pose.y_m])
         past = (self._world_m - origin) @ turn
         past = past[self._out_of_view(scan, past)]
-        everything = np.concatenate([seen, past])
-        near = everything[np.hypot(everything[:, 0], everything[:, 1]) < self._radius_m]
+        points = np.concatenate([seen, past])
+        near = points[np.hypot(points[:, 0], points[:, 1]) < self._radius_m]
         self._world_m = _one_of_each_cell(near @ turn.T + origin, CELL_M)
-        return everything
+        return points
 
     def _out_of_view(self, scan: LaserScan, points_m: np.ndarray) -> np.ndarray:
-        """Which points (base frame) are not between the first and the last ray."""
+        """Return which points (base frame) are not between the first and the last ray."""
         beams = _beams(scan.angle_min_rad, scan.angle_max_rad, len(scan.ranges_m), scan.mount)
         lifted = np.empty((len(points_m), 3))
         lifted[:, :2], lifted[:, 2] = points_m, scan.mount.position[2]
@@ -84,12 +84,12 @@ class ScanMemory:
 
 
 @compiled_for("f8[:, ::1](f8[::1], f8, f8, f8[::1], f8[::1])")
-def _met(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
-    """What the rays (n,) met, in the sensor's frame, shape (k, 3), meters."""
+def _hits(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no-untyped-def]
+    """Return the returns of the rays (n,) in the sensor's frame, shape (k, 3), meters."""
     points_m = np.empty((len(ranges_m), 3))
     count = 0
     for ray in range(len(ranges_m)):
-        if ranges_m[ray] < range_max_m:  # which NaN is not
+        if ranges_m[ray] < range_max_m:  # NaN is not
             distance_m = max(ranges_m[ray], range_min_m)
             points_m[count, 0] = distance_m * cosines[ray]
             points_m[count, 1] = distance_m * sines[ray]
@@ -100,7 +100,8 @@ def _met(ranges_m, range_min_m, range_max_m, cosines, sines):  # type: ignore[no
 
 @compiled_for("f8[:, ::1](f8[:, ::1], f8)")
 def _one_of_each_cell(points_m, cell_m):  # type: ignore[no-untyped-def]
-    """The first point of each square cell of the plane, in the order of the cells, of (n, 2)."""
+    """Return the first point in each square cell of the plane, in the order of the cells, of (n,
+    2)."""
     cells = np.empty(len(points_m), np.int64)
     for point in range(len(points_m)):
         row = np.int64(math.floor(points_m[point, 0] / cell_m))

@@ -1,7 +1,7 @@
-"""``straight``: drives at the goal and ignores obstacles.
+"""``straight``: drives towards the goal and ignores obstacles.
 
-The floor that any local planner must beat, and the check that a campaign's worlds are not
-empty: where ``straight`` arrives, no obstacle was in the way.
+It is the baseline for any local planner, and checks that a campaign's worlds are not empty: where
+``straight`` reaches the goal, no obstacle was in its path.
 """
 
 from gz_testauto.base.observation import Twist2D
@@ -10,14 +10,16 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towar
 
 
 class StraightPlanner(ReactivePlanner):
-    """Follows the way-points of the known map, blind to everything else.
+    """A planner that follows the waypoints on the static map and ignores the scan.
+
 
     Parameters
     ----------
     lookahead_m
-        How far ahead on the way-points it aims; meters.
+        Distance of the local goal along the waypoints; meters.
     turn_gain_per_s
         Yaw rate per radian of heading error; 1/s.
+
 
     """
 

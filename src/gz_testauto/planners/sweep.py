@@ -1,7 +1,7 @@
-"""Where a footprint can go: arcs driven forward against the points of a scan.
+"""Free lengths of arcs: a footprint that drives forward among the points of a scan.
 
-Owns the check of circular arcs for a convex footprint, for many commands at once, compiled.
-Refuses to weigh them.
+Owns the compiled check of circular arcs for a convex footprint, for many commands in one call. The
+planner scores them.
 """
 
 from typing import NamedTuple, Sequence, Tuple
@@ -13,20 +13,20 @@ from shapely.geometry.polygon import orient
 from gz_testauto.base.compiled import compiled, compiled_for
 
 _MOST_POINTS = 240
-"""More scan points than this are thinned out; neighbors then lie within a few centimeters."""
+"""Scans with more points are thinned out; the distance of neighbors is then a few centimeters."""
 
 ROUNDING_M = 1e-6
-"""More than rounding makes of any distance here."""
+"""More than the rounding error of any distance here."""
 
 SLACK_M = 0.01
-"""How much nearer a footprint may come that is within the margin already."""
+"""Allowed approach of a footprint that is already within the margin."""
 
 
 class Sweep(NamedTuple):
-    """What became of each command, arrays of shape (c,).
+    """The result for each command, arrays of shape (c,).
 
-    ``distance_m`` and ``angle_rad`` are how far the base drives and turns before the footprint
-    comes within the margin of a point; ``blocked`` tells whether it does at all.
+    ``distance_m`` and ``angle_rad`` are the distance and the angle that the base drives before the
+    footprint is within the margin of a point; ``blocked`` is whether it does.
     """
 
     distance_m: np.ndarray
@@ -45,29 +45,29 @@ class ConvexFootprint:
         self.normals = normals / np.hypot(edges[:, 0], edges[:, 1])[:, None]
         self.offsets_m = (self.normals * ring[:-1]).sum(axis=1)
         self.radius_m = float(np.hypot(ring[:, 0], ring[:, 1]).max())
-        # The lines of two edges, moved out by 1, meet so far from their common corner.
+        # Lines of two edges, moved out by 1, intersect at this distance from their common corner.
         across = 1.0 + (self.normals * np.roll(self.normals, 1, axis=0)).sum(axis=1)
         self._miter = float(np.sqrt(2.0 / np.maximum(across, 1e-12)).max())
 
     def clearance_m(self, poses: np.ndarray, points_m: np.ndarray) -> np.ndarray:
-        """Distance from the footprint at each pose to the nearest point, shape (n,).
+        """Return the distance from the footprint at each pose to the nearest point, shape (n,).
 
         ``poses`` (n, 3) are x, y (m) and yaw (rad), ``points_m`` (m, 2), both in one frame. The
-        distance is the largest over the edges' lines: exact beside an edge, an underestimate
-        beyond a corner, negative inside; ``inf`` where there is no point.
+        distance is the largest over the edges' lines: exact next to an edge, an underestimate
+        beyond a corner, negative inside; ``inf`` without points.
         """
         points_m = np.ascontiguousarray(points_m, dtype=float)
         turns = np.cos(poses[:, 2]), np.sin(poses[:, 2])
         return np.asarray(_clearances(self.normals, self.offsets_m, poses, *turns, points_m))
 
     def reach_m(self, margin_m: float) -> float:
-        """How far (m) from the base a point may be whose distance, as :meth:`clearance_m` has it,
-        is less than ``margin_m``."""
+        """Return the largest distance (m) from the base of a point whose distance, as in
+        :meth:`clearance_m`, is less than ``margin_m``."""
         return self.radius_m + max(margin_m, 0.0) * self._miter + ROUNDING_M
 
 
 def arc_poses(twists: np.ndarray, times_s: np.ndarray) -> np.ndarray:
-    """Where constant commands lead: x, y, yaw from the origin.
+    """Return the poses that constant commands reach from the origin: x, y, yaw.
 
     ``twists`` (c, 2) are m/s and rad/s, ``times_s`` (c, s); the result has shape (c, s, 3).
     """
@@ -75,9 +75,9 @@ def arc_poses(twists: np.ndarray, times_s: np.ndarray) -> np.ndarray:
     turned = angular * times_s
     # sin(x)/x and (1-cos(x))/x are smooth at 0, where the arc becomes a line.
     ahead = np.sinc(turned / np.pi)
-    aside = np.sin(turned / 2) * np.sinc(turned / 2 / np.pi)
+    lateral = np.sin(turned / 2) * np.sinc(turned / 2 / np.pi)
     driven = linear * times_s
-    return np.stack([driven * ahead, driven * aside, turned], axis=-1)
+    return np.stack([driven * ahead, driven * lateral, turned], axis=-1)
 
 
 def sweep_arcs(
@@ -88,12 +88,11 @@ def sweep_arcs(
     margin_m: float,
     steps: int,
 ) -> Sweep:
-    """Drive every command of ``twists`` (c, 2) forward until it has gone ``reach_m`` or turned
-    by 180°, in ``steps`` checks.
+    """Drive every command of ``twists`` (c, 2) forward for ``reach_m`` or 180°, in ``steps``
+    checks.
 
-    A footprint that is already within the margin of a point may move as long as it does not
-    come noticeably nearer, and not nearer than a third of the margin: otherwise nothing could
-    ever get away from where it stands too close.
+    A footprint that is already within the margin of a point can move if it does not move noticeably
+    nearer, and not nearer than a third of the margin. Otherwise it could not move away.
     """
     speed, rate = np.abs(twists[:, 0]), np.abs(twists[:, 1])
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
@@ -120,7 +119,7 @@ def sweep_arcs(
 
 @compiled
 def _place(normals, offsets_m, pose, cos, sin, lines):  # type: ignore[no-untyped-def]
-    """Fill ``lines`` (e, 3) with normal and offset (m) of each edge's line at a pose (3,)."""
+    """Write normal and offset (m) of each edge's line at a pose (3,) into ``lines`` (e, 3)."""
     for edge in range(len(offsets_m)):
         nx, ny = normals[edge, 0], normals[edge, 1]
         turned_x, turned_y = cos * nx - sin * ny, sin * nx + cos * ny
@@ -146,8 +145,8 @@ def _clearances(normals, offsets_m, poses, cosines, sines, points_m):  # type: i
 
 @compiled
 def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[no-untyped-def]
-    """Whether any of the points (n, 2) is nearer than ``allowed_m`` to a footprint with its base at
-    (x, y); none is that is farther than ``reach_m`` from there."""
+    """Return whether any of the points (n, 2) is nearer than ``allowed_m`` to a footprint with its
+    base at (x, y). Points farther than ``reach_m`` from there are not."""
     for point in range(len(points_m)):
         px, py = points_m[point, 0], points_m[point, 1]
         if (px - x_m) * (px - x_m) + (py - y_m) * (py - y_m) > reach_m * reach_m:
@@ -168,7 +167,7 @@ def _is_nearer(lines, x_m, y_m, points_m, allowed_m, reach_m):  # type: ignore[n
 def _free_steps(  # type: ignore[no-untyped-def]
     normals, offsets_m, poses, cosines, sines, points_m, allowed_m, reach_m
 ):
-    """How many steps of each arc (c,) the footprint drives before it is nearer than ``allowed_m``
+    """Return the number of steps of each arc (c,) before the footprint is nearer than ``allowed_m``
     to a point; ``poses`` has shape (c, s, 3), ``cosines`` and ``sines`` (c, s)."""
     arcs, steps = cosines.shape
     free = np.full(arcs, steps)

@@ -62,7 +62,7 @@ def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
                 if path.is_file():
                     found[f"{label}/{name}{path.suffix}"] = file_sha256(path)
         try:
-            told = planner_origin(plugin, **parameters).told
+            told = planner_origin(plugin, **parameters).description
         except GzTestautoError:  # said when it is to be used
             continue
         if told:

@@ -17,8 +17,8 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
-from gz_testauto.planners.rehearsal import rehearse
 from gz_testauto.planners.timed import TimedPlanner
+from gz_testauto.planners.warm_up import warm_up
 from gz_testauto.simulators.interface import Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.checks import require_drivable
@@ -67,7 +67,7 @@ class LockstepExecutor(TrialExecutor):
         self._one_thread = threadpool_limits(limits=1, user_api="blas")
         for one in self._campaign.robots:
             for planner in one.spec.planners:
-                rehearse(planner.plugin, planner.parameters, one.limits, one.spec.has_road)
+                warm_up(planner.plugin, planner.parameters, one.limits, one.spec.has_road)
         self._simulator = self._open_simulator(self._campaign)
 
     @property

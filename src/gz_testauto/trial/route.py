@@ -17,9 +17,9 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import MAX_SEARCHED_CELLS, shortest_path
-from gz_testauto.planners.global_plan import lay_waypoints
+from gz_testauto.planners.global_plan import plan_waypoints
 from gz_testauto.planners.interface import Lane, RobotLimits
-from gz_testauto.planners.lanes import lanes_of, ways_along
+from gz_testauto.planners.lanes import lanes_of, waypoints_along
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import OPEN_MARGIN_M
@@ -83,7 +83,7 @@ class KnownMap:
         if not lanes:
             return self._of(drive).ways
         names = [drive.named(pose) for pose in (drive.start, *drive.goals)]
-        return ways_along(lanes[0], drive.start, drive.goals, names)
+        return waypoints_along(lanes[0], drive.start, drive.goals, names)
 
     def lanes(self, world: WorldRecord) -> Tuple[Lane, ...]:
         """The lanes of a world's road: the route's, joined, and those beside it."""
@@ -130,7 +130,7 @@ class KnownMap:
             grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
             ways: List[np.ndarray] = []
             for leg in drive.legs:
-                way = lay_waypoints(grid, *leg, limits, margin)
+                way = plan_waypoints(grid, *leg, limits, margin)
                 if way is None:
                     break
                 way.setflags(write=False)

@@ -78,7 +78,7 @@ def test_noise_and_delay_change_what_the_planner_does(alone, tmp_path):
 def test_a_goal_off_the_route_is_refused_before_the_first_trial(tmp_path, capsys):
     file = campaign(tmp_path, goal={"x_m": -20.0, "y_m": -1.75, "tolerance_m": 4.0})
     assert run(file, tmp_path / "out") == 2
-    assert "goal (-20, -1.75) does not lie after robot.start" in capsys.readouterr().err
+    assert "goal (-20, -1.75) is not after robot.start" in capsys.readouterr().err
 
 
 def test_a_road_whose_route_is_not_there_is_refused(tmp_path):

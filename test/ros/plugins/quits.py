@@ -1,4 +1,4 @@
-"""A planner that sees no way after half a second, as a plugin of somebody else's would."""
+"""A planner that finds no path after half a second, in another package."""
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp

@@ -21,7 +21,7 @@ from gz_testauto.extras.learning.policies.interface import PolicyInterface
 from gz_testauto.extras.learning.spec import POLICY, EnvironmentCampaignSpec
 from gz_testauto.extras.learning.terms import Judge, Transition
 from gz_testauto.metrics.interface import measure
-from gz_testauto.planners.timed import as_shown
+from gz_testauto.planners.timed import in_message_precision
 from gz_testauto.results.comparability import flatten, list_differences, refuse_differences
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling import seeds
@@ -252,7 +252,7 @@ class Agent:
         self._driver, self.robot = driver, driver.robot
         self._interface, self._judge = prepared.interface(), prepared.judge()
         self._driver.look(snapshot)
-        self._observation = as_shown(driver.observation(snapshot))
+        self._observation = in_message_precision(driver.observation(snapshot))
         self._command = Twist2D()
         self.goal_is_new = True
         self._begin_task()
@@ -296,7 +296,7 @@ class Agent:
             return 0.0
         driver, before = self._driver, self._observation
         driver.look(snapshot)
-        self._observation = as_shown(driver.observation(snapshot))
+        self._observation = in_message_precision(driver.observation(snapshot))
         outcome = None if self.verdict is None else self.verdict.outcome
         transition = Transition(before, self._observation, self._command, self._period_s, outcome)
         reward = self._judge.reward(transition)

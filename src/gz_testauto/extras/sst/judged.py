@@ -11,7 +11,7 @@ import numpy as np
 
 from gz_testauto.extras.sst.model import Trajectory
 from gz_testauto.planners.interface import Lane
-from gz_testauto.planners.lanes import aside_m
+from gz_testauto.planners.lanes import lateral_offset_m
 
 PAPER_SPEED_MPS = 5.0
 """Desired speed in Smit et al. 2022."""
@@ -44,7 +44,7 @@ class Judged:
         errors = (
             np.diff(states[:, 3]) / plan.step_s,
             states[:, 3] - PAPER_SPEED_MPS,
-            aside_m(lanes, states[:, :2]),
+            lateral_offset_m(lanes, states[:, :2]),
         )
         self._sums += [unit_m * float(np.abs(error).sum()) for error in errors]
         self._counts += [len(error) for error in errors]

@@ -88,7 +88,7 @@ class StableSparseRrt(ReactivePlanner):
     memory_m = 1.5
     informed = False
     wants_objects = True
-    rehearses = True
+    needs_warm_up = True
 
     def __init__(
         self,

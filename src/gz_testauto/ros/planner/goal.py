@@ -20,11 +20,11 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.global_plan import lay_waypoints
+from gz_testauto.planners.global_plan import plan_waypoints
 from gz_testauto.planners.interface import Lane, PlannerGaveUp, Task
-from gz_testauto.planners.lanes import ways_along
-from gz_testauto.planners.rehearsal import rehearse
+from gz_testauto.planners.lanes import waypoints_along
 from gz_testauto.planners.timed import TimedPlanner
+from gz_testauto.planners.warm_up import warm_up
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
 from gz_testauto.ros.planner.settings import PlannerSettings, seed_for_goal
 from gz_testauto.ros.road_messages import lanes_of_messages
@@ -69,7 +69,7 @@ class GoalNavigator:
     def __init__(self, settings: PlannerSettings) -> None:
         self._settings = settings
         tracks = make_planner(settings.plugin, **settings.options).wants_objects
-        rehearse(settings.plugin, settings.options, settings.limits, settings.on_road)
+        warm_up(settings.plugin, settings.options, settings.limits, settings.on_road)
         self._observations = ObservationSubscriber(
             settings.period_s, settings.tracking and tracks, settings.max_object_age_s
         )
@@ -146,7 +146,7 @@ class GoalNavigator:
         if lanes:
             start = observed.observation.pose
             try:
-                (route,) = ways_along(lanes[0], start, [goal], ["the robot", "the goal"])
+                (route,) = waypoints_along(lanes[0], start, [goal], ["the robot", "the goal"])
             except SpecError as error:
                 raise NavigatorError(str(error)) from error
             self._publish_plan(route, observed.stamp)
@@ -164,7 +164,7 @@ class GoalNavigator:
                     f"{name} ({pose.x_m:.2f}, {pose.y_m:.2f}) is outside the map, which is x "
                     f"{x_min:.2f} to {x_max:.2f}, y {y_min:.2f} to {y_max:.2f}"
                 )
-        waypoints = lay_waypoints(grid, start, goal, settings.limits, settings.margin_m)
+        waypoints = plan_waypoints(grid, start, goal, settings.limits, settings.margin_m)
         if waypoints is None:
             raise NavigatorError(
                 f"no path from ({start.x_m:.2f}, {start.y_m:.2f}) to ({goal.x_m:.2f}, "

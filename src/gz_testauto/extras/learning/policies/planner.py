@@ -7,13 +7,19 @@ from typing import Any
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.learning.policies.files import is_program, read_card, read_policy
 from gz_testauto.extras.learning.policies.interface import PolicyInterface
-from gz_testauto.planners.interface import LocalPlanner, Observation, Origin, PlannerGaveUp, Task
+from gz_testauto.planners.interface import (
+    LocalPlanner,
+    Observation,
+    PlannerGaveUp,
+    Provenance,
+    Task,
+)
 
 
 class PolicyPlanner(LocalPlanner):
     """Drives by the policy in a file: this package's ``.npz``, ONNX, or Stable-Baselines3's."""
 
-    rehearses = True
+    needs_warm_up = True
 
     def __init__(self, file: str, allow_training_worlds: bool = False) -> None:
         """
@@ -27,20 +33,20 @@ class PolicyPlanner(LocalPlanner):
         self.wants_objects = self._interface.encoder.wants_objects
 
     @classmethod
-    def origin(cls, **parameters: Any) -> Origin:
-        """What it was trained in, and for how long. Reads its card only."""
+    def origin(cls, **parameters: Any) -> Provenance:
+        """Return the provenance: training worlds and duration, from the card only."""
         path = Path(parameters.get("file", ""))
         training = read_card(path).training
         runs = (path,) if is_program(path) else ()
         if not training.worlds:
-            return Origin(runs=runs)
+            return Provenance(runs=runs)
         worlds = hashlib.sha256("".join(sorted(training.worlds)).encode()).hexdigest()
         told = (
             f"trained in {training.environment}, {len(training.worlds)} worlds (SHA-256 of their "
             f"hashes {worlds}), seed {training.seed}, {training.steps} control periods"
         )
         allowed = parameters.get("allow_training_worlds", False)
-        return Origin(told, frozenset(() if allowed else training.worlds), runs)
+        return Provenance(told, frozenset(() if allowed else training.worlds), runs)
 
     def begin(self, task: Task) -> None:
         """See :class:`LocalPlanner`."""
