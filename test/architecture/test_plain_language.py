@@ -23,11 +23,10 @@ class Limit(NamedTuple):
 
 
 LIMITS: Dict[str, Limit] = {
-    "benchmarks": Limit(19.5, 60),
+    "benchmarks": Limit(18.0, 60),
     "bootstrap": Limit(27.0),
     "config": Limit(26.0),
     "docs": Limit(2.0),
-    "docs/simulator_comparison.md": Limit(21.5, 0, 35),
     "launch": Limit(16.0),
     "msg": Limit(36.5),
     "overlay": Limit(2.0),
@@ -46,7 +45,6 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/extras/opendrive": Limit(23.5, 1),
     "src/gz_testauto/extras/pybullet": Limit(26.0, 17),
     "src/gz_testauto/extras/scenic": Limit(22.5, 57),
-    "src/gz_testauto/extras/simulator_comparison": Limit(26.5, 133),
     "src/gz_testauto/extras/sst": Limit(33.5, 23),
     "src/gz_testauto/grid": Limit(2.0),
     "src/gz_testauto/metrics": Limit(15.0, 19),
@@ -71,7 +69,7 @@ LIMITS: Dict[str, Limit] = {
     "test/base": Limit(2.0),
     "test/campaign": Limit(29.0),
     "test/cli": Limit(32.0),
-    "test/extras": Limit(32.0),
+    "test/extras": Limit(21.5),
     "test/grid": Limit(2.0),
     "test/metrics": Limit(27.0),
     "test/models": Limit(38.0),

@@ -21,7 +21,7 @@ READ = {
     "wheels": {"topic": "/joints", "joints": list(JOINTS), "radius_m": RADIUS_M},
     "command": {"topic": "/cmd_vel"},
 }
-"""How these are read again."""
+"""Specification for reading these files."""
 
 
 def as_bag(recording, path, kind):

@@ -18,7 +18,7 @@ def weave(time_s):
 
 
 def drive(seed, duration_s=10.0, noise=0.3, yaw_rate=weave, speed_mps=None, bias=0.0, gain=1.0):
-    """A robot that turns as told and shakes by white noise of ``noise`` (m/s²); ``gain`` and
+    """A robot that follows its commands and vibrates by white noise ``noise`` (m/s²); ``gain`` and
     ``bias`` are of the accelerometer's vertical axis."""
     random = np.random.default_rng(seed)
     time_s = clock(duration_s)
@@ -38,7 +38,7 @@ def drive(seed, duration_s=10.0, noise=0.3, yaw_rate=weave, speed_mps=None, bias
 
 
 def delayed(recording, delay_s):
-    """The same, ``delay_s`` later: what comes before is its first sample."""
+    """Return the recording ``delay_s`` later, preceded by its first sample."""
     imu = recording.imu
     earlier = imu.time_s - delay_s
     values = [np.interp(earlier, imu.time_s, column) for column in imu.values.T]

@@ -31,7 +31,7 @@ def with_all_channels(seed):
 
 
 def numbers(data, where=""):
-    """All numbers of nested results, None among them, by where they stand."""
+    """All numbers of nested results, including None, by their position."""
     if isinstance(data, dict):
         return {k: v for key in data for k, v in numbers(data[key], f"{where}/{key}").items()}
     if isinstance(data, list):

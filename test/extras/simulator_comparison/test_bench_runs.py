@@ -92,7 +92,7 @@ def test_entries_take_turns_repetition_by_repetition(tmp_path):
     assert [case.split(", ")[1] for _, case in turns] == ["repetition 1"] * 8 + ["repetition 2"] * 8
 
 
-def test_all_entries_begin_a_repetition_at_the_same_place(tmp_path):
+def test_all_entries_start_a_repetition_at_the_same_pose(tmp_path):
     drives = run(bench(), tmp_path).drives
     first, second = (
         [one.odometry.values[0].tolist() for one in drives[name]["flat/circle"]]
@@ -121,7 +121,7 @@ def test_entries_side_by_side_drive_the_same_and_load_is_measured_alone(tmp_path
     assert max(most) == 1
 
 
-def test_what_was_stopped_goes_on_and_ends_as_if_it_had_not_been(tmp_path):
+def test_stopped_bench_continues_with_the_same_result(tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run(bench(), whole)
     for count in (1, 4, 5):
@@ -201,14 +201,14 @@ class Dying(Counted):
         return super().run_maneuver(order)
 
 
-def test_a_simulator_that_dies_once_is_asked_again_on_a_fresh_one(tmp_path, monkeypatch):
+def test_run_of_a_simulator_that_died_once_is_repeated_with_a_new_one(tmp_path, monkeypatch):
     monkeypatch.setattr(Dying, "deaths", 1)
     told = []
     assert run(bench(), tmp_path, Dying, told=told).complete
     assert any("is tried again: its process died" in text for text in told)
 
 
-def test_one_that_dies_again_is_invalid_and_not_measured_and_never_0(tmp_path, monkeypatch):
+def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(Dying, "deaths", 9)
     spec = bench(repetitions=1)
     result = run(spec, tmp_path, Dying)
@@ -216,7 +216,7 @@ def test_one_that_dies_again_is_invalid_and_not_measured_and_never_0(tmp_path, m
     assert (invalid.entry, invalid.case, invalid.why) == ("two", "flat/circle", "its process died")
     assert Dying.deaths == 7 and not result.complete
     drift = find(spec, *result[:2]).measured["two"]["pose_drift"]
-    assert drift.missing == "flat/circle was not driven"
+    assert drift.missing == "flat/circle is missing"
     assert np.isnan(drift.estimate.value)
     again = run(spec, tmp_path, Dying)  # an invalid drive is an answer, and stays
     assert again.conditions.invalid == result.conditions.invalid
@@ -250,7 +250,7 @@ def test_an_entry_that_is_not_installed_is_left_out_but_the_reference_is_needed(
     NotInstalled.lacking = 4  # the first turn of the other
     result = run(bench(), tmp_path, NotInstalled)
     assert not result.complete
-    assert "two: not driven: the simulator needs PyBullet" in result.conditions.notes
+    assert "two: not simulated: the simulator needs PyBullet" in result.conditions.notes
 
 
 def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_stays_so(tmp_path):
@@ -264,7 +264,7 @@ def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_sta
     loads = {case: one.load.others for case, (one,) in result.drives["one"].items() if one.load}
     assert loads == {"load/idle": 0.02, "load/one": 0.5, "load/five": 0.0}
     (said,) = result.conditions.notes
-    assert said.startswith("one: load/one: the machine was busy with other things in 1 of 1")
+    assert said.startswith("one: load/one: other programs used the machine in 1 of 1")
     assert result.complete
 
 
@@ -277,5 +277,5 @@ def test_a_damaged_drive_is_named_with_what_to_do(tmp_path):
     run(bench(repetitions=1), tmp_path)
     path = BenchDirectory(tmp_path).drive("one", "flat/circle", 0)
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(ResultsError, match=r"0.npz: is no stored drive .*remove it"):
+    with pytest.raises(ResultsError, match=r"0.npz: is not a valid stored run .*remove it"):
         run(bench(repetitions=1), tmp_path)

@@ -1,4 +1,4 @@
-"""What is wrong with a bench is said with file and line."""
+"""Errors in a bench are reported with file and line."""
 
 import pytest
 
@@ -65,16 +65,16 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
             "{step_s: 0.002}",
             "{step_s: 0.004}",
             10,
-            "entries[1].options.step_s is 0.004 s, which does not divide 0.01 s, over which "
-            "samples of the IMU are averaged; give 0.0025 or 0.005",
+            "entries[1].options.step_s is 0.004 s, which does not divide 0.01 s, "
+            "the period of the averaged IMU samples; use 0.0025 or 0.005",
         ),
-        ("one, simulator: embedded", "one, options: {step_s: 0.002}", 9, "give simulator"),
-        ("name: flat, kind", "name: load, kind", 1, "take another name"),
+        ("one, simulator: embedded", "one, options: {step_s: 0.002}", 9, "specify simulator"),
+        ("name: flat, kind", "name: load, kind", 1, "use another name"),
         ("reference: one", "reference: one\nreference_is_robot: true", 1, "one is simulated"),
         ("reference: one", "reference: onne", 1, "did you mean 'one'"),
         ("reference: one", "reference: one\nbaseline: tow", 1, "did you mean 'two'"),
-        ("reference: one", "reference: one\nbaseline: one", 1, "take another entry"),
-        ("reference: one", "reference: one\nbaseline: two", 1, "none to be ranked"),
+        ("reference: one", "reference: one\nbaseline: one", 1, "specify another entry"),
+        ("reference: one", "reference: one\nbaseline: two", 1, "no entry can be ranked"),
         ("reference: one", "repetitions: 0", 11, "repetitions is 0; it must be >= 1"),
         (
             "  - straight\n",
@@ -85,14 +85,14 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
         ("robot: {model: package://gz_testauto/models/wheelchair}\n", "", 1, "robot is missing"),
     ],
 )
-def test_a_fault_is_named_with_its_line(tmp_path, old, new, line, said):
+def test_fault_is_reported_with_its_line(tmp_path, old, new, line, said):
     with pytest.raises(SpecError) as raised:
         read(tmp_path, (old, new))
     assert said in str(raised.value)
     assert f"bench.yaml:{line}: " in str(raised.value)
 
 
-def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name(tmp_path):
+def test_simulator_without_exact_steps_is_rejected_by_name(tmp_path):
     with pytest.raises(SpecError) as raised:
         read(tmp_path, ("one, simulator: embedded", "one, simulator: gazebo_ros"))
     said = str(raised.value)
@@ -101,12 +101,10 @@ def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name(tmp_pa
     assert "gazebo for the same Gazebo" in said and "as recording" in said
 
 
-def test_the_step_of_the_worlds_matters_where_a_simulator_goes_by_it(tmp_path):
+def test_step_of_the_worlds_is_validated_for_simulators_that_use_it(tmp_path):
     step = ("reference: one", "reference: one\nstep_s: 0.003")
     assert read(tmp_path, step).step_s == 0.003
-    with pytest.raises(
-        SpecError, match=r"bench.yaml:12: step_s is 0.003 s, .* give 0.0025 or 0.005"
-    ):
+    with pytest.raises(SpecError, match=r"bench.yaml:12: step_s is 0.003 s, .* 0.0025 or 0.005"):
         read(
             tmp_path,
             step,
@@ -117,8 +115,8 @@ def test_the_step_of_the_worlds_matters_where_a_simulator_goes_by_it(tmp_path):
 def test_steps_that_are_named_as_a_remedy_can_be_driven_and_halved():
     for step_s in REMEDIES_S:
         assert step_fault(step_s) is None and step_fault(step_s / 2) is None
-    assert step_fault(0.02).endswith("give 0.01")
-    assert step_fault(0.00003).endswith("give 0.0001")
+    assert step_fault(0.02).endswith("use 0.01")
+    assert step_fault(0.00003).endswith("use 0.0001")
 
 
 def test_a_simulator_is_not_a_recording(tmp_path):
@@ -145,7 +143,7 @@ def test_drives_of_a_recording_are_those_it_has(tmp_path):
         read(tmp_path, given, real, ("  - straight\n", run % 1))
 
 
-def test_entries_that_are_all_wrong_are_each_named_and_not_said_to_be_none(tmp_path):
+def test_invalid_entries_are_each_reported(tmp_path):
     wrong = [
         (f"name: {name}, simulator: embedded", f"name: {name}, simulator: nobody")
         for name in ("one", "two")
@@ -158,5 +156,5 @@ def test_entries_that_are_all_wrong_are_each_named_and_not_said_to_be_none(tmp_p
 
 def test_a_bench_without_entries_is_refused(tmp_path):
     begin = BENCH.index("entries:")
-    with pytest.raises(SpecError, match="entries: there are none"):
+    with pytest.raises(SpecError, match="entries: the list is empty"):
         read(tmp_path, (BENCH[begin:], "entries: []\n"))

@@ -1,4 +1,4 @@
-"""How sure a measure is, and whether an entry can be told from the reference."""
+"""Intervals of measures, and ties with the reference."""
 
 import math
 
@@ -35,8 +35,8 @@ def levels(random, mean, count):
     return [of_level(value) for value in random.normal(mean, 1.0, count)]
 
 
-def test_one_repetition_a_case_says_nothing_of_a_tie():
-    """Whose repetition is whose cannot be asked of one each, however many cases there are."""
+def test_one_repetition_per_case_gives_no_tie():
+    """One repetition each has no permutations, for any number of cases."""
     cases = [f"flat/{number}" for number in range(8)]
     reference = {case: [of_level(0.0)] for case in cases}
     far_off = {case: [of_level(100.0)] for case in cases}
@@ -45,8 +45,8 @@ def test_one_repetition_a_case_says_nothing_of_a_tie():
     assert not found.ties
 
 
-def test_a_tie_is_asked_for_only_where_exchanges_could_tell():
-    """Two and two can be exchanged in 3 ways that differ, in two cases in 9: too few for 5 %."""
+def test_tie_is_tested_only_with_enough_permutations():
+    """Two and two have 3 different permutations, 9 in two cases: too few for 5 %."""
     random = np.random.default_rng(0)
 
     def p_tie(*sizes):
@@ -70,7 +70,7 @@ def test_a_reference_with_one_repetition_has_no_floor_and_no_ties():
     assert not found.ties
 
 
-def test_an_entry_that_is_alike_ties_and_a_louder_one_does_not():
+def test_equal_entry_ties_and_a_noisier_one_does_not():
     drives = {
         "real": [drive(seed, noise=0.3) for seed in range(5)],
         "alike": [drive(seed, noise=0.3) for seed in range(5, 10)],
@@ -100,7 +100,7 @@ def test_two_records_of_one_process_tie_in_nineteen_of_twenty_sets():
         ).ties
         for seed in range(sets)
     )
-    # of a binomial with 0.95 the lowest hundredth lies at 369
+    # of a binomial with 0.95 the lowest hundredth is 369
     assert tied >= 369
 
 
@@ -128,5 +128,5 @@ def test_a_case_counts_by_its_repetitions_in_the_interval():
 
 
 def test_a_measure_of_two_recordings_is_a_distance():
-    with pytest.raises(SpecError, match=r"likeness: between is a distance; better is lower"):
+    with pytest.raises(SpecError, match=r"likeness: between is a distance; better must be lower"):
         Measure("likeness", "", "higher", "d", "f", "s", ("imu",), between=lambda a, b: 1.0)

@@ -53,7 +53,7 @@ def test_with_its_front_axle_on_a_step_it_leans_back(simulator, rover, tmp_path)
     assert pose.rpy == pytest.approx((0.0, -math.atan(0.05 / 0.4), 0.0), abs=1e-9)
 
 
-def test_a_wheel_lies_on_the_edge_of_a_step_before_it_is_above_it(simulator, rover, tmp_path):
+def test_wheel_touches_the_edge_of_a_step_before_it_is_above_it(simulator, rover, tmp_path):
     step = terrain_of("step", height_m=0.05, at_m=2.0)
     before = 0.05
     start = (2.0 - before - 0.2, 0.0, 0.0)
@@ -66,7 +66,7 @@ def test_a_wheel_lies_on_the_edge_of_a_step_before_it_is_above_it(simulator, rov
     assert aside.rpy[0] == pytest.approx(-math.atan(0.05 / 0.5), abs=1e-9)  # the right one is high
 
 
-def test_it_stands_on_slabs_and_planes_that_are_ground(simulator, rover, tmp_path):
+def test_robot_is_supported_by_slabs_and_planes(simulator, rover, tmp_path):
     slab = scenes.box("slab", 0, 0, 0.0, "3 3 0.1")
     slope = scenes.FLOOR.replace("0 0 1<", "-0.1 0 1<").replace('"floor"', '"slope"')
     world = scenes.write_world(tmp_path, slab, slope, floor="")
@@ -118,7 +118,7 @@ def test_what_its_imu_felt_is_how_it_moved(simulator, rover, tmp_path):
 
 
 @pytest.mark.slow
-def test_it_drives_where_it_is_told_whatever_the_ground(simulator, rover, tmp_path):
+def test_robot_follows_commands_on_any_ground(simulator, rover, tmp_path):
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("bumps"))
     last = pose_of(scenes.drive(simulation, Twist2D(0.5, 0.5), 3.0)[-1])
     assert last.position[:2] == pytest.approx((math.sin(1.5), 1 - math.cos(1.5)), abs=1e-9)
@@ -132,7 +132,7 @@ def test_it_does_not_leave_the_ground(simulator, rover, tmp_path):
         simulation.step(1.0)
 
 
-def test_a_robot_that_is_put_somewhere_stands_there_at_rest(simulator, rover, tmp_path):
+def test_placed_robot_is_at_rest(simulator, rover, tmp_path):
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("fbm"))
     scenes.drive(simulation, Twist2D(0.5, 0.0), 0.5)
     simulation.set_states({"robot": ModelState(Pose((-3.0, 1.0, 0.0)))})

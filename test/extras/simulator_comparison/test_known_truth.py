@@ -60,7 +60,7 @@ def test_bias_noise_delay_and_gain_are_found_together():
     )
 
 
-def test_noise_alone_tells_no_delay():
+def test_noise_has_no_delay():
     still = [drive(seed, yaw_rate=np.zeros_like) for seed in (4, 5)]
     assert comparable(*still).delay_s == 0.0
 
@@ -125,14 +125,14 @@ def test_ten_times_the_power_is_ten_decibels():
     assert found == pytest.approx(10.0, rel=1e-3)
 
 
-def test_drift_is_the_distance_between_two_ways():
+def test_drift_is_the_distance_between_two_trajectories():
     def speed(time_s):
         return np.full_like(time_s, 0.5)
 
     ahead = drive(10, yaw_rate=np.zeros_like, speed_mps=speed)
     turning = drive(11, yaw_rate=lambda time_s: np.full_like(time_s, 0.1), speed_mps=speed)
     assert value("pose_drift", ahead, ahead) == 0.0
-    # after 1 s of turning at 0.1 rad/s at 0.5 m/s: beside by about v ω t² / 2
+    # after 1 s of turning at 0.1 rad/s at 0.5 m/s: lateral offset of about v ω t² / 2
     assert value("relative_pose", turning, ahead) == pytest.approx(0.025, rel=0.05)
     assert value("pose_drift", turning, ahead) > 0.5
 
@@ -163,7 +163,7 @@ def test_range_is_between_the_means_of_the_outermost_hundredths():
     assert (mean[0], extent[0]) == (499.5, pytest.approx(994.5 - 4.5))
 
 
-def test_every_measure_says_what_it_is():
+def test_every_measure_has_a_description():
     for name in MEASURES.names():
         measure = find_measure(name)
         assert measure.name == name
@@ -171,7 +171,7 @@ def test_every_measure_says_what_it_is():
 
 
 def rolled(degrees):
-    """What turns rows of an IMU (6,) about x."""
+    """Return the rotation of rows of an IMU (6,) about x."""
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     return np.kron(np.eye(2), [[1, 0, 0], [0, cos, sin], [0, -sin, cos]])
 
@@ -187,7 +187,7 @@ def test_a_robot_on_a_slope_is_believed():
         (60.0, 5.0, r"has 5 samples a second; at least 10 are needed"),
     ],
 )
-def test_an_imu_that_says_too_little_is_refused(duration_s, rate_hz, says):
+def test_imu_with_too_few_samples_is_rejected(duration_s, rate_hz, says):
     time_s = clock(duration_s, rate_hz)
     recording = RunRecording.of("file", {"imu": Series(time_s, np.zeros((len(time_s), 6)))})
     with pytest.raises(ResultsError, match=says):
@@ -209,14 +209,14 @@ def speeding(time_s):
         (lambda v: v - [0, 0, 0, 0, 0, -9.80665], "twice g: set gravity: measured"),
         (lambda v: v * [1, 1, 1, 102, 102, 102], "1000 mg: set units.linear: mg"),
         (lambda v: v * [1, 1, 57.3, 1, 1, 1], "57 times as much: set units.angular: deg/s"),
-        (lambda v: v @ rolled(40.0), "leans by 40 degrees, more than the 30"),
+        (lambda v: v @ rolled(40.0), "tilted by 40 degrees, more than the 30"),
         (lambda v: v * [1, 1, -1, 1, 1, 1], "turns, its -z axis follows"),
         (lambda v: v[:, [2, 1, 0, 3, 4, 5]], "turns, its x axis follows"),
         (lambda v: v[:, [0, 1, 2, 4, 3, 5]], "speeds up, its y axis follows"),
         (lambda v: v * [1, 1, 1, -1, 1, 1], "speeds up, its -x axis follows"),
     ],
 )
-def test_an_imu_that_cannot_be_what_it_is_said_to_be_is_refused(change, says):
+def test_implausible_imu_is_rejected(change, says):
     recording = drive(12, speed_mps=speeding, noise=0.1)
     check_plausible(recording)
     with pytest.raises(ResultsError, match=says):
@@ -224,7 +224,7 @@ def test_an_imu_that_cannot_be_what_it_is_said_to_be_is_refused(change, says):
 
 
 def test_a_command_holds_until_the_next():
-    """A robot that is told to turn for half a second, in three messages."""
+    """A robot that is commanded to turn for half a second, in three messages."""
     command = Series(np.array([0.0, 5.0, 5.5]), np.array([[0.0, 0.0], [0.0, 0.5], [0.0, 0.0]]))
     turning = drive(1, noise=0.1, yaw_rate=lambda t: np.where((t >= 5.0) & (t < 5.5), 0.5, 0.0))
     values = turning.imu.values[:, [0, 2, 1, 3, 4, 5]]
@@ -237,7 +237,7 @@ def test_a_command_holds_until_the_next():
 @pytest.mark.parametrize(
     ("stamps", "says"),
     [
-        ([0.0, 0.01, 0.01], r"sample 3 is not after the one before"),
+        ([0.0, 0.01, 0.01], r"sample 3 is not later than the previous one"),
         ([0.0, 0.01, np.nan], r"sample 3 has a number that is not finite"),
         ([0.0], r"has 1 samples; at least 2 are needed"),
     ],
@@ -258,7 +258,7 @@ def test_channels_on_two_clocks_are_refused():
     way = recording.odometry
     late = Series(way.time_s + 1.7e9, way.values)
     both = RunRecording.of("file", {"imu": recording.imu, "odometry": late})
-    with pytest.raises(ResultsError, match=r"file: odometry begins 1.7e\+09 s after imu ends"):
+    with pytest.raises(ResultsError, match=r"file: odometry starts 1.7e\+09 s after imu stops"):
         both.common_interval()
 
 
@@ -273,13 +273,13 @@ def test_channels_are_cut_to_what_they_have_in_common_but_for_sparse_commands():
     assert found.command is None
 
 
-def test_what_is_not_there_is_said_and_not_counted():
+def test_missing_values_are_reported_and_not_counted():
     cases = {"flat/straight": [drive(1)]}
     absent = measure_entry(find_measure("pose_drift"), "one", cases, cases)
-    assert absent.missing == "no drive of the reference is for it"
+    assert absent.missing == "the reference has no recording of its cases"
     assert measure_entry(find_measure("imu_linear_error"), "one", cases, None).missing == (
         "there is no reference"
     )
     other = {"flat/circle": [drive(1)]}
     lacking = measure_entry(find_measure("imu_linear_error"), "one", other, cases)
-    assert lacking.missing == "flat/straight was not driven"
+    assert lacking.missing == "flat/straight is missing"

@@ -1,4 +1,4 @@
-"""What a simulator's load is taken to be."""
+"""Cost of a simulator."""
 
 import itertools
 import subprocess
@@ -39,7 +39,7 @@ def order(tmp_path):
     return of
 
 
-def pieces(monkeypatch, wall_s, cpu_s, others_s=0.0):
+def set_readings(monkeypatch, wall_s, cpu_s, others_s=0.0):
     """Clocks that show so much for each piece, of a machine with two processors."""
     shown = [Clocks(0.0, 0.0, 0.0, 0.0)]
     for wall, cpu in zip(wall_s, cpu_s):
@@ -57,31 +57,31 @@ def pieces(monkeypatch, wall_s, cpu_s, others_s=0.0):
     monkeypatch.setattr(load.psutil, "cpu_count", lambda: 2)
 
 
-def test_one_interruption_does_not_move_a_load(monkeypatch, order):
+def test_one_interruption_does_not_change_the_cost(monkeypatch, order):
     wall_s = [0.5] * 6 + [9.0] + [0.5] * 5
-    pieces(monkeypatch, wall_s, [0.25] * 12)
+    set_readings(monkeypatch, wall_s, [0.25] * 12)
     found = measure_load(KinematicSimulator(), order(1), 0.0, 1)
     assert (found.simulated_s, found.wall_s, found.cpu_s) == pytest.approx((12.0, 6.0, 3.0))
     assert found.others == pytest.approx(0.0)
 
 
 @pytest.mark.slow
-def test_pieces_are_added_until_there_is_enough_to_measure_by(monkeypatch, order):
-    pieces(monkeypatch, itertools.repeat(0.1), [0.05] * 200)
+def test_segments_are_added_until_enough_time_was_used(monkeypatch, order):
+    set_readings(monkeypatch, itertools.repeat(0.1), [0.05] * 200)
     assert measure_load(KinematicSimulator(), order(1), 0.0, 1).simulated_s == 30.0
-    pieces(monkeypatch, itertools.repeat(0.1), [0.001] * 200)
+    set_readings(monkeypatch, itertools.repeat(0.1), [0.001] * 200)
     assert measure_load(KinematicSimulator(), order(1), 0.0, 1).simulated_s == 120.0
 
 
-def test_what_others_do_on_the_machine_is_a_share_of_all_its_processors(monkeypatch, order):
-    pieces(monkeypatch, [1.0] * 12, [0.5] * 12, others_s=0.4)
+def test_use_by_other_programs_is_a_share_of_all_processors(monkeypatch, order):
+    set_readings(monkeypatch, [1.0] * 12, [0.5] * 12, others_s=0.4)
     assert measure_load(KinematicSimulator(), order(1), 0.0, 1).others == pytest.approx(0.2)
 
 
 @pytest.mark.slow
 def test_idle_is_a_world_without_a_robot_and_five_need_a_simulator_that_has_several(order):
     assert measure_load(KinematicSimulator(), order(0), 0.0, 1).cpu_s >= 0.0
-    with pytest.raises(SimulatorError, match="kinematic has one robot in a world"):
+    with pytest.raises(SimulatorError, match="kinematic supports only one robot"):
         measure_load(KinematicSimulator(), order(5), 0.0, 1)
 
 

@@ -1,4 +1,4 @@
-"""What robots are told to do, and where they begin."""
+"""Velocity commands and starting poses of maneuvers."""
 
 import numpy as np
 import pytest
@@ -66,14 +66,14 @@ def test_a_circle_is_driven_on_a_radius_of_speed_over_yaw_rate():
     assert np.ptp(middle, axis=0) == pytest.approx([0.0, 0.0], abs=1e-3)
 
 
-def test_a_stop_ends_at_rest_and_an_s_curve_turns_back():
+def test_stop_finishes_at_rest_and_s_curve_at_its_initial_heading():
     assert compute_commands(drive("stop"), ROBOT)[-1] == pytest.approx([0.0, 0.0])
     assert ideal_path(compute_commands(drive("s_curve"), ROBOT))[-1, 2] == pytest.approx(
         0.0, abs=0.03
     )
 
 
-def test_a_drive_at_rest_lasts_until_its_noise_is_told():
+def test_maneuver_at_rest_is_long_enough_for_its_noise():
     count = round(drive("rest").duration_s * 100)
     records = np.random.default_rng(0).standard_normal((100, count))
     densities = np.array([noise_density(record, 100.0) for record in records])
@@ -82,12 +82,12 @@ def test_a_drive_at_rest_lasts_until_its_noise_is_told():
 
 def test_a_drive_that_is_faster_than_the_robot_is_refused():
     with pytest.raises(
-        SpecError, match=r"drive fast: linear_mps is 2, and robot.max_linear_mps is"
+        SpecError, match=r"drive fast: linear_mps is 2, but robot.max_linear_mps is"
     ):
         compute_commands(drive("fast", kind="straight", linear_mps=2.0), ROBOT)
 
 
-def test_recorded_commands_hold_until_the_next_and_the_robot_stands_before_the_first():
+def test_recorded_commands_are_held_and_the_robot_rests_before_the_first():
     recorded = Series(np.array([0.12, 0.2]), np.array([[0.3, 0.1], [0.4, 0.0]]))
     assert recorded_commands(recorded).tolist() == [
         [0.0, 0.0],
@@ -98,7 +98,7 @@ def test_recorded_commands_hold_until_the_next_and_the_robot_stands_before_the_f
     ]
 
 
-def test_repetitions_begin_apart_and_the_same_one_at_the_same_place():
+def test_repetitions_start_at_different_poses_and_reproducibly():
     starts = [draw_start("flat/straight", repetition, 7) for repetition in range(20)]
     assert len(set(starts)) == 20
     assert max(abs(value) for start in starts for value in start[:2]) <= JITTER_M
@@ -106,14 +106,14 @@ def test_repetitions_begin_apart_and_the_same_one_at_the_same_place():
     assert draw_start("flat/straight", 3, 8) != starts[3]
 
 
-def test_a_way_that_leaves_the_terrain_is_refused_with_what_it_needs():
+def test_path_that_leaves_the_terrain_is_rejected_with_its_size():
     commands = compute_commands(drive("straight", duration_s=12.0), ROBOT)
-    with pytest.raises(SpecError, match=r"flat/straight: needs \d+\.\d m of ground, and terrain"):
+    with pytest.raises(SpecError, match=r"flat/straight: needs \d+\.\d m of ground, but terrain"):
         require_space("flat/straight", commands, BODY, FLAT)
     require_space("flat/straight", commands, BODY, terrain(np.zeros((17, 17)), 30.0))
 
 
-def test_robots_side_by_side_keep_off_each_other_s_ways():
+def test_paths_of_parallel_robots_do_not_intersect():
     commands = compute_commands(drive("circle", duration_s=15.0), ROBOT)
     starts = parallel_starts(5, "load/five", commands, BODY, terrain(np.zeros((17, 17)), 40.0))
     ways = [start.apply(ideal_path(commands)[:, :2]) for start in starts]
@@ -123,7 +123,7 @@ def test_robots_side_by_side_keep_off_each_other_s_ways():
         parallel_starts(5, "load/five", commands, BODY, FLAT)
 
 
-def test_a_robot_is_let_go_above_the_highest_ground_below_it():
+def test_robot_starts_above_the_highest_ground_below_it():
     heights = np.zeros((129, 129))
     heights[64, 68] = 0.04  # 0.31 m ahead of the center
     above = spawn_height_m(terrain(heights), BODY, Pose2D(0.0, 0.0, 0.0))

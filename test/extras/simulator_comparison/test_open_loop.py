@@ -1,4 +1,4 @@
-"""Two simulators that drive a campaign's robot alike, and the box that it pushes."""
+"""Two simulators with the same velocity commands for a campaign's robot, and the pushed box."""
 
 import math
 
@@ -45,7 +45,7 @@ def test_the_second_simulator_is_measured_against_the_first_at_the_robot_s_limit
     assert bench.robot.max_linear_accel_mps2 == 0.7
 
 
-def test_a_car_is_asked_for_no_turn_that_it_cannot_steer():
+def test_car_is_not_commanded_beyond_its_steering_limit():
     (first, second) = both("road/pedestrian_campaign.yaml")
     steering = first.robot.steering
     drives = {one.name: one for one in open_loop_bench(first, second).drives}
@@ -54,7 +54,7 @@ def test_a_car_is_asked_for_no_turn_that_it_cannot_steer():
     assert radius_m >= steering.wheelbase_m / math.tan(steering.max_rad)
 
 
-def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name():
+def test_simulator_without_exact_steps_is_rejected_by_name():
     first, second = both("smoke_campaign.yaml")
     ros = second.model_copy(update={"simulator": "gazebo_ros"})
     with pytest.raises(SpecError, match=r"gazebo_ros cannot be stepped by exactly 0.01 s"):
@@ -64,7 +64,7 @@ def test_a_simulator_that_goes_further_than_it_is_told_is_refused_by_name():
 def test_a_step_that_samples_cannot_have_is_refused_before_anything_is_driven():
     first, second = both("smoke_campaign.yaml")
     slow = second.model_copy(update={"simulator_options": {"step_s": 0.004}})
-    with pytest.raises(SpecError, match=r"step_s of embedded is 0.004 s, .* give 0.0025 or 0.005"):
+    with pytest.raises(SpecError, match=r"step_s of embedded is 0.004 s, .* 0.0025 or 0.005"):
         open_loop_bench(first, slow)
 
 
@@ -96,9 +96,11 @@ def test_the_box_is_pushed_by_what_pushes_it_and_by_nothing_else(tmp_path):
     assert driven["straight"].box is None
     robot, box = driven["push"].odometry.values, driven["push"].box
     ways = [np.hypot(*(way - way[0]).T) for way in (robot[:, :2], box.values)]
-    assert ways[1][int(0.5 / PERIOD_S)] == pytest.approx(0.0, abs=1e-3)  # it stands ahead
+    assert ways[1][int(0.5 / PERIOD_S)] == pytest.approx(
+        0.0, abs=1e-3
+    )  # it is in front of the robot
     assert 0.5 < ways[1][-1] < 2.8
-    # from the moment of contact on they go together
+    # after the contact they move together
     assert ways[0][-1] - ways[1][-1] == pytest.approx(0.5, abs=0.1)
 
 
@@ -115,7 +117,7 @@ def test_a_bench_that_names_no_drives_has_no_box_and_no_turn_on_the_spot():
     assert names == ["rest", "straight", "circle", "stop", "s_curve"]
 
 
-def test_boxes_are_compared_by_how_far_they_go():
+def test_boxes_are_compared_by_their_displacement():
     def pushed(to_m):
         places = np.linspace([1.0, 2.0], to_m, 10)
         return RunRecording.of("pushed", {"box": Series(np.arange(10.0), places)})

@@ -54,6 +54,6 @@ def test_what_has_no_campaign_or_one_planner_is_not_measured(tmp_path):
     assert found.ranking.table.left_out.keys() == {"planner_same_winner", "planner_srcc"}
 
 
-def test_planners_that_rank_the_other_way_round_score_0():
+def test_planners_with_the_reverse_ranking_score_0():
     assert scores_of([0.8, -0.4], "higher") == pytest.approx([1.0, 0.0])
     assert math.isnan(scores_of([0.8, math.nan], "higher")[1])

@@ -56,16 +56,16 @@ def _pos(z_m):
 
 
 @pytest.mark.slow
-def test_ground_that_lies_low_is_refused_with_how_low_it_lies(tmp_path):
-    """As Gazebo's Bullet has it: half of its relief too low."""
+def test_low_ground_is_rejected_with_its_error(tmp_path):
+    """Ground as in Gazebo's Bullet: half of its relief too low."""
     with Altered(lambda world: lowered(world, 0.013)) as simulator:
         probe = probe_ground(simulator, terrain_of("fbm"), tmp_path, points=50)
     assert probe.median_m == pytest.approx(-0.013, abs=0.0002)
-    assert "off at 50 of 50 points" in probe.refusal and "median -13.0 mm" in probe.refusal
+    assert "at 50 of 50 points" in probe.refusal and "median -13.0 mm" in probe.refusal
 
 
-def test_ground_that_things_fall_through_is_refused(tmp_path):
-    """As Gazebo's DART has it."""
+def test_ground_that_bodies_fall_through_is_rejected(tmp_path):
+    """Ground as in Gazebo's DART."""
     with Altered(lambda world: re.sub(r"(?s)<collision.*</collision>", "", world)) as simulator:
         probe = probe_ground(simulator, terrain_of("fbm"), tmp_path, points=20)
     assert "at 20 of 20 points bodies fall through its ground" in probe.refusal
@@ -77,7 +77,7 @@ def test_ground_of_another_friction_is_refused_with_what_it_has(mu, tmp_path):
     with Altered(lambda world: re.sub(r">0.4</mu", f">{mu}</mu", world)) as simulator:
         probe = probe_ground(simulator, terrain_of("flat", friction=0.4), tmp_path, points=20)
     assert probe.worst_m < 0.0001
-    assert probe.refusal.startswith(f"its friction is {probe.friction:.3g} where 0.4 was given")
+    assert probe.refusal.startswith(f"its friction is {probe.friction:.3g} instead of 0.4")
     if mu < 0.4:
         assert probe.friction == pytest.approx(mu, rel=0.02)
     else:  # on which the sled does not slide
@@ -99,7 +99,7 @@ def test_ground_that_is_mirrored_is_refused(tmp_path):
 
     with Altered(mirrored) as simulator:
         probe = probe_ground(simulator, terrain_of("fbm"), tmp_path, points=50)
-    assert "its ground is off at" in probe.refusal
+    assert "its ground has a wrong height at" in probe.refusal
     assert abs(probe.median_m) < 0.02 < probe.worst_m
 
 
@@ -116,7 +116,7 @@ def test_a_ball_rests_on_what_is_highest_below_it():
 
 
 def test_points_that_only_one_simulator_would_have_are_not_probed():
-    """Where one diagonal of a cell makes a ridge and the other a valley."""
+    """A cell whose diagonals are a ridge and a valley."""
     x, y = np.meshgrid(np.arange(65), np.arange(65))
     saddles = replace(terrain_of("flat"), heights_m=0.05 * ((x + y) % 2))
     at = saddles.x_m[[30, 31]]
@@ -125,7 +125,7 @@ def test_points_that_only_one_simulator_would_have_are_not_probed():
 
 @pytest.mark.slow
 def test_more_points_than_there_are_is_an_error(tmp_path):
-    with EmbeddedSimulator() as simulator, pytest.raises(SpecError, match="ask for fewer"):
+    with EmbeddedSimulator() as simulator, pytest.raises(SpecError, match="probe fewer"):
         probe_ground(simulator, terrain_of("flat", pixels=17), tmp_path, points=250)
 
 
@@ -141,7 +141,7 @@ def test_real_gazebo_has_the_ground_that_it_is_given(tmp_path):
 
 
 class SilentSimulation(KinematicSimulation):
-    ground_m = None  # as where a simulation has no such method
+    ground_m = None  # as if the simulation lacked the method
 
 
 class SilentSimulator(KinematicSimulator):
@@ -150,9 +150,9 @@ class SilentSimulator(KinematicSimulator):
 
 
 @pytest.mark.slow
-def test_a_simulator_that_tells_no_links_may_tell_its_ground_itself(tmp_path):
+def test_simulator_without_links_can_report_its_ground_height(tmp_path):
     terrain = terrain_of("flat")
     found = probe_ground(KinematicSimulator(), terrain, tmp_path)
     assert (found.worst_m, found.friction, found.refusal) == (0.0, None, None)
-    with pytest.raises(SceneError, match=r"tells no poses of links, .*; give its Simulation"):
+    with pytest.raises(SceneError, match=r"no poses of links, .* ground_m"):
         probe_ground(SilentSimulator(), terrain, tmp_path)

@@ -28,7 +28,7 @@ def as_csv(recording, folder):
     return {name: str(path) for name, path in write_channels(recording, folder).items()}
 
 
-def test_units_axes_and_columns_are_as_the_file_is_said_to_have_them(tmp_path):
+def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
     recording = drive(1, noise=0.1)
     imu = recording.imu
     path = tmp_path / "imu.csv"
@@ -87,9 +87,9 @@ def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
 
     with pytest.raises(ResultsError, match=r"unknown topic '/imu'.*Known: /imu/data, /pose"):
         read(tmp_path / "one.bag", topic="/imu")
-    with pytest.raises(ResultsError, match=r"/pose is geometry_msgs/msg/PoseStamped; imu is read"):
+    with pytest.raises(ResultsError, match=r"/pose is geometry_msgs/msg/PoseStamped; imu needs"):
         read(tmp_path / "one.bag", topic="/pose")
-    with pytest.raises(ResultsError, match=r"is a rosbag; give imu.topic"):
+    with pytest.raises(ResultsError, match=r"is a rosbag; specify imu.topic"):
         read(tmp_path / "one.bag")
     (tmp_path / "cut.bag").write_bytes((tmp_path / "one.bag").read_bytes()[:5000])
     with pytest.raises(ResultsError, match=r"cut.bag: cannot be read as a rosbag"):
@@ -108,7 +108,7 @@ def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
         ("t,x,y,qx,qy,qz,qw\n", "{t},,,,,,\n{t},{x},{y},0,0,{qz},{qw}\n", ["t", "x", "y"]),
     ],
 )
-def test_files_of_trajectories_are_read_as_they_come(tmp_path, heading, line, named):
+def test_trajectory_files_are_read_without_conversion(tmp_path, heading, line, named):
     """Separated by commas, semicolons, tabs or spaces; named in a comment, or not at all; with rows
     of other channels between."""
     recording = drive(1, duration_s=2.0, speed_mps=speeding)
@@ -137,12 +137,14 @@ def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
     (read,) = read_drives(spec)["straight"]
     assert np.array_equal(read.imu.values, recording.imu.values)
     (tmp_path / "imu.csv").write_text("".join([heading, *rows[500:], *rows[:500]]))
-    with pytest.raises(ResultsError, match=r"imu.csv: imu: sample 501 is not after .* clock was"):
+    with pytest.raises(
+        ResultsError, match=r"imu.csv: imu: sample 501 is not later than .* clock was"
+    ):
         read_drives(spec)
 
 
 def test_axes_of_a_mirror_are_refused():
-    with pytest.raises(ValueError, match=r"left-handed, as no sensor is; x, -z, y is right-handed"):
+    with pytest.raises(ValueError, match=r"left-handed; x, -z, y is right-handed"):
         RecordingSpec.model_validate({"imu": {"axes": ["x", "z", "y"]}, "drives": {"a": ["b.csv"]}})
 
 
@@ -157,7 +159,7 @@ def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
         spec = {"imu": {}, "odometry": {}, "drives": drives, **more}
         return read_drives(RecordingSpec.model_validate(spec))["flat/weave"]
 
-    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* give segment_s"):
+    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* segment_s"):
         read()
     pieces = read(segment_s=5)
     assert [piece.source.split(" from ")[1] for piece in pieces] == ["0 s", "10 s"]
@@ -166,7 +168,7 @@ def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
     assert pieces[1].odometry.values[0].tolist() == recording.odometry.values[1000].tolist()
     some = read(segment_s=1, max_segments=3)
     assert [piece.source.split(" from ")[1] for piece in some] == ["0 s", "9 s", "18 s"]
-    with pytest.raises(ResultsError, match=r"has no piece of 100 s without a loss of data"):
+    with pytest.raises(ResultsError, match=r"has no segment of 100 s without a loss of data"):
         read(segment_s=100)
 
 
@@ -196,7 +198,7 @@ def bench_file(folder, **changes):
 
 
 @pytest.mark.slow
-def test_compare_says_and_writes_what_it_found(tmp_path, capsys):
+def test_compare_prints_and_writes_its_findings(tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["simulators", "compare", str(bench_file(tmp_path)), "--out", str(out)]) == 0
     said = capsys.readouterr().out
@@ -215,7 +217,7 @@ def test_compare_says_and_writes_what_it_found(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_the_baseline_is_measured_beside_the_others_and_not_ranked(tmp_path, capsys):
+def test_baseline_is_measured_and_not_ranked(tmp_path, capsys):
     shaken = [as_csv(drive(i, noise=0.8, speed_mps=speeding), tmp_path / f"s{i}") for i in range(4)]
     data = yaml.safe_load(bench_file(tmp_path).read_text())
     data["entries"][2] = {
@@ -232,11 +234,13 @@ def test_the_baseline_is_measured_beside_the_others_and_not_ranked(tmp_path, cap
 
     text, ranked = said("shaken")
     assert ranked == ["other"]
-    assert "shaken is not ranked: it is the baseline, which the others must beat." in text
-    assert "other: nearer than shaken in all that was measured." in text
+    assert "shaken is not ranked: it is the baseline." in text
+    assert "other: closer to the reference than shaken in all measures." in text
     text, ranked = said("other")
     assert ranked == ["shaken"]
-    (behind,) = re.findall(r"shaken is no nearer than other in: ([a-z_, ]+)\.", text)
+    (behind,) = re.findall(
+        r"shaken is not closer to the reference than other in: ([a-z_, ]+)\.", text
+    )
     assert {"imu_linear_error", "vertical_wasserstein"} <= set(behind.split(", "))
 
 
@@ -270,7 +274,7 @@ def test_an_imported_recording_is_the_same_again(tmp_path, capsys):
         ({"weights": {"speed": 1}}, r"weights: unknown name 'speed'"),
         ({"weights": {"free": 0}}, r"weights: all are 0"),
         ({"weights": {"free": -1}}, r"weights.free is -1; it must be >= 0"),
-        ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a stands there more than once"),
+        ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a occurs more than once"),
     ],
 )
 def test_a_bench_that_makes_no_sense_is_refused(tmp_path, capsys, changes, says):

@@ -1,4 +1,4 @@
-"""What a simulated drive is recorded as."""
+"""Recording of a simulated maneuver."""
 
 import math
 import os
@@ -65,7 +65,7 @@ def test_the_imu_is_sampled_every_10_ms_and_poses_are_as_true_as_the_simulator_s
 
 
 @pytest.mark.slow
-def test_samples_are_the_means_of_the_physics_steps_whatever_their_number(order):
+def test_samples_are_means_over_any_number_of_physics_steps(order):
     found = {}
     for step_s in (0.002, 0.01):
         with open_simulator("embedded", step_s=step_s) as simulator:
@@ -83,7 +83,7 @@ def test_samples_are_the_means_of_the_physics_steps_whatever_their_number(order)
 
 @pytest.mark.gazebo
 @pytest.mark.slow
-def test_gazebo_is_sampled_alike_and_its_load_is_that_of_its_server(order):
+def test_gazebo_has_the_same_samples_and_the_cost_of_its_server(order):
     options = sampling_options("gazebo", {})
     with open_simulator("gazebo", **options) as simulator:
         driven = run_maneuver(simulator, replace(order, commands=order.commands[:20]))
@@ -100,7 +100,7 @@ def test_a_step_that_does_not_divide_10_ms_is_refused(order):
     with open_simulator("embedded", step_s=0.004) as simulator:
         with pytest.raises(SimulatorError, match=r"does not divide 0.01 s"):
             run_maneuver(simulator, order)
-        with pytest.raises(SimulatorError, match=r"step is 0.004 s, where 0.002 s was asked for"):
+        with pytest.raises(SimulatorError, match=r"step is 0.004 s instead of 0.002 s"):
             run_maneuver(simulator, replace(order, step_s=0.002))
 
 
@@ -110,7 +110,7 @@ def test_a_robot_without_samples_is_named(order):
             robot = replace(scene.robot, imu=None)
             return super()._load(replace(scene, robot=robot))
 
-    with pytest.raises(SimulatorError, match=r"a drive: the IMU gave nothing for the 0.01 s from"):
+    with pytest.raises(SimulatorError, match=r"a drive: the IMU has no sample in the 0.01 s from"):
         run_maneuver(Silent(), order)
 
 
@@ -144,7 +144,7 @@ def rolled(x_m, z_m):
     return np.stack([points + np.array([x, 0.0, z]) for x, z in zip(x_m, z_m)])
 
 
-def test_the_wheels_of_a_robot_are_read_once_and_those_of_another_anew():
+def test_wheels_are_read_once_per_robot():
     (robot,), (again,) = read_bench_robot(ROBOT), read_bench_robot(ROBOT)
     assert again is not robot
     assert wheel_surfaces(again) is wheel_surfaces(robot)
@@ -186,7 +186,7 @@ def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses
 
 @pytest.mark.gazebo
 @pytest.mark.slow
-def test_wheels_go_through_the_edges_of_ode_s_height_maps_and_not_of_its_meshes(order, tmp_path):
+def test_wheels_penetrate_edges_of_ode_height_maps_but_not_of_meshes(order, tmp_path):
     spec = StepTerrain(name="step", height_m=0.076, at_m=1.0, size_m=6.4, pixels=257, clear_m=0.5)
     step = make_terrain(spec, 0)
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
@@ -202,7 +202,7 @@ def test_wheels_go_through_the_edges_of_ode_s_height_maps_and_not_of_its_meshes(
 
 
 @pytest.mark.slow
-def test_wheels_are_told_where_the_simulator_has_them(order, tmp_path):
+def test_wheel_positions_are_recorded_if_the_simulator_reports_links(order, tmp_path):
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
     straight = np.tile([0.5, 0.0], (20, 1))
     with open_simulator("embedded", skid="wheels") as simulator:
@@ -221,7 +221,7 @@ def test_wheels_are_told_where_the_simulator_has_them(order, tmp_path):
     "name",
     ["embedded", "pybullet", pytest.param("gazebo", marks=pytest.mark.gazebo)],
 )
-def test_wheels_turn_as_the_robot_is_told_and_the_outer_ones_faster(name, model, order):
+def test_wheels_follow_commands_and_outer_ones_are_faster(name, model, order):
     if name == "pybullet":
         pytest.importorskip("pybullet")
     path = share_directory() / "models" / model
@@ -242,12 +242,12 @@ def test_wheels_turn_as_the_robot_is_told_and_the_outer_ones_faster(name, model,
     assert turning == pytest.approx([0.5 - 0.5 * half_m, 0.5 + 0.5 * half_m], rel=0.05)
 
 
-def test_wheels_are_not_told_where_links_are_not(order):
+def test_wheel_speeds_are_missing_without_links(order):
     assert run_maneuver(KinematicSimulator(), order).recording.wheels is None
 
 
 def turning(rate_radps, count=20):
-    """Links at each period of a robot whose wheels turn at such a rate, one of them back."""
+    """Links at each period of a robot whose wheels turn at this rate, one of them backward."""
     base = Pose.from_rpy(1.0, 2.0, 3.0, 0.3, 0.1, 0.8)
     for turn in np.arange(count) * rate_radps * 0.05:
         yield {

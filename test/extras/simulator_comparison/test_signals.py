@@ -76,7 +76,7 @@ def test_the_slowest_sensor_gives_the_band_of_all():
         found.notes
         == [
             "flat/a: all are compared over 20 s, as long as the shortest, slow.",
-            "Inertial samples are compared up to 12 Hz, not 20: slow has no faster ones.",
+            "Inertial samples are compared up to 12 Hz, not 20: slow has a slower sensor.",
         ][1:]
     )
     for own in found.entries.values():

@@ -1,4 +1,4 @@
-"""`gz_testauto simulators`: what is wrong with a bench is said with its file."""
+"""`gz_testauto simulators`: errors in a bench are reported with its file."""
 
 import pytest
 
@@ -28,10 +28,10 @@ def test_drives_that_leave_their_terrain_are_refused_before_anything_is_driven(
 ):
     assert main(["simulators", "compare", str(bench), "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
-    assert f"{bench}: hall/straight: needs " in said and "raise its size_m" in said
+    assert f"{bench}: hall/straight: needs " in said and "increase its size_m" in said
     assert len(said.splitlines()) == 1 and not (tmp_path / "out" / "drives").exists()
 
 
 def test_an_entry_without_a_recording_cannot_be_imported(bench, tmp_path, capsys):
     assert main(["simulators", "import", str(bench), "one", "--out", str(tmp_path / "csv")]) == 2
-    assert f"{bench}: entries: one has no recording to read" in capsys.readouterr().err
+    assert f"{bench}: entries: one has no recording" in capsys.readouterr().err

@@ -63,8 +63,8 @@ def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monke
     simulators = ["--simulators", "embedded", "embedded_again"]
     assert command.main(["agree", str(CAMPAIGN), "--open-loop", *simulators]) == 0
     said = capsys.readouterr()
-    assert "embedded_again against embedded, the robot commanded alike in both" in said.out
-    # the same simulator twice: nothing tells them apart
+    assert "embedded_again against embedded, with the same velocity commands" in said.out
+    # the same simulator twice: no difference
     remarks = [line for line in said.out.splitlines() if line.rstrip().endswith(" ties")]
     assert len(remarks) == len(MEASURES)
     for drive in ("rest", "straight", "stop", "push", "turn", "circle"):
@@ -82,7 +82,7 @@ def test_open_loop_drives_that_are_kept_are_not_driven_again(tmp_path, capsys):
     first = capsys.readouterr()
     assert command.main(arguments) == 0
     again = capsys.readouterr()
-    assert "0 of 36 drives to do" in again.err
+    assert "0 of 36 runs to do" in again.err
     assert again.out == first.out
 
 

@@ -1,15 +1,14 @@
-"""What a measure is for an entry, how sure that is, and whether it can be told from the reference.
+"""Value and interval of a measure for an entry, and whether the entry ties with the reference.
 
-Owns the statistics over repetitions. A measure against the reference is the mean over all pairs of
-an entry's and the reference's repetitions of a case, then the mean or sum over cases. Its interval
-is by bootstrap over the repetitions of each case, entry and reference, with the percentiles set
-wider for few repetitions (T. C. Hesterberg, The American Statistician 69, 2015: the expanded
-percentile interval, without which five repetitions cover 84 % for 95 %); that of a measure of
-single drives is Student's. The *floor* is the same
-mean over pairs of the reference's own repetitions, and an entry *ties* with the reference where its
-value is not above that, or a permutation test of whose repetition is whose, by the energy statistic
-of the pairs (G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013), does not tell them
-apart at 5 %.
+A measure against the reference is the mean over all pairs of an entry's and the reference's
+repetitions of a case, then the mean or sum over cases. Its interval is a bootstrap over the
+repetitions of each case, of entry and reference, with expanded percentiles for few repetitions (T.
+C. Hesterberg, The American Statistician 69, 2015; without them five repetitions cover 84 % instead
+of 95 %). The interval of a measure of single recordings is Student's. The *floor* is the same mean
+over pairs of the reference's own repetitions. An entry *ties* with the reference if its value is
+not above the floor, or if a permutation test of the repetitions by the energy statistic of the
+pairs (G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013) finds no significant
+difference at 5 %.
 """
 
 import math
@@ -36,8 +35,8 @@ BOOTSTRAP, PERMUTATION = "bootstrap", "permutation"
 
 REFERENCE = "reference of all entries"
 PUBLISHED = "published"
-NOTHING = "nothing was published"
-"""Why a value is missing of an entry that was not driven."""
+NOTHING = "no value is published"
+"""Reason for a missing value of an entry that was not simulated."""
 NO_CAMPAIGN = "it has no campaign"
 NO_OTHER_CAMPAIGN = "the reference has no campaign"
 
@@ -47,9 +46,9 @@ METHOD_OWN = "Student's t over repetitions"
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One measure of one entry. ``draws`` (:data:`RESAMPLES`,) are values as other repetitions
-    might have given them. ``floor`` and ``p_tie`` are NaN where there is no reference, or too few
-    repetitions to say. ``missing`` says why there is no value."""
+    """One measure of one entry. ``draws`` (:data:`RESAMPLES`,) are its resampled values. ``floor``
+    and ``p_tie`` are NaN without a reference or with too few repetitions. ``missing`` is the reason
+    if there is no value."""
 
     measure: Measure
     estimate: Estimate
@@ -61,18 +60,18 @@ class Measured:
 
     @property
     def ties(self) -> bool:
-        """Whether it cannot be told from the reference: by the test, or because it is as near to it
-        as the reference to itself."""
+        """True if there is no significant difference from the reference, or its distance from the
+        reference is not above the floor."""
         return self.p_tie > 1.0 - LEVEL or self.estimate.value <= self.floor
 
     @classmethod
     def absent(cls, measure: Measure, why: str) -> "Measured":
-        """Not measured."""
+        """Return a missing value with its reason."""
         return cls(measure, Estimate.unknown(), missing=why)
 
     @classmethod
     def quoted(cls, measure: Measure, value: float) -> "Measured":
-        """Measured by somebody else, who says nothing of how sure it is."""
+        """Return a published value, which has no interval."""
         estimate = Estimate(value, math.nan, math.nan, PUBLISHED)
         return cls(measure, estimate, np.full(RESAMPLES, value))
 
@@ -80,7 +79,7 @@ class Measured:
 def measure_entry(
     measure: Measure, name: str, own: Drives, reference: Optional[Drives], seed: int = 0
 ) -> Measured:
-    """A measure of the entry called ``name``, from its drives and the reference's."""
+    """Return a measure of the entry called ``name``, from its recordings and the reference's."""
     if measure.own is not None:
         return _own_measure(measure, name, own, seed)
     if reference is None:
@@ -88,9 +87,9 @@ def measure_entry(
     cases = [case for case in reference if _is_for(measure, case)]
     cases = [case for case in cases if _missing_channel(measure, reference[case]) is None]
     if not cases:
-        return Measured.absent(measure, "no drive of the reference is for it")
+        return Measured.absent(measure, "the reference has no recording of its cases")
     for case in cases:
-        lacking = "was not driven" if case not in own else _missing_channel(measure, own[case])
+        lacking = "is missing" if case not in own else _missing_channel(measure, own[case])
         if lacking:
             return Measured.absent(measure, f"{case} {lacking}")
     return _reference_measure(
@@ -104,24 +103,24 @@ def measure_planners(
     reference: Optional[CampaignResults],
     seed: int = 0,
 ) -> Measured:
-    """A measure of an entry from its campaign and the reference's. Raises ``ResultsError`` where
-    they are not of the same worlds."""
-    assert measure.planners is not None, "asked of measures of two campaigns"
+    """Return a measure of an entry from its campaign and the reference's. Raises ``ResultsError``
+    if they have different worlds."""
+    assert measure.planners is not None, "a measure of two campaigns"
     if own is None or reference is None:
         return Measured.absent(measure, NO_CAMPAIGN if own is None else NO_OTHER_CAMPAIGN)
     found = correlation(own, reference, measure.planners.metric, seed, RESAMPLES)
-    estimate, draws = measure.planners.taken(found)
+    estimate, draws = measure.planners.select(found)
     if math.isnan(estimate.value):
-        return Measured.absent(measure, found.missing or "all trials ended alike")
+        return Measured.absent(measure, found.missing or "all trials have the same outcome")
     return Measured(measure, estimate, np.where(np.isfinite(draws), draws, estimate.value))
 
 
 EXTRAS = ("load", "half_step")
-"""What only some drives have, and some repetitions of these."""
+"""Fields that only some cases and some of their repetitions have."""
 
 
 def _with_extras(measure: Measure, own: Drives) -> Drives:
-    """The repetitions that have what a measure needs of :data:`EXTRAS`."""
+    """Return the repetitions that have the :data:`EXTRAS` that a measure needs."""
     needed = [name for name in EXTRAS if name in measure.needs]
     kept = {
         case: [one for one in found if all(getattr(one, name) is not None for name in needed)]
@@ -140,15 +139,15 @@ def _missing_channel(measure: Measure, recordings: Sequence[RunRecording]) -> Op
         for channel in measure.needs:
             if getattr(recording, channel) is None:
                 return f"has no {channel} ({recording.source})"
-    return None if recordings else "was not driven"
+    return None if recordings else "is missing"
 
 
 def _own_measure(measure: Measure, name: str, own: Drives, seed: int) -> Measured:
-    assert measure.own is not None, "asked of measures of one recording"
+    assert measure.own is not None, "a measure of one recording"
     own = _with_extras(measure, own)
     cases = [case for case in own if _is_for(measure, case)]
     if not cases:
-        return Measured.absent(measure, "no drive is for it")
+        return Measured.absent(measure, "no recording is of its cases")
     for case in cases:
         lacking = _missing_channel(measure, own[case])
         if lacking:
@@ -168,14 +167,15 @@ def _own_measure(measure: Measure, name: str, own: Drives, seed: int) -> Measure
 
 
 def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray]:
-    """What each repetition (n,) adds to a ratio, in its denominator, times n of its case."""
+    """Return the contribution of each repetition (n,) to a ratio, in units of its denominator,
+    times n of its case."""
     return [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
 
 
 def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
-    """The interval of a ratio of sums, linearised: Student's t with the degrees of freedom of Welch
-    and Satterthwaite; of a ratio of what cannot be negative, on its logarithm. A bootstrap of five
-    values cannot reach beyond them: it would cover 91 %."""
+    """Return the interval of a linearized ratio of sums: Student's t with the degrees of freedom of
+    Welch and Satterthwaite; on the logarithm if the values cannot be negative. A bootstrap of five
+    values cannot exceed them and would cover 91 %."""
     residuals = _residuals(parts, value)
     _, freedom = _small_sample_correction(residuals)
     below = sum(part[:, 1].sum() for part in parts.values())
@@ -226,8 +226,8 @@ def _reference_measure(
 def _pooled(
     measure: Measure, own: Sequence[RunRecording], reference: Sequence[RunRecording]
 ) -> np.ndarray:
-    """Distances between all repetitions (n, n), the entry's before the reference's."""
-    assert measure.between is not None, "asked of measures of two recordings"
+    """Return the distances between all repetitions (n, n), the entry's before the reference's."""
+    assert measure.between is not None, "a measure of two recordings"
     pool = [*own, *reference]
     found = np.zeros((len(pool), len(pool)))
     for row, first in enumerate(pool):
@@ -237,14 +237,14 @@ def _pooled(
 
 
 def _mean_of_pairs(distances: np.ndarray) -> float:
-    """Mean over pairs of two different ones, NaN where there is but one."""
+    """Return the mean over pairs of different repetitions, NaN for one repetition."""
     count = len(distances)
     return float(distances.sum() / (count * (count - 1))) if count > 1 else math.nan
 
 
 def _counts(count: int, seed: int, name: str, case: str) -> np.ndarray:
-    """How often each repetition is drawn (:data:`RESAMPLES`, count). The reference's are the same
-    for every entry."""
+    """Return how often each repetition is drawn (:data:`RESAMPLES`, count). The draws of the
+    reference are the same for every entry."""
     random = child_generator(seed, BOOTSTRAP, name, case)
     return random.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES)
 
@@ -256,8 +256,8 @@ def _with_interval(
     scatter: Sequence[np.ndarray],
     by_case: Mapping[str, float],
 ) -> Measured:
-    """The estimate; ``scatter`` has for each set that is drawn from by itself, of n repetitions,
-    values (n,) whose mean is what the set adds to it, up to a factor that all sets share."""
+    """Return the estimate. ``scatter`` has an array (n,) per independently resampled set of n
+    repetitions; its mean is the contribution of the set, up to a factor common to all sets."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         estimate = Estimate(value, math.nan, math.nan, "one repetition: no interval")
         return Measured(measure, estimate, np.full(RESAMPLES, value), by_case)
@@ -271,10 +271,10 @@ def _with_interval(
 
 
 def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, float]:
-    """By how much a bootstrap of so few is too narrow, and the degrees of freedom of its normal
-    quantiles (Welch and Satterthwaite, over the sets)."""
+    """Return the factor by which a bootstrap of few repetitions is too narrow, and the degrees of
+    freedom of its normal quantiles (Welch and Satterthwaite, over the sets)."""
     counts = np.array([len(one) for one in scatter], dtype=float)
-    shares = np.array([one.var() for one in scatter]) / counts  # as the bootstrap has them
+    shares = np.array([one.var() for one in scatter]) / counts  # as in the bootstrap
     if not shares.sum() > 0.0:
         return 1.0, math.inf
     true = shares * counts / (counts - 1.0)
@@ -283,8 +283,9 @@ def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, floa
 
 
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
-    """Permutation test of equal distributions by the energy statistic, within each case; NaN where
-    the reference has but one repetition of a case, or there are too few for it ever to be small."""
+    """Return the p-value of a permutation test of equal distributions by the energy statistic,
+    within each case. It is NaN if the reference has one repetition of a case, or if there are too
+    few permutations for a small p-value."""
     exchanges = math.prod(_exchange_count(own, reference) for own, reference in sizes)
     if min(reference for _, reference in sizes) < 2 or exchanges * (1.0 - LEVEL) < 1.0:
         return math.nan
@@ -300,14 +301,14 @@ def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], se
 
 
 def _exchange_count(own: int, reference: int) -> int:
-    """In how many ways that the energy statistic tells apart so many can be exchanged: as many of
-    one as of the other can change places altogether."""
+    """Return the number of exchanges that the energy statistic distinguishes. With equal counts,
+    exchanging the two sets as a whole changes nothing."""
     return math.comb(own + reference, own) // (2 if own == reference else 1)
 
 
 def _energy(pooled: np.ndarray, members: np.ndarray, own: int) -> np.ndarray:
-    """2 E d(X, Y) - E d(X, X') - E d(Y, Y') for each row of ``members`` (m, n), which has 1 for
-    those of X, ``own`` of them, and 0 for those of Y."""
+    """Return 2 E d(X, Y) - E d(X, X') - E d(Y, Y') for each row of ``members`` (m, n), which is 1
+    for the ``own`` samples of X and 0 for those of Y."""
     other = len(pooled) - own
     towards = members @ pooled
     within = (towards * members).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Equation (7) of Farley et al. 2022 on means and ranges that somebody printed."""
+"""Equation (7) of Farley et al. 2022 for means and ranges from a publication."""
 
 from typing import Optional, Tuple
 
@@ -13,11 +13,11 @@ Axes = Annotated[Tuple[float, float, float], BeforeValidator(as_tuple)]
 
 
 class ExampleSpec(Spec):
-    """Of one drive, a simulator's and its reference's means and ranges, x y z, in the unit of
-    ``measure``; and the error that was ``printed`` for it."""
+    """Means and ranges (x, y, z) of a simulator and of its reference for one maneuver, in the unit
+    of ``measure``, and the ``printed`` error."""
 
     description: str
-    """Which drive, of which simulator, and where it stands."""
+    """Maneuver, simulator and source."""
     measure: Literal["imu_angular_error", "imu_linear_error"]
     mean: Axes
     range: Axes
@@ -27,6 +27,6 @@ class ExampleSpec(Spec):
 
     @property
     def error(self) -> float:
-        """The sum over axes."""
+        """Sum of the error over the axes."""
         own, reference = (self.mean, self.range), (self.reference_mean, self.reference_range)
         return float(summary_error(*map(np.array, (*own, *reference))).sum())

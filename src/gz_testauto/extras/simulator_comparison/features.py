@@ -1,8 +1,8 @@
-"""What a simulator offers, as a number from 0 to 1.
+"""Scores of a simulator's features, from 0 to 1.
 
-Owns the rules of A. Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot simulator",
-Simulation Modeling Practice and Theory 120, 2022, section 3.2. The answers are quoted from
-somewhere, with a date; nothing here finds them out.
+Implements the rules of A. Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot simulator",
+Simulation Modeling Practice and Theory 120, 2022, section 3.2. The features are quoted from a
+source with a date; this module does not determine them.
 """
 
 from typing import Callable, Dict, Mapping, Optional, Tuple, Union
@@ -17,9 +17,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class FeaturesSpec(Spec):
-    """What is known of a simulator; what is not is left out, and then it is not scored.
+    """Quoted features of a simulator. A feature that is not specified is not scored.
 
-    ``more`` has features of your own, each with its score.
+    ``more`` has additional features, each with its score.
     """
 
     free: Optional[bool] = None
@@ -29,21 +29,21 @@ class FeaturesSpec(Spec):
     ui: Optional[Literal["full", "part", "view", "none"]] = None
     formats: Optional[Names] = None
     formats_by_plugin: Names = ()
-    """What an official plugin reads that is to be installed by hand."""
+    """Formats of an official plug-in that needs a manual installation."""
     engines: Optional[Names] = None
     more: Dict[str, Share] = Field(default_factory=dict)
     source: str = ""
-    """Where the answers stand."""
+    """Source of the features."""
     date: str = Field("", pattern=r"^(\d{4}-\d{2}-\d{2})?$")
-    """When they were true: ``"2026-11-24"``."""
+    """Date of the source: ``"2026-11-24"``."""
 
 
 def _languages(features: FeaturesSpec) -> Optional[float]:
     if features.languages is None:
         return None
-    there = {name.lower() for name in features.languages}
-    c, python = bool(there & {"c", "c++"}), "python" in there
-    if c and python and "matlab" in there and there - {"c", "c++", "python", "matlab"}:
+    supported = {name.lower() for name in features.languages}
+    c, python = bool(supported & {"c", "c++"}), "python" in supported
+    if c and python and "matlab" in supported and supported - {"c", "c++", "python", "matlab"}:
         return 1.0
     return 0.667 if c and python else 0.333 if c or python else 0.0
 
@@ -51,11 +51,11 @@ def _languages(features: FeaturesSpec) -> Optional[float]:
 def _formats(features: FeaturesSpec) -> Optional[float]:
     if features.formats is None:
         return None
-    there = {name.lower() for name in features.formats}
+    supported = {name.lower() for name in features.formats}
     both = {"urdf", "sdf"}
-    if both < there:
+    if both < supported:
         return 1.0
-    if both & there:
+    if both & supported:
         return 0.5
     return 0.25 if both & {name.lower() for name in features.formats_by_plugin} else 0.0
 
@@ -97,19 +97,19 @@ by plugin 0.25; more than one engine 1."""
 
 
 def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
-    """The score of a feature, None where nothing is said of it."""
+    """Return the score of a feature, None if it is not specified."""
     if name in RULES:
         return RULES[name](features)
     return features.more.get(name)
 
 
 def quoted_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, ...]]]:
-    """What is said, as quoted, for a report."""
-    said: Dict[str, Union[str, Tuple[str, ...]]] = {}
+    """Return the specified features as text, for a report."""
+    quoted: Dict[str, Union[str, Tuple[str, ...]]] = {}
     for name in RULES:
         value = getattr(features, name)
         if isinstance(value, bool):
-            said[name] = "yes" if value else "no"
+            quoted[name] = "yes" if value else "no"
         elif value is not None:
-            said[name] = value
-    return {**said, **{name: f"{value:g}" for name, value in features.more.items()}}
+            quoted[name] = value
+    return {**quoted, **{name: f"{value:g}" for name, value in features.more.items()}}

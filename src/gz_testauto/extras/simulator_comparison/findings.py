@@ -1,7 +1,7 @@
-"""All that a bench found: measures, scores, ranking, and how sure that is.
+"""All results of a bench: measures, scores, ranking and their uncertainty.
 
-Owns the order of the work, from a specification to :class:`Findings`, which reports show and
-``findings.json`` keeps.
+Defines the order of the evaluation, from a specification to :class:`Findings`, which reports show
+and ``findings.json`` stores.
 """
 
 import math
@@ -52,8 +52,8 @@ from gz_testauto.results.loaded import load_campaign
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Scores, intervals of the totals (entries, 2), and what becomes of the first place: ``near``
-    under weights within 20 %, ``any`` under any, both with measurements drawn anew."""
+    """Scores, intervals of the totals (entries, 2), and the stability of the first rank: ``near``
+    under weights within 20 %, ``any`` under any weights, both with resampled measurements."""
 
     table: ScoreTable
     intervals: np.ndarray
@@ -71,8 +71,8 @@ class Ranking:
         seed: int,
         not_ranked: Mapping[str, str] = NONE,
     ) -> "Ranking":
-        """Of a table and scores from measurements drawn anew (n, entries, criteria), with why
-        others are not in it."""
+        """Create a ranking from a table and scores of resampled measurements (n, entries,
+        criteria). ``not_ranked`` has the reasons why other entries are not in the table."""
         return cls(
             table,
             total_intervals(table, measured),
@@ -86,7 +86,7 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Power spectral density (f,) of vertical acceleration in (m/s²)²/Hz, mean of an entry's
+    """Power spectral density (f,) of vertical acceleration in (m/s²)²/Hz, the mean of an entry's
     repetitions of a case, at ``frequency_hz`` (f,), above 0 and within the band."""
 
     entry: str
@@ -95,15 +95,14 @@ class Spectrum:
     density: np.ndarray
 
 
-BASELINE = "it is the baseline, which the others must beat"
-"""Why an entry is not ranked."""
+BASELINE = "it is the baseline"
+"""Reason why the baseline is not ranked."""
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """By entry and measure what was measured, and why entries are not ranked of which too much
-    could not be; the ranking that follows, and the one of the scores that were printed, where all
-    entries have some; and spectra by case."""
+    """Measured values by entry and measure, entries that are not ranked with the reason, the
+    ranking, the ranking of the printed scores if all entries have some, and spectra by case."""
 
     spec: BenchSpec
     measured: Mapping[str, Mapping[str, Measured]]
@@ -112,12 +111,12 @@ class Findings:
     printed: Optional[Ranking]
     spectra: Mapping[str, Sequence[Spectrum]]
     aligned: AlignedRecordings
-    """What was measured on: the length of each case and the band."""
+    """Duration of each case and the frequency band."""
     conditions: RunConditions
 
     @property
     def measures(self) -> List[Measure]:
-        """Those that any entry has, the weighted ones first."""
+        """Measures that any entry has, the weighted ones first."""
         names = [name for name in self.spec.weights if name in MEASURES.names()]
         names += [name for name in next(iter(self.measured.values())) if name not in names]
         return [
@@ -128,8 +127,8 @@ class Findings:
 
     @property
     def without_interval(self) -> List[str]:
-        """Measures that count of which some ranked entry's value has no interval, and is the same
-        in all draws."""
+        """Measures that count but have no interval for a ranked entry, so that they are the same in
+        all draws."""
         table = self.ranking.table
         return [
             name
@@ -145,9 +144,9 @@ def find(
     drives: Optional[Mapping[str, Drives]] = None,
     conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
-    """Measure, score and rank. ``drives`` has those of entries that were simulated, by name, and
-    ``circumstances`` what is to be said of them.
-    Raises ``ResultsError`` for recordings that cannot be read or believed."""
+    """Measure, score and rank. ``drives`` has the recordings of simulated entries by name,
+    ``conditions`` the conditions of their simulation. Raises ``ResultsError`` for recordings that
+    cannot be read or are not plausible."""
     all_drives: Dict[str, Drives] = dict(drives or {})
     for entry in spec.entries:
         if entry.recording is not None:
@@ -176,23 +175,23 @@ def find(
 
 
 def _not_ranked(
-    spec: BenchSpec, drives: Mapping[str, Drives], told: RunConditions
+    spec: BenchSpec, drives: Mapping[str, Drives], conditions: RunConditions
 ) -> Dict[str, str]:
-    """Entries that are not compared, and why: simulators of which a case of the reference's was not
-    driven, or not so that it is believed, and those whose ground is not the one that was given.
-    What they lack would otherwise count for nobody."""
+    """Return the entries that are not compared, with the reason: simulators without a valid run of
+    a case of the reference, and simulators whose ground differs from the terrain. Otherwise their
+    missing values would remove a criterion for all entries."""
     found: Dict[str, str] = {} if spec.baseline is None else {spec.baseline: BASELINE}
     for entry in spec.ranked:
         if entry.simulator is not None and not drives.get(entry.name):
-            found.setdefault(entry.name, "it has no drive")
-    for ground in told.grounds:
+            found.setdefault(entry.name, "it has no valid run")
+    for ground in conditions.grounds:
         if ground.refusal:
             found.setdefault(ground.entry, f"its ground {ground.terrain} is refused")
     wanted = [case for case in drives.get(spec.reference or "", {}) if case in spec.cases]
     for entry in spec.ranked:
         lacking = [case for case in wanted if not drives.get(entry.name, {}).get(case)]
         if entry.simulator is not None and lacking:
-            found.setdefault(entry.name, f"it has no valid drive of {', '.join(lacking)}")
+            found.setdefault(entry.name, f"it has no valid run of {', '.join(lacking)}")
     ranked = {entry.name for entry in spec.ranked}
     return {name: why for name, why in found.items() if name in ranked}
 
@@ -212,7 +211,7 @@ def _measured(
 
 
 def _of_planners(spec: BenchSpec, measures: Sequence[Measure]) -> Dict[str, Dict[str, Measured]]:
-    """By entry, the measures of two campaigns. Raises ``ResultsError``."""
+    """Return the measures of two campaigns by entry. Raises ``ResultsError``."""
     campaigns = {
         entry.name: load_campaign(entry.campaign).results
         for entry in spec.entries
@@ -234,7 +233,7 @@ def _of_planners(spec: BenchSpec, measures: Sequence[Measure]) -> Dict[str, Dict
 def _scored(
     spec: BenchSpec, measured: Mapping[str, Mapping[str, Measured]]
 ) -> Tuple[ScoreTable, np.ndarray]:
-    """The table, and scores (n, entries, criteria) from measurements drawn anew."""
+    """Return the table, and scores (n, entries, criteria) of resampled measurements."""
     entries = [entry for entry in spec.ranked if entry.name in measured]
     names = [entry.name for entry in entries]
     points = np.full((len(names), len(spec.weights)), np.nan)
@@ -281,7 +280,7 @@ def _spectra(spec: BenchSpec, drives: Mapping[str, Drives]) -> Dict[str, List[Sp
 
 
 def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording]) -> Spectrum:
-    """Of the repetitions' first samples, as many as all have."""
+    """Return the mean spectrum of the repetitions, over their common length."""
     samples = [inertial(one)[:, VERTICAL] for one in recordings]
     length = min(map(len, samples))
     found = [spectrum(one[:length], RATE_HZ) for one in samples]
@@ -291,7 +290,7 @@ def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording])
 
 
 def as_data(found: Findings) -> Dict[str, Any]:
-    """For ``findings.json``."""
+    """Return the content of ``findings.json``."""
     return {
         "format": 1,
         "bench": found.spec.model_dump(mode="json"),
@@ -343,15 +342,15 @@ def as_data(found: Findings) -> Dict[str, Any]:
     }
 
 
-def _conditions_data(told: RunConditions) -> Dict[str, Any]:
+def _conditions_data(conditions: RunConditions) -> Dict[str, Any]:
     grounds = [
         {
             name: _number(value) if isinstance(value, float) else value
             for name, value in asdict(ground).items()
         }
-        for ground in told.grounds
+        for ground in conditions.grounds
     ]
-    return {**asdict(told), "grounds": grounds}
+    return {**asdict(conditions), "grounds": grounds}
 
 
 def _measured_data(one: Measured) -> Dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Two simulators that drive a campaign's robot alike, whatever comes of it.
+"""The bench of ``agree``: the same velocity commands in two simulators, with a campaign's robot.
 
-Owns the comparison that this is: the second against the first, the robot and its limits from the
-campaign, on level ground: ahead, on the spot, along an arc, a stop from full speed, a box pushed.
+The first simulator is the reference. The robot and its limits are those of the campaign, on level
+ground: straight ahead, turning on the spot, an arc, a stop from full speed, and pushing a box.
 """
 
 import math
@@ -19,7 +19,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 REPETITIONS = 3
 DURATION_S = 5.0
 MARGIN_M = 5.0
-"""Of ground beyond the way that is driven, at the greatest speed."""
+"""Ground beyond the longest path at the greatest speed."""
 
 PIXELS = 257
 
@@ -38,15 +38,16 @@ MEASURES = (
     "delay",
     "noise_density",
 )
-"""What is told of them, in this order."""
+"""The reported measures, in this order."""
 
 
 def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
-    """The campaign in two different simulators, the first as the reference. Raises ``SpecError``
-    for a robot without a model, and for a simulator or a step that cannot be sampled."""
+    """Return the bench of a campaign in two simulators, the first as the reference. Raises
+    ``SpecError`` for a robot without a model, and for a simulator or step that cannot be
+    sampled."""
     robot = first.robot
     if robot.model is None:
-        raise SpecError("robot.model is missing, by which simulators could drive it")
+        raise SpecError("robot.model is missing; the simulators need it")
     for one in (first, second):
         reason = simulator_fault(one.simulator)
         if reason is not None:

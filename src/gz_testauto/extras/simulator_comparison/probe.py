@@ -1,10 +1,10 @@
-"""Whether a simulator's ground is the ground that it was given.
+"""Measurement of whether a simulator's ground matches the specified terrain.
 
-Owns two measurements in the simulator itself, and the refusal of a simulator that fails one: balls
-let down on the terrain at points drawn from a seed, each on a vertical joint, so that it comes to
-lie and cannot roll; and a sled on four balls that slides on level ground of the same kind and
-friction, down a slope that gravity makes. A ``Simulation`` that moves no bodies may tell its ground
-instead (:class:`GroundHeightProvider`).
+Two scenes are measured in the simulator. Balls are dropped on the terrain at points drawn from a
+seed, each on a vertical joint, so that it stops and cannot roll. A sled on four balls
+slides on level ground of the same kind and friction, on a slope that is simulated by tilted
+gravity. A simulator that fails is not compared. A ``Simulation`` that moves no bodies can return
+its ground height instead (:class:`GroundHeightProvider`).
 """
 
 import math
@@ -26,60 +26,61 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simu
 
 MAX_HEIGHT_ERROR_M = 1e-3
 MAX_FRICTION_ERROR = 0.05
-"""A ground that is farther off, in height or in the share of its friction, is not the same."""
+"""Tolerances of the height and of the relative error of friction."""
 
 MIN_BALL_RADIUS_M = 0.01
 BALL_OVER_PITCH = 0.5
-"""Radius of what comes to lie, at least, and over the grid's pitch: ODE's height maps let through
-what is much smaller than their cells (found: 0.2; 0.4 lies)."""
+"""Radius of a ball: its minimum, and its ratio to the grid's pitch. ODE's height maps do not stop
+bodies that are much smaller than their cells (measured: 0.2 falls through, 0.4 does not)."""
 FOOT_M = 0.05
-"""Radius of what slides, and half the distance from foot to foot."""
+"""Radius of the sled's feet, and half the distance between them."""
 LIFT_M = 0.02
-"""How high above its place a ball is let go."""
+"""Height above its resting position at which a ball is dropped."""
 FALL_MPS = 0.2
-"""The speed that its joint's damping lets it fall at."""
+"""Fall speed, limited by the joint's damping."""
 CHECK_PERIOD_S = 0.1
 SETTLE_S = 3.0
 AT_REST_M = 2e-5
-"""Balls that moved by less from one look to the next lie still."""
+"""Balls that moved by less in one check period are at rest."""
 FALLEN_M = 0.5
-"""A ball this far below its place fell through the ground."""
+"""A ball this far below its expected height fell through the ground."""
 BALLS_PER_MODEL = 10
-"""So many balls are a model: a simulator that is slow to take models takes them one by one."""
+"""Balls per model: a simulator that spawns models slowly has fewer to spawn."""
 CANDIDATES_PER_POINT = 10
-"""So many points are drawn for each that is needed."""
+"""Points that are drawn for each point needed."""
 
 EXTRA_SLOPE_RAD = math.radians(3.0)
-"""How much steeper than the angle of friction the slope is. Slowly, because MuJoCo's bodies hop the
-higher the faster they slide."""
+"""Difference between slope and angle of friction. It is small, because MuJoCo's bodies hop higher
+the faster they slide."""
 SLIDE_S = 0.8
 MIN_LOAD_SHARE = 0.1
-"""A sled that the ground presses with a smaller share of its weight falls."""
+"""A sled that is pressed on the ground with a smaller share of its weight falls."""
 RIM_M = 0.02
-"""What makes level ground a height map: its edge is this much higher."""
+"""Height of the edge that makes level ground a height map."""
 LEVEL_PIXELS, LEVEL_PITCH_M = 33, 1.6
-"""Cells so large that the sled stays within one triangle of half a cell, whichever way it is cut.
-Bullet's and MuJoCo's bodies catch at edges between triangles that are level, the more the smaller
-these are (found: balls in Bullet by 30 %, boxes in MuJoCo by 36 %), which is no friction."""
+"""Cells so large that the sled stays within one triangle of half a cell, for either diagonal.
+Bullet's and MuJoCo's bodies catch at level edges between triangles, the more the smaller these are
+(measured: balls in Bullet by 30 %, boxes in MuJoCo by 36 %), which is not friction."""
 SLED_AT_M = (0.25, 0.1)
 
 
 @runtime_checkable
 class GroundHeightProvider(Protocol):
-    """A simulation that knows the height of its ground and moves no bodies on it."""
+    """A simulation that returns the height of its ground and moves no bodies on it."""
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Heights (k,) above the world's zero at points (k,); NaN where there is no ground."""
+        """Return heights (k,) above the world's zero at points (k,); NaN without ground."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroundProbe:
-    """What was measured of one terrain in one simulator.
+    """Measurements of one terrain in one simulator.
 
-    ``points_m`` (k, 2) are where; ``errors_m`` (k,) how much higher the ground is there than the
-    terrain, -inf where bodies fall through it. ``friction`` is what a slide says; where the sled
-    did not slide it is the tangent of the slope, the least that it can be; None in a simulator
-    without friction. ``refusal`` says why the simulator is not to be compared on this terrain.
+    ``points_m`` (k, 2) are the measured points; ``errors_m`` (k,) is the simulated minus the
+    specified height there, -inf where bodies fall through. ``friction`` is the measured
+    coefficient. If the sled did not slide it is the tangent of the slope, a lower bound; None in a
+    simulator without friction. ``refusal`` is the reason why the simulator is not compared on this
+    terrain.
     """
 
     terrain: str
@@ -97,7 +98,7 @@ class GroundProbe:
 
     @property
     def median_m(self) -> float:
-        """The median error, with its sign: how much higher the ground lies as a whole."""
+        """The median error, with its sign: the height offset of the ground as a whole."""
         return float(np.median(self.errors_m))
 
 
@@ -109,11 +110,11 @@ def probe_ground(
     seed: int = 0,
     step_s: float = 0.001,
 ) -> GroundProbe:
-    """Measure the ground that ``simulator`` makes of ``terrain``, at so many points drawn from
-    ``seed``. Worlds of the physics step ``step_s`` (s) are written into ``folder``.
+    """Measure the ground of ``terrain`` in ``simulator``, at ``points`` points drawn from ``seed``.
+    Worlds with the physics step ``step_s`` (s) are written into ``folder``.
 
-    Loads two scenes. Raises ``SimulatorError`` when one cannot be loaded, and ``SpecError`` for a
-    terrain on which fewer points can be told in the same way by all simulators.
+    Loads two scenes. Raises ``SimulatorError`` if one cannot be loaded, and ``SpecError`` for a
+    terrain with too few points at which all simulators agree.
     """
     places, expected = _places(terrain, points, seed)
     balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
@@ -138,8 +139,8 @@ def probe_ground(
 
 
 def _places(terrain: Terrain, points: int, seed: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Points (k, 2) of the grid away from each other, and the heights (k,) at which balls lie
-    there in any simulator."""
+    """Return points (k, 2) of the grid with a minimum distance, and the heights (k,) of balls at
+    rest there in any simulator."""
     draw = child_generator(seed, PROBE, terrain.name)
     radius = _radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
@@ -156,15 +157,15 @@ def _places(terrain: Terrain, points: int, seed: int) -> Tuple[np.ndarray, np.nd
             chosen.append(index)
     if len(chosen) < points:
         raise SpecError(
-            f"terrain {terrain.name!r}: a ball of {1000 * radius:g} mm lies at the same height in "
-            f"every simulator at {len(chosen)} of {len(places)} points, and {points} are to be "
-            "probed; ask for fewer, or give the terrain more pixels or less relief"
+            f"terrain {terrain.name!r}: a ball of {1000 * radius:g} mm rests at the same height in "
+            f"every simulator at {len(chosen)} of {len(places)} points, but the probe needs "
+            f"{points}; probe fewer, or specify more pixels or less relief for the terrain"
         )
     return places[chosen], heights[chosen]
 
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
-    """Heights (count,) of the balls once they lie still, or have had the time."""
+    """Return heights (count,) of the balls at rest, or after the time limit."""
     names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
     look_s = _whole_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)
@@ -172,8 +173,9 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
         links = simulation.step(look_s).links
         if not all(name in links for name in names):
             raise SceneError(
-                "the simulator tells no poses of links, so its ground cannot be probed; give its "
-                "Simulation a method ground_m "
+                "the simulator reports no poses of links, so its ground cannot be probed; add a "
+                "method "
+                "ground_m to its Simulation "
                 "(gz_testauto.extras.simulator_comparison.probe.GroundHeightProvider)"
             )
         now = np.array([links[name].pose.position[2] for name in names])
@@ -184,10 +186,12 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
 
 
 def _friction(simulator: Simulator, terrain: Terrain, folder: Path, step_s: float) -> float:
-    """mu = (g sin θ - a) / (g cos θ + b) of a sled on level ground under gravity that leans by θ.
+    """Return mu = (g sin θ - a) / (g cos θ + b) of a sled on level ground under gravity that is
+    tilted by θ.
 
-    a is its acceleration along the ground; b, that away from it, is 0 unless the sled hops, and
-    then that of the same moments. 0 where nothing carries the sled."""
+    a is its acceleration along the ground. b is its acceleration away from the ground; it is 0
+    unless the sled hops. Returns 0 if the ground does not support the sled.
+    """
     heights = np.zeros((LEVEL_PIXELS, LEVEL_PIXELS))
     if terrain.relief_m > 0.0:
         heights[[0, -1]] = heights[:, [0, -1]] = RIM_M
@@ -196,7 +200,7 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path, step_s: floa
     slope = math.atan(terrain.friction) + EXTRA_SLOPE_RAD
     down, into = GRAVITY_MPS2 * math.sin(slope), GRAVITY_MPS2 * math.cos(slope)
     world = write_world(level, folder, step_s, (down, 0.0, -into))
-    # with 1 the pair has the ground's, whether it is the smaller of the two or their product
+    # with 1 the pair has the ground's coefficient, for the minimum and for the product of the two
     own = max(1.0, terrain.friction)
     sled = NamedModel("probe", _sled_sdf(own), Pose((*SLED_AT_M, 0.0)))
     simulation = simulator.load(Scene(world, models=(sled,)))
@@ -211,25 +215,26 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path, step_s: floa
 
 
 def _refusal(errors_m: np.ndarray, friction: Optional[float], expected: float) -> Optional[str]:
-    said = []
+    faults = []
     lost = int(np.isinf(errors_m).sum())
-    there = errors_m[np.isfinite(errors_m)]
+    finite = errors_m[np.isfinite(errors_m)]
     if lost:
-        said.append(f"at {lost} of {len(errors_m)} points bodies fall through its ground")
-    if len(there) and np.abs(there).max() > MAX_HEIGHT_ERROR_M:
-        worst = 1000 * there[np.abs(there).argmax()]
-        off = int((np.abs(there) > MAX_HEIGHT_ERROR_M).sum())
-        said.append(
-            f"its ground is off at {off} of {len(errors_m)} points, by up to {worst:+.1f} mm "
-            f"(median {1000 * np.median(there):+.1f} mm); at most "
-            f"{1000 * MAX_HEIGHT_ERROR_M:g} mm are the same ground"
+        faults.append(f"at {lost} of {len(errors_m)} points bodies fall through its ground")
+    if len(finite) and np.abs(finite).max() > MAX_HEIGHT_ERROR_M:
+        worst = 1000 * finite[np.abs(finite).argmax()]
+        count = int((np.abs(finite) > MAX_HEIGHT_ERROR_M).sum())
+        faults.append(
+            f"its ground has a wrong height at {count} of {len(errors_m)} points, by up to "
+            f"{worst:+.1f} mm "
+            f"(median {1000 * np.median(finite):+.1f} mm); at most "
+            f"{1000 * MAX_HEIGHT_ERROR_M:g} mm are allowed"
         )
     if friction is not None and abs(friction - expected) > MAX_FRICTION_ERROR * expected:
-        said.append(
-            f"its friction is {friction:.3g} where {expected:.3g} was given; at most "
-            f"{100 * MAX_FRICTION_ERROR:g} % are the same ground"
+        faults.append(
+            f"its friction is {friction:.3g} instead of {expected:.3g}; at most "
+            f"{100 * MAX_FRICTION_ERROR:g} % are allowed"
         )
-    return "; ".join(said) or None
+    return "; ".join(faults) or None
 
 
 def _radius_m(terrain: Terrain) -> float:
@@ -237,7 +242,7 @@ def _radius_m(terrain: Terrain) -> float:
 
 
 def _whole_steps(duration_s: float, step_s: float) -> float:
-    """About that long, in whole physics steps."""
+    """Return the duration rounded to whole physics steps."""
     return max(1, round(duration_s / step_s)) * step_s
 
 
@@ -248,7 +253,7 @@ def _ball_shape(name: str, radius_m: float, friction: float, pose: str) -> str:
 
 
 def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tuple[NamedModel, ...]:
-    """Models of balls of 1 kg, each ball on a vertical joint to the world."""
+    """Return models of balls of 1 kg, each ball on a vertical joint to the world."""
     damping = GRAVITY_MPS2 / FALL_MPS
     shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
     parts: Dict[str, List[str]] = {}
@@ -268,7 +273,7 @@ def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tupl
 
 
 def _sled_sdf(friction: float) -> str:
-    """A sled of 10 kg on four balls, with its center of mass low."""
+    """Return a sled of 10 kg on four balls, with a low center of mass."""
     feet = "".join(
         _ball_shape(f"foot_{x:+g}_{y:+g}", FOOT_M, friction, f"{x} {y} {FOOT_M} 0 0 0")
         for x in (FOOT_M, -FOOT_M)

@@ -1,4 +1,4 @@
-"""Under what circumstances drives were recorded, for a report: nothing of it is scored."""
+"""Conditions under which maneuvers were simulated, for a report; they are not scored."""
 
 from dataclasses import dataclass, field
 from typing import Mapping, Optional, Tuple
@@ -6,8 +6,9 @@ from typing import Mapping, Optional, Tuple
 
 @dataclass(frozen=True)
 class GroundProbeSummary:
-    """What a probe found of one terrain in one entry: the greatest error of its surface (m), and
-    friction beside what it should be; ``refusal`` says why drives on it do not count, if so."""
+    """Result of a probe of one terrain in one entry: the greatest error of its surface (m), the
+    measured and the expected friction. ``refusal`` is the reason if maneuvers on it are not
+    compared."""
 
     entry: str
     terrain: str
@@ -19,7 +20,7 @@ class GroundProbeSummary:
 
 @dataclass(frozen=True)
 class InvalidRun:
-    """A drive that says nothing of the simulator, and why."""
+    """An invalid run, with its reason."""
 
     entry: str
     case: str
@@ -29,8 +30,8 @@ class InvalidRun:
 
 @dataclass(frozen=True)
 class RunConditions:
-    """``simulators`` has, by entry, which simulator it was: name, version, options. ``notes`` are
-    sentences on the machine and the run."""
+    """Simulators, probed terrains and invalid runs. ``simulators`` maps an entry to name, version
+    and options of its simulator. ``notes`` are sentences on the machine and the run."""
 
     simulators: Mapping[str, str] = field(default_factory=dict)
     grounds: Tuple[GroundProbeSummary, ...] = ()
@@ -39,4 +40,4 @@ class RunConditions:
 
 
 NO_CONDITIONS = RunConditions()
-"""Of recordings and of what was published."""
+"""Conditions of recordings and of published values."""

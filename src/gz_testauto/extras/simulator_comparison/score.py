@@ -1,9 +1,9 @@
-"""From what was measured to scores from 0 to 1 and a total, and who is first.
+"""Scores from 0 to 1, their weighted total and the order of the entries.
 
-Owns equations (3), (4) and (8) of Farley et al. 2022 as their Table 11 uses them: what is better
-when it is lower scores least / own, what is better when it is higher own / greatest (the paper
-prints (3) the other way round, and its table does not follow it), and the total is the weighted
-sum. What an entry lacks is never 0: a criterion that one entry lacks counts for none, and is named.
+Implements equations (3), (4) and (8) of Farley et al. 2022 as their Table 11 uses them: a measure
+for which lower is better scores least / own, one for which higher is better own / greatest. (The
+paper prints (3) inverted; its table does not.) The total is the weighted sum. A missing value is
+never 0: a criterion that one entry lacks counts for none, and is reported.
 """
 
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ PAPER_WEIGHTS: Mapping[str, float] = {
     "imu_angular_error": 10.0,
     "imu_linear_error": 10.0,
 }
-"""Table 11's, 56 together."""
+"""Weights of Table 11; their sum is 56."""
 
 
 def scores_of(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray:
-    """Scores for ``values`` (..., entries), of which lower or higher is ``better``. Values below
-    ``floor`` count as it: they cannot be told apart. NaN stays NaN.
+    """Return the scores of ``values`` (..., entries), for which "lower" or "higher" is ``better``.
+    Values below ``floor`` count as ``floor``, since they cannot be distinguished. NaN remains NaN.
 
-    Where the least of what is to be low is 0, whoever has 0 scores 1 and the others 0.
+    If lower is better and the least value is 0, entries with 0 score 1 and the others 0.
     """
     values = np.maximum(np.asarray(values, dtype=float), floor)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -46,7 +46,7 @@ def scores_of(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """Scores (entries, criteria) with the weights (criteria,); NaN where nothing is known."""
+    """Scores (entries, criteria) with the weights (criteria,); NaN if unknown."""
 
     entries: Tuple[str, ...]
     criteria: Tuple[str, ...]
@@ -59,7 +59,7 @@ class ScoreTable:
         scores: Mapping[str, Mapping[str, Optional[float]]],
         weights: Mapping[str, float],
     ) -> "ScoreTable":
-        """From scores by entry and criterion, None where nothing is known."""
+        """Create a table from scores by entry and criterion, None if unknown."""
         rows = [
             [np.nan if own.get(name) is None else float(own[name] or 0.0) for name in weights]
             for own in scores.values()
@@ -69,7 +69,7 @@ class ScoreTable:
 
     @property
     def counted(self) -> np.ndarray:
-        """Which criteria (criteria,) every entry has."""
+        """Mask (criteria,) of the criteria that every entry has."""
         return np.asarray(~np.isnan(self.scores).any(axis=0))
 
     @property
@@ -83,19 +83,19 @@ class ScoreTable:
 
     @property
     def totals(self) -> np.ndarray:
-        """The weighted sums (entries,) over what counts."""
+        """Weighted sums (entries,) of the criteria that count."""
         counted = self.counted
         return np.asarray(self.scores[:, counted] @ self.weights[counted])
 
     @property
     def order(self) -> Sequence[int]:
-        """The entries' numbers, best first; equal ones as they were given."""
+        """Indices of the entries, best first; equal ones in the original order."""
         return [int(number) for number in np.argsort(-self.totals, kind="stable")]
 
     @property
     def bounds(self) -> np.ndarray:
-        """Least and greatest total (entries, 2) that each would have, whatever it would score in
-        what does not count."""
+        """Least and greatest possible total (entries, 2) of each entry, for any scores in the
+        unknown criteria."""
         open_ = np.isnan(self.scores)
         least = np.where(open_, 0.0, self.scores) @ self.weights
         return np.stack([least, least + open_ @ self.weights], axis=1)

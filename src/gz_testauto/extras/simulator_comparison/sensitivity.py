@@ -1,9 +1,9 @@
-"""What becomes of the first place when weights and measurements are not quite so.
+"""Stability of the ranking under changes of weights and measurements.
 
-Owns rank acceptability, the share of weights and measurements under which an entry has a rank
-(SMAA-2: R. Lahdelma, P. Salminen, Operations Research 49, 2001), intervals of the totals, what the
-first place is made of, the smallest change of one weight that changes who is first, and the
-verdict: below :data:`SURE` there is no winner.
+Computes rank acceptability, the share of weights and measurements under which an entry has a rank
+(SMAA-2: R. Lahdelma, P. Salminen, Operations Research 49, 2001), intervals of the totals, the
+composition of the first entry's lead, the smallest change of one weight that changes the first
+rank, and the verdict: below :data:`SURE` there is no winner.
 """
 
 import math
@@ -20,7 +20,7 @@ SURE = 0.95
 """Share of weights and measurements under which the winner must be first."""
 
 SPREAD = 0.2
-"""Weights are drawn uniformly from this share below to this share above what was given."""
+"""Weights are drawn uniformly from the specified value minus to plus this share."""
 
 DRAWS = 100_000
 WEIGHTS = "weights"
@@ -30,24 +30,25 @@ NONE: Mapping[str, str] = {}
 _AT_A_TIME = 10_000
 _LIMITS = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
 _ROUNDING = 1e-9
-"""Of totals; what is less is none."""
+"""Differences of totals below this are rounding errors."""
 
 
 def can_rank(table: ScoreTable) -> bool:
-    """Whether there are two entries or more, and something that counts is known of all of them."""
+    """Return whether the table has at least two entries and a criterion with a weight that is known
+    of all of them."""
     return len(table.entries) > 1 and bool(table.weights[table.counted].any())
 
 
 @dataclass(frozen=True, eq=False)
 class Acceptability:
-    """Shares (entries, ranks): of the draws, those in which an entry has a rank. Entries that tie
-    for a rank share it."""
+    """Shares (entries, ranks) of the draws in which an entry has a rank. Entries that tie for a
+    rank share it."""
 
     ranks: np.ndarray
 
     @property
     def first(self) -> np.ndarray:
-        """Shares (entries,) in which each is first."""
+        """Shares (entries,) of the draws in which each entry is first."""
         return np.asarray(self.ranks[:, 0])
 
 
@@ -58,9 +59,9 @@ def acceptability(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Acceptability:
-    """Rank acceptability under weights within ``spread`` of the given ones, any weights (uniform
-    on the simplex) for None, the given ones for 0; with ``measured`` (n, entries, criteria), scores
-    from measurements drawn anew, under these as well."""
+    """Return the rank acceptability under weights within ``spread`` of the specified ones; any
+    weights (uniform on the simplex) for None, the specified ones for 0. ``measured`` (n, entries,
+    criteria) are scores of resampled measurements, which are drawn as well."""
     counted = table.counted
     random = child_generator(seed, WEIGHTS)
     count = len(table.entries)
@@ -84,7 +85,7 @@ def _drawn_weights(
 
 
 def _rank_shares(totals: np.ndarray) -> np.ndarray:
-    """How often (entries, ranks) each has each rank, of totals (n, entries)."""
+    """Return how often (entries, ranks) each entry has each rank, from totals (n, entries)."""
     own, others = totals[:, :, None], totals[:, None, :]
     close = np.abs(others - own) <= 1e-12 * np.maximum(1.0, np.abs(own))
     above = ((others > own) & ~close).sum(axis=2)
@@ -98,8 +99,8 @@ def _rank_shares(totals: np.ndarray) -> np.ndarray:
 
 
 def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) -> np.ndarray:
-    """Low and high of each total (entries, 2) at the given weights, as measurements drawn anew
-    (n, entries, criteria) have it; NaN where nothing says how sure a measurement is."""
+    """Return the interval of each total (entries, 2) at the specified weights, from resampled
+    measurements (n, entries, criteria); NaN if no measurement has an interval."""
     if measured is None:
         return np.full((len(table.entries), 2), np.nan)
     totals = _totals(table, measured)
@@ -109,16 +110,16 @@ def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) ->
 
 
 def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
-    """(n, entries), by what counts."""
+    """Return the totals (n, entries) of the criteria that count."""
     counted = table.counted
     return np.asarray(measured[:, :, counted] @ table.weights[counted])
 
 
 @dataclass(frozen=True)
 class Lead:
-    """By how much the first one's total exceeds the second one's, with its interval (NaN as in
-    :func:`total_intervals`), and what of it each criterion brings, the greatest share first; those
-    in which both are equal are left out."""
+    """Difference between the totals of the first and the second entry, with its interval (NaN as in
+    :func:`total_intervals`) and the contribution of each criterion, the greatest first. Criteria
+    with equal scores are left out."""
 
     first: str
     second: str
@@ -129,7 +130,7 @@ class Lead:
 
 
 def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[Lead]:
-    """Of the first over the second; None where nothing can be ranked."""
+    """Return the lead of the first entry over the second; None if nothing can be ranked."""
     if not can_rank(table):
         return None
     first, second = table.order[:2]
@@ -154,7 +155,7 @@ def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[L
 
 @dataclass(frozen=True)
 class WeightChange:
-    """The weight of one criterion that makes ``winner`` first, all others as they are."""
+    """Weight of one criterion at which ``winner`` becomes first, with all others unchanged."""
 
     criterion: str
     given: float
@@ -163,13 +164,13 @@ class WeightChange:
 
     @property
     def relative(self) -> float:
-        """The change over the given weight, without sign."""
+        """The change divided by the specified weight, without sign."""
         return abs(self.needed - self.given) / self.given
 
 
 def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
-    """For each criterion that can do it, the weight, above 0, next to the given one beyond which
-    another is first; the smallest relative change first."""
+    """Return for each criterion the weight above 0, nearest to the specified one, beyond which
+    another entry is first, if it exists; the smallest relative change first."""
     counted, totals = table.counted, table.totals
     if not can_rank(table):
         return []
@@ -192,12 +193,13 @@ def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
 
 @dataclass(frozen=True)
 class RankingVerdict:
-    """Who won, None where nobody did; the share in which the first one of the total is first,
-    under weights and measurement together and under each alone, NaN where nothing is ranked; what
-    would decide it; and whether there was anything to be ranked.
+    """The winner, None if there is none; the share of draws in which the entry with the greatest
+    total is first, under weights and measurements together and each alone (NaN if nothing is
+    ranked); the sentences that state what would decide the ranking; and whether anything was
+    ranked.
 
-    Nobody has won either where a criterion that is known of some entries only could make another
-    one first.
+    There is also no winner if a criterion that is known of some entries only could change the first
+    rank.
     """
 
     winner: Optional[str]
@@ -209,16 +211,16 @@ class RankingVerdict:
 
     @property
     def headline(self) -> str:
-        """Who won, in a sentence."""
+        """The winner in one sentence."""
         if not self.ranked:
-            return "There is nothing to rank."
+            return "No ranking is possible."
         if self.winner is None:
             return "No winner."
         return f"{self.winner} is first, in {100 * self.share:.1f} % of all draws."
 
     @property
     def text(self) -> str:
-        """In sentences."""
+        """The verdict in sentences."""
         return " ".join((self.headline, *self.decides))
 
 
@@ -228,9 +230,9 @@ def ranking_verdict(
     seed: int = 0,
     not_ranked: Mapping[str, str] = NONE,
 ) -> RankingVerdict:
-    """Whether the first one of the total is first in at least :data:`SURE` of weights and
-    measurements; ``measured`` as for :func:`acceptability`. ``not_ranked`` says by name why others
-    are not in the table."""
+    """Return whether the entry with the greatest total is first in at least :data:`SURE` of weights
+    and measurements. ``measured`` is as for :func:`acceptability`; ``not_ranked`` has by name the
+    reasons why entries are not in the table."""
     if not can_rank(table):
         return RankingVerdict(
             None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
@@ -246,13 +248,13 @@ def ranking_verdict(
     if open_:
         lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in open_)
         decides += (
-            f"{table.entries[first]} is first by what is known of all, but what is not known could "
-            f"change that: {lacking}.",
+            f"{table.entries[first]} is first by the criteria that are known of all entries, but "
+            f"unknown values could change that: {lacking}.",
         )
     unknown = np.isnan(table.scores).all(axis=0) & (table.weights > 0)
     if unknown.any():
         names = ", ".join(table.criteria[column] for column in np.flatnonzero(unknown))
-        decides += (f"Of no entry is known, and so it does not count: {names}.",)
+        decides += (f"Not known of any entry, and not counted: {names}.",)
     return RankingVerdict(winner, together, weights, measurement, decides)
 
 
@@ -262,15 +264,16 @@ def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
         return f"No entry can be compared ({others})."
     if len(table.entries) == 1:
         return (
-            f"{table.entries[0]} alone is compared{f' ({others})' if others else ''}, and measures "
-            "score against the best of all."
+            f"Only {table.entries[0]} is compared{f' ({others})' if others else ''}; a score "
+            "needs at "
+            "least two entries."
         )
-    return "Nothing that has a weight is known of all entries."
+    return "No criterion with a weight is known of all entries."
 
 
 def _open(table: ScoreTable) -> Tuple[str, ...]:
-    """The criteria that are known of some entries only, where what the others would score in them
-    could make another one first."""
+    """Return the criteria that are known of some entries only, if scores of the other entries in
+    them could change the first rank."""
     unknown = np.isnan(table.scores)
     partly = unknown.any(axis=0) & ~unknown.all(axis=0) & (table.weights > 0)
     weights = np.where(table.counted | partly, table.weights, 0.0)
@@ -287,28 +290,28 @@ def _deciding_factors(
     table: ScoreTable, shares: np.ndarray, weights: float, measurement: float
 ) -> Tuple[str, ...]:
     leading = lead(table)
-    assert leading is not None, "asked of two entries or more"
+    assert leading is not None, "two or more entries"
     first, second = table.order[:2]
-    told = [
+    sentences = [
         f"{leading.first} has the greatest total, but with weights within ±{100 * SPREAD:.0f} % it "
         f"is first in {100 * shares[first]:.1f} % of draws, {leading.second} in "
         f"{100 * shares[second]:.1f} %; {100 * SURE:.0f} % are needed."
     ]
     if weights < SURE and leading.parts:
-        told.append(
-            f"Weights decide: {_criteria_for(leading, 1)} speak for {leading.first}, "
-            f"{_criteria_for(leading, -1)} for {leading.second}."
+        sentences.append(
+            f"Weights decide: {_criteria_for(leading, 1)} favor {leading.first}, "
+            f"{_criteria_for(leading, -1)} favor {leading.second}."
         )
     if measurement < SURE:
-        told.append(
-            "More repetitions decide: with the weights as given it is first in "
+        sentences.append(
+            "More repetitions decide: with the specified weights it is first in "
             f"{100 * measurement:.1f} % of draws of the measurements."
         )
     if weights >= SURE and measurement >= SURE:
-        told.append("Either alone would do: more repetitions or surer weights.")
-    return tuple(told)
+        sentences.append("Either more repetitions or more certain weights would suffice.")
+    return tuple(sentences)
 
 
 def _criteria_for(leading: Lead, sign: int) -> str:
-    """The criteria that bring one of the two a lead, those that bring most first."""
+    """Return the criteria that favor one of the two, those with the greatest contribution first."""
     return ", ".join(name for name, part in leading.parts if sign * part > 0) or "none"

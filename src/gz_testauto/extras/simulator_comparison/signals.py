@@ -1,7 +1,7 @@
-"""Samples made comparable: one rate, one band, one clock, and what is read from them.
+"""Resampling, filtering, delay and spectra of recorded samples.
 
-Everything is compared after the same steps: passed through the same zero-phase low-pass, brought to
-one rate, shifted by the delay between the two. Sources beside the functions.
+All samples are compared after the same steps: the same zero-phase low-pass, one rate, and a shift
+by the delay between the two. Sources are in the docstrings.
 """
 
 from typing import Tuple
@@ -13,33 +13,33 @@ from scipy.signal import butter, correlate, resample_poly, sosfiltfilt, welch
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 
 RATE_HZ = 100.0
-"""That of the paper's sensor."""
+"""Rate of the paper's sensor."""
 
 MIN_CORRELATION = 0.5
-"""Below this two signals tell no delay."""
+"""Below this correlation two signals have no known delay."""
 
 SEGMENT = 256
-"""Samples of a piece of Welch's method."""
+"""Samples per segment of Welch's method."""
 
 _DEGREE = 5
 
 
 def resampled(series: Series, rate_hz: float) -> Series:
-    """Interpolated to whole multiples of the period, from its first stamp on: for what changes
-    slowly."""
+    """Return the series interpolated to whole multiples of the period since its first stamp; for
+    slowly varying values."""
     time_s = series.time_s[0] + np.arange(_count(series, rate_hz)) / rate_hz
     columns = [np.interp(time_s, series.time_s, column) for column in series.values.T]
     return Series(time_s, np.stack(columns, axis=1))
 
 
 def in_band(series: Series, band_hz: float, rate_hz: float = RATE_HZ) -> np.ndarray:
-    """Samples (n, k) at ``rate_hz`` from its first stamp on, of what lies below ``band_hz``.
+    """Return samples (n, k) below ``band_hz`` at ``rate_hz`` since the first stamp.
 
-    Through a Butterworth low-pass of order 4, forth and back, so that nothing is delayed, and for
-    all at ``rate_hz``, because its slope depends on that. A faster series is first decimated by
-    polyphase filtering, so that nothing is folded into the band. Between samples goes a spline of
-    degree 5: at 0.4 of the sampling rate it loses 0.7 dB, where straight lines lose 4.8 (M. Unser,
-    IEEE Signal Process. Mag. 16(6), 1999).
+    The filter is a Butterworth low-pass of order 4, applied forward and backward, so that it adds
+    no delay. It runs at ``rate_hz`` for all series, because its slope depends on the rate. A faster
+    series is decimated by polyphase filtering first, which avoids aliasing. Interpolation is a
+    spline of degree 5: at 0.4 of the sampling rate it loses 0.7 dB, linear interpolation 4.8 (M.
+    Unser, IEEE Signal Process. Mag. 16(6), 1999).
     """
     times = max(1, int(np.ceil(series.rate_hz / rate_hz - 0.01)))
     count = (_count(series, rate_hz) - 1) * times + 1
@@ -57,8 +57,8 @@ def _count(series: Series, rate_hz: float) -> int:
 
 
 def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
-    """A spline over the samples' numbers, not over their stamps: those that jitter make no
-    swings."""
+    """Interpolate by a spline over the samples' indices, not over their stamps, so that jitter
+    causes no oscillations."""
     numbers = np.arange(len(series.time_s), dtype=float)
     degree = _DEGREE if len(numbers) > _DEGREE else 1
     spline = make_interp_spline(numbers, series.values, k=degree)
@@ -66,9 +66,9 @@ def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
 
 
 def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
-    """By how many samples ``second`` (m,) comes after ``first`` (n,): where their cross-correlation
-    over what overlaps is greatest, ``most`` at most either way. 0 where that is below
-    :data:`MIN_CORRELATION`, as of noise alone."""
+    """Return by how many samples ``second`` (m,) is later than ``first`` (n,): the maximum of their
+    cross-correlation over the overlap, at most ``most`` in either direction. 0 if the maximum is
+    below :data:`MIN_CORRELATION`, as for noise."""
     one, other = first - first.mean(), second - second.mean()
     lags = np.arange(-len(one) + 1, len(other))
     near = np.abs(lags) <= min(most, (min(len(one), len(other)) - 1) // 2)
@@ -83,7 +83,7 @@ def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
 
 
 def overlapping(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarray, np.ndarray]:
-    """The rows that both have once ``second`` is taken ``delay`` samples earlier."""
+    """Return the common rows after a shift of ``second`` by ``delay`` samples to earlier times."""
     if delay >= 0:
         second = second[delay:]
     else:
@@ -93,16 +93,17 @@ def overlapping(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.n
 
 
 def spectrum(values: np.ndarray, rate_hz: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Frequencies (f,) in Hz and the one-sided power spectral density (f,) of ``values`` (n,),
-    unit² / Hz: P. Welch, IEEE Trans. Audio Electroacoust. 15, 1967; Hann, half overlap."""
+    """Return frequencies (f,) in Hz and the one-sided power spectral density (f,) of ``values``
+    (n,), unit² / Hz: P. Welch, IEEE Trans. Audio Electroacoust. 15, 1967; Hann window, half
+    overlap."""
     frequency, density = welch(values, rate_hz, "hann", min(SEGMENT, len(values)))
     return np.asarray(frequency), np.asarray(density)
 
 
 def allan_deviation(values: np.ndarray, rate_hz: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Averaging times τ (t,) in s, from one sample to a ninth of the record, and the overlapping
-    Allan deviation (t,) of ``values`` (n,), in their unit: IEEE Std 952-1997, annex C. Raises
-    ``ValueError`` for fewer than 9 samples."""
+    """Return averaging times τ (t,) in s, from one sample to a ninth of the record, and the
+    overlapping Allan deviation (t,) of ``values`` (n,), in their unit: IEEE Std 952-1997, annex C.
+    Raises ``ValueError`` for fewer than 9 samples."""
     count = len(values)
     if count < 9:
         raise ValueError(f"an Allan deviation needs at least 9 samples, not {count}")
@@ -116,8 +117,8 @@ def allan_deviation(values: np.ndarray, rate_hz: float) -> Tuple[np.ndarray, np.
 
 
 def noise_density(values: np.ndarray, rate_hz: float) -> float:
-    """White noise of ``values`` (n,) at rest, in their unit / √Hz: the Allan deviation times √τ,
-    its median below 1 s, where white noise rules."""
+    """Return the white noise of ``values`` (n,) at rest, in their unit / √Hz: the median of the
+    Allan deviation times √τ below 1 s, where white noise dominates."""
     tau, deviation = allan_deviation(values, rate_hz)
     near = tau <= 1.0
     return float(np.median(deviation[near] * np.sqrt(tau[near])))

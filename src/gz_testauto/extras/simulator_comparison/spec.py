@@ -1,6 +1,6 @@
-"""What is to be compared with what, and what counts how much.
+"""Read and validate the YAML of a bench: entries, reference, weights, terrains and maneuvers.
 
-Owns the shape of a bench's YAML::
+Example with recordings and published values::
 
     name: husky
     entries:
@@ -15,7 +15,7 @@ Owns the shape of a bench's YAML::
     reference: real
     weights: {free: 4, real_time_factor: 4, imu_linear_error: 10}
 
-Of simulators that are to be driven, and not read::
+Example with simulators that this package runs::
 
     robot: {model: package://gz_testauto/models/husky_a200}
     terrains: [{name: gravel, kind: gravel, friction: 0.55}]
@@ -65,23 +65,23 @@ Weight = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class EntrySpec(Spec):
-    """One simulator, or the real robot. What is measured of it comes from a ``recording``, from
-    driving a ``simulator`` of this package, or was ``published``; ``printed`` are scores that
-    somebody gave, which are added up beside those that follow from the measurements."""
+    """One simulator, or the real robot. Its measures come from a ``recording``, from running a
+    ``simulator`` of this package, or from ``published`` values. ``printed`` are scores from a
+    publication, which are ranked in addition to the computed ones."""
 
     name: str = Field(pattern=NAME)
     recording: Optional[RecordingSpec] = None
     campaign: Optional[SpecPath] = None
-    """Results of a campaign that was run in it, for measures of planners."""
+    """Results of a campaign in this simulator, for measures of planners."""
     simulator: Optional[str] = None
     options: Dict[str, Any] = Field(default_factory=dict)
-    """Of the simulator, as ``simulator_options`` of a campaign."""
+    """Options of the simulator, as ``simulator_options`` of a campaign."""
     published: Dict[str, float] = Field(default_factory=dict)
-    """Values of measures."""
+    """Values by name of the measure."""
     printed: Dict[str, float] = Field(default_factory=dict)
-    """Scores of criteria, from 0 to 1."""
+    """Scores by criterion, from 0 to 1."""
     source: str = ""
-    """Where the published values stand."""
+    """Source of the published values."""
     features: FeaturesSpec = FeaturesSpec()
 
     @model_validator(mode="after")
@@ -89,7 +89,7 @@ class EntrySpec(Spec):
         if self.simulator is not None and self.recording is not None:
             raise ValueError("has recording and simulator; make them two entries")
         if self.simulator is None and self.options:
-            raise ValueError("has options and no simulator; give simulator")
+            raise ValueError("has options and no simulator; specify simulator")
         if self.simulator is not None:
             try:
                 check_options(self.simulator, self.options)
@@ -113,61 +113,70 @@ class EntrySpec(Spec):
 
 
 class BenchSpec(Spec):
-    """The whole comparison."""
+    """A specification of simulators, maneuvers and references."""
 
     name: str = Field(pattern=NAME)
     description: str = ""
-    """For the report, above everything else."""
+    """Text at the top of the report."""
     seed: int = Field(0, ge=0)
     robot: Optional[BenchRobotSpec] = None
     terrains: Annotated[Tuple[TerrainSpec, ...], BeforeValidator(as_tuple)] = ()
     drives: Annotated[Tuple[ManeuverSpec, ...], BeforeValidator(as_tuple)] = ()
-    """All kinds unless given; each is driven on every terrain, ``step`` on those of its kind."""
+    """Maneuvers; default: all ordinary kinds. Each runs on every terrain, ``step`` on terrains of
+    its kind only."""
     repetitions: int = Field(5, ge=1, le=1000)
     step_s: float = Field(0.001, gt=0, le=0.02)
-    """The physics step of the worlds. A simulator with an option ``step_s`` goes by that."""
+    """Physics step of the worlds; a simulator's own option ``step_s`` takes precedence."""
     load: bool = True
-    """Whether the load of the simulators is measured."""
+    """Measure the cost of the simulators."""
     half_step: bool = False
-    """Whether drives on a flat terrain are repeated at half the physics step."""
+    """Repeat maneuvers on flat terrain at half the physics step."""
     entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)]
     reference: Optional[str] = None
-    """The entry that the others are measured against; it is not ranked."""
+    """The entry with which the others are compared; it is not ranked."""
     reference_is_robot: bool = False
-    """Whether the reference is a real robot; else the report speaks of agreement with it, never of
-    accuracy."""
+    """The reference is a real robot. Otherwise the report states agreement, not accuracy."""
     baseline: Optional[str] = None
-    """The entry that everybody must beat, such as an ideal robot; it is not ranked."""
+    """An entry that all others must surpass, such as an ideal robot; it is not ranked."""
     weights: Dict[str, Weight] = Field(default_factory=lambda: dict(PAPER_WEIGHTS))
-    """Of features and measures, by name; the paper's unless given. What has none is shown only."""
+    """Weights of features and measures by name; default: those of the paper. Measures without a
+    weight are reported only."""
     examples: Annotated[Tuple[ExampleSpec, ...], BeforeValidator(as_tuple)] = ()
-    """Printed means and ranges, of which the report says what error follows."""
+    """Printed means and ranges, for which the report computes the error."""
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
         names = [entry.name for entry in self.entries]
         if not names:
-            raise ValueError("entries: there are none; give those to compare")
+            raise ValueError("entries: the list is empty; specify the entries to compare")
         twice = repeated(names)
         if twice:
-            raise ValueError(f"entries: {', '.join(twice)} stands there more than once")
+            raise ValueError(f"entries: {', '.join(twice)} occurs more than once")
         if self.reference is not None:
             _require_known("reference", self.reference, names)
             reference = self.entry(self.reference)
             if not (reference.recording or reference.campaign or reference.simulator):
-                raise ValueError(f"reference: {self.reference} has no recording to compare with")
+                raise ValueError(
+                    f"reference: {self.reference} has no recording, campaign or simulator to "
+                    "compare with"
+                )
             if self.reference_is_robot and reference.simulator is not None:
                 raise ValueError(
-                    f"reference_is_robot: {self.reference} is simulated; give recordings of a robot"
+                    f"reference_is_robot: {self.reference} is simulated; specify recordings of a "
+                    "robot"
                 )
         if self.reference_is_robot and self.reference is None:
-            raise ValueError("reference_is_robot: there is no reference; give one")
+            raise ValueError("reference_is_robot: reference is missing; specify one")
         if self.baseline is not None:
             _require_known("baseline", self.baseline, names)
             if self.baseline == self.reference:
-                raise ValueError(f"baseline: {self.baseline} is the reference; take another entry")
+                raise ValueError(
+                    f"baseline: {self.baseline} is the reference; specify another entry"
+                )
         if all(name in (self.reference, self.baseline) for name in names):
-            raise ValueError("entries: there is none to be ranked; give one to compare")
+            raise ValueError(
+                "entries: no entry can be ranked; add one that is neither reference nor baseline"
+            )
         own = [name for entry in self.entries for name in entry.features.more]
         for name in self.weights:
             _require_known("weights", name, [*RULES, *own, *MEASURES.names()])
@@ -175,7 +184,7 @@ class BenchSpec(Spec):
             for name in entry.printed:
                 _require_known(f"{entry.name}.printed", name, list(self.weights))
         if not any(weight > 0 for weight in self.weights.values()):
-            raise ValueError("weights: all are 0; give one that counts")
+            raise ValueError("weights: all are 0; specify at least one above 0")
         for entry in self.ranked:
             _require_cases(entry, self._reference_cases)
         return self
@@ -183,7 +192,8 @@ class BenchSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _all_drives(cls, data: Any) -> Any:
-        """All kinds that there is ground for, where terrains are given and drives are not."""
+        """Add all kinds of maneuver for which a suitable terrain exists, if no maneuvers are
+        specified."""
         if isinstance(data, dict) and data.get("terrains") and "drives" not in data:
             ground = [one.get("kind") for one in data["terrains"] if isinstance(one, dict)]
             return {**data, "drives": [kind for kind in ORDINARY if kind != STEP or STEP in ground]}
@@ -195,15 +205,17 @@ class BenchSpec(Spec):
             lacking = [name for name in ("robot", "terrains") if not getattr(self, name)]
             if lacking:
                 raise ValueError(
-                    f"{lacking[0]} is missing, in which {self.simulated[0].name} is to be driven"
+                    f"{lacking[0]} is missing; the simulator {self.simulated[0].name} needs it"
                 )
         for what in ("terrains", "drives"):
             twice = repeated([one.name for one in getattr(self, what)])
             if twice:
-                raise ValueError(f"{what}: {', '.join(twice)} stands there more than once")
+                raise ValueError(f"{what}: {', '.join(twice)} occurs more than once")
         for terrain in self.terrains:
             if terrain.name == LOAD:
-                raise ValueError(f"terrains: {LOAD} is where load is measured; take another name")
+                raise ValueError(
+                    f"terrains: {LOAD} is reserved for the measurement of load; use another name"
+                )
         for drive in self.drives:
             if not any(self.drives_on(drive, terrain) for terrain in self.terrains):
                 needed = STEP if drive.kind == STEP else FLAT
@@ -218,8 +230,8 @@ class BenchSpec(Spec):
                 continue
             fault = step_fault(physics_step_s(entry.simulator, entry.options, self.step_s))
             if fault is not None:
-                own = takes_step(entry.simulator)
-                place = ("entries", number, "options", "step_s") if own else ("step_s",)
+                has_option = takes_step(entry.simulator)
+                place = ("entries", number, "options", "step_s") if has_option else ("step_s",)
                 raise PydanticCustomError(
                     "predicate", "{reason}", {"reason": fault, SUBPATH: place}
                 )
@@ -235,8 +247,8 @@ class BenchSpec(Spec):
         assert recording is not None, "those that have one"
         if recording.command is None:
             raise ValueError(
-                f"{where}: recording of {command.entry} does not say where its "
-                "commands are; give recording.command"
+                f"{where}: recording of {command.entry} does not specify "
+                "commands; add recording.command"
             )
         _require_known(f"{where}.case", command.case, list(recording.drives))
         count = len(recording.drives[command.case])
@@ -247,17 +259,17 @@ class BenchSpec(Spec):
 
     @staticmethod
     def drives_on(drive: ManeuverSpec, terrain: TerrainKind) -> bool:
-        """Whether a drive is for a terrain."""
+        """Return whether a maneuver runs on a terrain."""
         return drive.is_for(getattr(terrain, "kind", ""))
 
     @property
     def simulated(self) -> List[EntrySpec]:
-        """Entries that are to be driven."""
+        """Entries that this package simulates."""
         return [entry for entry in self.entries if entry.simulator is not None]
 
     @property
     def cases(self) -> List[str]:
-        """What simulators are to be driven through, ``TERRAIN/DRIVE``."""
+        """Cases of the simulated entries, ``TERRAIN/DRIVE``."""
         return [
             f"{terrain.name}/{drive.name}"
             for terrain in self.terrains
@@ -266,17 +278,17 @@ class BenchSpec(Spec):
         ]
 
     def entry(self, name: str) -> EntrySpec:
-        """By name."""
+        """Return the entry with this name."""
         return next(entry for entry in self.entries if entry.name == name)
 
     @property
     def ranked(self) -> List[EntrySpec]:
-        """All but the reference; the baseline is among them, to be measured as they are."""
+        """All entries except the reference; the baseline is included, since it is measured."""
         return [entry for entry in self.entries if entry.name != self.reference]
 
     @property
     def features(self) -> Mapping[str, float]:
-        """Weights of what is no measure."""
+        """Weights of the criteria that are not measures."""
         measures = set(MEASURES.names())
         return {name: weight for name, weight in self.weights.items() if name not in measures}
 
@@ -289,7 +301,7 @@ class BenchSpec(Spec):
 
 
 def _require_cases(entry: EntrySpec, cases: List[str]) -> None:
-    """A case that the reference lacks is a name that is misspelled."""
+    """Raise an error for a case that the reference lacks, since its name is misspelled."""
     if entry.recording is not None and cases:
         for case in entry.recording.drives:
             _require_known(f"{entry.name}.recording.drives", case, cases)
@@ -297,12 +309,13 @@ def _require_cases(entry: EntrySpec, cases: List[str]) -> None:
 
 def _require_known(where: str, name: str, known: List[str]) -> None:
     if name not in known:
-        said = unknown_name("name", name, known)
-        raise PydanticCustomError("predicate", "{reason}", {"reason": f"{where}: {said}"})
+        reason = unknown_name("name", name, known)
+        raise PydanticCustomError("predicate", "{reason}", {"reason": f"{where}: {reason}"})
 
 
 def weighted_measures(spec: BenchSpec) -> List[str]:
-    """Measures that count. Raises ``UnknownNameError`` for one that cannot be imported."""
+    """Return the names of the measures with a weight. Raises ``UnknownNameError`` for one that
+    cannot be imported."""
     found = [name for name in spec.weights if name not in spec.features]
     for name in found:
         find_measure(name)

@@ -1,4 +1,4 @@
-"""Simulators against physics on paper, and what is said of those that are off."""
+"""Simulators compared with exact values, and known deviations."""
 
 import math
 from dataclasses import replace
@@ -21,7 +21,7 @@ from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in run.CHECKS}
 TURNED_AS_TOLD = ("skid_turn", "locked_wheels")
-"""What a base on servos does by construction."""
+"""Results of a base on servos, by construction."""
 
 
 def outcome_of(name, entry, simulator, **options):
@@ -46,7 +46,7 @@ def test_wheels_that_drive_by_friction_are_within_two_hundredths_of_paper(name, 
 
 @pytest.mark.slow
 def test_a_husky_turns_as_it_would_on_the_rims_of_its_wheels_in_steps_of_1_and_5_ms():
-    # MuJoCo lets a cylinder touch a plane where its rims do; least power by quadrature, below
+    # in MuJoCo a cylinder touches a plane at its rims; least power by quadrature, below
     outcome = outcome_of("skid_turn", "embedded", "embedded", skid="wheels")
     assert [outcome.value, outcome.other_value] == pytest.approx([0.2409] * 2, rel=1e-3)
 
@@ -58,7 +58,7 @@ def test_gazebo_slides_rolls_and_feels_as_on_paper_and_does_not_turn_on_four_whe
     outcomes = run.check_physics("ode", "gazebo", {}, [BY_NAME[name] for name in names])
     *within, turn = outcomes
     assert [o.deviation for o in within] == pytest.approx([0, 0, 0], abs=0.02)
-    assert turn.deviation < -0.5  # its wheels give way within the step
+    assert turn.deviation < -0.5  # its wheels slow down within the step
 
 
 def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_arms():
@@ -75,7 +75,7 @@ def test_wheels_that_touch_along_a_line_turn_where_the_moments_along_it_balance(
     weight = WheelContacts(wheels, (0.0, 0.0), 40.0, width_m=2 * half)
 
     def moment(share, beside):
-        """Of friction, about the middle, at a point of a wheel that is told 1 rad/s."""
+        """Moment of friction about the center, at a point of a wheel commanded to 1 rad/s."""
         along, across = b - share * beside, share * a
         return (beside * along - a * across) / math.hypot(along, across)
 
@@ -106,7 +106,7 @@ def test_values_that_differ_between_two_steps_are_not_converged(at_5_ms, converg
     assert outcome.deviation == pytest.approx(0.25 / 0.277 - 1)
 
 
-def test_what_a_simulator_cannot_do_is_told_and_the_rest_is_measured():
+def test_unsupported_check_is_reported_and_others_are_measured():
     def impossible(loader):
         raise SimulatorError("there is no ground here")
 
@@ -134,4 +134,4 @@ def test_a_body_that_does_not_take_a_twist_is_not_measured(name, monkeypatch):
     monkeypatch.setattr(EmbeddedSimulation, "_apply", lambda self, changes: None)
     outcome = outcome_of(name, "embedded", "embedded")
     assert outcome.value is None
-    assert "did not take up" in outcome.refusal
+    assert "was set" in outcome.refusal

@@ -1,4 +1,4 @@
-"""Benches for reports: recordings of a real robot and of simulators that err in a known way."""
+"""Benches for reports: recordings of a real robot and of simulators with known errors."""
 
 import functools
 import sys
@@ -28,7 +28,7 @@ PAPER = share_directory() / "config" / "simulator_comparison" / "farley_2022.yam
 
 @functools.lru_cache(maxsize=None)
 def paper():
-    """What is found of the published numbers."""
+    """Return the findings of the published numbers."""
     return find(load(PAPER, BenchSpec))
 
 
@@ -55,7 +55,7 @@ def recorded(seed, noise, repetitions, load_s=None):
     return found
 
 
-def simulated(names=("near", "loud", "lost", "sunk"), told=NO_CONDITIONS, repetitions=3):
+def simulated(names=("near", "loud", "lost", "sunk"), conditions=NO_CONDITIONS, repetitions=3):
     """A real robot and simulators: ``near`` is like it, others shake more; ``lost`` was driven on
     the flat only, as was ``sunk``."""
     features = {"free": True, "ros": "plugin", "source": "its page", "date": "2026-11-01"}
@@ -77,19 +77,19 @@ def simulated(names=("near", "loud", "lost", "sunk"), told=NO_CONDITIONS, repeti
         drives[name] = recorded(2 + at, noise, repetitions=repetitions, load_s=0.2 + 0.1 * at)
     for name in {"lost", "sunk"} & set(drives):
         del drives[name][CASES[1]]
-    return find_without_reading(spec, drives, told)
+    return find_without_reading(spec, drives, conditions)
 
 
-def find_without_reading(spec, drives, told):
-    """As :func:`find`, with recordings that are not in files."""
+def find_without_reading(spec, drives, conditions):
+    """Evaluate a bench with recordings that are not in files."""
     entries = tuple(
         entry.model_copy(update={"recording": None}) if entry.name in drives else entry
         for entry in spec.entries
     )
-    return find(spec.model_copy(update={"entries": entries}), drives, told)
+    return find(spec.model_copy(update={"entries": entries}), drives, conditions)
 
 
-TOLD = RunConditions(
+CONDITIONS = RunConditions(
     simulators={"near": "gazebo 11.10.2 (engine: ode)", "loud": "embedded 3.2.3"},
     grounds=(
         GroundProbeSummary("near", "gravel", 0.0004, 0.55, 0.55),
@@ -102,6 +102,6 @@ TOLD = RunConditions(
 
 
 @functools.lru_cache(maxsize=None)
-def told_of():
-    """Simulators under all circumstances that there are to tell."""
-    return simulated(told=TOLD)
+def simulated_report():
+    """Return findings with simulators under all supported conditions."""
+    return simulated(conditions=CONDITIONS)

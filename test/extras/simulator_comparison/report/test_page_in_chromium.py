@@ -1,10 +1,10 @@
 """The page in a real browser, opened from disk: on a wide screen and a narrow one, in light and
-dark, read by rules of accessibility. Nothing may be said on the console."""
+dark, read by rules of accessibility. Nothing may be messages on the console."""
 
 import shutil
 
 import pytest
-from benches import paper, told_of
+from benches import paper, simulated_report
 
 from gz_testauto.extras.simulator_comparison.report.page import write_page
 
@@ -35,28 +35,28 @@ def browser():
 @pytest.fixture(scope="module", params=["paper", "simulated"])
 def report(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
-    found = paper() if request.param == "paper" else told_of()
+    found = paper() if request.param == "paper" else simulated_report()
     write_page(found, path)
     return path
 
 
-def opened(browser, path, said, **settings):
+def opened(browser, path, messages, **settings):
     context = browser.new_context(**settings)
     context.set_default_timeout(LIMIT_MS)
     tab = context.new_page()
-    tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("console", lambda message: messages.append(message.text))
+    tab.on("pageerror", lambda error: messages.append(str(error)))
     tab.goto(path.as_uri())
     return context, tab
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_the_page_fits_its_screen_without_a_script(browser, report, width, scheme):
-    said = []
+    messages = []
     context, tab = opened(
         browser,
         report,
-        said,
+        messages,
         java_script_enabled=False,
         color_scheme=scheme,
         viewport={"width": width, "height": 900},
@@ -65,19 +65,19 @@ def test_the_page_fits_its_screen_without_a_script(browser, report, width, schem
         assert len(tab.screenshot(full_page=True)) > 10_000
         assert tab.locator("main").bounding_box()["width"] <= width
         assert tab.locator("#verdict .lead").first.is_visible()
-        assert said == []
+        assert messages == []
     finally:
         context.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
-def test_nothing_serious_keeps_anybody_from_reading_it(browser, report, width, scheme):
+def test_page_has_no_serious_accessibility_error(browser, report, width, scheme):
     """Contrast, names, order of headings, reach by keyboard: axe-core's rules."""
-    said = []
+    messages = []
     context, tab = opened(
         browser,
         report,
-        said,
+        messages,
         bypass_csp=True,  # axe is a script
         color_scheme=scheme,
         viewport={"width": width, "height": 900},
@@ -88,6 +88,6 @@ def test_nothing_serious_keeps_anybody_from_reading_it(browser, report, width, s
         tab.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
         found = tab.evaluate("axe.run()")["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-        assert said == []
+        assert messages == []
     finally:
         context.close()

@@ -22,7 +22,7 @@ def printed(*grounds):
     return text.getvalue().splitlines()
 
 
-def test_long_names_and_reasons_fit_a_terminal_and_are_all_there():
+def test_long_names_and_reasons_fit_a_terminal():
     name, terrain = "an_entry_with_a_name_that_is_long", "a_terrain_with_a_long_name"
     lines = printed(
         GroundProbeSummary(name, terrain, 0.013, 0.47, 0.55, REFUSAL),
@@ -32,4 +32,4 @@ def test_long_names_and_reasons_fit_a_terminal_and_are_all_there():
     text = "\n".join(lines)
     assert "0.470" in text and "13.000" in text and "refused" in text
     assert f"{name} on {terrain}: {REFUSAL}" in " ".join(text.split())
-    assert [line.split()[-1] for line in lines if line.startswith("near")] == ["right"]
+    assert [line.split()[-1] for line in lines if line.startswith("near")] == ["correct"]

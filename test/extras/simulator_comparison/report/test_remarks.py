@@ -1,4 +1,4 @@
-"""What is remarked of a measured value."""
+"""Remarks on measured values."""
 
 import dataclasses
 
@@ -17,20 +17,20 @@ def measured(name, value, **more):
 
 
 @pytest.mark.parametrize(
-    ("one", "said"),
+    ("one", "remark"),
     [
-        (measured("half_step", 0.2), "not converged: the physics step decides where it drives"),
+        (measured("half_step", 0.2), "not converged: the trajectory depends on the physics step"),
         (measured("half_step", 0.01), ""),
         (measured("pose_drift", 0.2, floor=0.1, p_tie=0.01), ""),
         (measured("pose_drift", 0.2, floor=0.1, p_tie=0.5), "ties with the reference"),
         (measured("pose_drift", 0.1, floor=0.2), "ties with the reference"),
     ],
 )
-def test_ties_floors_and_what_has_not_converged_are_remarked(one, said):
-    assert measured_texts(one)[2] == said
+def test_ties_floors_and_unconverged_values_have_a_remark(one, remark):
+    assert measured_texts(one)[2] == remark
 
 
-def test_of_a_measure_that_is_to_be_high_what_is_low_is_beyond_its_limit():
+def test_low_value_is_beyond_the_limit_if_higher_is_better():
     measure = dataclasses.replace(find_measure("planner_srcc"), limit=0.5)
     assert measure.is_beyond(0.4) and not measure.is_beyond(0.6)
     assert not measure.is_beyond(float("nan"))

@@ -1,5 +1,5 @@
-"""What a stranger reads of a comparison, on a terminal and on the page: who won, how sure that is,
-what would change it, and what all of it rests on."""
+"""Texts of a comparison on the terminal and on the page: winner, uncertainty, changes of the
+ranking, and the data."""
 
 import dataclasses
 import html.parser
@@ -8,7 +8,15 @@ import json
 import re
 
 import pytest
-from benches import CASES, TOLD, find_without_reading, paper, recorded, simulated, told_of
+from benches import (
+    CASES,
+    CONDITIONS,
+    find_without_reading,
+    paper,
+    recorded,
+    simulated,
+    simulated_report,
+)
 
 from gz_testauto.extras.simulator_comparison.estimates import Measured
 from gz_testauto.extras.simulator_comparison.findings import as_data, find
@@ -47,7 +55,7 @@ class Page(html.parser.HTMLParser):
             self.words.append(data)
 
     @property
-    def said(self):
+    def text_part(self):
         return " ".join(" ".join(self.words).split())
 
 
@@ -59,12 +67,12 @@ def of_paper():
 @pytest.fixture(scope="module")
 def both(of_paper):
     """The paper's report as terminal and page have it, each in one line."""
-    return " ".join(printed(of_paper).split()), Page(page_html(of_paper)).said
+    return " ".join(printed(of_paper).split()), Page(page_html(of_paper)).text_part
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "said",
+    "text_part",
     [
         "The winner changes: by the printed scores coppeliasim has the greatest total, by the "
         "measurements and rules gazebo.",
@@ -78,8 +86,8 @@ def both(of_paper):
         "1.237 rad/s by equation (7), as printed.",
         "Tables 7 and 9, coppeliasim straight over gravel: the printed means and ranges give "
         "23.43 m/s² by equation (7); 23.19 m/s² is printed.",
-        "Nothing was measured here: values are quoted",
-        "Published values have no interval and are taken as they are.",
+        "No measurements: all values are quoted",
+        "Published values have no interval and are not resampled.",
         "coppeliasim 49.100 51.3 % 26.2 %",
         "gazebo 49.087 48.7 % 39.2 %",
         "morse 32.145 0.0 % 0.0 %",
@@ -91,36 +99,37 @@ def both(of_paper):
         "Farley et al. 2022, Table 3; 2022-11-01",
     ],
 )
-def test_the_paper_s_report_says_what_follows_from_its_numbers(both, said):
+def test_report_of_the_paper_has_the_results_of_its_numbers(both, text_part):
     for text in both:
-        assert said in text
+        assert text_part in text
 
 
-def test_no_winner_is_said_of_either_ranking(both):
+def test_neither_ranking_of_the_paper_has_a_winner(both):
     for text in both:
         assert text.count("No winner.") == 2
 
 
 @pytest.fixture(scope="module")
 def of_simulators():
-    return told_of()
+    return simulated_report()
 
 
 @pytest.fixture(scope="module")
 def of_both(of_simulators):
-    return " ".join(printed(of_simulators).split()), Page(page_html(of_simulators)).said
+    return " ".join(printed(of_simulators).split()), Page(page_html(of_simulators)).text_part
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "said",
+    "text_part",
     [
         "Measured against the real robot's recordings, real.",
-        "lost is first by what is known of all, but what is not known could change that: "
+        "lost is first by the criteria that are known of all entries, but unknown values could "
+        "change that: "
         "imu_linear_error of lost; gain of lost.",
         "imu_linear_error does not count: not known of lost.",
-        "Totals, whatever would be scored in what does not count: near ",
-        "not measured: gravel/s_curve was not driven",
+        "Possible totals for any scores in the criteria that do not count: near ",
+        "not measured: gravel/s_curve is missing",
         "ties with the reference",
         "the reference's own repetitions",
         "near: gazebo 11.10.2 (engine: ode)",
@@ -132,15 +141,15 @@ def of_both(of_simulators):
         "ground.",
         "Others used 34 % of the machine while loads were measured.",
         "its page; 2026-11-01",
-        "noise_density (no drive of the reference is for it).",
+        "noise_density (the reference has no recording of its cases).",
         "Intervals, 95 %: bootstrap over repetitions",
     ],
 )
-def test_a_report_of_drives_says_what_was_compared_and_what_was_left_out(of_both, said):
+def test_report_lists_compared_and_omitted_entries(of_both, text_part):
     terminal, page = of_both
-    assert said in terminal
-    # a table has the entry in a cell of its own
-    assert said.replace("near: gazebo", "near gazebo") in page
+    assert text_part in terminal
+    # in a table the entry has a separate cell
+    assert text_part.replace("near: gazebo", "near gazebo") in page
 
 
 def test_totals_and_the_lead_have_intervals_where_measurements_have(of_simulators, of_paper):
@@ -150,10 +159,10 @@ def test_totals_and_the_lead_have_intervals_where_measurements_have(of_simulator
     assert "95 %\n" not in printed(of_paper)
 
 
-def test_without_a_real_robot_it_is_called_agreement(of_simulators):
+def test_comparison_without_a_real_robot_is_called_agreement(of_simulators):
     spec = of_simulators.spec.model_copy(update={"reference_is_robot": False})
-    told = dataclasses.replace(of_simulators, spec=spec)
-    for text in (printed(told), Page(page_html(told)).said):
+    changed = dataclasses.replace(of_simulators, spec=spec)
+    for text in (printed(changed), Page(page_html(changed)).text_part):
         assert "this is agreement with it, not accuracy" in " ".join(text.split())
         assert "real robot" not in text
 
@@ -166,16 +175,16 @@ def test_seven_entries_with_long_names_fit_a_terminal():
         assert name in text.replace("\n", "")
 
 
-def test_the_page_names_how_to_make_it_again_and_what_was_asked_for(of_simulators, tmp_path):
+def test_page_has_the_commands_for_repetition_and_the_bench(of_simulators, tmp_path):
     folder = tmp_path / "of today"
     folder.mkdir()
     write_page(of_simulators, folder / "report.html")
     page = Page((folder / "report.html").read_text(encoding="utf-8"))
-    assert f"gz_testauto simulators report '{folder}'" in page.said
-    assert f"gz_testauto simulators compare '{folder}/bench.json' --out" in page.said
-    assert "reference: real" in page.said
+    assert f"gz_testauto simulators report '{folder}'" in page.text_part
+    assert f"gz_testauto simulators compare '{folder}/bench.json' --out" in page.text_part
+    assert "reference: real" in page.text_part
     assert re.search(
-        r"gz_testauto \S+, Python 3\.\d+\.\d+, numpy \S+, scipy \S+; seed 0\.", page.said
+        r"gz_testauto \S+, Python 3\.\d+\.\d+, numpy \S+, scipy \S+; seed 0\.", page.text_part
     )
 
 
@@ -201,27 +210,27 @@ def test_nothing_is_loaded_and_no_script_runs(of_simulators):
     assert not [a for _, a in page.elements if "style" in a]
 
 
-def test_markup_in_names_and_remarks_is_shown_and_does_nothing():
+def test_markup_in_names_and_remarks_is_escaped():
     hostile = "<img src=x onerror=alert(1)>\x1b[2J"
-    told = dataclasses.replace(TOLD, notes=(hostile,))
-    found = dataclasses.replace(told_of(), conditions=told)
+    changed = dataclasses.replace(CONDITIONS, notes=(hostile,))
+    found = dataclasses.replace(simulated_report(), conditions=changed)
     text = page_html(found)
     assert "<img" not in text and "\x1b" not in text
     assert "\x1b" not in printed(found)
-    assert r"<img src=x onerror=alert(1)>\x1b[2J" in Page(text).said
+    assert r"<img src=x onerror=alert(1)>\x1b[2J" in Page(text).text_part
 
 
-def test_an_entry_on_wrong_ground_takes_nothing_from_the_others():
+def test_entry_on_wrong_ground_does_not_affect_the_others():
     names = ("near", "loud", "sunk")
-    told = dataclasses.replace(TOLD, grounds=TOLD.grounds[-1:], invalid=())
-    found = simulated(names, told, repetitions=2)
+    changed = dataclasses.replace(CONDITIONS, grounds=CONDITIONS.grounds[-1:], invalid=())
+    found = simulated(names, changed, repetitions=2)
     assert found.ranking.table.entries == ("near", "loud")
     assert found.ranking.table.left_out == {}
     assert found.ranking.verdict.winner == "near"
     assert "sunk" in found.measured
 
 
-def test_a_simulator_without_a_valid_drive_of_a_case_takes_nothing_from_the_others():
+def test_simulator_without_a_valid_run_of_a_case_does_not_affect_the_others():
     terrains = sorted({case.split("/")[0] for case in CASES})
     names = ("ode", "near", "loud", "lost")
     spec = BenchSpec.model_validate(
@@ -241,49 +250,49 @@ def test_a_simulator_without_a_valid_drive_of_a_case_takes_nothing_from_the_othe
     }
     del drives["lost"][CASES[1]]
     found = find(spec, drives)
-    assert found.not_ranked == {"lost": f"it has no valid drive of {CASES[1]}"}
+    assert found.not_ranked == {"lost": f"it has no valid run of {CASES[1]}"}
     assert found.ranking.table.entries == ("near", "loud")
     assert found.ranking.table.left_out == {}
 
 
 @pytest.mark.slow
-def test_invalid_drives_of_a_case_are_told_in_one_sentence():
+def test_invalid_runs_of_a_case_are_reported_in_one_sentence():
     why = "the robot has tipped over after 1.00 s"
     drives = tuple(InvalidRun("lost", CASES[1], number, why) for number in (0, 3))
-    found = simulated(told=dataclasses.replace(TOLD, invalid=drives))
-    said = f"lost, {CASES[1]}, repetitions 1, 4 are invalid; the first: {why}."
-    assert all(said in text for text in said_by_both(found))
+    found = simulated(conditions=dataclasses.replace(CONDITIONS, invalid=drives))
+    text_part = f"lost, {CASES[1]}, repetitions 1, 4 are invalid; reason of the first: {why}."
+    assert all(text_part in text for text in both_texts(found))
 
 
 @pytest.mark.slow
-def test_who_was_not_measured_does_not_beat_the_baseline():
+def test_unmeasured_entry_is_not_closer_than_the_baseline():
     found = simulated(("near", "loud", "lost"), repetitions=2)
     spec = found.spec.model_copy(update={"baseline": "loud"})
     lost = {name: Measured.absent(one.measure, "x") for name, one in found.measured["lost"].items()}
     measured = {**found.measured, "lost": lost}
-    told = baseline_lines(dataclasses.replace(found, spec=spec, measured=measured))
-    assert told == ["near: nearer than loud in all that was measured."]
+    changed = baseline_lines(dataclasses.replace(found, spec=spec, measured=measured))
+    assert changed == ["near: closer to the reference than loud in all measures."]
 
 
-def said_by_both(found):
+def both_texts(found):
     """The report as terminal and page have it, each in one line."""
-    return " ".join(printed(found).split()), Page(page_html(found)).said
+    return " ".join(printed(found).split()), Page(page_html(found)).text_part
 
 
-def test_entries_that_are_all_refused_are_not_ranked_and_it_is_said_why():
-    told = dataclasses.replace(
-        TOLD,
+def test_refused_entries_are_not_ranked_and_the_reason_is_reported():
+    changed = dataclasses.replace(
+        CONDITIONS,
         grounds=tuple(
             GroundProbeSummary(name, "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off")
             for name in ("near", "loud")
         ),
         invalid=(),
     )
-    found = simulated(("near", "loud"), told, repetitions=2)
+    found = simulated(("near", "loud"), changed, repetitions=2)
     assert found.not_ranked == dict.fromkeys(("near", "loud"), "its ground gravel is refused")
-    for text in said_by_both(found):
+    for text in both_texts(found):
         assert (
-            "There is nothing to rank. No entry can be compared (near: its ground gravel is "
+            "No ranking is possible. No entry can be compared (near: its ground gravel is "
             "refused; loud: its ground gravel is refused)."
         ) in text
         assert "SMAA" not in text and "Scores" not in text
@@ -293,53 +302,54 @@ def test_entries_that_are_all_refused_are_not_ranked_and_it_is_said_why():
     assert "near: its ground gravel is refused" in ranking["verdict"]
 
 
-def test_one_entry_alone_is_not_called_first():
+def test_single_entry_is_not_ranked():
     found = simulated(("near",))
-    for text in said_by_both(found):
-        assert "There is nothing to rank. near alone is compared" in text
+    for text in both_texts(found):
+        assert "No ranking is possible. Only near is compared" in text
         assert "is first" not in text and "100.0 %" not in text
     assert as_data(found)["ranking"]["winner"] is None
 
 
 @pytest.mark.slow
-def test_measures_that_count_and_have_no_interval_are_named_beside_the_verdict():
-    said = "Without an interval, and so the same in all draws: "
+def test_weighted_measures_without_interval_are_listed_with_the_verdict():
+    text_part = "Without an interval, and so the same in all draws: "
     once = simulated(("near", "loud"), repetitions=1)
-    for text in said_by_both(once):
-        assert f"{said}real_time_factor, imu_linear_error, gain." in text
-    for text in said_by_both(simulated(("near", "loud"), repetitions=3)):
-        assert said not in text
+    for text in both_texts(once):
+        assert f"{text_part}real_time_factor, imu_linear_error, gain." in text
+    for text in both_texts(simulated(("near", "loud"), repetitions=3)):
+        assert text_part not in text
 
 
 @pytest.mark.slow
-def test_what_is_known_of_no_entry_is_named_in_the_verdict():
+def test_criteria_unknown_of_all_entries_are_listed_in_the_verdict():
     found = simulated(("near", "loud"), repetitions=2)
     spec = found.spec.model_copy(
         update={"weights": {**found.spec.weights, "memory": 1.0, "open_source": 2.0}}
     )
     drives = {name: recorded(at, 0.3, 2) for at, name in enumerate(("real", "near", "loud"))}
-    for text in said_by_both(find_without_reading(spec, drives, TOLD)):
+    for text in both_texts(find_without_reading(spec, drives, CONDITIONS)):
         assert (
-            "Of no entry is known, and so it does not count: real_time_factor, memory, open_source."
+            "Not known of any entry, and not counted: real_time_factor, memory, open_source."
         ) in text
 
 
-def test_a_case_cut_to_its_shortest_recording_is_named_with_it():
+def test_case_cut_to_its_shortest_recording_is_reported():
     aligned = dataclasses.replace(
-        told_of().aligned,
+        simulated_report().aligned,
         lengths={"flat/straight": Length(4.0, "short.csv", 6.0)},
         band_hz=8.0,
         slowest="slow.csv",
     )
-    for text in said_by_both(dataclasses.replace(told_of(), aligned=aligned)):
+    for text in both_texts(dataclasses.replace(simulated_report(), aligned=aligned)):
         assert (
             "flat/straight: all are compared over 4 s, as long as the shortest, short.csv." in text
         )
-        assert "up to 8 Hz, not 20: slow.csv has no faster ones." in text
+        assert "up to 8 Hz, not 20: slow.csv has a slower sensor." in text
 
 
 @pytest.mark.parametrize(
-    ("needed", "said"), [(9.955, "−0.45 %"), (17.6, "+76 %"), (3.8, "−62 %"), (27.26, "+173 %")]
+    ("needed", "text_part"),
+    [(9.955, "−0.45 %"), (17.6, "+76 %"), (3.8, "−62 %"), (27.26, "+173 %")],
 )
-def test_the_change_of_a_weight_is_told_in_percent_without_powers_of_ten(needed, said):
-    assert relative(WeightChange("ros", 10.0, needed, "other")) == said
+def test_change_of_a_weight_is_in_percent_without_exponent(needed, text_part):
+    assert relative(WeightChange("ros", 10.0, needed, "other")) == text_part

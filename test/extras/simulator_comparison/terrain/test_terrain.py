@@ -1,5 +1,4 @@
-"""Terrains: the same grid for everybody, with the heights and the spectrum that they are said to
-have."""
+"""Terrains: the same grid for all simulators, with the specified heights and spectrum."""
 
 import numpy as np
 import pytest
@@ -94,7 +93,7 @@ def test_the_same_seed_gives_the_same_terrain_and_another_seed_another(kind):
     assert not np.array_equal(first.heights_m, other.heights_m)
 
 
-def test_a_step_is_as_high_as_it_is_said_to_be_and_one_cell_wide():
+def test_step_has_the_specified_height_and_is_one_cell_wide():
     terrain = terrain_of("step", height_m=0.1, at_m=2.0, length_m=1.0)
     assert terrain.relief_m == 0.1
     cell = terrain.pitch_m
@@ -122,7 +121,7 @@ def test_gravel_is_97_mm_high_and_mostly_stones():
 
 
 def roughness_m3(terrain, hurst=0.5):
-    """G(n0) by the measured one-sided spectrum along rows and columns beside the flat place."""
+    """G(n0) by the measured one-sided spectrum along rows and columns outside the flat area."""
     away = abs(terrain.y_m) > 1.5
     lines = np.concatenate([terrain.heights_m[away], terrain.heights_m.T[away]])
     frequency, density = welch(
@@ -147,7 +146,7 @@ def test_a_road_of_a_class_has_its_spectrum_along_lines(road_class):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hurst", (0.3, 0.8))
-def test_fractional_brownian_ground_falls_off_as_its_exponent_says(hurst):
+def test_spectrum_of_fractional_brownian_ground_has_its_exponent(hurst):
     found = [
         roughness_m3(terrain_of("fbm", seed, pixels=513, hurst=hurst, roughness_m3=1024e-6), hurst)
         for seed in range(4)
@@ -158,7 +157,7 @@ def test_fractional_brownian_ground_falls_off_as_its_exponent_says(hurst):
 
 
 @pytest.mark.parametrize("depth", (8, 16))
-def test_an_image_of_the_user_is_read_whatever_its_size_and_depth(depth, tmp_path):
+def test_user_image_of_any_size_and_depth_is_read(depth, tmp_path):
     gray = np.linspace(0, 2**depth - 1, 40 * 30).reshape(30, 40)
     path = tmp_path / "mine.png"
     Image.fromarray(gray.astype(np.uint8 if depth == 8 else np.uint16)).save(path)
@@ -174,10 +173,10 @@ def test_what_is_no_image_or_has_no_relief_is_refused(tmp_path):
     text, gray = tmp_path / "notes.png", tmp_path / "gray.png"
     text.write_text("no image")
     Image.fromarray(np.full((5, 5), 7, np.uint8)).save(gray)
-    for path, said in ((text, "cannot be read as an image"), (gray, "one brightness all over")):
+    for path, said in ((text, "cannot be read as an image"), (gray, "uniform brightness")):
         with pytest.raises(SpecError, match=said):
             terrain_of("image", image=str(path), relief_m=0.5)
-    with pytest.raises(SpecError, match="flat all over: clear_m is 10"):
+    with pytest.raises(SpecError, match="flat everywhere: clear_m is 10"):
         terrain_of("iso8608", clear_m=10.0)
 
 
@@ -186,7 +185,7 @@ def test_what_is_no_image_or_has_no_relief_is_refused(tmp_path):
     (
         ({"kind": "step", "pixels": 500}, "2^n + 1"),
         ({"kind": "step", "at_m": 1.0}, "must be above clear_m"),
-        ({"kind": "gravel", "stone_m": [0.2, 0.1]}, "give the least first"),
+        ({"kind": "gravel", "stone_m": [0.2, 0.1]}, "specify the least first"),
         ({"kind": "gravel", "stone_m": [0.01, 0.1]}, "two cells of the grid"),
         ({"kind": "sand"}, "'flat', 'step', 'bumps', 'gravel', 'iso8608', 'fbm', 'image'"),
         ({"kind": "flat", "height_m": 1.0}, "Extra inputs"),

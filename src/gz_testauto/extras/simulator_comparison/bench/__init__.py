@@ -1,2 +1,1 @@
-"""Simulators driven for a comparison: in which order, in processes of their own, what that costs,
-and how it is kept on disk and continued."""
+"""Simulation of the maneuvers of a bench: order, processes, cost, storage and continuation."""

@@ -1,10 +1,10 @@
-"""What a simulator costs: processor time, wall time and memory, without those of the harness.
+"""Cost of a simulator: processor time, wall time and memory, without those of the bench.
 
-A simulator that has processes (``Simulator.processes``) is measured by them and their children.
-Others compute in ours: then it is the processor time of this process, all threads, while a step is
-being simulated, and the memory that has come since before the simulator was opened. Nobody reads
-sensors meanwhile: time passes in pieces of a second. Of the pieces the median counts, which one
-interruption does not move.
+A simulator with processes (``Simulator.processes``) is measured by them and their children.
+Otherwise the measurement is the processor time of this process, all threads, during a step, and the
+memory that was added since before the simulator was opened. No sensor is read meanwhile: time
+advances in segments of one second. The median over the segments counts, which is robust against one
+interruption.
 """
 
 import contextlib
@@ -27,17 +27,17 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import Simulat
 from gz_testauto.simulators.interface import Simulation, Simulator
 
 SEGMENT_S = 1.0
-"""Simulated time between two looks at the clocks."""
+"""Simulated time between two readings of the clocks."""
 
 MIN_SEGMENTS, MAX_SEGMENTS = 12, 120
 MIN_CPU_S = 1.5
-"""So many pieces are measured, and more until that much processor time was used."""
+"""Segments are added up to the maximum until this processor time was used."""
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """Readings (s) at one moment: wall, processor time of the simulator, of the machine when it
-    was not idle, and of all that belongs to the measurement."""
+    """Readings (s) at one moment: wall time, processor time of the simulator, of the busy machine,
+    and of all processes of the measurement."""
 
     wall_s: float
     simulator_s: float
@@ -48,11 +48,11 @@ class Clocks:
 def measure_load(
     simulator: Simulator, request: ManeuverRequest, base_bytes: float, owner: int
 ) -> SimulatorCost:
-    """Drive all robots of the order on and on by its last command. ``base_bytes`` is the memory of
-    this process before the simulator was opened; ``owner`` the process that belongs to the harness
-    beside this one. Raises ``SimulatorError``."""
+    """Drive all robots of the request, repeating its last command. ``base_bytes`` is the memory of
+    this process before the simulator was opened; ``owner`` is the parent process, which also
+    belongs to the bench. Raises ``SimulatorError``."""
     if len(request.robots) > 1 and not simulator.several_robots:
-        raise SceneError(f"{simulator.name} has one robot in a world")
+        raise SceneError(f"{simulator.name} supports only one robot in a world")
     simulation = load_placed(simulator, request)
     settle(simulation, PERIOD_S)
     for linear_mps, angular_radps in request.commands.tolist():
@@ -92,7 +92,7 @@ def _read(simulator: Simulator, owner: int) -> Clocks:
     times = psutil.cpu_times()
     idle_s = times.idle + getattr(times, "iowait", 0.0)
     guests_s = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
-    busy_s = sum(times) - idle_s - guests_s  # guests are in user and nice already
+    busy_s = sum(times) - idle_s - guests_s  # guests are included in user and nice
     own_s, harness_s = time.process_time(), _cpu_s([owner], ended=False)
     outside_s = _cpu_s(_with_children(simulator.processes))
     return Clocks(
@@ -113,7 +113,7 @@ def _with_children(pids: Iterable[int]) -> List[int]:
 
 
 def _cpu_s(pids: Iterable[int], ended: bool = True) -> float:
-    """Of processes, and of those of their children that have ``ended``."""
+    """Return the CPU time of processes and of their children that have ``ended``."""
     total = 0.0
     for pid in pids:
         with contextlib.suppress(psutil.Error):

@@ -1,10 +1,9 @@
-"""What stored drives were made from, so that others are not put beside them.
+"""Identity of the inputs of stored runs, so that different runs are not mixed.
 
-Owns the identity of a bench's directory. Inputs come in groups: the bench as a whole, and each
-terrain, drive and entry. A group that both the stored and the present bench have must be the same
-in both; groups that only one has change nothing of what is stored, so that entries, drives,
-terrains and repetitions can be added. Weights, features, and what is measured against what do not
-count.
+Inputs are in groups: the bench as a whole, and each terrain, maneuver and entry. A group in both
+the stored and the present bench must be the same. A group in only one of them does not change
+stored runs, so that entries, maneuvers, terrains and repetitions can be added. Weights, features,
+reference and baseline are not included.
 """
 
 import hashlib
@@ -35,9 +34,9 @@ Inputs = Dict[str, Dict[str, Any]]
 
 
 def bench_inputs(plan: Plan) -> Inputs:
-    """By group, the fields and contents that decide a drive, as JSON has them."""
+    """Return by group the fields and contents that determine a run, as in JSON."""
     spec = plan.spec
-    assert spec.robot is not None, "there are simulators"
+    assert spec.robot is not None, "a bench with simulators"
     whole = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
     found: Inputs = {"bench": whole, "robot": dict(_fields(spec.robot.model_dump()))}
     for terrain in spec.terrains:
@@ -52,22 +51,22 @@ def bench_inputs(plan: Plan) -> Inputs:
             "commands": _sha256(plan.commands[drive.name].tobytes()),
         }
     for entry in spec.simulated:
-        told = {"simulator": entry.simulator, "options": entry.options}
-        found[f"entry {entry.name}"] = dict(_fields(told))
+        fields = {"simulator": entry.simulator, "options": entry.options}
+        found[f"entry {entry.name}"] = dict(_fields(fields))
     return found
 
 
 class BenchManifest:
-    """``manifest.json`` of a directory, as it is now or about to be."""
+    """The present or future ``manifest.json`` of a directory."""
 
     def __init__(self, directory: BenchDirectory, plan: Plan) -> None:
-        """Raises ``ResultsError`` for a directory that has drives of another bench, and says what
-        differs."""
+        """Raise ``ResultsError`` for a directory with runs of another bench, with the
+        differences."""
         self._directory = directory
         stored = directory.read_manifest() or {}
         if stored and stored.get("format") != FORMAT:
             raise ResultsError(
-                f"{directory.manifest}: has format {stored.get('format')}, not {FORMAT}; give "
+                f"{directory.manifest}: has format {stored.get('format')}, not {FORMAT}; specify "
                 "another --out"
             )
         inputs = bench_inputs(plan)
@@ -82,12 +81,12 @@ class BenchManifest:
         }
 
     def write(self) -> None:
-        """Store it. Raises ``ResultsError`` when the disk refuses."""
+        """Store it. Raises ``ResultsError`` if the file cannot be written."""
         self._directory.write_manifest(self._content)
 
     def note(self, entry: str, identity: Identity) -> None:
-        """Say which simulator an entry's is. Raises ``ResultsError`` where drives of another
-        version are stored."""
+        """Record the simulator of an entry. Raises ``ResultsError`` if runs of another version are
+        stored."""
         known = self._content["simulators"].get(entry)
         if known is None:
             self._content["simulators"][entry] = identity._asdict()

@@ -1,7 +1,7 @@
-"""What is to be driven, in which order.
+"""The planned runs of a bench, in order.
 
-Owns the list of jobs of a bench and what each of them is for a simulator. Entries take turns:
-repetition by repetition and terrain by terrain, so that a busy spell of the machine hits them all.
+Entries alternate: repetition by repetition and terrain by terrain, so that other load of the
+machine affects all entries.
 """
 
 from dataclasses import dataclass
@@ -42,24 +42,24 @@ SIMULATION = "simulation"
 """Path of the simulators' seeds."""
 
 LOADS = {IDLE: 0, ONE: 1, FIVE: 5}
-"""Robots that drive while load is measured."""
+"""Number of moving robots in the cases of cost."""
 
 LOAD_TERRAIN = FlatTerrain(name=LOAD, friction=1.0, size_m=40.0, pixels=17)
 
 LOAD_DRIVE = ManeuverSpec.model_validate(
     {"name": "load", "kind": "circle", "duration_s": 1.0, "linear_mps": 0.5, "angular_radps": 0.5}
 )
-"""Commands with which robots come into a circle that they stay on."""
+"""Commands that lead robots into a circle on which they stay."""
 
 HALVED = ("straight", "circle", "s_curve")
-"""Kinds of drive that are repeated at half the physics step."""
+"""Kinds of maneuver that are repeated at half the physics step."""
 
 HALVED_REPETITIONS = 2
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One drive of one entry; ``halved`` at half its physics step."""
+    """One maneuver of one entry; ``halved`` at half its physics step."""
 
     entry: str
     terrain: str
@@ -69,17 +69,17 @@ class PlannedRun:
 
     @property
     def case(self) -> str:
-        """As it is called in the findings."""
+        """Name of the case in the findings."""
         return f"{self.terrain}/{self.drive}"
 
     @property
     def stored_case(self) -> str:
-        """As it is called on the disk."""
+        """Name of the case in the results directory."""
         return self.case + (HALF if self.halved else "")
 
     @property
     def is_load(self) -> bool:
-        """Whether it measures load, and nothing else."""
+        """True if the run measures cost only."""
         return self.terrain == LOAD
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class RunGroup:
-    """What one entry does before the next one's turn: jobs on one terrain."""
+    """Runs of one entry on one terrain, before those of the next entry."""
 
     entry: str
     terrain: str
@@ -97,11 +97,11 @@ class RunGroup:
 
 
 class Plan:
-    """A bench made ready: its robot read, its terrains made, its commands worked out."""
+    """A bench with its robot read, its terrains generated and its commands computed."""
 
     def __init__(self, spec: BenchSpec) -> None:
-        """Raises ``SpecError`` for what cannot be driven, and what files raise."""
-        assert spec.robot is not None, "the specification says so where there are simulators"
+        """Raise ``SpecError`` for a maneuver that cannot run, and the errors of reading files."""
+        assert spec.robot is not None, "validated by the specification"
         self.spec = spec
         self.terrains: Dict[str, Terrain] = {
             one.name: make_terrain(one, spec.seed) for one in spec.terrains
@@ -120,7 +120,7 @@ class Plan:
             require_space(case, self.commands[drive], self._robot, self.terrains[terrain])
 
     def rounds(self) -> Iterator[List[RunGroup]]:
-        """All there is to do, in order: of one terrain and repetition, each entry's turn."""
+        """Yield for each repetition and terrain the groups of all entries, in order."""
         for repetition in range(self.spec.repetitions):
             for terrain in self.terrains:
                 groups = [
@@ -132,12 +132,12 @@ class Plan:
                 yield [group for group in groups if group.runs]
 
     def request(self, planned: PlannedRun, directory: BenchDirectory) -> ManeuverRequest:
-        """What a job is for a simulator; writes its world. Raises ``ResultsError`` when the disk
-        refuses."""
+        """Return the request of a run; writes its world. Raises ``ResultsError`` if a file cannot
+        be written."""
         terrain = self.terrains[planned.terrain]
         step_s = self.step_s(self.spec.entry(planned.entry))
-        asked_s = step_s / 2 if planned.halved else step_s
-        world = self._world(terrain, directory, asked_s)
+        required_s = step_s / 2 if planned.halved else step_s
+        world = self._world(terrain, directory, required_s)
         if planned.is_load:
             return self._load_request(planned, world)
         start = draw_start(planned.case, planned.repetition, self.spec.seed)
@@ -148,33 +148,31 @@ class Plan:
             ground_m=(spawn_height_m(terrain, self._robot, start),),
             commands=self.commands[planned.drive],
             seed=child_seed(self.spec.seed, SIMULATION, planned.case, planned.repetition),
-            step_s=asked_s if planned.halved else None,
+            step_s=required_s if planned.halved else None,
             box=create_box(self._robot, start) if self._pushes(planned) else None,
         )
 
     def step_s(self, entry: EntrySpec) -> float:
-        """The physics step of an entry: its option's, or the worlds'."""
-        assert entry.simulator is not None, "asked of simulators"
+        """Return the physics step of an entry: its option's, or the worlds'."""
+        assert entry.simulator is not None, "a simulated entry"
         return physics_step_s(entry.simulator, entry.options, self.spec.step_s)
 
     def options(self, entry: EntrySpec, halved: bool) -> Mapping[str, Any]:
-        """What an entry's simulator is opened with."""
-        assert entry.simulator is not None, "asked of simulators"
+        """Return the options of an entry's simulator."""
+        assert entry.simulator is not None, "a simulated entry"
         if not (halved and takes_step(entry.simulator)):
             return entry.options
         return {**entry.options, "step_s": self.step_s(entry) / 2}
-
-    # inside
 
     def _pushes(self, planned: PlannedRun) -> bool:
         return any(one.kind == PUSH for one in self.spec.drives if one.name == planned.drive)
 
     def _commands(self, drive: ManeuverSpec) -> np.ndarray:
-        assert self.spec.robot is not None, "looked at before"
+        assert self.spec.robot is not None, "validated by the specification"
         if drive.command is None:
             return compute_commands(drive, self.spec.robot)
         recording = self.spec.entry(drive.command.entry).recording
-        assert recording is not None, "the specification says so"
+        assert recording is not None, "validated by the specification"
         recorded = read_drives(recording)[drive.command.case][drive.command.repetition].command
         if recorded is None:
             raise SpecError(f"drive {drive.name}: {drive.command.case} has no commands")
@@ -182,7 +180,7 @@ class Plan:
 
     def _runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
         if terrain == LOAD:
-            most = max(LOADS.values()) if _takes_several(self.spec.entry(entry)) else 1
+            most = max(LOADS.values()) if _supports_several_robots(self.spec.entry(entry)) else 1
             drives_of_load = [drive for drive, robots in LOADS.items() if robots <= most]
             return [PlannedRun(entry, LOAD, drive, repetition) for drive in drives_of_load]
         drives = {drive.name: drive for drive in self.spec.drives}
@@ -211,10 +209,10 @@ class Plan:
         return self._written[folder, terrain.name]
 
     def _load_request(self, planned: PlannedRun, world: Path) -> ManeuverRequest:
-        assert self.spec.robot is not None, "looked at before"
+        assert self.spec.robot is not None, "validated by the specification"
         robots = self._crowd[: LOADS[planned.drive]]
         terrain, commands = self.terrains[LOAD], compute_commands(LOAD_DRIVE, self.spec.robot)
-        circle = np.repeat(commands[-1:], 400, axis=0)  # once round, and more
+        circle = np.repeat(commands[-1:], 400, axis=0)  # more than one full circle
         starts: List[Pose2D] = []
         if robots:
             starts = parallel_starts(len(robots), planned.case, circle, robots[0], terrain)
@@ -225,7 +223,7 @@ class Plan:
         )
 
 
-def _takes_several(entry: EntrySpec) -> bool:
-    """Whether an entry's simulator has several robots in a world."""
-    assert entry.simulator is not None, "asked of simulators"
+def _supports_several_robots(entry: EntrySpec) -> bool:
+    """Return whether an entry's simulator supports several robots in a world."""
+    assert entry.simulator is not None, "a simulated entry"
     return bool(SIMULATORS.get(chosen_simulator(entry.simulator)).several_robots)

@@ -1,8 +1,7 @@
-"""Whether a simulated drive can have happened.
+"""Plausibility of a simulated run.
 
-A robot that falls through the ground, drives through it, is flung or is no number says nothing of
-how well a simulator does what it can: such a drive is invalid, with its reason, and is not
-measured.
+A run in which the robot falls or drives through the ground, is thrown, or has non-finite poses does
+not measure the simulator's accuracy. It is invalid, with its reason, and is not measured.
 """
 
 import math
@@ -16,29 +15,29 @@ from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 
 MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5
-"""How far the base of a robot on wheels may be below and above the ground under it."""
+"""Limits of the height of a wheeled robot's base relative to the ground below it."""
 
 MAX_VERTICAL_MPS = 3.0
-"""Up or down; a fall of half a meter ends with that."""
+"""Largest vertical speed; a fall from half a meter reaches it."""
 
 MAX_TILT_RAD = math.radians(75.0)
 
 MAX_ACCELERATION_MPS2 = 500.0
-"""Mean acceleration over a sample: that changes the speed by 5 m/s. Hard wheels on sharp stones
+"""Largest mean acceleration over a sample, a change of speed of 5 m/s. Hard wheels on sharp stones
 reach an eighth of it."""
 
 MAX_WHEEL_DEPTH_M = 0.02
-"""Inside the ground, of a wheel. Where an engine stops wheels at edges they press 0 to 5 mm in;
-where it does not, 30 to 70 mm into sides of 38 and 76 mm."""
+"""Largest depth of a wheel in the ground. If a physics engine stops wheels at edges, their depth is
+0 to 5 mm; otherwise it is 30 to 70 mm at sides of 38 and 76 mm."""
 
 MIN_DEEP_POSES = 2
-"""So many in a row a wheel is that deep in where it is not believed."""
+"""Consecutive poses with a wheel at that depth that make a run invalid."""
 
 
 def implausibility(driven: SimulatedRun, terrain: Terrain) -> Optional[str]:
-    """Why a drive is not believed, None where it is."""
+    """Return the reason why a run is not plausible, None if it is."""
     odometry, imu = driven.recording.odometry, driven.recording.imu
-    assert odometry is not None and imu is not None, "simulated drives have both"
+    assert odometry is not None and imu is not None, "simulated runs have both"
     ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
     above = driven.height_m - driven.rest_height_m - ground
     climbing = np.abs(np.diff(driven.height_m, prepend=driven.height_m[0])) / PERIOD_S
@@ -52,9 +51,9 @@ def implausibility(driven: SimulatedRun, terrain: Terrain) -> Optional[str]:
         ),
         (driven.tilt_rad > MAX_TILT_RAD, "the robot has tipped over"),
     )
-    for wrong, said in faults:
+    for wrong, reason in faults:
         if wrong.any():
-            return f"{said} after {odometry.time_s[int(np.argmax(wrong))]:.2f} s"
+            return f"{reason} after {odometry.time_s[int(np.argmax(wrong))]:.2f} s"
     sunk = _first_inside(driven, terrain)
     if sunk is not None:
         link, index = sunk
@@ -72,7 +71,7 @@ def implausibility(driven: SimulatedRun, terrain: Terrain) -> Optional[str]:
 
 
 def _first_inside(driven: SimulatedRun, terrain: Terrain) -> Optional[Tuple[str, int]]:
-    """The wheel that is first too deep for too long, and the pose at which that begins."""
+    """Return the wheel that is first too deep for too long, and the index of the first pose."""
     found = []
     for link, points_m in driven.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)

@@ -1,4 +1,4 @@
-"""The ground of each simulator on each terrain of a bench, looked at without driving."""
+"""Probes of the ground of each simulator on each terrain of a bench, without maneuvers."""
 
 import tempfile
 from pathlib import Path
@@ -14,7 +14,7 @@ from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrai
 
 
 class ProbeRow(NamedTuple):
-    """What was found of one entry on one terrain, and in which simulator."""
+    """Result of one entry on one terrain, with its simulator."""
 
     ground: GroundProbeSummary
     simulator: str
@@ -23,7 +23,7 @@ class ProbeRow(NamedTuple):
 def probe_bench(
     spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
 ) -> Iterator[ProbeRow]:
-    """Of these entries, all terrains. Raises ``MissingDependencyError``."""
+    """Probe all terrains for these entries. Raises ``MissingDependencyError``."""
     terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
     for name in entries:
         with SimulatorProcess() as station, tempfile.TemporaryDirectory() as folder:
@@ -33,7 +33,7 @@ def probe_bench(
 
 
 def summarize_probe(entry: str, terrain: Terrain, found: GroundProbe) -> GroundProbeSummary:
-    """What is kept of a probe."""
+    """Return the summary of a probe."""
     return GroundProbeSummary(
         entry,
         terrain.name,
@@ -47,14 +47,14 @@ def summarize_probe(entry: str, terrain: Terrain, found: GroundProbe) -> GroundP
 def summarize_failed_probe(
     entry: str, terrain: Terrain, error: SimulatorError
 ) -> GroundProbeSummary:
-    """Of one whose ground cannot be looked at, and on which it is not compared."""
+    """Return the summary of a failed probe; the entry is not compared on this terrain."""
     nothing = float("nan")
     why = f"its ground could not be probed: {error}"
     return GroundProbeSummary(entry, terrain.name, nothing, nothing, terrain.friction, why)
 
 
 def _row(station: SimulatorProcess, entry: EntrySpec, terrain: Terrain, folder: Path) -> ProbeRow:
-    assert entry.simulator is not None, "asked of simulators"
+    assert entry.simulator is not None, "a simulated entry"
     identity = station.open(entry.simulator, sampling_options(entry.simulator, entry.options))
     try:
         ground = summarize_probe(entry.name, terrain, station.probe(terrain, folder))

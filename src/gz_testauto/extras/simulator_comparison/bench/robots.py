@@ -1,7 +1,7 @@
-"""The robot of a bench, as the simulators are given it.
+"""The robot of a bench, as passed to the simulators.
 
-Its IMU measures in every physics step, so that means over 10 ms can be formed of it whatever the
-model says. A simulator whose samples are means already is asked for them every 10 ms.
+Its IMU measures in every physics step, so that means over 10 ms can be computed for any rate in the
+model. A simulator whose samples are means is sampled every 10 ms.
 """
 
 from dataclasses import replace
@@ -15,24 +15,25 @@ from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpe
 from gz_testauto.sdf.robot import RobotModel, read_robot
 
 EVERY_STEP = 0.0
-"""Update rate that SDF has for a sensor that measures in every physics step."""
+"""Update rate in SDF of a sensor that measures in every physics step."""
 
 
 def read_bench_robot(
     spec: BenchRobotSpec, count: int = 1, always: bool = True
 ) -> Tuple[RobotModel, ...]:
-    """So many of the robot, each under a name of its own; ``always`` says that the IMU measures in
-    every step. Raises ``SpecError`` for one that has no IMU or no drive, and ``SdfError``."""
+    """Return ``count`` copies of the robot with different names; with ``always`` the IMU measures
+    in every step. Raises ``SpecError`` for a robot without IMU or drive plug-in, and
+    ``SdfError``."""
     names = [spec.name, *(f"{spec.name}_{number}" for number in range(2, count + 1))]
     robots = tuple(read_robot(spec.model, name) for name in names)
     for lacking, what in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):
         if getattr(robots[0], lacking) is None:
-            raise SpecError(f"robot.model: {robots[0].path} has no {what}; give it one")
+            raise SpecError(f"robot.model: {robots[0].path} has no {what}; add one")
     return tuple(map(_measuring_always, robots)) if always else robots
 
 
 def _measuring_always(robot: RobotModel) -> RobotModel:
-    assert robot.imu is not None, "looked for before"
+    assert robot.imu is not None, "validated before"
     root = parse_xml(robot.sdf.encode("utf-8"))
     for sensor in root.iter("sensor"):
         if sensor.get("type") == "imu" and sensor.get("name") == robot.imu.sensor:

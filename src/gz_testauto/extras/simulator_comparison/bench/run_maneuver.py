@@ -1,10 +1,9 @@
-"""One drive in one simulator, from a loaded world to a recording.
+"""One run of a maneuver in one simulator, from a world file to a recording.
 
-Owns what a sample of the recording is. IMU samples are means over :data:`SAMPLE_S`, as a digital
-IMU gives them: where a simulator's are of single physics steps (``Simulator.inertial`` is
-``"step"``), those of all steps are averaged; where they are means since the last sample
-(``"period"``), it is stepped from sample to sample. Poses are the true ones, once per command, and
-speeds of wheels means between them.
+IMU samples are means over :data:`SAMPLE_S`, as from a digital IMU. If a simulator's samples are of
+single physics steps (``Simulator.inertial`` is ``"step"``), those of all steps are averaged. If
+they are means since the last sample (``"period"``), the simulator is stepped from sample to sample.
+Poses are true poses, one per command, and wheel speeds are means between them.
 """
 
 import math
@@ -25,17 +24,17 @@ from gz_testauto.extras.simulator_comparison.steps import SAMPLE_S, step_fault
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Simulation, Simulator
 
 SETTLE_S = 1.0
-"""Simulated time that robots stand before a drive; not recorded."""
+"""Simulated time at rest before a maneuver; not recorded."""
 
 PERIOD_MEANS = "period"
-"""``Simulator.inertial`` of one whose samples are means already."""
+"""``Simulator.inertial`` of a simulator whose samples are means."""
 
 
 @dataclass(frozen=True, eq=False)
 class ManeuverRequest:
-    """What is to be driven. ``robots`` start at their places, each raised by ``ground_m`` (m), and
-    after a while the first obeys ``commands`` (n, 2), ``box`` in its way, if there is one.
-    ``step_s`` is what the physics step has to be, where that matters."""
+    """A maneuver to run. ``robots`` start at their poses, each raised by ``ground_m`` (m). After
+    the time at rest the first robot follows ``commands`` (n, 2), with ``box`` in front of it if
+    specified. ``step_s`` is the required physics step, None for any."""
 
     source: str
     world: Path
@@ -49,11 +48,10 @@ class ManeuverRequest:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRun:
-    """A recording, and by what it is believed: at each of its poses the height (m) of the base
-    above the world's zero and its tilt (rad), both (n,); and the height of the base of a robot that
-    stands on the world's zero. ``step_s`` was the physics step. ``wheels_m`` has points (n, p, 3)
-    on the surface of each wheel, by link, in the world's frame; none where the simulator tells no
-    poses of links."""
+    """A recording, and the data that validate it: at each pose the height (m) of the base above the
+    world's zero and its tilt (rad), both (n,); and the height of the base at rest on the world's
+    zero. ``step_s`` is the physics step. ``wheels_m`` has points (n, p, 3) on the surface of each
+    wheel, by link, in the world's frame; it is empty if the simulator reports no poses of links."""
 
     recording: RunRecording
     height_m: np.ndarray
@@ -64,7 +62,7 @@ class SimulatedRun:
 
 
 def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
-    """Drive it. Raises ``SimulatorError``, also for a simulator that cannot be sampled so."""
+    """Run a maneuver. Raises ``SimulatorError``, also for a simulator with an unsuitable step."""
     simulation = load_placed(simulator, request)
     piece_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
     _require_step(simulation, request.step_s)
@@ -72,7 +70,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
     rest_height_m = simulation.snapshot().models[robot].pose.position[2] - request.ground_m[0]
     settle(simulation, piece_s)
     snapshot = simulation.snapshot()
-    begun_s = snapshot.time_s
+    start_s = snapshot.time_s
     poses: List[Pose] = [snapshot.models[robot].pose]
     surfaces = wheel_surfaces(request.robots[0].robot)
     wheels = [transform_surfaces(surfaces, snapshot.links)]
@@ -92,7 +90,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
             boxes.append(snapshot.models[request.box.name].pose)
     count = len(request.commands)
     channels = {
-        "imu": _means(samples, begun_s, round(count * PERIOD_S / SAMPLE_S), request.source),
+        "imu": _means(samples, start_s, round(count * PERIOD_S / SAMPLE_S), request.source),
         "odometry": _odometry(poses),
         "wheels": driven.speeds(turned, request.commands),
         "command": Series(np.arange(count) * PERIOD_S, request.commands),
@@ -109,16 +107,17 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
 
 
 def _recording(source: str, channels: Mapping[str, Optional[Series]]) -> RunRecording:
-    """Of the channels that there are. Raises ``SceneError`` for numbers that are none."""
-    there = {name: series for name, series in channels.items() if series is not None}
+    """Return a recording of the channels that are not None. Raises ``SceneError`` for non-finite
+    numbers."""
+    recorded = {name: series for name, series in channels.items() if series is not None}
     try:
-        return RunRecording.of(source, there)
-    except ResultsError as error:  # the same would come again
+        return RunRecording.of(source, recorded)
+    except ResultsError as error:  # a repetition would give the same
         raise SceneError(str(error)) from error
 
 
 def load_placed(simulator: Simulator, request: ManeuverRequest) -> Simulation:
-    """The world with its robots, each on its ground. Raises ``SimulatorError``."""
+    """Load the world with its robots, each on its ground. Raises ``SimulatorError``."""
     if request.robots:
         first, *others = request.robots
         models = () if request.box is None else (request.box,)
@@ -128,10 +127,10 @@ def load_placed(simulator: Simulator, request: ManeuverRequest) -> Simulation:
     else:
         scene = Scene(request.world, None, Pose2D(0.0, 0.0), request.seed)
     simulation = simulator.load(scene)
-    there = simulation.snapshot().models if request.robots else {}
+    models_now = simulation.snapshot().models if request.robots else {}
     states = {}
     for robot, ground_m in zip(request.robots, request.ground_m):
-        pose = there[robot.robot.name].pose
+        pose = models_now[robot.robot.name].pose
         x_m, y_m, z_m = pose.position
         states[robot.robot.name] = ModelState(Pose((x_m, y_m, z_m + ground_m), pose.quaternion))
     if states:
@@ -140,7 +139,7 @@ def load_placed(simulator: Simulator, request: ManeuverRequest) -> Simulation:
 
 
 def settle(simulation: Simulation, piece_s: float) -> None:
-    """Have the robots stand until they have come to rest."""
+    """Advance the simulation until the robots are at rest."""
     for _ in range(round(SETTLE_S / piece_s)):
         simulation.step(piece_s)
 
@@ -148,26 +147,27 @@ def settle(simulation: Simulation, piece_s: float) -> None:
 def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
     found_s = simulation.step_size_s
     if step_s is not None and not math.isclose(found_s, step_s, rel_tol=1e-9):
-        raise SimulatorError(f"its physics step is {found_s:g} s, where {step_s:g} s was asked for")
+        raise SimulatorError(f"its physics step is {found_s:g} s instead of {step_s:g} s")
     fault = step_fault(found_s)
     if fault is not None:
         raise SimulatorError(f"its physics step {fault}")
 
 
-def _means(samples: Sequence[ImuSample], begun_s: float, count: int, source: str) -> Series:
-    """Of so many stretches of :data:`SAMPLE_S` since the beginning, each stamped by its end."""
-    stamps = np.array([sample.stamp_s for sample in samples]) - begun_s
+def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str) -> Series:
+    """Return means over ``count`` periods of :data:`SAMPLE_S` since the start, each stamped with
+    its end."""
+    stamps = np.array([sample.stamp_s for sample in samples]) - start_s
     values = np.array([[*one.angular_radps, *one.linear_mps2] for one in samples])
-    stretch = np.ceil(stamps / SAMPLE_S - 1e-6).astype(int) - 1
-    is_inside = (stretch >= 0) & (stretch < count)
-    found = np.bincount(stretch[is_inside], minlength=count)
+    period = np.ceil(stamps / SAMPLE_S - 1e-6).astype(int) - 1
+    is_inside = (period >= 0) & (period < count)
+    found = np.bincount(period[is_inside], minlength=count)
     if len(samples) == 0 or found.min() == 0:
         raise SimulatorError(
-            f"{source}: the IMU gave nothing for the {SAMPLE_S:g} s from "
+            f"{source}: the IMU has no sample in the {SAMPLE_S:g} s from "
             f"{0.0 if len(samples) == 0 else float(np.argmin(found)) * SAMPLE_S:.2f} s on"
         )
     sums = np.zeros((count, 6))
-    np.add.at(sums, stretch[is_inside], values[is_inside])
+    np.add.at(sums, period[is_inside], values[is_inside])
     return Series((np.arange(count) + 1) * SAMPLE_S, sums / found[:, None])
 
 

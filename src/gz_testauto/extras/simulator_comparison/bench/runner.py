@@ -1,9 +1,8 @@
-"""Drives what is missing of a bench, and stores every drive as it ends.
+"""Execution of the missing runs of a bench; each run is stored when it finishes.
 
-Owns the loop over turns, what becomes of a simulator that dies, and where to go on: what is stored
-is done. A drive that fails is tried again once, on a fresh simulator; after that it is invalid.
-Entries may drive side by side, since simulated time does not pass with the clock; while load is
-measured there is one alone.
+A stored run is not repeated. A run that fails is tried once more with a new simulator; after that
+it is invalid. Entries can run in parallel, since simulated time does not depend on wall time; cost
+is measured with one entry at a time.
 """
 
 import concurrent.futures
@@ -45,35 +44,36 @@ from gz_testauto.results.attempts import run_attempts
 from gz_testauto.results.directory import write_atomically
 
 MAX_LOAD_REPEATS = 2
-"""How often a load is measured again while the machine is busy with other things."""
+"""Repetitions of a measurement of cost while other programs use the machine."""
 
 ProgressCallback = Callable[[str], None]
 Found = TypeVar("Found")
 
 
 class SimulatorHandle(Protocol):
-    """What is asked of a simulator: a :class:`SimulatorProcess`, or a ``Host`` in this process."""
+    """Interface of a simulator for a bench: a :class:`SimulatorProcess`, or a ``SimulatorRunner``
+    in this process."""
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """Have this simulator open."""
+        """Open the simulator if it is not open with these options."""
 
     def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
-        """Drive."""
+        """Run a maneuver."""
 
     def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
-        """Drive on and on."""
+        """Measure the cost of a maneuver."""
 
     def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
-        """Look at the ground."""
+        """Probe the ground."""
 
     def close(self) -> None:
         """Close the simulator."""
 
     def end(self) -> None:
-        """Close it, and whatever it runs in."""
+        """Close the simulator and its process."""
 
     def abort(self) -> None:
-        """Have whoever waits for it wait no longer; asked from another thread."""
+        """Stop the current request; called from another thread."""
 
 
 def run_bench(
@@ -84,11 +84,11 @@ def run_bench(
     create_handle: Callable[[], SimulatorHandle] = SimulatorProcess,
     workers: int = 1,
 ) -> SimulatedData:
-    """Drive what is missing in ``out``, so many ``workers`` side by side, until done or told to
-    stop; what is stored then.
+    """Execute the missing runs in ``out`` with ``workers`` parallel entries, until all are done or
+    ``should_stop`` returns True. Return the stored data.
 
-    Raises ``SpecError`` for what cannot be driven, ``ResultsError`` for a directory with another
-    bench or other files, ``MissingDependencyError`` where the reference's simulator is not
+    Raises ``SpecError`` for a bench that cannot run, ``ResultsError`` for a directory with another
+    bench or other files, ``MissingDependencyError`` if the reference's simulator is not
     installed.
     """
     directory = BenchDirectory(out)
@@ -97,7 +97,7 @@ def run_bench(
     with directory.locked():
         directory.remove_unfinished()
         manifest = BenchManifest(directory, plan)
-        store_bench(spec, directory)  # first: it makes the directory a comparison's
+        store_bench(spec, directory)  # first: it marks the directory as a comparison
         manifest.write()
         runner = _BenchRunner(plan, directory, manifest, report_progress, create_handle)
         try:
@@ -108,7 +108,8 @@ def run_bench(
 
 
 def store_bench(spec: BenchSpec, directory: BenchDirectory) -> None:
-    """Keep the bench beside its results. Raises ``ResultsError`` when the disk refuses."""
+    """Store the bench in its results directory. Raises ``ResultsError`` if the file cannot be
+    written."""
     text = json.dumps(spec.model_dump(mode="json"), indent=1, ensure_ascii=False)
     write_atomically(directory.bench, text.encode())
 
@@ -126,7 +127,7 @@ class _BenchRunner:
         self._report_progress, self._create_handle = report_progress, create_handle
         self._handles: Dict[str, SimulatorHandle] = {}
         self._lock = threading.RLock()
-        """Held while anything but a simulator is asked for something."""
+        """Held during access to shared state, not during requests to a simulator."""
         self._aborted = False
         self._remaining = 0
         self._started_s = time.monotonic()
@@ -134,13 +135,15 @@ class _BenchRunner:
         self.unavailable: Dict[str, str] = {}
 
     def run(self, should_stop: Callable[[], bool], workers: int) -> None:
-        """All turns of which something is missing."""
+        """Process all groups with missing runs."""
         rounds = list(self._plan.rounds())
         groups = [group for one in rounds for group in one]
         self._remaining = sum(len(self._unfinished(group)) for group in groups)
         total = sum(len(group.runs) for group in groups)
-        before = f", {total - self._remaining} were done before" if self._remaining < total else ""
-        self._report_progress(f"{self._remaining} of {total} drives to do{before}")
+        before = (
+            f", {total - self._remaining} are already stored" if self._remaining < total else ""
+        )
+        self._report_progress(f"{self._remaining} of {total} runs to do{before}")
         for one in rounds:
             unfinished = [group for group in one if self._unfinished(group)]
             exclusive = any(group.terrain == LOAD for group in unfinished)
@@ -149,7 +152,7 @@ class _BenchRunner:
     def _process_all(
         self, groups: Sequence[RunGroup], should_stop: Callable[[], bool], workers: int
     ) -> None:
-        """Have entries take their turns, so many side by side."""
+        """Process groups, ``workers`` in parallel."""
         with concurrent.futures.ThreadPoolExecutor(workers) as threads:
             futures = [threads.submit(self._process, group, should_stop) for group in groups]
             try:
@@ -162,7 +165,7 @@ class _BenchRunner:
                 raise
 
     def end(self) -> None:
-        """End all simulators."""
+        """Close all simulators."""
         for handle in self._handles.values():
             handle.end()
 
@@ -187,7 +190,7 @@ class _BenchRunner:
         except MissingDependencyError as error:
             if group.entry == self._plan.spec.reference:
                 raise
-            self.unavailable[group.entry] = f"not driven: {error}"
+            self.unavailable[group.entry] = f"not simulated: {error}"
             self._report_progress(f"{group.entry}: {self.unavailable[group.entry]}")
         finally:
             if not self._aborted:
@@ -197,7 +200,7 @@ class _BenchRunner:
         self, handle: SimulatorHandle, entry: str, halved: bool = False, load: bool = False
     ) -> None:
         spec = self._plan.spec.entry(entry)
-        assert spec.simulator is not None, "asked of simulators"
+        assert spec.simulator is not None, "a simulated entry"
         options = self._plan.options(spec, halved)
         if not load:
             options = sampling_options(spec.simulator, options)
@@ -219,7 +222,7 @@ class _BenchRunner:
         try:
             ground = self._with_retry(handle, f"{group.entry}: ground of {group.terrain}", probe)
         except SimulatorError as error:
-            if self._aborted:  # what was abandoned says nothing
+            if self._aborted:  # an aborted request has no result
                 raise
             ground = summarize_failed_probe(group.entry, terrain, error)
         self._directory.write_ground(ground)
@@ -230,7 +233,7 @@ class _BenchRunner:
         return ground
 
     def _execute(self, handle: SimulatorHandle, planned: PlannedRun) -> None:
-        began_s = time.monotonic()
+        started_s = time.monotonic()
         with self._lock:
             request = self._plan.request(planned, self._directory)
 
@@ -248,30 +251,30 @@ class _BenchRunner:
             done = self._with_retry(handle, str(planned), drive)
         except SimulatorError as error:
             done = StoredRun(None, str(error))
-        if self._aborted:  # what was abandoned says nothing
+        if self._aborted:  # an aborted request has no result
             return
         self._directory.write_drive(self._path(planned), done)
         with self._lock:
             self._done += 1
-            self._report_finished(planned, done, time.monotonic() - began_s)
+            self._report_finished(planned, done, time.monotonic() - started_s)
 
     def _report_finished(self, planned: PlannedRun, done: StoredRun, took_s: float) -> None:
-        said = f"invalid: {done.invalid}" if done.invalid else "done"
+        state = f"invalid: {done.invalid}" if done.invalid else "done"
         left_s = (time.monotonic() - self._started_s) / self._done * (self._remaining - self._done)
         self._report_progress(
-            f"[{self._done}/{self._remaining}, {left_s / 60:.0f} min left] {planned}: {said} "
+            f"[{self._done}/{self._remaining}, {left_s / 60:.0f} min left] {planned}: {state} "
             f"({took_s:.1f} s)"
         )
 
     def _load(self, handle: SimulatorHandle, request: ManeuverRequest) -> SimulatorCost:
-        """The one that was least disturbed of a few."""
+        """Return the least disturbed of several measurements."""
         found = [handle.measure_load(request)]
         while found[-1].others > BUSY and len(found) <= MAX_LOAD_REPEATS:
             found.append(handle.measure_load(request))
         return min(found, key=lambda load: load.others)
 
     def _with_retry(self, handle: SimulatorHandle, what: str, act: Callable[[], Found]) -> Found:
-        """Return the result of ``act``, which is repeated once on a fresh simulator. Raises the
+        """Return the result of ``act``, which is repeated once with a new simulator. Raises the
         last error."""
 
         def failed(error: GzTestautoError, follows: bool) -> None:
@@ -279,6 +282,6 @@ class _BenchRunner:
             if self._aborted:
                 raise error
             if follows:
-                self._report_progress(f"{what}: is tried again: {error}")
+                self._report_progress(f"{what}: trying again after an error: {error}")
 
         return run_attempts(act, failed)

@@ -1,4 +1,4 @@
-"""What was simulated, as it is measured: recordings by entry and case, and what is left out."""
+"""Stored runs of a bench: recordings by entry and case, with missing and invalid ones."""
 
 import json
 from dataclasses import replace
@@ -17,12 +17,13 @@ from gz_testauto.extras.simulator_comparison.run_conditions import (
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
 
 BUSY = 0.1
-"""Share of the machine's processors used by others from which on a load is said to be disturbed."""
+"""Share of the machine's processors used by other programs above which a cost is reported as
+disturbed."""
 
 
 class SimulatedData(NamedTuple):
-    """Drives of each entry, and under what circumstances. ``complete`` says whether all that was
-    to be driven was, and is compared."""
+    """Recordings of each entry, and the conditions. ``complete`` is whether all planned runs are
+    done and compared."""
 
     drives: Mapping[str, Drives]
     conditions: RunConditions
@@ -32,8 +33,8 @@ class SimulatedData(NamedTuple):
 def read_simulated(
     spec: BenchSpec, directory: BenchDirectory, unavailable: Optional[Mapping[str, str]] = None
 ) -> SimulatedData:
-    """All that is stored. ``unavailable`` says of entries why they were not driven. Raises
-    ``ResultsError`` for files that are damaged."""
+    """Return all stored runs. ``unavailable`` has the reasons why entries were not simulated.
+    Raises ``ResultsError`` for damaged files."""
     readers = [_SimulatedDataReader(spec, directory, entry) for entry in spec.simulated]
     drives = {reader.entry: reader.drives() for reader in readers}
     grounds = tuple(one for reader in readers for one in reader.grounds)
@@ -52,18 +53,18 @@ def read_simulated(
 
 
 def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
-    told = (directory.read_manifest() or {}).get("simulators", {})
+    stored = (directory.read_manifest() or {}).get("simulators", {})
     found = {}
     for entry in spec.simulated:
-        if entry.name in told:
+        if entry.name in stored:
             options = f" {json.dumps(entry.options)}" if entry.options else ""
-            one = told[entry.name]
+            one = stored[entry.name]
             found[entry.name] = f"{one['name']}, {one['version']}{options}"
     return found
 
 
 class _SimulatedDataReader:
-    """Of one entry."""
+    """Reads the stored runs of one entry."""
 
     def __init__(self, spec: BenchSpec, directory: BenchDirectory, entry: EntrySpec) -> None:
         self._spec, self._directory, self.entry = spec, directory, entry.name
@@ -73,7 +74,7 @@ class _SimulatedDataReader:
         self.disturbed: List[str] = []
 
     def drives(self) -> Drives:
-        """By case, those that are valid and on the right ground."""
+        """Return the valid recordings on the correct ground by case."""
         found: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
             if self._is_right(terrain.name):
@@ -84,13 +85,13 @@ class _SimulatedDataReader:
             for drive in LOADS:
                 case = f"{LOAD}/{drive}"
                 found[case] = self._case(case)
-                self._look_for_others(case, found[case])
+                self._note_disturbances(case, found[case])
         return {case: recordings for case, recordings in found.items() if recordings}
 
     def _is_right(self, terrain: str) -> bool:
         stored = self._directory.read_ground(self.entry, terrain)
         if stored is None:
-            return True  # what is missing is said of its drives
+            return True  # missing runs are reported by case
         self.grounds.append(stored)
         return stored.refusal is None
 
@@ -113,19 +114,19 @@ class _SimulatedDataReader:
                 found.append(replace(stored.recording, half_step=halved))
         if missing:
             self.missing.append(
-                f"{self.entry}: {case}: {missing} of {self._spec.repetitions} repetitions were "
-                "not driven"
+                f"{self.entry}: {case}: {missing} of {self._spec.repetitions} repetitions are "
+                "missing"
             )
         return found
 
     def _stored(self, case: str, repetition: int) -> Optional[StoredRun]:
         return self._directory.read_drive(self._directory.drive(self.entry, case, repetition))
 
-    def _look_for_others(self, case: str, recordings: List[RunRecording]) -> None:
+    def _note_disturbances(self, case: str, recordings: List[RunRecording]) -> None:
         shares = [one.load.others for one in recordings if one.load is not None]
         busy = [share for share in shares if share > BUSY]
         if busy:
             self.disturbed.append(
-                f"{self.entry}: {case}: the machine was busy with other things in {len(busy)} of "
+                f"{self.entry}: {case}: other programs used the machine in {len(busy)} of "
                 f"{len(shares)} repetitions (up to {100 * max(busy):.0f} % of its processors)"
             )

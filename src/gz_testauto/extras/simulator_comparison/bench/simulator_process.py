@@ -1,8 +1,9 @@
-"""A process of its own for one simulator: what computes in it is measured apart, and may die.
+"""A child process for one simulator, so that its cost is separate and a crash is contained.
 
-Owns the talk with that process. What it is asked for is done by
-:class:`~gz_testauto.extras.simulator_comparison.bench.simulator_runner.SimulatorRunner`. It
-ends when its owner ends, however that is."""
+The child executes requests with
+:class:`~gz_testauto.extras.simulator_comparison.bench.simulator_runner.SimulatorRunner`. It exits
+when its parent process exits for any reason.
+"""
 
 import contextlib
 import logging
@@ -23,11 +24,11 @@ from gz_testauto.processes import on_parent_exit
 from gz_testauto.processes.remote import NoReplyError, send_request, serve_requests
 
 REQUEST_TIMEOUT_S = 600.0
-"""Wall time after which what was asked for is given up."""
+"""Wall time after which a request fails."""
 
 CLOSE_TIMEOUT_S, ABORT_TIMEOUT_S = 15.0, 0.5
-"""Wall time that a process has to close its simulator, and where something went wrong here or
-Ctrl-C came twice. A simulator in a process of its own ends with it in any case."""
+"""Wall time for closing the simulator, normally and after an error or a second Ctrl-C. A simulator
+in a separate process exits with this process in any case."""
 
 
 class SimulatorProcess:
@@ -62,22 +63,22 @@ class SimulatorProcess:
         return found
 
     def close(self) -> None:
-        """Close the simulator; the process stays. One that does not answer is ended."""
+        """Close the simulator; the process continues. A process that does not answer is killed."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
                 self._request("close")
 
     def end(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """End the process, with its simulator; that has so long (wall time) for it."""
-        process = self._disconnect()  # upon which it closes its simulator and ends
+        """End the process with its simulator, within ``timeout_s`` (wall time)."""
+        process = self._disconnect()  # the process then closes its simulator and exits
         if process is not None:
             process.join(timeout_s)
             process.kill()
             process.join()
 
     def abort(self) -> None:
-        """Kill the process, from another thread than the one that waits for it and that is told
-        so."""
+        """Kill the process. Called from another thread than the one that waits for a reply, which
+        then receives an error."""
         process = self._process
         if process is not None:
             process.kill()
@@ -115,7 +116,7 @@ class SimulatorProcess:
         return process
 
     def _kill(self) -> str:
-        """End what is left of the process; how it ended, for a message."""
+        """Kill the process; return its exit reason for a message."""
         process = self._disconnect()
         if process is None:
             return ""
@@ -129,17 +130,18 @@ class SimulatorProcess:
 
 
 def _ignore_signal(number: int, frame: object) -> None:
-    """Go on."""
+    """Ignore the signal."""
 
 
 class _RepeatedMessageFilter:
-    """A simulator that is opened again has the same to say of the same world."""
+    """A filter of repeated messages: a simulator that is opened again logs the same for the same
+    world."""
 
     def __init__(self) -> None:
         self._said: Set[str] = set()
 
     def is_new(self, record: logging.LogRecord) -> bool:
-        """Whether it was not said before."""
+        """Return whether the message was not logged before."""
         text = record.getMessage()
         if text in self._said:
             return False
@@ -148,13 +150,16 @@ class _RepeatedMessageFilter:
 
 
 def _serve(owner: Connection, owner_pid: int) -> None:
-    """Live a station's life."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # what a group is sent; its owner decides
-        signal.signal(number, _ignore_signal)  # and not SIG_IGN, which a simulator would inherit
+    """Execute requests until the parent process closes the connection."""
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # sent to the process group; the parent process decides
+        signal.signal(number, _ignore_signal)  # not SIG_IGN, which a simulator would inherit
     on_parent_exit(owner_pid, lambda: os._exit(1))
-    speaker = logging.StreamHandler()
-    speaker.addFilter(_RepeatedMessageFilter().is_new)
-    logging.basicConfig(handlers=[speaker], format="%(message)s")
+    handler = logging.StreamHandler()
+    handler.addFilter(_RepeatedMessageFilter().is_new)
+    logging.basicConfig(handlers=[handler], format="%(message)s")
     runner = SimulatorRunner()
     serve_requests(owner, lambda request: getattr(runner, request[0])(*request[1]))
     runner.close()

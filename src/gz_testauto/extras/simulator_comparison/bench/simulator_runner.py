@@ -1,6 +1,6 @@
-"""One simulator, opened with such options as are asked for, and what can be asked of it.
+"""One open simulator with its options, and the requests to it.
 
-Owns which options a simulator is opened with for which purpose, and when it is opened anew.
+Determines the options for each purpose, and when a simulator is opened again.
 """
 
 import os
@@ -24,15 +24,15 @@ from gz_testauto.simulators.interface import Simulator
 
 
 class Identity(NamedTuple):
-    """Which simulator it was."""
+    """Name and version of a simulator."""
 
     name: str
     version: str
 
 
 class SimulatorRunner:
-    """Keeps a simulator open as long as it is asked for the same one. Every method raises what the
-    simulator raises; after that :meth:`close` is to be called."""
+    """Keeps a simulator open while requests are for the same one. Every method raises the errors of
+    the simulator; after an error :meth:`close` must be called."""
 
     def __init__(self) -> None:
         self._base_bytes = float(psutil.Process().memory_info().rss)
@@ -40,7 +40,7 @@ class SimulatorRunner:
         self._opened: Optional[Tuple[str, Dict[str, Any]]] = None
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """Have this simulator open, with these options."""
+        """Open this simulator with these options unless it is open."""
         wanted = (name, dict(options))
         if self._simulator is None or self._opened != wanted:
             self.close()
@@ -61,27 +61,27 @@ class SimulatorRunner:
         return probe_ground(self._required, terrain, folder)
 
     def close(self) -> None:
-        """Close the simulator, if there is one."""
+        """Close the simulator if it is open."""
         simulator, self._simulator, self._opened = self._simulator, None, None
         if simulator is not None:
             simulator.close()
 
     def end(self) -> None:
-        """Close what there is."""
+        """Close the simulator if it is open."""
         self.close()
 
     def abort(self) -> None:
-        """What it does in this process goes on to its end."""
+        """Do nothing: a request in this process cannot be stopped."""
 
     @property
     def _required(self) -> Simulator:
-        assert self._simulator is not None, "open comes first"
+        assert self._simulator is not None, "open is called first"
         return self._simulator
 
 
 def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, Any]:
-    """Options with which a simulator can be sampled every :data:`SAMPLE_S`: one that measures in
-    periods is told the period."""
+    """Return the options for sampling a simulator every :data:`SAMPLE_S`: a simulator that measures
+    in periods needs the period."""
     if "period_s" in options_taken(simulator):
         return {"period_s": SAMPLE_S, **options}
     return dict(options)

@@ -1,14 +1,13 @@
-"""What a bench leaves on the disk, so that it can be continued and read again.
+"""Files of a bench in its results directory.
 
 =======================================  ==================================================
-``bench.json``                           the bench as loaded, paths absolute
-``manifest.json``                        what was driven with what: inputs, versions
-``worlds/STEP_us/TERRAIN.world``         the worlds, with such a physics step
-``drives/ENTRY/TERRAIN/DRIVE/N.npz``     one drive: channels, and what is to be said of it
-``grounds/ENTRY/TERRAIN.json``           what a probe found of an entry's ground
+``bench.json``                           the bench as loaded, with absolute paths ``manifest.json``
+inputs and versions of the stored runs ``worlds/STEP_us/TERRAIN.world``         the worlds with this
+physics step ``drives/ENTRY/TERRAIN/DRIVE/N.npz``     one run: its channels and its state
+``grounds/ENTRY/TERRAIN.json``           result of the probe of an entry's ground
 =======================================  ==================================================
 
-Every file is written whole or not at all; what there is of them is done.
+Every file is written atomically; an existing file is complete.
 """
 
 import io
@@ -33,12 +32,12 @@ from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSu
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 
 HALF = "@half"
-"""Follows the name of a drive at half the physics step."""
+"""Suffix of the maneuver's name for a run at half the physics step."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A drive that is done: a recording, or why it is ``invalid``."""
+    """A finished run: a recording, or the reason why it is ``invalid``."""
 
     recording: Optional[RunRecording]
     invalid: str = ""
@@ -46,7 +45,7 @@ class StoredRun:
 
 
 class BenchDirectory(RunDirectory):
-    """Paths in a comparison's directory, and what is in them."""
+    """Paths and files of a comparison's directory."""
 
     CONTENT, COMMAND, MARKER = "comparison", "gz_testauto simulators compare", "bench.json"
     UNFINISHED = (
@@ -61,19 +60,19 @@ class BenchDirectory(RunDirectory):
         self.manifest = self.path / "manifest.json"
 
     def worlds(self, step_s: float) -> Path:
-        """The folder of worlds with a physics step."""
+        """Return the folder of worlds with a physics step."""
         return self.path / "worlds" / f"{round(step_s * 1e6)}_us"
 
     def drive(self, entry: str, case: str, repetition: int) -> Path:
-        """The file of one drive."""
+        """Return the file of one run."""
         return self.path / "drives" / entry / case / f"{repetition}.npz"
 
     def ground(self, entry: str, terrain: str) -> Path:
-        """The file of one probe."""
+        """Return the file of one probe."""
         return self.path / "grounds" / entry / f"{terrain}.json"
 
     def write_drive(self, path: Path, drive: StoredRun) -> None:
-        """Store it. Raises ``ResultsError`` when the disk refuses."""
+        """Store a run. Raises ``ResultsError`` if the file cannot be written."""
         content = io.BytesIO()
         np.savez(content, **_arrays(drive))
         with reporting_disk(path):
@@ -81,8 +80,8 @@ class BenchDirectory(RunDirectory):
         write_atomically(path, content.getvalue())
 
     def read_drive(self, path: Path) -> Optional[StoredRun]:
-        """A drive that was stored, None where there is none. Raises ``ResultsError`` for a file
-        that is no drive."""
+        """Return a stored run, None if it is missing. Raises ``ResultsError`` for an invalid
+        file."""
         if not path.is_file():
             return None
         try:
@@ -90,16 +89,17 @@ class BenchDirectory(RunDirectory):
                 return _drive_of(dict(arrays))
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise ResultsError(
-                f"{path}: is no stored drive ({error}); remove it, and the same command drives it "
-                "again"
+                f"{path}: is not a valid stored run ({error}); remove it and repeat the command "
+                "to simulate "
+                "it again"
             ) from error
 
     def write_ground(self, ground: GroundProbeSummary) -> None:
-        """Store what a probe found."""
+        """Store the result of a probe."""
         self._write_json(self.ground(ground.entry, ground.terrain), asdict(ground))
 
     def read_ground(self, entry: str, terrain: str) -> Optional[GroundProbeSummary]:
-        """What was stored of a probe, None where nothing was. Raises ``ResultsError``."""
+        """Return the stored result of a probe, None if it is missing. Raises ``ResultsError``."""
         path = self.ground(entry, terrain)
         if not path.is_file():
             return None
@@ -112,7 +112,7 @@ class BenchDirectory(RunDirectory):
         self._write_json(self.manifest, content)
 
     def read_manifest(self) -> Optional[Dict[str, Any]]:
-        """The manifest that was stored, None where none was. Raises ``ResultsError``."""
+        """Return the stored manifest, None if it is missing. Raises ``ResultsError``."""
         if not self.manifest.is_file():
             return None
         return dict(read_json_object(self.manifest, ResultsError))

@@ -1,8 +1,8 @@
-"""How fast the driven wheels of a simulated robot turn, as encoders on its joints would tell.
+"""Speeds of the driven wheels of a simulated robot, as encoders on its joints measure them.
 
-Owns the channel ``wheels`` of simulated drives: of the left and of the right wheels the mean rate
-about their joints times the radius that the drive plugin states. It is read from the poses of
-links, which more simulators tell than their twists.
+Computes the channel ``wheels`` of simulated runs: the mean rate of the left and of the right wheels
+about their joints times the radius in the drive plug-in. It is computed from the poses of links,
+which more simulators report than their twists.
 """
 
 import math
@@ -21,8 +21,9 @@ from gz_testauto.sdf.dynamics import Joint, read_joints
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model
 
-MOST_TURN_RAD = 0.8 * math.pi
-"""Of a wheel that is commanded, in a period: half a turn and more could be one the other way."""
+MAX_TURN_RAD = 0.8 * math.pi
+"""Largest commanded rotation of a wheel in a period; half a turn or more is ambiguous in
+direction."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,14 @@ class WheelJoint:
     axis: Tuple[float, float, float]
 
     def pose(self, links: Mapping[str, ModelState]) -> Pose:
-        """In the frame of its parent."""
+        """Return the wheel's pose in the frame of its parent."""
         return links[self.parent].pose.inverse() * links[self.link].pose
 
 
 @dataclass(frozen=True)
 class DrivenWheels:
-    """Those of both sides, of one radius (m) and so far apart (m); none of a robot whose wheels
-    are not known."""
+    """Wheels of both sides, with one radius (m) and separation (m); empty for a robot with unknown
+    wheels."""
 
     left: Tuple[WheelJoint, ...] = ()
     right: Tuple[WheelJoint, ...] = ()
@@ -49,7 +50,8 @@ class DrivenWheels:
     separation_m: float = 0.0
 
     def poses(self, links: Mapping[str, ModelState]) -> Optional[Dict[str, Pose]]:
-        """Of each wheel on the robot, by link; None where the simulator does not tell one."""
+        """Return the pose of each wheel on the robot, by link; None if the simulator does not
+        report one."""
         wheels = (*self.left, *self.right)
         if not wheels or not all(one.link in links and one.parent in links for one in wheels):
             return None
@@ -58,31 +60,32 @@ class DrivenWheels:
     def speeds(
         self, poses: Sequence[Optional[Mapping[str, Pose]]], commands: np.ndarray
     ) -> Optional[Series]:
-        """Speeds (n, 2) of the left and of the right wheels (m/s) between poses that are a period
-        apart, stamped half way, as means over a side's wheels. None where poses are not told or
+        """Return speeds (n, 2) of the left and of the right wheels (m/s) between consecutive poses,
+        with stamps in the middle, as means over a side's wheels. None without poses, or if
         ``commands`` (n, 2) turn a wheel too fast for them."""
-        told = [one for one in poses if one is not None]
+        known = [one for one in poses if one is not None]
         fastest = np.abs(commands) @ np.array([1.0, self.separation_m / 2.0])
-        too_fast = fastest.max(initial=0.0) * PERIOD_S > MOST_TURN_RAD * self.radius_m
-        if len(told) < len(poses) or too_fast:
+        too_fast = fastest.max(initial=0.0) * PERIOD_S > MAX_TURN_RAD * self.radius_m
+        if len(known) < len(poses) or too_fast:
             return None
         turned = [
-            np.mean([_turns_rad(wheel, told) for wheel in side], axis=0)
+            np.mean([_turns_rad(wheel, known) for wheel in side], axis=0)
             for side in (self.left, self.right)
         ]
-        middle_s = (np.arange(len(told) - 1) + 0.5) * PERIOD_S
+        middle_s = (np.arange(len(known) - 1) + 0.5) * PERIOD_S
         return Series(middle_s, np.column_stack(turned) * self.radius_m / PERIOD_S)
 
 
 @lru_cache(maxsize=8)
 def driven_wheels(robot: RobotModel) -> DrivenWheels:
-    """Of a robot's drive; none where its joints cannot be read, or are no wheels."""
+    """Return the wheels of a robot's drive plug-in; none if its joints cannot be read or are not
+    wheels."""
     drive = robot.drive
     if drive is None:
         return DrivenWheels()
     try:
         joints = read_joints(placed_model(robot.sdf, robot.name, Pose()).node)
-    except SdfError:  # a joint that only Gazebo has
+    except SdfError:  # a joint that only Gazebo supports
         return DrivenWheels()
     by_name = {joint.name.rsplit("::", 1)[-1]: joint for joint in joints}
     sides: List[Tuple[WheelJoint, ...]] = []
@@ -102,7 +105,8 @@ def _wheel(robot: str, joint: Joint) -> WheelJoint:
 
 
 def _turns_rad(wheel: WheelJoint, poses: Sequence[Mapping[str, Pose]]) -> np.ndarray:
-    """About its axis from each pose to the next, (n - 1,), each less than half a turn."""
+    """Return the rotation about the axis from each pose to the next, (n - 1,), each less than half
+    a turn."""
     found = []
     for first, second in zip(poses, poses[1:]):
         x, y, z, w = (first[wheel.link].inverse() * second[wheel.link]).quaternion

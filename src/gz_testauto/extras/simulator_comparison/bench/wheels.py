@@ -1,8 +1,8 @@
-"""Where the wheels of a robot are, and how far inside the ground.
+"""Positions of a robot's wheels, and their depth in the ground.
 
-Owns points on the surfaces of what is round, wheels and casters, and the distance by which they
-count as inside: that of a point is how large a ball around it the ground holds as a whole, so that
-a wheel that leans against a vertical side is no deeper for that.
+Points on the surfaces of round collision shapes, wheels and casters, are compared with the terrain.
+The depth of a point is the radius of the largest ball around it that is entirely inside the ground,
+so that a wheel that touches a vertical side is not deeper for that.
 """
 
 import math
@@ -20,18 +20,19 @@ from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere
 
 ANGLES = 48
-"""So many points are looked at around a wheel, 7.5° from each other."""
+"""Points around a wheel, 7.5° from each other."""
 SLICES = 5
-"""Across the width of a cylinder, or between the poles of a sphere."""
+"""Slices across the width of a cylinder, or between the poles of a sphere."""
 DIRECTIONS = 8
 RISES_RAD = (0.0, math.pi / 4)
-"""The points of a ball's upper half that are looked at: its top, and all around at these rises."""
+"""Elevations of the tested points on a ball's upper half: directions around it, and its top."""
 
 
 @lru_cache(maxsize=8)
 def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
-    """Points (p, 3) on the cylinders and spheres of each link that has any, in the link's frame
-    (m); links by scoped name, as a snapshot has them. Kept, for a robot drives many times."""
+    """Return points (p, 3) on the cylinders and spheres of each link that has any, in the link's
+    frame (m). Links have scoped names, as in a snapshot. Results are cached, since a robot runs
+    many times."""
     scene = placed_model(robot.sdf, robot.name, Pose())
     points: Dict[str, np.ndarray] = {}
     for shape in scene.collisions:
@@ -49,12 +50,12 @@ def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
 def transform_surfaces(
     surfaces: Mapping[str, np.ndarray], links: Mapping[str, ModelState]
 ) -> Dict[str, np.ndarray]:
-    """The points in the world's frame, of those links whose poses the simulator tells."""
+    """Return the points in the world's frame, for links whose poses the simulator reports."""
     return {name: links[name].pose.apply(own) for name, own in surfaces.items() if name in links}
 
 
 def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndarray:
-    """Whether points (..., 3) are ``depth_m`` or more away from the surface, inside the ground;
+    """Return whether points (..., 3) are inside the ground, ``depth_m`` or more from the surface;
     False beyond the terrain's edge."""
     flat = points_m.reshape(-1, 3)
     found = np.asarray(terrain.height_m(flat[:, 0], flat[:, 1])) - flat[:, 2] >= depth_m

@@ -1,1 +1,1 @@
-"""The verbs ``simulators`` and ``agree``."""
+"""Verbs ``simulators`` and ``agree``."""

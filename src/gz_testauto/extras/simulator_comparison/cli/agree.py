@@ -1,13 +1,14 @@
-"""Run the same drives in two simulators and say how far they agree.
+"""Run the same maneuvers and trials in two simulators and report their agreement.
 
-First the robot is commanded alike in both on level ground: at rest, ahead, turning, stopping,
-pushing a box, each three times, in DIR/open_loop; poses and inertial measurements are compared as
-`gz_testauto simulators compare` does. Then every trial of the campaign is run in both, in DIR/FIRST
-and DIR/SECOND, which are results like any other; the same command given again continues. Then it
-says how often both end alike, by how much length, time and clearance differ, whether both tell
-planners apart alike, and which trials end differently.
+First, the robot receives the same velocity commands in both simulators on level ground: at rest,
+straight, turning, stopping, pushing a box, each three times, in DIR/open_loop. Poses and inertial
+measurements are compared as by `gz_testauto simulators compare`. Then every trial of the campaign
+runs in both, in DIR/FIRST and DIR/SECOND, which are ordinary results; the same command continues
+them. The report has the share of trials with the same outcome, the differences of path length, time
+and clearance, whether both find the same significant differences between planners, and the trials
+with different outcomes.
 
-docs/simulators.md lists the commands that compare simulators, and which question each answers.
+docs/simulators.md lists the commands that compare simulators, and the question each answers.
 
 example:
   gz_testauto agree config/campaign.yaml --out results/agree --worlds 20
@@ -47,14 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="DIR", help="directory for both results of the trials"
     )
     parser.add_argument(
-        "--open-loop", action="store_true", help="only the open-loop drives, which leave no results"
+        "--open-loop", action="store_true", help="only the open-loop maneuvers, which need no --out"
     )
     parser.add_argument(
         "--simulators",
         nargs=2,
         default=["gazebo", "embedded"],
         metavar=("FIRST", "SECOND"),
-        help="which two (default: gazebo embedded)",
+        help="the two simulators (default: gazebo embedded)",
     )
     parser.add_argument(
         "--worlds", type=int, metavar="N", help="only the first N worlds (default: all)"
@@ -63,13 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run both and compare; 0 when all trials are done and none is invalid, 1 when some are,
-    128 + signal when stopped."""
+    """Run both and compare. Return 0 if all trials are done and valid, 1 if some are invalid, 128 +
+    signal when stopped."""
     spec = load_campaign(arguments)
     names = arguments.simulators
     specs = on_two_simulators(spec, names[0], names[1], "--simulators")
     if arguments.out is None and not arguments.open_loop:
-        raise SpecError("--out is missing; or give --open-loop, which needs none")
+        raise SpecError("--out is missing; specify it, or use --open-loop, which does not need it")
     first, second = (one.simulator for one in specs)
     if arguments.open_loop and arguments.out is None:
         with tempfile.TemporaryDirectory() as folder:
@@ -89,8 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
-    """Drive both alike, in ``out``, and print how far they agree; 0, or 128 + signal when
-    stopped."""
+    """Run the maneuvers in both, in ``out``, and print the agreement. Return 0, or 128 + signal
+    when stopped."""
     bench = open_loop_bench(*specs)
     stop = StopSignals(on_first=announce_stop)
     with stop:

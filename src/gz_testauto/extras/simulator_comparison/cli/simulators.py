@@ -1,19 +1,19 @@
 """Compare simulators with each other, or with a real robot.
 
-compare  drives what BENCH.yaml names, measures it, ranks it by weights, and writes
-         DIR/findings.json, measures.csv and report.html; what DIR has already is not driven again
-report   measures, ranks and writes again what compare left in DIR
-probe    looks at the ground that each simulator makes of each terrain
-import   reads a recorded drive (CSV or rosbag) as BENCH.yaml describes it, checks it, and writes
-         it as CSV files that are read without any setting
+compare  runs the maneuvers of BENCH.yaml, measures them, ranks the entries by weights, and writes
+         DIR/findings.json, measures.csv and report.html; stored runs are not repeated
+report   measures, ranks and writes again from the stored runs in DIR probe    measures the ground
+of each simulator on each terrain import   reads recordings (CSV or rosbag) as BENCH.yaml specifies,
+validates them, and writes
+         them as CSV files that need no settings
 
-docs/simulator_comparison.md says what is in BENCH.yaml.
+docs/simulator_comparison.md describes BENCH.yaml.
 
-Two simulators in a campaign: gz_testauto agree, and run --screen --confirm. docs/simulators.md says
-which of the three commands answers which question.
+For two simulators in a campaign, use gz_testauto agree, or run --screen --confirm.
+docs/simulators.md states which of the three commands answers which question.
 
-exit status of compare: 0 where all was driven, 1 where something was left out, 128 + signal where
-Ctrl-C ended it (the same command continues); of probe: 0 where all grounds are right, else 1
+exit status of compare: 0 if all runs are done and compared, 1 if something was left out, 128 +
+signal after Ctrl-C (the same command continues); of probe: 0 if all grounds are correct, else 1
 
 examples:
   gz_testauto simulators compare config/simulator_comparison/farley_2022.yaml --out
@@ -53,25 +53,25 @@ from gz_testauto.spec.loader import load
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     what = parser.add_subparsers(dest="what", metavar="compare|report|probe|import", required=True)
-    compare = what.add_parser("compare", help="drive, measure, score and rank")
-    compare.add_argument("bench", type=Path, help="what to compare (YAML)")
+    compare = what.add_parser("compare", help="run maneuvers, measure, score and rank")
+    compare.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
     compare.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="directory for what is found"
+        "--out", type=Path, required=True, metavar="DIR", help="directory for the results"
     )
     compare.add_argument(
         "--workers",
         type=worker_count,
         default=processors(),
         metavar="N",
-        help="entries that drive side by side (default: as many as processors, %(default)s)",
+        help="entries that run in parallel (default: number of processors, %(default)s)",
     )
-    report = what.add_parser("report", help="measure and write again, without driving")
-    report.add_argument("out", type=Path, metavar="DIR", help="what compare --out wrote to")
-    probe = what.add_parser("probe", help="look at the ground of each simulator")
-    probe.add_argument("bench", type=Path, help="BENCH.yaml, which names simulators and terrains")
-    probe.add_argument("--entry", metavar="NAME", help="only this one (default: all)")
+    report = what.add_parser("report", help="measure and write again, without simulation")
+    report.add_argument("out", type=Path, metavar="DIR", help="results directory of compare")
+    probe = what.add_parser("probe", help="measure the ground of each simulator")
+    probe.add_argument("bench", type=Path, help="BENCH.yaml with simulators and terrains")
+    probe.add_argument("--entry", metavar="NAME", help="only this entry (default: all)")
     imported = what.add_parser("import", help="check a recording and write it as plain CSV files")
-    imported.add_argument("bench", type=Path, help="BENCH.yaml, which says how to read it")
+    imported.add_argument("bench", type=Path, help="BENCH.yaml with the format of the recording")
     imported.add_argument("entry", help="the entry whose recordings are read")
     imported.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for the CSV files"
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; the exit status."""
+    """Run the command; return the exit status."""
     if arguments.what == "report":
         directory = BenchDirectory(arguments.out)
         directory.require_begun()
@@ -109,8 +109,7 @@ def _compare(bench: Path, spec: BenchSpec, out: Path, workers: int) -> int:
 
 @contextlib.contextmanager
 def _naming(bench: Path) -> Iterator[None]:
-    """Says which file it is about of what is wrong with it when it is to be driven. Raises
-    ``SpecError``."""
+    """Add the path of the bench to a ``SpecError`` of its simulation."""
     try:
         yield
     except SpecError as error:
@@ -118,7 +117,7 @@ def _naming(bench: Path) -> Iterator[None]:
 
 
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
-    """Measure, write and print; 1 where something was left out."""
+    """Measure, write and print. Return 1 if something was left out."""
     found = find(spec, simulated.drives, simulated.conditions)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -134,9 +133,7 @@ def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
 def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
     names = [one.name for one in spec.simulated]
     if not names:
-        raise SpecError(
-            f"{bench}: entries: none of them is a simulator; there is no ground to look at"
-        )
+        raise SpecError(f"{bench}: entries: no entry is a simulator; nothing to probe")
     if entry is not None and entry not in names:
         raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
     with _naming(bench):
@@ -151,7 +148,7 @@ def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:
         raise SpecError(f"ENTRY: {unknown_name('entry', name, names)}")
     recording = spec.entry(name).recording
     if recording is None:
-        raise SpecError(f"{bench}: entries: {name} has no recording to read; give one that has")
+        raise SpecError(f"{bench}: entries: {name} has no recording; specify an entry with one")
     for case, drives in read_drives(recording).items():
         for number, drive in enumerate(drives):
             folder = out / case / str(number)

@@ -1,1 +1,1 @@
-"""What robots are told to do in every simulator alike: commands, and where they begin."""
+"""Maneuvers, the same in every simulator: velocity commands and starting poses."""

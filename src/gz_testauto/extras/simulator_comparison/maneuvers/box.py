@@ -1,16 +1,16 @@
-"""The box that the drive ``push`` pushes: a cube ahead of the robot, the same in all simulators."""
+"""The box of the maneuver ``push``: a cube in front of the robot, the same in all simulators."""
 
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.simulators.interface import NamedModel
 
 BOX = "box"
-"""Its name."""
+"""Name of its model."""
 
 MASS_KG = 5.0
 SIDE_M = 0.4
 AHEAD_M = 0.5
-"""How far it stands ahead of the robot's outline."""
+"""Initial distance from the robot's footprint."""
 
 _INERTIA_KGM2 = MASS_KG * SIDE_M**2 / 6
 _SDF = f"""<sdf version="1.6"><model name="{BOX}"><link name="link">
@@ -22,7 +22,7 @@ _SDF = f"""<sdf version="1.6"><model name="{BOX}"><link name="link">
 
 
 def create_box(robot: RobotBody, start: Pose2D) -> NamedModel:
-    """The box where it stands when the robot begins at ``start`` on level ground."""
+    """Return the box at its initial pose for a robot that starts at ``start`` on level ground."""
     front_m = max(x for x, _ in robot.footprint_m)
     middle = Pose((front_m + AHEAD_M + SIDE_M / 2, 0.0, SIDE_M / 2))
     return NamedModel(BOX, _SDF, start.to_pose() * middle)

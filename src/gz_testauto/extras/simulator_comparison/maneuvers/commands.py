@@ -1,6 +1,6 @@
-"""A drive as a series of commands, within what the robot's base can do, and the way it leads.
+"""Velocity commands of a maneuver within the limits of the robot, and the resulting path.
 
-Owns the clock of commands, :data:`PERIOD_S`: it is the same in every simulator.
+The control period :data:`PERIOD_S` is the same in every simulator.
 """
 
 import math
@@ -12,16 +12,16 @@ from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpe
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 
 PERIOD_S = 0.05
-"""Between two commands."""
+"""Control period."""
 
 STOP_AT = 0.5
-"""Share of its time after which the drive ``stop`` brakes."""
+"""Share of its duration after which the maneuver ``stop`` brakes."""
 
 
 def compute_commands(drive: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
-    """Forward speed (m/s) and yaw rate (rad/s), (n, 2), one row for each :data:`PERIOD_S`.
+    """Return forward speed (m/s) and yaw rate (rad/s), (n, 2), one row per :data:`PERIOD_S`.
 
-    Raises ``SpecError`` for a drive that is faster than the robot.
+    Raises ``SpecError`` for a maneuver that is faster than the robot.
     """
     for name, speed, limit in (
         ("linear_mps", drive.linear_mps, robot.max_linear_mps),
@@ -29,8 +29,8 @@ def compute_commands(drive: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
     ):
         if abs(speed) > limit:
             raise SpecError(
-                f"drive {drive.name}: {name} is {speed:g}, and robot.max_{name} is {limit:g}; "
-                "lower the one or raise the other"
+                f"drive {drive.name}: {name} is {speed:g}, but robot.max_{name} is {limit:g}; "
+                "reduce the former or increase the latter"
             )
     time_s = np.arange(max(1, round(drive.duration_s / PERIOD_S))) * PERIOD_S
     linear = np.full(len(time_s), drive.linear_mps)
@@ -48,14 +48,15 @@ def compute_commands(drive: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
 
 
 def recorded_commands(command: Series) -> np.ndarray:
-    """Those of a recording, each until the next came; before the first the robot stands."""
+    """Return the commands of a recording, each held until the next; the robot is at rest before the
+    first."""
     count = max(1, math.ceil((command.time_s[-1] + PERIOD_S) / PERIOD_S - 1e-9))
     latest = np.searchsorted(command.time_s, np.arange(count) * PERIOD_S + 1e-9, side="right") - 1
     return np.where((latest >= 0)[:, None], command.values[latest], 0.0)
 
 
 def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
-    """From rest towards what is wanted (n,), no faster than the acceleration allows."""
+    """Return the speeds that approach ``wanted`` (n,) from rest within the acceleration limit."""
     most = acceleration * PERIOD_S
     reached, found = 0.0, np.empty(len(wanted))
     for row, target in enumerate(wanted.tolist()):
@@ -65,8 +66,8 @@ def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
 
 
 def ideal_path(commands: np.ndarray) -> np.ndarray:
-    """Where commands (n, 2) lead a robot that does as it is told: x, y (m), yaw (rad) (n + 1, 3),
-    from the origin, heading along x."""
+    """Return the path of an ideal robot under commands (n, 2): x, y (m), yaw (rad) (n + 1, 3), from
+    the origin, heading along x."""
     yaw = np.concatenate([[0.0], np.cumsum(commands[:, 1]) * PERIOD_S])
     middle = (yaw[1:] + yaw[:-1]) / 2
     ahead = commands[:, 0] * PERIOD_S

@@ -1,6 +1,6 @@
-"""What is to be driven, and by what robot.
+"""Specification of maneuvers and of the robot of a bench.
 
-Owns the shape of ``drives:`` and ``robot:`` of a bench::
+Example of ``drives:`` and ``robot:``::
 
     robot: {model: package://gz_testauto/models/husky_a200, max_linear_mps: 1.0}
     drives:
@@ -20,15 +20,15 @@ from gz_testauto.spec.model import Spec, SpecPath
 from gz_testauto.spec.stack import NAME
 
 STEP = "step"
-"""The kind of drive that goes onto a terrain of the same kind, and nowhere else."""
+"""Kind of maneuver for terrains of the same kind only."""
 PUSH = "push"
-"""The kind of drive with a box in the way, on flat terrain."""
+"""Kind of maneuver that pushes a box, on flat terrain."""
 FLAT = "flat"
-"""The kind of terrain without relief."""
+"""Kind of terrain without relief."""
 
 
 class ManeuverKind(NamedTuple):
-    """A kind of drive as it is unless told: for how long (s), how fast (m/s, rad/s)."""
+    """Defaults of a kind of maneuver: duration (s) and speeds (m/s, rad/s)."""
 
     duration_s: float
     linear_mps: float
@@ -45,20 +45,20 @@ KINDS: Dict[str, ManeuverKind] = {
     "turn": ManeuverKind(6.0, 0.0, 0.5),
     PUSH: ManeuverKind(8.0, 0.4, 0.0),
 }
-"""``straight`` and ``circle`` are those of Farley et al. 2022, who do not say how fast the circle
-is driven forward: here at the same speed, on a radius of 1 m. ``stop`` brakes at half of its time.
-``rest`` lasts until the density of white noise is found within 10 % in 99.7 % of drives.
-``s_curve`` turns to the left and then to the right, as a sine. ``step`` is driven slowly, ``turn``
-on the spot, and ``push`` against a box that stands ahead."""
+"""Kinds of maneuver. ``straight`` and ``circle`` are those of Farley et al. 2022, who do not
+specify the forward speed of the circle: here it is the same, on a radius of 1 m. ``stop`` brakes at
+half of its duration. ``rest`` is long enough that the density of white noise is accurate within 10
+% in 99.7 % of recordings. ``s_curve`` turns left and then right, as a sine. ``step`` is slow,
+``turn`` is on the spot, and ``push`` pushes a box in front of the robot."""
 
 ORDINARY = tuple(kind for kind in KINDS if kind not in ("turn", PUSH))
-"""What is driven where a bench does not say."""
+"""Default maneuvers of a bench."""
 
 RECORDED = "recorded"
 
 
 class RecordedCommandSpec(Spec):
-    """Commands as they were recorded in a repetition, counted from 0, of an entry's case."""
+    """Commands from a recording: entry, case and repetition, counted from 0."""
 
     entry: str
     case: str
@@ -66,8 +66,8 @@ class RecordedCommandSpec(Spec):
 
 
 class ManeuverSpec(Spec):
-    """One drive. ``kind`` is its name unless given; what else is not given is the kind's. With
-    ``command`` it is what was commanded in a recording instead."""
+    """One maneuver. ``kind`` defaults to its name, other values to those of the kind. ``command``
+    uses the commands of a recording instead."""
 
     name: str = Field(pattern=NAME)
     kind: str = ""
@@ -79,7 +79,7 @@ class ManeuverSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _by_kind(cls, data: Any) -> Any:
-        """A drive that is only named, and what is not given of one."""
+        """Expand a maneuver that is only a name, and add the defaults of its kind."""
         if isinstance(data, str):
             data = {"name": data}
         if not isinstance(data, dict) or not isinstance(data.get("name"), str):
@@ -90,21 +90,23 @@ class ManeuverSpec(Spec):
         return {**KINDS[kind]._asdict(), "kind": kind, **data} if kind in KINDS else data
 
     def is_for(self, terrain: str) -> bool:
-        """Whether it can be driven on a terrain of such a kind."""
+        """Return whether the maneuver runs on a terrain of this kind."""
         return {STEP: terrain == STEP, PUSH: terrain == FLAT}.get(self.kind, True)
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:
         if (self.kind == RECORDED) != (self.command is not None):
-            raise ValueError(f"drive {self.name}: kind recorded and command belong together")
+            raise ValueError(
+                f"drive {self.name}: kind: recorded needs command, and command needs kind: recorded"
+            )
         if self.kind != RECORDED and self.kind not in KINDS:
-            said = unknown_name("kind of drive", self.kind or self.name, KINDS)
-            raise ValueError(f"{said}; give kind: with a name of your own")
+            reason = unknown_name("kind of drive", self.kind or self.name, KINDS)
+            raise ValueError(f"{reason}; for another name, specify kind:")
         return self
 
 
 class BenchRobotSpec(Spec):
-    """The robot that all simulators drive, and what its base can do."""
+    """The robot of all simulators, with the limits of its base."""
 
     model: SpecPath
     name: str = Field("robot", pattern=NAME)

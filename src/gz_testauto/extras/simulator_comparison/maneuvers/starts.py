@@ -1,7 +1,7 @@
-"""Where robots stand when a drive begins.
+"""Starting poses of the robots.
 
-A robot begins at the terrain's center and heads along x. Repetitions begin a little apart, drawn
-from the seed, in all simulators alike.
+A robot starts at the terrain's center, heading along x. Repetitions start at slightly different
+poses, drawn from the seed, the same in all simulators.
 """
 
 from typing import List
@@ -19,48 +19,49 @@ START = "start"
 """Path of the generators."""
 
 JITTER_M, JITTER_RAD = 0.1, 0.05
-"""Half widths of what a start is moved and turned by, uniformly."""
+"""Half widths of the uniform distributions of position and heading."""
 
 GAP_M = 0.5
-"""Between the ways of robots that drive side by side."""
+"""Gap between the paths of robots in parallel lanes."""
 
 CLEARANCE_M = 0.002
-"""How far above the highest point of the ground below it a robot is let go."""
+"""Height above the highest point of the ground below it at which a robot is spawned."""
 
 BELOW = 25
-"""Points along each side of the outline's box at which the ground is looked at."""
+"""Points along each side of the footprint's bounding box at which the ground is sampled."""
 
 
 def draw_start(case: str, repetition: int, seed: int) -> Pose2D:
-    """Where a repetition of a case begins."""
+    """Return the starting pose of a repetition of a case."""
     random = child_generator(seed, START, case, repetition)
     x_m, y_m = random.uniform(-JITTER_M, JITTER_M, 2).tolist()
     return Pose2D(x_m, y_m, float(random.uniform(-JITTER_RAD, JITTER_RAD)))
 
 
 def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain) -> None:
-    """Raise ``SpecError`` where a robot that does as it is told leaves the terrain."""
-    way = ideal_path(commands)[:, :2]
-    farthest = float(np.abs(way).max()) + _radius_m(robot) + JITTER_M
-    farthest += JITTER_RAD * float(np.hypot(*way.T).max())
+    """Raise ``SpecError`` if an ideal robot leaves the terrain."""
+    path = ideal_path(commands)[:, :2]
+    farthest = float(np.abs(path).max()) + _radius_m(robot) + JITTER_M
+    farthest += JITTER_RAD * float(np.hypot(*path.T).max())
     _require(case, terrain, 2 * farthest)
 
 
 def parallel_starts(
     count: int, case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain
 ) -> List[Pose2D]:
-    """Where so many robots begin, on lanes beside each other. Raises ``SpecError`` where there is
-    no room for them."""
-    way = ideal_path(commands)
-    lane_m = float(np.ptp(way[:, 1])) + 2 * _radius_m(robot) + GAP_M
-    ahead_m = float(np.abs(way[:, 0]).max()) + _radius_m(robot)
+    """Return the starting poses of ``count`` robots in parallel lanes. Raises ``SpecError`` if the
+    terrain is too small."""
+    path = ideal_path(commands)
+    lane_m = float(np.ptp(path[:, 1])) + 2 * _radius_m(robot) + GAP_M
+    ahead_m = float(np.abs(path[:, 0]).max()) + _radius_m(robot)
     _require(case, terrain, max(count * lane_m, 2 * ahead_m))
-    middle_m = float(way[:, 1].min() + way[:, 1].max()) / 2
+    middle_m = float(path[:, 1].min() + path[:, 1].max()) / 2
     return [Pose2D(0.0, (lane - (count - 1) / 2) * lane_m - middle_m, 0.0) for lane in range(count)]
 
 
 def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
-    """Highest point (m) of the ground below the robot's outline, with what it is let go above."""
+    """Return the height (m) at which a robot is spawned: the highest point of the ground below its
+    footprint plus a clearance."""
     outline = np.asarray(robot.footprint_m)
     sides = [np.linspace(*ends, BELOW) for ends in zip(outline.min(axis=0), outline.max(axis=0))]
     points = start.apply(np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2))
@@ -68,13 +69,13 @@ def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
 
 
 def _radius_m(robot: RobotBody) -> float:
-    """Of the circle about its base that holds its outline."""
+    """Return the radius of the circle around its origin that encloses the footprint."""
     return float(np.hypot(*np.asarray(robot.footprint_m).T).max())
 
 
 def _require(case: str, terrain: Terrain, needed_m: float) -> None:
     if needed_m > terrain.size_m:
         raise SpecError(
-            f"{case}: needs {needed_m:.1f} m of ground, and terrain {terrain.name} is "
-            f"{terrain.size_m:g} m wide; raise its size_m, or drive for a shorter time"
+            f"{case}: needs {needed_m:.1f} m of ground, but terrain {terrain.name} is "
+            f"{terrain.size_m:g} m wide; increase its size_m, or reduce the duration"
         )

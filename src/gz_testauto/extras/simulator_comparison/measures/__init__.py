@@ -1,1 +1,1 @@
-"""What simulators are compared by, each a registered plugin: ``gz_testauto.measures``."""
+"""Measures, each a registered plug-in: ``gz_testauto.measures``."""

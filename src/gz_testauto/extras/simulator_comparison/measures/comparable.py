@@ -1,4 +1,4 @@
-"""Two recordings' inertial samples at one rate, in one band, on one clock, of one length."""
+"""Inertial samples of two recordings at one rate, in one band, on one clock, of one length."""
 
 import functools
 from typing import NamedTuple, Tuple
@@ -15,18 +15,18 @@ from gz_testauto.extras.simulator_comparison.signals import (
 
 LONGEST_DELAY_S = 1.0
 YAW_RATE, VERTICAL = 2, 5
-"""Columns of an IMU: that in which turning is seen, and a_z."""
+"""Columns of an IMU: yaw rate and a_z."""
 
 
 @functools.lru_cache(maxsize=4096)
 def inertial(recording: RunRecording) -> np.ndarray:
-    """Samples (n, 6) at :data:`RATE_HZ` in the recording's band."""
-    assert recording.imu is not None, "asked of recordings with an IMU only"
+    """Return samples (n, 6) at :data:`RATE_HZ` in the recording's band."""
+    assert recording.imu is not None, "a recording with an IMU"
     return in_band(recording.imu, recording.band_hz)
 
 
 class Pair(NamedTuple):
-    """Samples (n, 6) of both, and by how much the first comes after the second (s)."""
+    """Samples (n, 6) of both, and the delay of the first relative to the second (s)."""
 
     first: np.ndarray
     second: np.ndarray
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
 
 @functools.lru_cache(maxsize=16384)  # of views: little more than their names
 def comparable(first: RunRecording, second: RunRecording) -> Pair:
-    """What both have at the same time, after the delay between their yaw rates is taken out."""
+    """Return the common samples of both after the delay between their yaw rates is removed."""
     one, other = inertial(first), inertial(second)
     delay = delay_samples(other[:, YAW_RATE], one[:, YAW_RATE], round(LONGEST_DELAY_S * RATE_HZ))
     taken, early = overlapping(other, one, delay)
@@ -43,8 +43,8 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
 
 
 def mean_and_range(values: np.ndarray, extreme: float = 0.01) -> Tuple[np.ndarray, np.ndarray]:
-    """Equations (5) and (6) of Farley et al. 2022, for each column of ``values`` (n, k): the mean,
-    and the range from the mean of the lowest to that of the highest hundredth, at least one
+    """Return equations (5) and (6) of Farley et al. 2022 for each column of ``values`` (n, k): the
+    mean, and the range from the mean of the lowest to that of the highest hundredth, at least one
     sample."""
     count = max(1, round(extreme * len(values)))
     ordered = np.sort(values, axis=0)

@@ -1,4 +1,4 @@
-"""What a sensor's model gets wrong, axis by axis: bias, gain, delay, and what is left."""
+"""Errors of a sensor's model per axis: bias, gain, delay and residual."""
 
 from typing import Callable
 
@@ -11,7 +11,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
 
 LEAST_SIGMA = 1e-6
-"""Of an axis; one that moves less has no gain."""
+"""Smallest standard deviation of an axis for which a gain is computed."""
 
 
 def _of(compute: Callable[[Pair], float]) -> Callable[[RunRecording, RunRecording], float]:
@@ -31,8 +31,8 @@ def _gain(pair: Pair) -> float:
 
 
 def _linear_rmse(pair: Pair) -> float:
-    apart = (pair.first - pair.second)[:, LINEAR]
-    return float(np.sqrt((apart**2).sum(axis=1).mean()))
+    difference = (pair.first - pair.second)[:, LINEAR]
+    return float(np.sqrt((difference**2).sum(axis=1).mean()))
 
 
 def _yaw_rate_rmse(pair: Pair) -> float:
@@ -69,7 +69,7 @@ GAIN = Measure(
     name="gain",
     unit="",
     better="lower",
-    description="by what factor, as a logarithm, an axis swings more or less than the reference's",
+    description="logarithm of the ratio of an axis's standard deviation to the reference's",
     formula="mean over axes of |ln(sigma / sigma_ref)|",
     source="ratio of standard deviations",
     needs=("imu",),
@@ -91,7 +91,7 @@ YAW_RATE_RMSE = Measure(
     name="yaw_rate_rmse",
     unit="rad/s",
     better="lower",
-    description="root mean square difference of the yaw rates, once the delay is taken out",
+    description="root mean square difference of the yaw rates, after the delay is removed",
     formula="sqrt(mean (ω_z - ω_z,ref)²)",
     source="at one rate, in one band, after the delay",
     needs=("imu",),
@@ -102,7 +102,7 @@ LINEAR_RMSE = Measure(
     name="linear_rmse",
     unit="m/s²",
     better="lower",
-    description="root mean square difference of the accelerations, once the delay is taken out",
+    description="root mean square difference of the accelerations, after the delay is removed",
     formula="sqrt(mean |a - a_ref|²)",
     source="at one rate, in one band, after the delay",
     needs=("imu",),

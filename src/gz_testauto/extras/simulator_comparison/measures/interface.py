@@ -1,10 +1,10 @@
-"""What a measure is: a number of an entry, by itself or against the reference.
+"""Interface of measures: a number of an entry, alone or compared with the reference.
 
-A plugin of another package is a :class:`Measure` under its name, in a mapping that is exported as
-``measures`` like planners are. ``between`` is a distance of two recordings of one drive: the same
-either way round, and 0 of a recording from itself; ``own`` takes one, as a numerator and a
-denominator, of which the sums over all drives and repetitions are divided. ``planners`` compares
-what planners reach in a campaign with what they reach in the reference's. One of them is given.
+A plug-in of another package is a :class:`Measure` under its name, in a mapping that is exported as
+``measures``, like planners. ``between`` is a distance of two recordings of one maneuver, symmetric
+and 0 for equal recordings. ``own`` returns a numerator and a denominator of one recording; their
+sums over all cases and repetitions are divided. ``planners`` compares the results of planners in a
+campaign with those in the reference's. Exactly one of them is specified.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ Own = Callable[[RunRecording], Tuple[float, float]]
 
 @dataclass(frozen=True)
 class PlannerMeasure:
-    """By which ``metric`` of trials planners are told apart, and what is taken of that."""
+    """The ``metric`` of trials by which planners are compared, and the selected correlation."""
 
     metric: str
-    taken: Callable[[PlannerCorrelation], Resampled]
+    select: Callable[[PlannerCorrelation], Resampled]
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,9 @@ class Measure:
     """The declaration of one measure.
 
     ``better`` is ``"lower"`` or ``"higher"``. ``needs`` are the channels that a recording must
-    have, ``load`` among them, or a ``campaign`` of the entry. ``summed`` says that cases are added
-    up, as equation (7) of the paper does; else their mean is taken. ``terrain`` and ``drive`` say
-    for which cases it is, all unless given. A value that is worse than ``limit`` is remarked with
-    ``beyond``.
+    have, or ``load``, or a ``campaign`` of the entry. ``summed`` adds cases, as equation (7) of the
+    paper does; otherwise their mean is used. ``terrain`` and ``drive`` select cases; the default is
+    all. ``beyond`` is the remark for a value that is worse than ``limit``.
     """
 
     name: str
@@ -55,19 +54,23 @@ class Measure:
     beyond: str = ""
 
     def is_beyond(self, value: float) -> bool:
-        """Whether a value is worse than the limit; never where there is none, or no value."""
+        """Return whether a value is worse than the limit; False without limit or value."""
         if self.limit is None:
             return False
         return value > self.limit if self.better == "lower" else value < self.limit
 
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):
-            raise SpecError(f"measure {self.name}: better is {self.better!r}; lower or higher")
-        ways = (self.between, self.own, self.planners)
-        if sum(one is not None for one in ways) != 1:
-            raise SpecError(f"measure {self.name}: one of between, own and planners is to be given")
+            raise SpecError(
+                f"measure {self.name}: better is {self.better!r}; it must be lower or higher"
+            )
+        kinds = (self.between, self.own, self.planners)
+        if sum(one is not None for one in kinds) != 1:
+            raise SpecError(
+                f"measure {self.name}: exactly one of between, own and planners must be specified"
+            )
         if self.between is not None and self.better != "lower":
-            raise SpecError(f"measure {self.name}: between is a distance; better is lower")
+            raise SpecError(f"measure {self.name}: between is a distance; better must be lower")
 
 
 _HERE = "gz_testauto.extras.simulator_comparison.measures"
@@ -106,6 +109,6 @@ MEASURES = Registry(
 
 
 def find_measure(name: str) -> Measure:
-    """Raises ``UnknownNameError``."""
+    """Return the measure with this name. Raises ``UnknownNameError``."""
     found: Measure = MEASURES.get(name)
     return found

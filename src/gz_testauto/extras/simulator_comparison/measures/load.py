@@ -1,4 +1,4 @@
-"""What a simulator costs. Of the whole process tree, without what drives and records it."""
+"""Cost of a simulator: its whole process tree, without the bench and the recording."""
 
 from typing import Tuple
 
@@ -6,14 +6,14 @@ from gz_testauto.extras.simulator_comparison.measures.interface import Measure
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 
 LOAD = "load"
-"""The terrain on which load is measured."""
+"""The terrain on which cost is measured."""
 
 IDLE, ONE, FIVE = "idle", "one", "five"
-"""Drives: of a world without a robot, with one that drives about, with five."""
+"""Cases of cost: a world without a robot, with one and with five moving robots."""
 
 
 def _load(recording: RunRecording) -> SimulatorCost:
-    assert recording.load is not None, "asked of recordings with a load only"
+    assert recording.load is not None, "a recording with a cost"
     return recording.load
 
 
@@ -35,7 +35,7 @@ REAL_TIME_FACTOR = Measure(
     name="real_time_factor",
     unit="",
     better="higher",
-    description="simulated over wall time, as fast as it goes, one robot",
+    description="simulated time divided by wall time, at full speed, one robot",
     formula="sum of simulated s / sum of wall s",
     source="Farley et al. 2022, equation (2)",
     needs=("load",),
@@ -74,7 +74,7 @@ CPU_INTENSE = Measure(
     name="cpu_intense",
     unit="CPU s / s",
     better="lower",
-    description="the same with five robots at once",
+    description="CPU time of all the simulator's processes per simulated second, five robots",
     formula="sum of CPU s / sum of simulated s",
     source="Farley et al. 2022, section 3.3.2",
     needs=("load",),

@@ -1,4 +1,4 @@
-"""The paper's error of an IMU: differences of mean and range, equations (5) to (7)."""
+"""Error of an IMU in the paper: differences of mean and range, equations (5) to (7)."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ _FORMULA = "sum over cases and axes of |range - range_ref| + |mean - mean_ref|"
 def summary_error(
     mean: np.ndarray, extent: np.ndarray, mean_ref: np.ndarray, extent_ref: np.ndarray
 ) -> np.ndarray:
-    """Equation (7) for one case, by axis (k,)."""
+    """Return equation (7) for one case, by axis (k,)."""
     return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
 
 

@@ -1,4 +1,4 @@
-"""Whether planners that are tested in a simulator rank as they do in the reference."""
+"""Agreement between the ranking of planners in a simulator and in the reference."""
 
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure, PlannerMeasure
 from gz_testauto.metrics.interface import SUCCESS
@@ -44,7 +44,7 @@ SAME_WINNER = Measure(
     better="higher",
     description="share of pairs of planners of which the same one has the greater SPL",
     formula="pairs with the same sign of the difference of means over worlds / pairs",
-    source="what a simulator is asked for",
+    source="definition of this package",
     needs=("campaign",),
     planners=PlannerMeasure("spl", lambda found: found.same_winner),
 )

@@ -1,4 +1,4 @@
-"""Where the robot went: drift of its pose, as a whole and per second."""
+"""Differences of the trajectories: drift of the pose, as a whole and per second."""
 
 from typing import Tuple, Union
 
@@ -11,31 +11,33 @@ from gz_testauto.extras.simulator_comparison.signals import resampled
 POSE_RATE_HZ = 20.0
 
 
-def _ways(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:
-    """Poses (n, 3) of both at the same times since their beginning; yaw unwrapped."""
-    assert first.odometry is not None and second.odometry is not None, "asked with odometry only"
-    ways = []
+def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:
+    """Return poses (n, 3) of both at the same times since their start; yaw unwrapped."""
+    assert first.odometry is not None and second.odometry is not None, (
+        "two recordings with odometry"
+    )
+    trajectories = []
     for series in (first.odometry, second.odometry):
         unwrapped = np.column_stack([series.values[:, :2], np.unwrap(series.values[:, 2])])
-        ways.append(resampled(type(series)(series.time_s, unwrapped), POSE_RATE_HZ).values)
-    length = min(map(len, ways))
-    return ways[0][:length], ways[1][:length]
+        trajectories.append(resampled(type(series)(series.time_s, unwrapped), POSE_RATE_HZ).values)
+    length = min(map(len, trajectories))
+    return trajectories[0][:length], trajectories[1][:length]
 
 
 def drift_m(first: RunRecording, second: RunRecording) -> float:
-    """RMS distance (m), both from the same first pose: S. Umeyama's alignment would turn away a
-    wrong heading."""
-    own, reference = (_from_its_start(way) for way in _ways(first, second))
+    """Return the RMS distance (m), both aligned by the first pose. S. Umeyama's alignment would
+    remove a wrong heading."""
+    own, reference = (_from_its_start(trajectory) for trajectory in _trajectories(first, second))
     return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
 
-def _from_its_start(way: np.ndarray) -> np.ndarray:
-    return _as_seen(way - way[0], way[0, 2])
+def _from_its_start(trajectory: np.ndarray) -> np.ndarray:
+    return _in_robot_frame(trajectory - trajectory[0], trajectory[0, 2])
 
 
-def _as_seen(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
-    """Ways (n, 3) in x, y and yaw of a fixed frame, ahead and to the left of who looks along
-    ``yaw_rad``, one for all or (n,)."""
+def _in_robot_frame(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
+    """Return displacements (n, 3) in x, y and yaw of a fixed frame as forward and left components
+    for the heading ``yaw_rad``, one for all or (n,)."""
     cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
     return np.column_stack(
         [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
@@ -43,21 +45,21 @@ def _as_seen(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray
 
 
 def _relative(first: RunRecording, second: RunRecording) -> float:
-    own, reference = (_steps(way) for way in _ways(first, second))
+    own, reference = (_steps(trajectory) for trajectory in _trajectories(first, second))
     return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
 
-def _steps(way: np.ndarray) -> np.ndarray:
-    """What is driven in each second (m, m, rad), as seen from its beginning."""
-    ahead = min(round(POSE_RATE_HZ), len(way) - 1)
-    begin, moved = way[:-ahead], way[ahead:] - way[:-ahead]
-    return _as_seen(moved, begin[:, 2])
+def _steps(trajectory: np.ndarray) -> np.ndarray:
+    """Return the motion in each second (m, m, rad), in the robot's frame at its start."""
+    ahead = min(round(POSE_RATE_HZ), len(trajectory) - 1)
+    begin, moved = trajectory[:-ahead], trajectory[ahead:] - trajectory[:-ahead]
+    return _in_robot_frame(moved, begin[:, 2])
 
 
 def _pushed(first: RunRecording, second: RunRecording) -> float:
-    assert first.box is not None and second.box is not None, "asked with a box only"
-    ways = (series.values[-1] - series.values[0] for series in (first.box, second.box))
-    own, reference = (float(np.hypot(*way)) for way in ways)
+    assert first.box is not None and second.box is not None, "two recordings with a box"
+    displacements = (series.values[-1] - series.values[0] for series in (first.box, second.box))
+    own, reference = (float(np.hypot(*one)) for one in displacements)
     return abs(own - reference)
 
 
@@ -76,7 +78,7 @@ RELATIVE = Measure(
     name="relative_pose",
     unit="m",
     better="lower",
-    description="root mean square difference of what is driven in a second",
+    description="root mean square difference of the motion in one second",
     formula="sqrt(mean |Δp - Δp_ref|²), Δ over 1 s in the robot's frame",
     source="relative pose error, J. Sturm et al., IROS 2012",
     needs=("odometry",),
@@ -87,9 +89,9 @@ BOX_PUSHED = Measure(
     name="box_pushed",
     unit="m",
     better="lower",
-    description="difference of how far a box of 5 kg is pushed",
+    description="difference of the displacements of a pushed box of 5 kg",
     formula="|d - d_ref|",
-    source="friction of the box and of the tires at once",
+    source="friction of the box and of the tires together",
     needs=("box",),
     between=_pushed,
 )

@@ -1,4 +1,4 @@
-"""What an IMU says of a robot that stands."""
+"""Noise of an IMU at rest."""
 
 import math
 
@@ -8,14 +8,14 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 from gz_testauto.extras.simulator_comparison.signals import noise_density
 
 LEAST = 1e-9
-"""m/s²/√Hz that is taken for nothing, so that a logarithm is finite."""
+"""Smallest density in m/s²/√Hz, so that the logarithm is finite."""
 
 
 def _decades(first: RunRecording, second: RunRecording) -> float:
     found = []
     for recording in (first, second):
-        assert recording.imu is not None, "asked of recordings with an IMU only"
-        imu = recording.imu  # at its own rate: any other would smooth or fold its noise
+        assert recording.imu is not None, "a recording with an IMU"
+        imu = recording.imu  # at its native rate: resampling would change its noise
         found.append(max(LEAST, noise_density(imu.values[:, VERTICAL], imu.rate_hz)))
     return abs(math.log10(found[0] / found[1]))
 

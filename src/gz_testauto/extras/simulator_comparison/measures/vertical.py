@@ -1,4 +1,4 @@
-"""How the robot shakes: vertical acceleration as spectrum and as distribution."""
+"""Vertical acceleration of the robot as spectrum and as distribution."""
 
 from typing import Tuple
 
@@ -15,7 +15,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, spectrum
 
 LEAST_DENSITY = 1e-12
-"""(m/s²)²/Hz that is taken for nothing, so that a logarithm is finite."""
+"""Smallest density in (m/s²)²/Hz, so that the logarithm is finite."""
 
 
 def _spectral(first: RunRecording, second: RunRecording) -> float:
@@ -81,7 +81,7 @@ SIGMA = Measure(
     better="lower",
     description="standard deviation of vertical acceleration on the flat floor: the solver's noise",
     formula="sigma(a_z)",
-    source="a floor without relief shakes nobody",
+    source="on a plane only the solver causes vibration",
     needs=("imu",),
     own=_sigma,
     terrain="flat",

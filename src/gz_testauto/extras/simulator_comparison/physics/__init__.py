@@ -1,1 +1,1 @@
-"""Physics of a simulator against values known on paper, one idea a module."""
+"""Checks of a simulator's physics against exact values, one idea per module."""

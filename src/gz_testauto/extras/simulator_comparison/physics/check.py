@@ -1,8 +1,7 @@
-"""What a check of physics is, and what comes of it.
+"""Definition and result of a check of physics.
 
-Owns the words: a check measures one number in scenes of its own and states the one that paper
-has. What an engine's integrator adds (semi-implicit Euler: g t dt/2 to a fall) is part of the
-deviation.
+A check measures one number in its own scenes and compares it with the exact value. The error of an
+engine's integrator (semi-implicit Euler adds g t dt/2 to a fall) is part of the deviation.
 """
 
 import math
@@ -13,8 +12,8 @@ from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsSceneL
 
 
 class PhysicsResult(NamedTuple):
-    """A value and the exact one, in the check's unit. ``scale`` is what a deviation is a share of
-    where the exact value is 0."""
+    """A measured and the exact value, in the check's unit. ``scale`` is the denominator of the
+    deviation if the exact value is 0."""
 
     value: float
     exact: float
@@ -23,8 +22,8 @@ class PhysicsResult(NamedTuple):
 
 @dataclass(frozen=True)
 class PhysicsCheck:
-    """One thing to measure. ``formula`` is the closed form, with its source where it is not in
-    every textbook. ``converges`` asks for a second run at another physics step."""
+    """One measurement. ``formula`` is the closed form, with its source unless it is elementary.
+    ``converges`` requests a second run at another physics step."""
 
     name: str
     description: str
@@ -35,15 +34,15 @@ class PhysicsCheck:
 
 
 MAX_STEP_DIFFERENCE = 0.05
-"""Values at two steps that differ by more than this share of the larger are not converged."""
+"""Values at two steps whose difference is above this share of the larger are not converged."""
 
 
 @dataclass(frozen=True)
 class PhysicsCheckResult:
-    """What a check found for an entry at a physics step (s).
+    """Result of a check for an entry at a physics step (s).
 
-    ``value`` and ``exact`` are in ``unit``; both are None where ``refusal`` says why nothing was
-    measured. ``other_value`` is the value at ``other_step_s``, of checks that ask for it.
+    ``value`` and ``exact`` are in ``unit``; both are None if ``refusal`` has a reason why nothing
+    was measured. ``other_value`` is the value at ``other_step_s``, for checks that request it.
     """
 
     entry: str
@@ -60,15 +59,14 @@ class PhysicsCheckResult:
 
     @property
     def deviation(self) -> Optional[float]:
-        """(value - exact) as a share of the exact value, or of the scale; None where there is
-        no value."""
+        """(value - exact) divided by the exact value, or by the scale; None without a value."""
         if self.value is None or self.exact is None:
             return None
         return (self.value - self.exact) / (self.scale or abs(self.exact))
 
     @property
     def converged(self) -> Optional[bool]:
-        """Whether the values at two steps agree; None where one was asked for only."""
+        """True if the values at two steps agree; None with one step only."""
         if self.value is None or self.other_value is None:
             return None
         return math.isclose(self.value, self.other_value, rel_tol=MAX_STEP_DIFFERENCE)

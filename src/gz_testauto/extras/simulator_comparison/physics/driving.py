@@ -1,5 +1,5 @@
-"""Robots on wheels: how tight a differential drive turns, how fast a skid-steer one, and how far
-it slides on locked wheels."""
+"""Wheeled robots: radius of a differential drive, yaw rate of a skid-steer robot, and its sliding
+distance on locked wheels."""
 
 import math
 from typing import Sequence, Tuple
@@ -23,11 +23,12 @@ PERIOD_S = 0.1
 BRAKED_FROM_MPS = 1.0
 SLIPPERY = 0.5
 ACROSS = 16
-"""Points in which a wheel's line is integrated over, by Gauss and Legendre."""
+"""Points of the Gauss-Legendre quadrature along a wheel's contact line."""
 
 
 def radius(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """Of the circle (m) through the places of a differential drive, least squares."""
+    """Return the radius (m) of the circle through the positions of a differential drive, by least
+    squares."""
     robot = differential()
     simulation = loader.load(robot=robot)
     simulation.drive(Twist2D(SPEED_MPS, TURN_RADPS))
@@ -42,7 +43,7 @@ def radius(loader: PhysicsSceneLoader) -> PhysicsResult:
 
 
 def skid_rate(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """Yaw rate (rad/s) of a skid-steer robot told to turn on the spot."""
+    """Return the yaw rate (rad/s) of a skid-steer robot that is commanded to turn on the spot."""
     robot = husky()
     simulation = loader.load(robot=robot)
     simulation.step(STARTING_S / 2)
@@ -54,7 +55,7 @@ def skid_rate(loader: PhysicsSceneLoader) -> PhysicsResult:
 
 
 def locked_wheels(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """How far (m) a robot slides once its wheels are told to stand still."""
+    """Return the sliding distance (m) of a robot after its wheels are commanded to stop."""
     robot = husky()
     simulation = loader.load(robot=robot, mu=SLIPPERY)
     simulation.drive(Twist2D(BRAKED_FROM_MPS, 0.0))
@@ -66,26 +67,26 @@ def locked_wheels(loader: PhysicsSceneLoader) -> PhysicsResult:
 
 
 def sliding_twist(weight: WheelContacts, command: Twist2D) -> Tuple[float, float, float]:
-    """Forward and leftward speed (m/s) and yaw rate (rad/s) of a robot in its own frame, whose
-    wheels keep the rates of a command and slide by Coulomb's law, once it moves steadily.
+    """Return the steady forward and leftward speed (m/s) and yaw rate (rad/s), in its own frame, of
+    a robot whose wheels keep the commanded rates and slide by Coulomb's law.
 
-    It moves so that least power is lost to friction (J. C. Alexander, J. H. Maddocks, "On the
-    kinematics of wheeled mobile robots", Int. J. of Robotics Research 8(5), 1989). With equal
-    loads in points at (±a, ±b) it turns at b²/(a² + b²) of the rate that it is told. Wheels that
-    have a width touch along lines. How a rigid cylinder's load lies across it is not determined;
-    here it is even. The Husky told 0.5 rad/s turns at 0.2450 so, at 0.2409 on the rims alone, and
-    at 0.2472 on points in the middle.
+    The motion minimizes the power that is lost to friction (J. C. Alexander, J. H. Maddocks, "On
+    the kinematics of wheeled mobile robots", Int. J. of Robotics Research 8(5), 1989). With equal
+    loads in points at (±a, ±b) the yaw rate is b²/(a² + b²) of the commanded one. Wheels with a
+    width touch along lines. The distribution of a rigid cylinder's load along its line is not
+    determined; here it is even. With a command of 0.5 rad/s the Husky's yaw rate is 0.2450, with
+    contact on the rims only 0.2409, and with points in the middle 0.2472.
     """
     from scipy.optimize import minimize
 
     nodes, shares = np.polynomial.legendre.leggauss(ACROSS if weight.width_m > 0 else 1)
-    x, y = np.array(weight.wheels_m).T[:, :, None]  # of wheels (w, 1), and below of points (w, n)
-    beside = y + nodes * weight.width_m / 2
+    x, y = np.array(weight.wheels_m).T[:, :, None]  # of wheels (w, 1); below of points (w, n)
+    y_of_points = y + nodes * weight.width_m / 2
     loads = np.outer(weight.loads_n(), shares / 2)
     rolled = command.linear_mps - command.angular_radps * y
 
     def power(twist: Sequence[float]) -> float:
-        along = twist[0] - twist[2] * beside - rolled
+        along = twist[0] - twist[2] * y_of_points - rolled
         across = twist[1] + twist[2] * x
         return float(np.sum(loads * np.hypot(along, across)))
 
@@ -109,9 +110,9 @@ def _turned_rad(simulation: Simulation, name: str, duration_s: float) -> float:
 RADIUS = PhysicsCheck("circle", "a differential drive at 0.5 m/s and 0.5 rad/s", "m", "v/ω", radius)
 SKID = PhysicsCheck(
     "skid_turn",
-    "a Husky told to turn on the spot at 0.5 rad/s, μ = 1",
+    "a Husky commanded to turn on the spot at 0.5 rad/s, μ = 1",
     "rad/s",
-    "where friction takes least power (Alexander, Maddocks 1989)",
+    "motion of least friction power (Alexander, Maddocks 1989)",
     skid_rate,
     converges=True,
 )

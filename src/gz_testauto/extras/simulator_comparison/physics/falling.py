@@ -1,4 +1,4 @@
-"""Free fall: what gravity and the integrator do, before anything touches."""
+"""Free fall: gravity and the integrator, without contacts."""
 
 from gz_testauto.extras.simulator_comparison.physics.check import PhysicsCheck, PhysicsResult
 from gz_testauto.extras.simulator_comparison.physics.scenes import (
@@ -11,7 +11,7 @@ DURATION_S = 0.7
 
 
 def fall(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """How far a box falls (m)."""
+    """Return the distance (m) that a box falls."""
     box = body(
         "box", "<box><size>0.2 0.2 0.2</size></box>", (0, 0, 5.0), 1.0, (0.0067,) * 3, mu=1.0
     )
@@ -20,4 +20,4 @@ def fall(loader: PhysicsSceneLoader) -> PhysicsResult:
     return PhysicsResult(5.0 - end[2], GRAVITY_MPS2 * DURATION_S**2 / 2)
 
 
-FALL = PhysicsCheck("free_fall", "how far a box falls in 0.7 s", "m", "g t²/2", fall)
+FALL = PhysicsCheck("free_fall", "distance that a box falls in 0.7 s", "m", "g t²/2", fall)

@@ -1,4 +1,4 @@
-"""What an IMU feels: gravity at rest, and the turning of what it sits on."""
+"""IMU: gravity at rest, and the centripetal acceleration on a rotating body."""
 
 import tempfile
 from pathlib import Path
@@ -20,15 +20,16 @@ ARM_M, TURN_RADPS = 0.5, 2.0
 
 
 def at_rest(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """The mean length (m/s²) of what a robot's IMU feels that stands."""
+    """Return the norm (m/s²) of the mean acceleration that the IMU of a robot at rest measures."""
     simulation = loader.load(robot=differential())
     simulation.step(SETTLING_S)
-    felt = np.mean([sample.linear_mps2 for sample in _samples(simulation)], axis=0)
-    return PhysicsResult(float(np.linalg.norm(felt)), GRAVITY_MPS2)
+    measured = np.mean([sample.linear_mps2 for sample in _samples(simulation)], axis=0)
+    return PhysicsResult(float(np.linalg.norm(measured)), GRAVITY_MPS2)
 
 
 def lever_arm(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """The mean acceleration (m/s²) along the arm of an IMU on a body that spins in free space."""
+    """Return the mean acceleration (m/s²) along the arm of an IMU on a body that rotates in free
+    space."""
     with tempfile.TemporaryDirectory() as folder:
         robot = spun(Path(folder), ARM_M)
         simulation = loader.load(robot=robot, gravity=(0.0, 0.0, 0.0), mu=None)
@@ -37,9 +38,9 @@ def lever_arm(loader: PhysicsSceneLoader) -> PhysicsResult:
     simulation.step(10 * PERIOD_S)
     samples = _samples(simulation)
     if abs(samples[0].angular_radps[2] - TURN_RADPS) > 0.1 * TURN_RADPS:
-        raise SimulatorError("the body did not take up the rate that it was given")
-    felt = [sample.linear_mps2[0] for sample in samples]
-    return PhysicsResult(float(np.mean(felt)), -(TURN_RADPS**2) * ARM_M)
+        raise SimulatorError("the body does not have the angular velocity that was set")
+    measured = [sample.linear_mps2[0] for sample in samples]
+    return PhysicsResult(float(np.mean(measured)), -(TURN_RADPS**2) * ARM_M)
 
 
 def _samples(simulation: Simulation) -> Sequence[ImuSample]:
@@ -47,5 +48,5 @@ def _samples(simulation: Simulation) -> Sequence[ImuSample]:
     return [sample for _ in range(periods) for sample in simulation.step(PERIOD_S).imu]
 
 
-REST = PhysicsCheck("imu_at_rest", "what a robot's IMU feels that stands", "m/s²", "g", at_rest)
+REST = PhysicsCheck("imu_at_rest", "acceleration of a robot's IMU at rest", "m/s²", "g", at_rest)
 ARM = PhysicsCheck("imu_arm", "an IMU 0.5 m from the axis, at 2 rad/s", "m/s²", "-ω² r", lever_arm)

@@ -1,4 +1,4 @@
-"""The robots that physics is checked with, and what is known of them on paper."""
+"""Robots of the physics checks, with their published properties."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +11,14 @@ from gz_testauto.extras.simulator_comparison.physics.scenes import GRAVITY_MPS2
 from gz_testauto.sdf.robot import RobotModel, read_robot
 
 WHEELBASE_M = 0.512
-"""Of the Husky."""
+"""Wheelbase of the Husky."""
 
 
 @dataclass(frozen=True)
 class WheelContacts:
-    """Where a robot touches level ground and what it weighs there: the wheels' places and the
-    center of mass (m) in its frame, its mass (kg), and how wide a wheel is (m): it touches along
-    a line across the robot, and in one point where that is 0."""
+    """Contacts of a robot on level ground: positions of the wheels and of the center of mass (m) in
+    its frame, its mass (kg), and the width of a wheel (m). A wheel touches along a line across the
+    robot, or in one point if the width is 0."""
 
     wheels_m: Tuple[Tuple[float, float], ...]
     center_m: Tuple[float, float]
@@ -26,8 +26,8 @@ class WheelContacts:
     width_m: float = 0.0
 
     def loads_n(self) -> List[float]:
-        """On each wheel, at rest. Of the loads that balance the weight the most even ones, as on
-        ground that gives a little."""
+        """Return the load on each wheel at rest: of all loads in equilibrium the most even ones, as
+        on slightly compliant ground."""
         at = np.array(self.wheels_m)
         balance = np.vstack([np.ones(len(at)), at.T])
         weight = self.mass_kg * GRAVITY_MPS2
@@ -41,21 +41,21 @@ HUSKY = WheelContacts(
     mass_kg=56.582,
     width_m=0.1143,
 )
-"""Clearpath's Husky A200 by the public figures that its model has."""
+"""Clearpath's Husky A200 with the public figures of its model."""
 
 
 def husky() -> RobotModel:
-    """A robot on four driven wheels."""
+    """Return a robot on four driven wheels."""
     return read_robot(resources.share_directory() / "models" / "husky_a200")
 
 
 def differential() -> RobotModel:
-    """A robot on two driven wheels and two frictionless balls."""
+    """Return a robot on two driven wheels and two frictionless balls."""
     return read_robot(resources.share_directory() / "models" / "jackal_sized")
 
 
 def spun(folder: Path, arm_m: float) -> RobotModel:
-    """A box without a drive, with an IMU so far (m) in front of its middle."""
+    """Return a box without a drive plug-in, with an IMU ``arm_m`` (m) in front of its center."""
     path = folder / "spun.sdf"
     path.write_text(f"""<sdf version="1.6"><model name="spun"><link name="base"><inertial>
     <mass>10</mass><inertia><ixx>0.2</ixx><iyy>0.2</iyy><izz>0.3</izz></inertia></inertial>

@@ -16,7 +16,7 @@ INTERVAL_S = 0.5
 
 
 def acceleration_mps2(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """From where the ball is at three equally distant moments."""
+    """Return the acceleration from the ball's position at three equally spaced times."""
     about = 0.4 * MASS_KG * RADIUS_M**2
     ball = body(
         "ball",

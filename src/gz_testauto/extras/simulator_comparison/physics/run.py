@@ -1,7 +1,6 @@
-"""Runs the checks of physics for one entry.
+"""Execution of the physics checks for one entry.
 
-Owns which checks there are, and that an entry which cannot do one of them is told from one that
-does it badly.
+An entry that cannot execute a check is distinguished from one with a wrong result.
 """
 
 import tempfile
@@ -40,7 +39,7 @@ CHECKS: Tuple[PhysicsCheck, ...] = (
 )
 
 STEPS_S = (0.001, 0.005)
-"""The physics step of all checks, and the other of those that are to show convergence."""
+"""Physics step of all checks, and a second one for checks of convergence."""
 
 
 def check_physics(
@@ -50,9 +49,8 @@ def check_physics(
     checks: Sequence[PhysicsCheck] = CHECKS,
     steps_s: Tuple[float, float] = STEPS_S,
 ) -> List[PhysicsCheckResult]:
-    """Measure in the simulator registered under a name, opened with these options, and with
-    ``step_s`` where it takes that. ``entry`` is what it is called in the outcomes, which are in
-    the order of the checks."""
+    """Run the checks in a registered simulator with these options, and with ``step_s`` if it has
+    that option. ``entry`` is its name in the results, which are in the order of the checks."""
     found, why = _measure(simulator, options, checks, steps_s[0])
     again = [check for check in checks if check.converges]
     other, _ = _measure(simulator, options, again, steps_s[1]) if again else ({}, {})
@@ -80,13 +78,15 @@ def check_physics(
 def _measure(
     simulator: str, options: Mapping[str, Any], checks: Sequence[PhysicsCheck], step_s: float
 ) -> Tuple[Dict[str, PhysicsResult], Dict[str, Optional[str]]]:
-    """Findings, and why there are none, by the names of checks."""
-    given = dict(options)
+    """Return results, and reasons for missing ones, by name of the check."""
+    all_options = dict(options)
     if "step_s" in options_taken(simulator):
-        given["step_s"] = step_s
+        all_options["step_s"] = step_s
     found: Dict[str, PhysicsResult] = {}
     why: Dict[str, Optional[str]] = {}
-    with tempfile.TemporaryDirectory() as folder, open_simulator(simulator, **given) as opened:
+    with tempfile.TemporaryDirectory() as folder, open_simulator(
+        simulator, **all_options
+    ) as opened:
         loader = PhysicsSceneLoader(opened, step_s, Path(folder))
         for check in checks:
             try:

@@ -1,7 +1,7 @@
-"""The scenes in which physics is checked: a plane, gravity as wanted, and what stands on it.
+"""Scenes of the physics checks: a plane, gravity, and models.
 
-Owns the writing of these worlds. Slopes are made by turning gravity, never the floor, so that
-nothing depends on how an engine finds contacts with what is tilted.
+Slopes are simulated by tilted gravity, never by a tilted floor, so that results do not depend on
+how an engine detects contacts with tilted shapes.
 """
 
 import math
@@ -13,7 +13,7 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
 GRAVITY_MPS2 = 9.8
-"""SDF's own, which every engine is told."""
+"""SDF's default, which is set explicitly for every engine."""
 
 Vector = Tuple[float, float, float]
 
@@ -25,17 +25,17 @@ FLOOR = """<model name="floor"><static>1</static><link name="link"><collision na
 
 
 def surface(mu: float) -> str:
-    """A collision's ``<surface>`` with this coefficient of friction in every direction."""
+    """Return a collision's ``<surface>`` with this coefficient of friction in every direction."""
     return f"<surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction></surface>"
 
 
 def slope(angle_rad: float) -> Vector:
-    """Gravity on a slope that falls towards +x, in its own frame (m/s²)."""
+    """Return gravity (m/s²) on a slope that descends towards +x, in the slope's frame."""
     return (GRAVITY_MPS2 * math.sin(angle_rad), 0.0, -GRAVITY_MPS2 * math.cos(angle_rad))
 
 
 def body(name: str, shape: str, at: Vector, mass_kg: float, moments: Vector, mu: float) -> str:
-    """A model of one link that can move: ``shape`` is SDF's ``<geometry>``, ``moments`` are its
+    """Return a dynamic model of one link: ``shape`` is SDF's ``<geometry>``, ``moments`` are its
     principal moments of inertia (kg m²)."""
     xx, yy, zz = moments
     x, y, z = at
@@ -58,8 +58,8 @@ class PhysicsSceneLoader:
         mu: Optional[float] = 1.0,
         robot: Optional[RobotModel] = None,
     ) -> Simulation:
-        """A world of a floor with this friction, none where that is None, and these models,
-        with a robot in the middle."""
+        """Load a world with a floor of this friction (no floor if None), these models, and a robot
+        in the middle."""
         floor = "" if mu is None else FLOOR.format(surface=surface(mu))
         x, y, z = gravity
         path = self._folder / "physics.world"

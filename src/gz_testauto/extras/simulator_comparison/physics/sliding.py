@@ -1,5 +1,5 @@
-"""A box on a slope by Coulomb's law: it stays below the angle of friction and slides above it,
-and what slides on level ground comes to rest."""
+"""A box on a slope by Coulomb's law, below and above the angle of friction, and its stop on level
+ground."""
 
 import math
 from typing import List
@@ -18,13 +18,13 @@ from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import Simulation
 
 MU = 0.5
-BESIDE_RAD = math.radians(5.0)
-"""How far from the angle of friction the slopes are."""
+SLOPE_OFFSET_RAD = math.radians(5.0)
+"""Difference between the slopes and the angle of friction."""
 INTERVAL_S = 0.5
 SETTLING_S = 0.5
 SPEED_MPS = 2.0
 FIRST_S = 0.02
-"""After so long it must have most of that speed, or it was not given it."""
+"""Time after which the box must still have most of its initial speed."""
 
 
 def _with_box(loader: PhysicsSceneLoader, gravity: Vector) -> Simulation:
@@ -38,28 +38,29 @@ def _places_m(simulation: Simulation, count: int) -> List[float]:
 
 
 def slide(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """The acceleration (m/s²) from where the box is at three equally distant moments."""
-    angle = math.atan(MU) + BESIDE_RAD
+    """Return the acceleration (m/s²) from the box's position at three equally spaced times."""
+    angle = math.atan(MU) + SLOPE_OFFSET_RAD
     first, second, third = _places_m(_with_box(loader, slope(angle)), 3)
     exact = GRAVITY_MPS2 * (math.sin(angle) - MU * math.cos(angle))
     return PhysicsResult((third - 2 * second + first) / INTERVAL_S**2, exact)
 
 
 def stick(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """How far the box creeps (m) in a second; as a share of how far one without friction gets."""
-    angle = math.atan(MU) - BESIDE_RAD
+    """Return the creep (m) of the box in one second, with the distance of a frictionless box as
+    scale."""
+    angle = math.atan(MU) - SLOPE_OFFSET_RAD
     first, _, third = _places_m(_with_box(loader, slope(angle)), 3)
     return PhysicsResult(third - first, 0.0, GRAVITY_MPS2 * math.sin(angle) / 2)
 
 
 def stop(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """How far (m) the box slides on level ground until it rests."""
+    """Return the distance (m) that the box slides on level ground until it is at rest."""
     simulation = _with_box(loader, LEVEL)
     begin = simulation.step(SETTLING_S).models["box"].pose.position[0]
     simulation.apply([SetModel("box", linear_mps=(SPEED_MPS, 0.0, 0.0))])
     moved_m = simulation.step(FIRST_S).models["box"].pose.position[0] - begin
     if moved_m < SPEED_MPS * FIRST_S / 2:
-        raise SimulatorError("the box did not take up the speed that it was given")
+        raise SimulatorError("the box does not have the speed that was set")
     exact = SPEED_MPS**2 / (2 * MU * GRAVITY_MPS2)
     end = simulation.step(2.0).models["box"].pose.position[0]
     return PhysicsResult(end - begin, exact)

@@ -1,4 +1,4 @@
-"""A robot that stands with its front axle on a step: where its wheels carry it."""
+"""A robot at rest with its front axle on a step: its pitch."""
 
 import math
 
@@ -10,12 +10,12 @@ from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsSceneL
 
 STEP_M = 0.076
 ABOVE_M = 0.002
-"""How far above its place the robot is let go."""
+"""Height above its resting pose at which the robot starts."""
 SETTLING_S = 1.5
 
 
 def pitch(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """How far (rad) the robot's nose points up at rest."""
+    """Return the upward pitch (rad) of the robot at rest."""
     robot = husky()
     exact = math.asin(STEP_M / WHEELBASE_M)
     step = f"""<model name="step"><static>1</static><pose>1.0 0 {STEP_M / 2} 0 0 0</pose>
@@ -28,10 +28,11 @@ def pitch(loader: PhysicsSceneLoader) -> PhysicsResult:
 
 
 def _over(pitch_rad: float) -> Pose:
-    """A little above where the robot has its rear axle over the floor, its front one on the step.
+    """Return a pose slightly above that with the rear axle over the floor and the front axle over
+    the step.
 
-    The axles are as high above the ground as the wheels are large, the model's origin is between
-    them and below; so the middle between the axles is half a step higher than on level ground.
+    The axles are one wheel radius above the ground; the model's origin is below the middle between
+    them. So the middle between the axles is half a step higher than on level ground.
     """
     radius_m = 0.1651
     down = Pose.from_rpy(0.0, 0.0, 0.0, 0.0, -pitch_rad, 0.0).apply((0.0, 0.0, -radius_m))

@@ -1,2 +1,1 @@
-"""Drives that were recorded: IMU, odometry, wheels and commands on one clock, from files or from a
-simulator."""
+"""Recordings of IMU, odometry, wheels and commands on one clock, from files or simulators."""

@@ -1,8 +1,8 @@
-"""Recordings of several entries made alike: of one length in each case, in one band in all.
+"""Alignment of the recordings of several entries: one duration per case and one band for all.
 
-A range is an extreme value and a drift adds up: both grow with the length of the record, and the
-range with its band. A simulator that was driven for longer, or whose sensor is faster, is not worse
-for it.
+A range is an extreme value and a drift accumulates: both grow with the duration of a recording, and
+the range with its band. Without alignment, a simulator with longer recordings or a faster sensor
+would score worse.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 )
 
 LONGER = 1.05
-"""Recordings that are longer by this factor are worth a word."""
+"""Recordings that are longer by this factor are reported."""
 
 Entries = Mapping[str, Mapping[str, Sequence[RunRecording]]]
 """Repetitions by entry and case."""
@@ -23,8 +23,8 @@ Entries = Mapping[str, Mapping[str, Sequence[RunRecording]]]
 
 @dataclass(frozen=True)
 class Length:
-    """That of all recordings of a case, the source of the one that has no more, and how long the
-    longest was."""
+    """Common duration of the recordings of a case, the source of the shortest, and the longest
+    duration."""
 
     duration_s: float
     shortest: str
@@ -33,8 +33,8 @@ class Length:
 
 @dataclass(frozen=True, eq=False)
 class AlignedRecordings:
-    """Recordings by entry and case, with what they have in common. ``slowest`` is the source of the
-    one whose sensor allows no wider band, empty where all allow the usual one."""
+    """Recordings by entry and case, with their common properties. ``slowest`` is the source of the
+    recording whose sensor limits the band, empty if all allow the default one."""
 
     entries: Entries
     lengths: Mapping[str, Length]
@@ -43,24 +43,24 @@ class AlignedRecordings:
 
     @property
     def notes(self) -> List[str]:
-        """What a reader is to know of it, in sentences."""
-        told = [
+        """Sentences for the report."""
+        sentences = [
             f"{case}: all are compared over {length.duration_s:.3g} s, as long as the shortest, "
             f"{length.shortest}."
             for case, length in self.lengths.items()
             if length.longest_s > LONGER * length.duration_s
         ]
         if self.slowest:
-            told.append(
+            sentences.append(
                 f"Inertial samples are compared up to {self.band_hz:g} Hz, not {BAND_HZ:g}: "
-                f"{self.slowest} has no faster ones."
+                f"{self.slowest} has a slower sensor."
             )
-        return told
+        return sentences
 
 
 def align_recordings(entries: Entries) -> AlignedRecordings:
-    """Cut to the shortest of each case, in the band of the slowest sensor of all; recordings
-    without channels, as those of a load, as they are."""
+    """Cut all recordings to the shortest of each case, and limit the band to that of the slowest
+    sensor. Recordings without channels, such as those of cost, are unchanged."""
     every = [(case, one) for own in entries.values() for case in own for one in own[case]]
     lengths: Dict[str, Length] = {}
     band_hz, slowest = BAND_HZ, ""

@@ -1,6 +1,6 @@
-"""Channels in rosbags, of ROS 1 and ROS 2, without ROS (extra ``bags``: rosbags).
+"""Channels in rosbags of ROS 1 and ROS 2, without ROS (extra ``simulator_comparison``: rosbags).
 
-A message counts at the stamp of its header; one without, at the time at which it was recorded.
+The time of a message is the stamp of its header, or its recording time if it has none.
 """
 
 from decimal import Decimal
@@ -40,7 +40,7 @@ def _pose(pose: Any) -> List[float]:
 
 
 def yaw_of(x: Any, y: Any, z: Any, w: Any) -> Any:
-    """Of unit quaternions, numbers or arrays."""
+    """Return the yaw of unit quaternions, numbers or arrays."""
     return np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y**2 + z**2))
 
 
@@ -66,41 +66,41 @@ READERS: Dict[str, Dict[str, Callable[[Any], List[float]]]] = {
         "geometry_msgs/msg/TwistStamped": _twist_stamped,
     },
 }
-"""What is read of a message, by channel and type. That of wheels depends on the joints' names."""
+"""Fields of a message, by channel and type. Those of wheels depend on the joints' names."""
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
 def is_bag(path: Path) -> bool:
-    """Whether a file or folder is read as a rosbag."""
+    """Return whether a file or folder is read as a rosbag."""
     return path.is_dir() or path.suffix in (".bag", *ROS2_FILES)
 
 
 def read_topics(
     path: Path, topics: Dict[str, str], joints: Sequence[str] = ()
 ) -> Dict[str, Tuple[List[Decimal], np.ndarray]]:
-    """Stamps (n,) in seconds and values (n, k) of each channel, whose topic is given. Raises
-    ``ResultsError`` for a file that cannot be read, a topic that is not there or of another type,
-    and ``MissingDependencyError`` without rosbags."""
+    """Return stamps (n,) in seconds and values (n, k) of each channel from its topic. Raises
+    ``ResultsError`` for a file that cannot be read and for a topic that is missing or has another
+    type, and ``MissingDependencyError`` without rosbags."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise MissingDependencyError(
-            f"{path}: rosbags are read by rosbags ({error}): "
+            f"{path}: reading rosbags needs the package rosbags ({error}): "
             "python3 -m pip install 'gz_testauto[simulator_comparison]'"
         ) from error
     found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
     readers: Dict[str, List[Tuple[str, Callable[[Any], List[float]]]]] = {}
     try:
-        store = get_typestore(Stores.ROS2_HUMBLE)  # for bags that do not bring their types
+        store = get_typestore(Stores.ROS2_HUMBLE)  # for bags without type definitions
         with AnyReader([path], default_typestore=store) as reader:
             connections = [one for one in reader.connections if one.topic in topics.values()]
-            there = {one.topic: one.msgtype for one in reader.connections}
+            types = {one.topic: one.msgtype for one in reader.connections}
             for channel, topic in topics.items():
-                if topic not in there:
-                    raise ResultsError(f"{path}: {unknown_name('topic', topic, sorted(there))}")
-                read = _reader(path, channel, topic, there[topic], joints)
+                if topic not in types:
+                    raise ResultsError(f"{path}: {unknown_name('topic', topic, sorted(types))}")
+                read = _reader(path, channel, topic, types[topic], joints)
                 readers.setdefault(topic, []).append((channel, read))
                 found[channel] = [], []
             for connection, recorded_ns, raw in reader.messages(connections=connections):
@@ -111,10 +111,12 @@ def read_topics(
                     found[channel][1].append(read(message))
     except ResultsError:
         raise
-    except Exception as error:  # whatever reading another's file raises, of many types
+    except Exception as error:  # the reader raises errors of many types
         folder = ""
         if path.is_file() and path.suffix in ROS2_FILES:
-            folder = "; earlier versions of rosbags read its folder, with metadata.yaml: name that"
+            folder = (
+                "; earlier versions of rosbags need its folder with metadata.yaml: specify that"
+            )
         raise ResultsError(f"{path}: cannot be read as a rosbag: {error}{folder}") from error
     return {name: (stamps, np.array(values, float)) for name, (stamps, values) in found.items()}
 
@@ -131,13 +133,14 @@ def _reader(
     if channel == "wheels" and kind == JOINT_STATE:
         if not joints:
             raise ResultsError(
-                f"{path}: {topic} is {JOINT_STATE}: give wheels.joints: [LEFT, RIGHT] and radius_m"
+                f"{path}: {topic} is {JOINT_STATE}: specify wheels.joints: [LEFT, RIGHT] and "
+                "radius_m"
             )
         return lambda message: _joint_speeds(path, topic, message, joints)
     known = READERS[channel]
     if kind not in known:
         reads = ", ".join(known) or JOINT_STATE
-        raise ResultsError(f"{path}: {topic} is {kind}; {channel} is read of {reads}")
+        raise ResultsError(f"{path}: {topic} is {kind}; {channel} needs {reads}")
     return known[kind]
 
 

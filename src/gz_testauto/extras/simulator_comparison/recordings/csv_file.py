@@ -1,8 +1,8 @@
-"""Channels in CSV files: the columns that a specification names, in SI.
+"""Channels in CSV files: the columns that a specification names, in SI units.
 
-The first line names the columns. Files of trajectories that have a comment or nothing in its place
-are read too. Stamps are read as decimal numbers and counted from the first one, so that those of
-the Unix epoch keep their nanoseconds.
+The first line names the columns. Trajectory files with a comment or nothing instead are supported.
+Stamps are read as decimal numbers and counted from the first one, so that stamps of the Unix epoch
+keep their nanoseconds.
 """
 
 import csv
@@ -30,12 +30,13 @@ CANONICAL: Dict[str, Sequence[str]] = {
     "command": ("linear_mps", "angular_radps"),
     "box": ("x_m", "y_m"),
 }
-"""Columns beside ``time_s`` of the files that :func:`write_channels` writes."""
+"""Columns after ``time_s`` of the files that :func:`write_channels` writes."""
 
 
 def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, np.ndarray]:
-    """Stamps (n,) in the file's unit and columns (n, k); rows in which all of these are empty are
-    samples of something else. Raises ``ResultsError`` with file, line and column."""
+    """Return stamps (n,) in the file's unit and columns (n, k). Rows in which all of these columns
+    are empty are samples of other channels and are skipped. Raises ``ResultsError`` with file, line
+    and column."""
     stamps: Stamps = []
     values: List[List[float]] = []
     line = 1
@@ -69,9 +70,9 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
 
 
 def _table(file: TextIO) -> Tuple[List[str], int, Any]:
-    """The heading, how many lines go before the rows, and the rows. Columns are separated by what
-    the first line that is no comment has of comma, semicolon, tab, else by spaces. Where that line
-    is numbers, the heading is the comment before it, or 1, 2, 3 …"""
+    """Return the heading, the number of lines before the rows, and the rows. The separator is the
+    comma, semicolon or tab of the first line that is not a comment, otherwise the space. If that
+    line has only numbers, the heading is the previous comment, or 1, 2, 3 …"""
     comment, line, before = "", "", 0
     for line in file:
         if line.strip() and not line.startswith("#"):
@@ -84,13 +85,13 @@ def _table(file: TextIO) -> Tuple[List[str], int, Any]:
         return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
     first: List[str] = next(rows_of([line.strip()]), [])
-    said: List[str] = next(rows_of([_bare(comment)]), [])
+    commented: List[str] = next(rows_of([_bare(comment)]), [])
     if not first or line.startswith("#"):
-        return [_bare(name) for name in said], before, rows_of([])
+        return [_bare(name) for name in commented], before, rows_of([])
     if not all(map(_is_number, first)):
         return [_bare(name) for name in first], before + 1, rows_of(file)
     numbered = [str(number + 1) for number in range(len(first))]
-    heading = [_bare(name) for name in said] if len(said) == len(first) else numbered
+    heading = [_bare(name) for name in commented] if len(commented) == len(first) else numbered
     return heading, before, rows_of(itertools.chain([line], file))
 
 
@@ -107,8 +108,8 @@ def _is_number(text: str) -> bool:
 
 
 def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
-    """Write each channel to ``folder/CHANNEL.csv`` as it is read without any setting; every digit
-    is kept. Raises ``OSError``."""
+    """Write each channel to ``folder/CHANNEL.csv``, a format that needs no settings to be read;
+    every digit is kept. Raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for name, series in recording.channels.items():
@@ -124,6 +125,6 @@ def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
 
 
 def as_series(stamps: Stamps, unit_s: float, values: np.ndarray, zero: Decimal) -> Series:
-    """Stamps in seconds since ``zero``."""
+    """Return a series with stamps in seconds since ``zero``."""
     scale = Decimal(repr(unit_s))
     return Series(np.array([float((stamp - zero) * scale) for stamp in stamps]), values)

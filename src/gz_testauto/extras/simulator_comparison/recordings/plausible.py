@@ -1,8 +1,8 @@
-"""Whether the IMU of a recording measures what it is said to: axes, unit and sign.
+"""Validation of a recording's IMU: axes, unit and sign.
 
-Refuses what is not, with what to set in the recording's ``imu``. Gravity tells unit, sign and which
-axis is up; odometry or commands tell the axis about which the robot turns, and the one along which
-it drives.
+An implausible IMU is rejected with the correct setting of the recording's ``imu``. Gravity
+determines unit, sign and the vertical axis. Odometry or commands determine the axis of rotation and
+the forward axis.
 """
 
 from typing import Optional, Tuple
@@ -15,33 +15,33 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 
 GRAVITY_MPS2 = 9.80665
 GRAVITY_TOLERANCE = 0.02
-"""Of gravity, at rest."""
+"""Relative tolerance of gravity at rest."""
 
 REST_S = 1.0
 LEAST_HZ = 10.0
-"""A slower sensor says nothing of how a robot shakes."""
+"""A slower sensor does not measure the vibration of a robot."""
 
 TILT_RAD = np.radians(30.0)
-"""A robot leans less than this; recordings in snow have 23 degrees."""
+"""Largest tilt of a robot; recordings in snow have 23 degrees."""
 
 MIN_CORRELATION = 0.5
-"""Above this a channel follows another."""
+"""Above this correlation a channel follows another."""
 
 MIN_CORRELATION_GAP = 0.2
-"""By so much more than the axis that it should be."""
+"""Required difference from the correlation of the expected axis."""
 
 MIN_UNIT_FACTOR = 20.0
-"""A gyroscope that reads more than so many times what the robot turns has another unit. Where
-turning is the difference of its wheels' speeds, the factor is one over its track in meters."""
+"""A gyroscope that reads more than this multiple of the robot's yaw rate has another unit. If the
+yaw rate is the difference of wheel speeds, the factor is one divided by the track in meters."""
 
 SLOW_HZ = 2.0
-"""The band in which acceleration is compared with speed."""
+"""Band in which acceleration is compared with speed."""
 
 _NAMES = ("x", "-x", "y", "-y", "z", "-z")
 
 
 def check_plausible(recording: RunRecording) -> None:
-    """Raise ``ResultsError`` where the IMU is not what it is said to be."""
+    """Raise ``ResultsError`` if the IMU does not match its specification."""
     if recording.imu is None:
         return
     _check_extent(recording.source, recording.imu)
@@ -56,7 +56,7 @@ def check_plausible(recording: RunRecording) -> None:
 
 
 def quietest(imu: Series, duration_s: float = REST_S) -> slice:
-    """The samples of the stretch in which the IMU moves least."""
+    """Return the samples of the interval with the least motion."""
     length = min(len(imu.time_s), max(2, round(duration_s * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
     centerd = (imu.values - imu.values.mean(axis=0)) / scale
@@ -84,49 +84,51 @@ def _check_gravity(source: str, imu: Series) -> None:
     mean = imu.values[quietest(imu), 3:].mean(axis=0)
     size = float(np.linalg.norm(mean))
     reads = "({:.3g}, {:.3g}, {:.3g})".format(*mean)
-    said = f"{source}: imu: at rest the accelerometer reads {reads} m/s²"
+    reading = f"{source}: imu: at rest the accelerometer reads {reads} m/s²"
     if abs(size / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
         if abs(size - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{said}, which is 1 g: set units.linear: g")
+            raise ResultsError(f"{reading}, which is 1 g: set units.linear: g")
         if size < 0.05 * GRAVITY_MPS2:
             raise ResultsError(
-                f"{said}: gravity was taken off; set gravity: subtracted to have it put back"
+                f"{reading}: gravity was subtracted; set gravity: subtracted to add it again"
             )
         if abs(size / GRAVITY_MPS2**2 - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{said}, which is g times g: set units.linear: m/s2")
+            raise ResultsError(f"{reading}, which is g times g: set units.linear: m/s2")
         if abs(size / 1000.0 - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{said}, which is 1000 mg: set units.linear: mg")
+            raise ResultsError(f"{reading}, which is 1000 mg: set units.linear: mg")
         if abs(size / (2.0 * GRAVITY_MPS2) - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{said}, which is twice g: set gravity: measured")
+            raise ResultsError(f"{reading}, which is twice g: set gravity: measured")
         raise ResultsError(
-            f"{said}, {size:.4g} in all, not within {100 * GRAVITY_TOLERANCE:.0f} % of "
+            f"{reading}, {size:.4g} in all, not within {100 * GRAVITY_TOLERANCE:.0f} % of "
             f"{GRAVITY_MPS2:.2f}: calibrate it, or set imu: null to compare without it"
         )
     if mean[2] >= size * np.cos(TILT_RAD):
         return
     if mean[2] <= -size * np.cos(TILT_RAD):
         raise ResultsError(
-            f"{said}: upside down. Set axes: [x, -y, -z] where its z axis points down, or gravity: "
-            "opposite where it tells gravity itself"
+            f"{reading}: upside down. Set axes: [x, -y, -z] if its z axis points down, or gravity: "
+            "opposite if it reports gravity itself"
         )
     along = int(np.argmax(np.abs(mean)))
     if along == 2:
         raise ResultsError(
-            f"{said}: it leans by {np.degrees(np.arccos(abs(mean[2]) / size)):.0f} degrees, more "
-            f"than the {np.degrees(TILT_RAD):.0f} that a robot stands at; turn its samples into "
+            f"{reading}: it is tilted by {np.degrees(np.arccos(abs(mean[2]) / size)):.0f} "
+            "degrees, more "
+            f"than the {np.degrees(TILT_RAD):.0f} that are allowed; rotate its samples into "
             "the robot's axes first"
         )
     name = ("" if mean[along] > 0 else "-") + "xyz"[along]
     raise ResultsError(
-        f"{said}: up is its {name} axis; set axes: [..., ..., {name}] with forward and left before"
+        f"{reading}: up is its {name} axis; set axes: [..., ..., {name}] with forward and left "
+        "before"
     )
 
 
 def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
-    """Yaw rate (rad/s) and forward acceleration (m/s²) at the IMU's stamps, as odometry or, without
-    it, wheels or commands have them."""
+    """Return yaw rate (rad/s) and forward acceleration (m/s²) at the IMU's stamps, from odometry
+    or, without it, from wheels or commands."""
     imu, odometry = recording.imu, recording.odometry
-    assert imu is not None, "asked of an IMU only"
+    assert imu is not None, "a recording with an IMU"
     if odometry is not None:
         yaw = np.interp(imu.time_s, odometry.time_s, np.unwrap(odometry.values[:, 2]))
         across = [np.interp(imu.time_s, odometry.time_s, odometry.values[:, i]) for i in (0, 1)]
@@ -140,7 +142,7 @@ def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.
         )
         return right - left, np.gradient((left + right) / 2.0, imu.time_s)
     if recording.command is not None:
-        command = recording.command  # which holds until the next
+        command = recording.command  # each is valid until the next
         last = np.searchsorted(command.time_s, imu.time_s, side="right") - 1
         return command.values[np.maximum(last, 0), 1], None
     return None, None
@@ -156,7 +158,7 @@ def _slow(values: np.ndarray, rate_hz: float) -> np.ndarray:
 def _check_axis(
     source: str, does: str, expected: str, measured: np.ndarray, moved: np.ndarray
 ) -> None:
-    """Refuse an IMU of which another axis than the expected one follows the robot's motion."""
+    """Reject an IMU in which another axis than the expected one follows the robot's motion."""
     centerd = measured - measured.mean(axis=0)
     moved = moved - moved.mean()
     size = np.linalg.norm(centerd, axis=0) * np.linalg.norm(moved)
@@ -169,12 +171,12 @@ def _check_axis(
         raise ResultsError(
             f"{source}: imu: where the robot {does}, its {name} axis follows (correlation "
             f"{abs(along[best]):.2f}), not {expected}: set axes so that {name} is read as "
-            f"{expected}; axes: [x, y, z] says for forward, left and up which axis it is"
+            f"{expected}; axes lists the sensor's axes that point forward, left and up"
         )
 
 
 def _check_unit(source: str, yaw_rate: np.ndarray, turned: np.ndarray) -> None:
-    """Refuse a gyroscope in degrees."""
+    """Reject a gyroscope in degrees."""
     measured, moved = yaw_rate - yaw_rate.mean(), turned - turned.mean()
     product, square = float(measured @ moved), float(moved @ moved)
     follows = product >= MIN_CORRELATION * np.linalg.norm(measured) * np.linalg.norm(moved)

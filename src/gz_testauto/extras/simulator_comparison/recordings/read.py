@@ -1,7 +1,4 @@
-"""Recorded drives as a specification describes them, checked.
-
-Owns the way from files to recordings in SI and in the robot's axes.
-"""
+"""Reading of recordings from files, in SI units and in the robot's axes, with validation."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -40,7 +37,8 @@ Raw = Tuple[List[Decimal], float, np.ndarray]
 
 
 def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
-    """All repetitions by case. Raises ``ResultsError`` for what cannot be read or believed."""
+    """Return all repetitions by case. Raises ``ResultsError`` for files that cannot be read or are
+    not plausible."""
     found = {}
     for case, repetitions in spec.drives.items():
         every = [one for files in repetitions for one in read_repetitions(spec, files)]
@@ -54,7 +52,7 @@ def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
 def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
 ) -> Tuple[RunRecording, ...]:
-    """One drive, or its pieces of ``segment_s``. Raises ``ResultsError``."""
+    """Return one recording, or its segments of ``segment_s``. Raises ``ResultsError``."""
     recording = _read(spec, files)
     if spec.segment_s is None:
         check_gaps(recording)
@@ -65,7 +63,7 @@ def read_repetitions(
 
 
 def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...]:
-    """Those of which IMU and odometry lack nothing, one after another."""
+    """Return the consecutive segments in which IMU and odometry are complete."""
     count = int(recording.duration_s / length_s + 1e-6)
     whole = []
     for number in range(count):
@@ -77,8 +75,8 @@ def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...
             whole.append(RunRecording.of(source, piece.channels))
     if not whole:
         raise ResultsError(
-            f"{recording.source}: lasts {recording.duration_s:.3g} s and has no piece of "
-            f"{length_s:g} s without a loss of data; give a smaller segment_s"
+            f"{recording.source}: lasts {recording.duration_s:.3g} s and has no segment of "
+            f"{length_s:g} s without a loss of data; reduce segment_s"
         )
     return tuple(whole)
 
@@ -103,14 +101,14 @@ def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
     topics = {}
     for name, channel in channels.items():
         if channel.topic is None:
-            raise ResultsError(f"{path}: is a rosbag; give {name}.topic")
+            raise ResultsError(f"{path}: is a rosbag; specify {name}.topic")
         topics[name] = channel.topic
     wheels = channels.get("wheels")
     joints: Sequence[str] = ()
     if isinstance(wheels, WheelSpec):
         joints = wheels.joints or ()
         if wheels.radius_m is None:
-            raise ResultsError(f"{path}: joints turn in rad/s; give wheels.radius_m")
+            raise ResultsError(f"{path}: joint velocities are in rad/s; specify wheels.radius_m")
     return {
         name: (stamps, 1.0, values)
         for name, (stamps, values) in read_topics(path, topics, joints).items()
@@ -142,7 +140,7 @@ def _of_csv(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
 
 
 def _in_si(channel: Channel, values: np.ndarray) -> np.ndarray:
-    """In SI and in the robot's axes."""
+    """Return the values in SI units and in the robot's axes."""
     if isinstance(channel, ImuSpec):
         angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ channel.turn.T
         linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ channel.turn.T

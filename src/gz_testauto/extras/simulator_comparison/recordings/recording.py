@@ -1,9 +1,8 @@
-"""One recorded drive, whatever it was recorded from.
+"""One recording of a maneuver, from any source.
 
-Owns the channels with their units and frames: x forward, y left, z up (REP 103), SI, seconds since
-the first stamp of any channel. What cannot be (stamps that go back, numbers that are none) is
-refused here; whether axes and gravity are plausible is asked in
-:mod:`~gz_testauto.extras.simulator_comparison.recordings.plausible`.
+Defines the channels with units and frames: x forward, y left, z up (REP 103), SI, seconds since the
+first stamp of any channel. Invalid stamps and non-finite numbers are rejected here;
+:mod:`~gz_testauto.extras.simulator_comparison.recordings.plausible` validates axes and gravity.
 """
 
 from dataclasses import dataclass, replace
@@ -14,32 +13,32 @@ import numpy as np
 from gz_testauto.base.errors import ResultsError
 
 CHANNELS = {"imu": 6, "odometry": 3, "wheels": 2, "command": 2, "box": 2}
-"""Columns: angular velocity (rad/s) and specific force (m/s²), x y z each, which at rest is
-(0, 0, 9.81); x, y (m), yaw (rad); speeds of the left and of the right wheels (m/s); forward speed
-(m/s) and yaw rate (rad/s) that were commanded; x, y (m) of a box that is pushed."""
+"""Number of columns: angular velocity (rad/s) and specific force (m/s²), x y z each, at rest (0, 0,
+9.81); x, y (m), yaw (rad); speeds of the left and of the right wheels (m/s); commanded forward
+speed (m/s) and yaw rate (rad/s); x, y (m) of a pushed box."""
 
 MEASURED = ("imu", "odometry")
-"""Channels that measures are computed of; the others tell whether these are plausible."""
+"""Channels from which measures are computed; the others validate them."""
 
 LONGEST_GAP = 20.0
-"""Of an IMU, in its period: a longer one is a loss of data."""
+"""Gap between IMU samples, in periods, above which data are lost."""
 
 BAND_HZ = 20.0
-"""In which inertial samples are compared, unless one of the sensors is slower: above, its mounting
-speaks."""
+"""Band in which inertial samples are compared unless a sensor is slower; above it, the sensor's
+mounting dominates."""
 
 BAND_OF_RATE = 0.4
-"""The band of a slower sensor, in its rate: below half of it, at which no low-pass is perfect."""
+"""Band of a slower sensor divided by its rate; below 0.5, since no low-pass is ideal."""
 
 MAX_OUT_OF_ORDER_S = 0.5
-"""Samples that are later than this in a file are of a clock that was set back."""
+"""Samples that are later than this in a file are from a clock that was reset."""
 
 MAX_REPEATED_SHARE = 0.02
-"""Share of samples whose stamp another has, as rounding makes them."""
+"""Largest share of samples with a repeated stamp, as caused by rounding."""
 
 _AT_A_TIME = 10
 _SAME_S = 1e-9
-"""Stamps that are less apart are one."""
+"""Stamps that differ by less are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +50,13 @@ class Series:
 
     @property
     def rate_hz(self) -> float:
-        """Samples per second: the median over ten at a time, so that neither stamps that come in
-        bursts nor a loss of data count."""
+        """Samples per second: the median over ten at a time, which is robust against bursts and
+        losses of data."""
         many = min(_AT_A_TIME, len(self.time_s) - 1)
         return float(many / np.median(self.time_s[many:] - self.time_s[:-many]))
 
     def between(self, begin_s: float, end_s: float) -> "Series":
-        """Its samples from ``begin_s`` on and not after ``end_s``."""
+        """Return the samples from ``begin_s`` to ``end_s``, both included."""
         first = np.searchsorted(self.time_s, begin_s - _SAME_S)
         last = np.searchsorted(self.time_s, end_s + _SAME_S)
         return Series(self.time_s[first:last], self.values[first:last])
@@ -65,9 +64,9 @@ class Series:
 
 @dataclass(frozen=True)
 class SimulatorCost:
-    """What a simulated drive cost: simulated and wall seconds, and CPU seconds and resident memory
-    (bytes) of all processes of the simulator, without what records. ``others`` is the share of the
-    machine's processors that was used by others meanwhile."""
+    """Cost of a simulated run: simulated and wall seconds, CPU seconds and resident memory (bytes)
+    of all processes of the simulator, without the recording. ``others`` is the share of the
+    machine's processors used by other programs."""
 
     simulated_s: float
     wall_s: float
@@ -78,9 +77,9 @@ class SimulatorCost:
 
 @dataclass(frozen=True, eq=False)
 class RunRecording:
-    """A drive; ``source`` is a file, or a simulator with a repetition, for messages. Channels that
-    were not recorded are None. ``half_step`` is the same drive, from the same start, in the same
-    simulator at half its physics step."""
+    """A recording of a maneuver; ``source`` is a file, or a simulator with a repetition, for
+    messages. Channels that were not recorded are None. ``half_step`` is the same maneuver from the
+    same start in the same simulator at half its physics step."""
 
     source: str
     imu: Optional[Series] = None
@@ -91,40 +90,40 @@ class RunRecording:
     load: Optional[SimulatorCost] = None
     half_step: Optional["RunRecording"] = None
     band_hz: float = BAND_HZ
-    """Up to which its inertial samples are compared."""
+    """Upper limit of the band in which its inertial samples are compared."""
 
     @property
     def duration_s(self) -> float:
-        """Until the first end of a channel that measures are computed of."""
+        """Earliest last stamp of the channels from which measures are computed."""
         return float(min(series.time_s[-1] for series in self._measured.values()))
 
     @property
     def _measured(self) -> Dict[str, Series]:
-        """IMU and odometry; all others where there are neither, for those may be sparse."""
+        """IMU and odometry; all other channels if both are missing, since those may be sparse."""
         channels = self.channels
         return {name: channels[name] for name in MEASURED if name in channels} or channels
 
     def common_interval(self) -> "RunRecording":
-        """What lies from when IMU and odometry have both begun to when one of them ends. Raises
-        ``ResultsError`` where that is nothing."""
+        """Return the interval in which IMU and odometry both have samples. Raises ``ResultsError``
+        if it is empty."""
         begin = max(self._measured, key=lambda name: self._measured[name].time_s[0])
         end = min(self._measured, key=lambda name: self._measured[name].time_s[-1])
         begin_s, end_s = self._measured[begin].time_s[0], self._measured[end].time_s[-1]
         if end_s <= begin_s:
             raise ResultsError(
-                f"{self.source}: {begin} begins {begin_s - end_s:.3g} s after {end} ends: their "
-                "stamps are of two clocks or in two units; mend them, or leave one of the two out"
+                f"{self.source}: {begin} starts {begin_s - end_s:.3g} s after {end} stops: their "
+                "stamps have different clocks or units; correct them, or omit one of the two"
             )
         return RunRecording.of(self.source, self.between(begin_s, end_s).channels)
 
     @property
     def channels(self) -> Dict[str, Series]:
-        """Those that there are, by name."""
+        """Recorded channels by name."""
         found = {name: getattr(self, name) for name in CHANNELS}
         return {name: series for name, series in found.items() if series is not None}
 
     def between(self, begin_s: float, end_s: float) -> "RunRecording":
-        """What lies from ``begin_s`` on and not after ``end_s``, at the stamps that it has.
+        """Return the samples from ``begin_s`` to ``end_s``, both included, with unchanged stamps.
         Channels with fewer than 2 samples there are None."""
         found = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
         kept = {name: series for name, series in found.items() if len(series.time_s) > 1}
@@ -138,8 +137,8 @@ class RunRecording:
 
     @classmethod
     def of(cls, source: str, channels: Dict[str, Series]) -> "RunRecording":
-        """From channels with stamps of any one clock. Raises ``ResultsError`` for what cannot be
-        a recording."""
+        """Create a recording from channels with stamps of one clock. Raises ``ResultsError`` for
+        invalid channels."""
         for name, series in channels.items():
             _check(f"{source}: {name}", series, CHANNELS[name])
         if not channels:
@@ -168,21 +167,22 @@ def _check(where: str, series: Series, width: int) -> None:
     strange = np.flatnonzero(~np.isfinite(np.column_stack([series.time_s, series.values])).all(1))
     if len(strange):
         raise ResultsError(
-            f"{where}: sample {strange[0] + 1} has a number that is not finite; take it out"
+            f"{where}: sample {strange[0] + 1} has a number that is not finite; remove it"
         )
     back = np.flatnonzero(np.diff(series.time_s) <= 0)
     if len(back):
         first = back[0]
         raise ResultsError(
-            f"{where}: sample {first + 2} is not after the one before ({series.time_s[first]:.9g} "
-            f"and {series.time_s[first + 1]:.9g} s); cut the recording there if its clock was set "
-            f"back; of {len(back)} such samples, take out those that repeat a stamp"
+            f"{where}: sample {first + 2} is not later than the previous one "
+            f"({series.time_s[first]:.9g} "
+            f"and {series.time_s[first + 1]:.9g} s); cut the recording there if its clock was "
+            f"reset; of {len(back)} samples, remove those that repeat a stamp"
         )
 
 
 def sort_samples(series: Series) -> Series:
-    """Its samples in the order of their stamps, where they only overtook each other on their way
-    into the file, and the first of those with one stamp, where these are few."""
+    """Return the samples sorted by stamp if they were only written out of order, without the
+    repeated stamps if these are few; otherwise the series unchanged."""
     late = np.maximum.accumulate(series.time_s) - series.time_s
     stamps, first = np.unique(series.time_s, return_index=True)
     repeated = len(series.time_s) - len(stamps)
@@ -194,7 +194,7 @@ def sort_samples(series: Series) -> Series:
 
 
 def check_gaps(recording: RunRecording) -> None:
-    """Raise ``ResultsError`` where the IMU lost data."""
+    """Raise ``ResultsError`` if IMU data are lost."""
     if recording.imu is None:
         return
     times = recording.imu.time_s
@@ -203,19 +203,20 @@ def check_gaps(recording: RunRecording) -> None:
         raise ResultsError(
             f"{recording.source}: imu: nothing for {times[gap + 1] - times[gap]:.3g} s after "
             f"{times[gap]:.3f} s, at {recording.imu.rate_hz:.0f} Hz; cut the recording there into "
-            "two repetitions, or give segment_s, with which pieces that lack something are left out"
+            "two repetitions, or specify segment_s, which omits incomplete segments"
         )
 
 
 def longest_gap(series: Series) -> Optional[int]:
-    """The sample after which data were lost for longest; None where none were."""
+    """Return the index of the sample before the longest loss of data; None if there is none."""
     gaps = np.diff(series.time_s)
     longest = int(np.argmax(gaps))
     return longest if gaps[longest] > LONGEST_GAP / series.rate_hz else None
 
 
 def is_complete(series: Series, begin_s: float, end_s: float) -> bool:
-    """Whether it has samples from begin to end without a loss of data."""
+    """Return whether the series has samples from ``begin_s`` to ``end_s`` without a loss of
+    data."""
     inner = series.between(begin_s, end_s).time_s
     if len(inner) < 2:
         return False

@@ -1,6 +1,6 @@
-"""Where recorded drives are, and how to read them.
+"""Specification of recordings: their files and format.
 
-Owns the shape of ``recording:`` of an entry::
+Examples of ``recording:`` of an entry::
 
     recording:
       imu: {topic: /imu/data, axes: [x, -y, -z]}          # from a rosbag
@@ -44,7 +44,7 @@ class ImuColumns(Spec):
 
 
 class ImuUnits(Spec):
-    """Units of a CSV file's columns; a rosbag's are SI, unless its driver errs."""
+    """Units of a CSV file's columns; those of a rosbag are SI unless its driver is wrong."""
 
     time: Literal["s", "ms", "us", "ns"] = "s"
     angular: Literal["rad/s", "deg/s"] = "rad/s"
@@ -52,9 +52,9 @@ class ImuUnits(Spec):
 
 
 class ImuSpec(Spec):
-    """``axes`` says for forward, left and up which axis of the sensor it is. ``gravity`` is
-    ``measured`` where a sensor at rest reads 9.81 upwards, as an accelerometer does, ``opposite``
-    where it reads it downwards, ``subtracted`` where it reads nothing."""
+    """An IMU. ``axes`` are the axes of the sensor that point forward, left and up. ``gravity`` is
+    ``measured`` if a sensor at rest reads 9.81 upwards, as an accelerometer does, ``opposite`` if
+    it reads it downwards, ``subtracted`` if it reads 0."""
 
     topic: Optional[str] = None
     columns: ImuColumns = ImuColumns()
@@ -65,12 +65,12 @@ class ImuSpec(Spec):
     @model_validator(mode="after")
     def _each_axis_once(self) -> Self:
         if sorted(axis[-1] for axis in self.axes) != ["x", "y", "z"]:
-            raise ValueError(f"axes are {', '.join(self.axes)}; x, y and z must each be there once")
+            raise ValueError(f"axes are {', '.join(self.axes)}; x, y and z must each occur once")
         if np.linalg.det(self.turn) < 0:
             first, left, up = self.axes
             other = left[1:] if left.startswith("-") else f"-{left}"
             raise ValueError(
-                f"axes are {', '.join(self.axes)}, which is left-handed, as no sensor is; "
+                f"axes are {', '.join(self.axes)}, which is left-handed; "
                 f"{first}, {other}, {up} is right-handed"
             )
         return self
@@ -92,7 +92,7 @@ class OdometryColumns(Spec):
     y: str = "y_m"
     yaw: str = "yaw_rad"
     quaternion: Optional[Four] = None
-    """x, y, z, w of the orientation, in place of ``yaw``."""
+    """x, y, z, w of the orientation, instead of ``yaw``."""
 
 
 class OdometryUnits(Spec):
@@ -103,8 +103,8 @@ class OdometryUnits(Spec):
 
 
 class OdometrySpec(Spec):
-    """Poses in a fixed frame; of a rosbag ``nav_msgs/Odometry`` or of ``geometry_msgs``
-    ``PoseStamped``, ``PoseWithCovarianceStamped``, ``TransformStamped``."""
+    """Poses in a fixed frame. Types in a rosbag: ``nav_msgs/Odometry``, and ``PoseStamped``,
+    ``PoseWithCovarianceStamped``, ``TransformStamped`` of ``geometry_msgs``."""
 
     topic: Optional[str] = None
     columns: OdometryColumns = OdometryColumns()
@@ -120,8 +120,8 @@ class WheelColumns(Spec):
 
 
 class WheelSpec(Spec):
-    """Speeds of the wheels (m/s), or rad/s with their ``radius_m``; of a rosbag
-    ``sensor_msgs/JointState`` with the names of one joint of each side."""
+    """Speeds of the wheels (m/s), or rad/s with their ``radius_m``. Type in a rosbag:
+    ``sensor_msgs/JointState`` with the name of one joint of each side."""
 
     topic: Optional[str] = None
     columns: WheelColumns = WheelColumns()
@@ -140,7 +140,7 @@ class CommandColumns(Spec):
 
 
 class CommandSpec(Spec):
-    """What was commanded; of a rosbag ``geometry_msgs/Twist`` or ``TwistStamped``."""
+    """Velocity commands. Types in a rosbag: ``geometry_msgs/Twist``, ``TwistStamped``."""
 
     topic: Optional[str] = None
     columns: CommandColumns = CommandColumns()
@@ -148,13 +148,13 @@ class CommandSpec(Spec):
 
 
 Files = Union[SpecPath, Dict[Literal["imu", "odometry", "wheels", "command"], SpecPath]]
-"""One file, or folder of a ROS 2 bag, that has all channels; or a file for each."""
+"""One file, or folder of a ROS 2 bag, with all channels; or a file for each channel."""
 
 
 class RecordingSpec(Spec):
-    """Recorded drives: for each case, one file or set of files for each repetition; with
-    ``segment_s``, each is cut into repetitions of so many seconds, of which ``max_segments`` of a
-    case are taken, evenly spread: all pairs of them are compared."""
+    """Recordings: per case, one file or set of files for each repetition. With ``segment_s``, each
+    is cut into repetitions of this duration, of which ``max_segments`` per case are used, evenly
+    spaced, since all pairs are compared."""
 
     imu: Optional[ImuSpec] = ImuSpec()
     odometry: Optional[OdometrySpec] = None
@@ -166,7 +166,7 @@ class RecordingSpec(Spec):
 
     @property
     def channels(self) -> Mapping[str, Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]]:
-        """Those that are to be read, by name."""
+        """Specified channels by name."""
         named = {
             "imu": self.imu,
             "odometry": self.odometry,

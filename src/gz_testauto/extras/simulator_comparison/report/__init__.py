@@ -1,1 +1,1 @@
-"""What is shown of a comparison of simulators: on a terminal, as CSV, as a page."""
+"""Reports of a comparison of simulators: terminal, CSV and page."""

@@ -1,4 +1,4 @@
-"""What is drawn of a comparison of simulators, as places for a template: nothing needs a script."""
+"""Charts of a comparison of simulators, as coordinates for a template that needs no script."""
 
 import math
 from dataclasses import dataclass
@@ -18,31 +18,32 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
 )
 
 WIDTH, MARGIN = 200.0, 6.0
-"""Of the strip on which a value is drawn, in its own units."""
+"""Size of the strip on which a value is drawn, in its own units."""
 
 LEAST_SPAN = 1e-3
 
 PLOT = (640.0, 270.0)
 FRAME = (48.0, 10.0, 630.0, 232.0)
-"""Left, top, right and bottom of what is plotted."""
+"""Left, top, right and bottom of the plot area."""
 
 DECADES = 8
-"""Shown of a spectrum, at most."""
+"""Largest number of decades of a spectrum."""
 FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
 
 COLORS = 6
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")
-"""Of lines beside each other: colors first, then dashes, so that no two look alike."""
+"""Styles of lines: colors first, then dashes, so that all lines are different."""
 
 BAR = 150.0
 """Width of the longest bar on one side of the middle."""
 
 Place = Callable[[float], Optional[float]]
-"""Where on the strip a value is drawn; None for none."""
+"""Position of a value on the strip; None without a value."""
 
 
 class ChartRow(NamedTuple):
-    """One entry of a chart: texts, and where its value and the ends of its interval are."""
+    """One entry of a chart: texts, and the positions of its value and of the ends of its
+    interval."""
 
     name: str
     value: str
@@ -67,11 +68,11 @@ class Chart:
     floor_at: Optional[float]
     scored: bool
     cases: Sequence[Tuple[str, Sequence[str]]]
-    """For each case the values of the entries that :attr:`rows` has, where there are several."""
+    """Per case the values of the entries in :attr:`rows`, if there are several cases."""
 
 
 def chart(found: Findings, measure: Measure) -> Chart:
-    """Values, intervals and the floor of a measure."""
+    """Return values, intervals and the floor of a measure."""
     of_all = of_entries(found, measure)
     floor = floor_of(found, measure)
     shown = [
@@ -118,7 +119,8 @@ def _cases(of_entries_: Sequence[Mapping[str, float]]) -> List[Tuple[str, List[s
 
 
 class Bar(NamedTuple):
-    """What a criterion brings to the first one, to the right, or to the second one, to the left."""
+    """Contribution of a criterion to the lead: of the first entry to the right, of the second to
+    the left."""
 
     criterion: str
     text: str
@@ -128,7 +130,7 @@ class Bar(NamedTuple):
 
 
 def lead_bars(ranking: Ranking) -> List[Bar]:
-    """Those of the lead, from the middle at :data:`BAR`."""
+    """Return the bars of the lead, from the middle at :data:`BAR`."""
     if ranking.lead is None or not ranking.lead.parts:
         return []
     longest = max(abs(part) for _, part in ranking.lead.parts)
@@ -172,7 +174,7 @@ class Plot(NamedTuple):
 
 
 def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
-    """Lines in a frame with logarithmic axes."""
+    """Return lines in a frame with logarithmic axes."""
     every = np.concatenate([one.density for one in spectra])
     most = math.ceil(math.log10(max(every.max(), 1e-11)))
     least = max(math.floor(math.log10(max(every.min(), 1e-12))), most - DECADES)

@@ -1,4 +1,4 @@
-"""A comparison of simulators as CSV: a row for each measure and entry."""
+"""Comparison of simulators as CSV: a row for each measure and entry."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def write_measures(found: Findings, path: Path) -> None:
-    """Write it. Raises ``OSError``."""
+    """Write the CSV file. Raises ``OSError``."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow(COLUMNS)

@@ -1,4 +1,4 @@
-"""The comparison of two simulators whose robots got the same commands, on a terminal."""
+"""Comparison of two simulators under the same velocity commands, on a terminal."""
 
 from typing import Optional
 
@@ -17,8 +17,8 @@ from gz_testauto.report.plain import report_console
 
 
 def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
-    """Print how far a robot that is commanded alike drives alike: the measures of one simulator
-    against another, beside what the other's own repetitions differ by."""
+    """Print the measures of one simulator against the other, with the floor of the other's own
+    repetitions."""
     console = console or report_console()
     ((name, own),) = found.measured.items()
     table = remark_table("", "value", "95 %", "floor", "")
@@ -28,11 +28,11 @@ def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
         value, within, said = measured_texts(one)
         remark = "ties" if one.ties else said
         table.add_row(f"{measure.name}{unit}", value, within, number(one.floor), remark)
-    console.print(f"{name} against {found.spec.reference}, the robot commanded alike in both")
+    console.print(f"{name} against {found.spec.reference}, with the same velocity commands")
     console.print(table)
     console.print(
-        f"Floor: what the repetitions of {found.spec.reference} differ by among themselves, from "
-        "starts a little apart. Ties: the repetitions of the two cannot be told apart at 5 %."
+        f"Floor: difference between the repetitions of {found.spec.reference}, from slightly "
+        "different starts. Ties: no significant difference between the two at 5 %."
     )
     for line in (*found.conditions.notes, *condition_lines(found)):
         console.print(escape_text(line))

@@ -1,4 +1,4 @@
-"""A comparison of simulators as one HTML page that opens from disk and runs no script."""
+"""Comparison of simulators as one HTML page without scripts that opens from disk."""
 
 import base64
 import hashlib
@@ -24,25 +24,28 @@ _HERE = Path(__file__).resolve().parent
 _SHARED = Path(gz_testauto.report.page.__file__).resolve().parent / "page.css"
 
 BENCH = "bench.json"
-"""The bench, beside the page."""
+"""File of the bench, next to the page."""
 
 LIBRARIES = ("numpy", "scipy")
-"""Of which the page says the version, since numbers come from them."""
+"""Libraries with an influence on the numbers, whose versions the page lists."""
 
 
 def write_page(found: Findings, path: Path) -> None:
-    """Write it, beside the bench as it was stored, from which it says how to make it again. Raises
+    """Write the page and its commands for repetition, which use the stored bench next to it. Raises
     ``OSError``."""
     folder, bench = (shlex.quote(str(one)) for one in (path.parent, path.parent / BENCH))
     again = (
-        ("To measure and rank again what was recorded", f"gz_testauto simulators report {folder}"),
-        ("To do all of it again", f"gz_testauto simulators compare {bench} --out {folder}_again"),
+        ("To measure and rank the recordings again", f"gz_testauto simulators report {folder}"),
+        (
+            "To repeat the whole comparison",
+            f"gz_testauto simulators compare {bench} --out {folder}_again",
+        ),
     )
     write_atomically(path, page_html(found, again).encode())
 
 
 def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
-    """The page; ``again`` has commands, each after what it is for."""
+    """Return the page; ``again`` has pairs of a purpose and a command."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(_HERE)),
         autoescape=True,

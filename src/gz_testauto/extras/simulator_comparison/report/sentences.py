@@ -1,4 +1,4 @@
-"""What a report of a comparison of simulators says in words, on a terminal and on a page alike."""
+"""Sentences of a report on a comparison of simulators, for terminal and page."""
 
 import math
 from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
@@ -20,39 +20,39 @@ from gz_testauto.extras.simulator_comparison.signals import RATE_HZ
 
 MAX_REVERSALS_SHOWN = 5
 NEAR = f"±{100 * SPREAD:.0f} %"
-"""How far drawn weights are from the given ones."""
+"""Relative range of the drawn weights."""
 
 
 def reference_text(found: Findings) -> str:
-    """What the others are measured against, and so what the numbers can say."""
+    """Return the sentence on the reference, and so on the meaning of the numbers."""
     spec = found.spec
     if spec.reference is None:
         if _all_quoted(found):
             return (
-                "Nothing was measured here: values are quoted, and how true a simulator is rests "
-                "on who published them."
+                "No measurements: all values are quoted, and their accuracy depends on their "
+                "sources."
             )
-        return "Without a reference: nothing here says how true a simulator is."
+        return "No reference: the accuracy of the simulators is unknown."
     if spec.reference_is_robot:
         return f"Measured against the real robot's recordings, {spec.reference}."
     return f"Measured against {spec.reference}: this is agreement with it, not accuracy."
 
 
 def _all_quoted(found: Findings) -> bool:
-    told = [one for own in found.measured.values() for one in own.values() if not one.missing]
-    return bool(told) and all(one.estimate.method == PUBLISHED for one in told)
+    present = [one for own in found.measured.values() for one in own.values() if not one.missing]
+    return bool(present) and all(one.estimate.method == PUBLISHED for one in present)
 
 
 def change_text(found: Findings) -> str:
-    """Whether the scores that were printed have another first one than the measurements."""
-    assert found.printed is not None, "asked where there are printed scores"
+    """Return whether printed scores and measurements have different winners."""
+    assert found.printed is not None, "a bench with printed scores"
     if not (found.printed.verdict.ranked and found.ranking.verdict.ranked):
-        return "By one of the two there is nothing to rank."
+        return "One of the two rankings is not possible."
     firsts = [
         ranking.table.entries[ranking.table.order[0]] for ranking in (found.printed, found.ranking)
     ]
     if firsts[0] == firsts[1]:
-        return f"By either, {firsts[0]} has the greatest total."
+        return f"{firsts[0]} has the greatest total in both rankings."
     return (
         f"The winner changes: by the printed scores {firsts[0]} has the greatest total, by the "
         f"measurements and rules {firsts[1]}. The printed scores do not follow from the "
@@ -61,7 +61,7 @@ def change_text(found: Findings) -> str:
 
 
 def rankings(found: Findings) -> List[Tuple[str, Ranking]]:
-    """Each ranking with its heading."""
+    """Return each ranking with its heading."""
     if found.printed is None:
         return [("Ranking", found.ranking)]
     return [
@@ -71,22 +71,22 @@ def rankings(found: Findings) -> List[Tuple[str, Ranking]]:
 
 
 def without_interval_text(found: Findings, ranking: Ranking) -> str:
-    """Which measurements the shares of draws take for sure."""
+    """Return the sentence on measures that are the same in all draws."""
     if ranking is not found.ranking or not ranking.verdict.ranked or not found.without_interval:
         return ""
     return (
         f"Without an interval, and so the same in all draws: {', '.join(found.without_interval)}. "
-        "How sure these are, no share says."
+        "The shares do not include their uncertainty."
     )
 
 
 def lead_text(ranking: Ranking) -> str:
-    """By how much the first one leads, and what of it comes from where."""
+    """Return the sentence on the lead of the first entry and its composition."""
     lead = ranking.lead
     if lead is None:
         return ""
     if not lead.parts:
-        return f"{lead.first} and {lead.second} score alike in everything that counts."
+        return f"{lead.first} and {lead.second} have equal scores in all criteria that count."
     counted = float(ranking.table.weights[ranking.table.counted].sum())
     within = interval(Estimate(lead.value, lead.low, lead.high, ""))
     parts = ", ".join(f"{name} {part:+.3f}".replace("-", "−") for name, part in lead.parts)
@@ -97,20 +97,21 @@ def lead_text(ranking: Ranking) -> str:
 
 
 def reversal_text(ranking: Ranking) -> str:
-    """The smallest change of one weight that changes who is first."""
+    """Return the sentence on the smallest change of one weight that changes the first rank."""
     if not ranking.verdict.ranked:
         return ""
     if not ranking.reversals:
-        return "No change of one weight alone makes another one first."
+        return "No change of a single weight changes the first rank."
     least = ranking.reversals[0]
     return (
-        f"The smallest change of one weight that changes who is first: {least.criterion} from "
+        f"The smallest change of one weight that changes the first rank: {least.criterion} from "
         f"{least.given:g} to {least.needed:.3f} ({relative(least)}) makes {least.winner} first."
     )
 
 
 def baseline_lines(found: Findings) -> List[str]:
-    """Whose distance from the reference is not below the baseline's, and in what."""
+    """Return the entries whose distance from the reference is not below the baseline's, with the
+    measures."""
     name = found.spec.baseline
     if name is None or name not in found.measured:
         return []
@@ -129,22 +130,24 @@ def baseline_lines(found: Findings) -> List[str]:
             if not own[one].ties and own[one].estimate.value >= baseline[one].estimate.value
         ]
         if entry != name and behind:
-            lines.append(f"{entry} is no nearer than {name} in: {', '.join(behind)}.")
+            lines.append(
+                f"{entry} is not closer to the reference than {name} in: {', '.join(behind)}."
+            )
         elif entry != name and compared:
             beaten.append(entry)
     if beaten:
-        lines.append(f"{', '.join(beaten)}: nearer than {name} in all that was measured.")
+        lines.append(f"{', '.join(beaten)}: closer to the reference than {name} in all measures.")
     return lines
 
 
 def relative(change: WeightChange) -> str:
-    """The change of a weight in percent, with its sign."""
+    """Return the change of a weight in percent, with its sign."""
     sign, percent = "+" if change.needed > change.given else "−", 100 * change.relative
     return f"{sign}{percent:.0f} %" if percent >= 10 else f"{sign}{percent:.2g} %"
 
 
 def example_lines(found: Findings) -> List[str]:
-    """What follows from printed means and ranges, beside what was printed."""
+    """Return the errors that follow from printed means and ranges, with the printed errors."""
     lines = []
     for one in found.spec.examples:
         unit = find_measure(one.measure).unit
@@ -162,7 +165,7 @@ def example_lines(found: Findings) -> List[str]:
 
 
 def left_out_lines(found: Findings) -> List[str]:
-    """What does not count, or could not be measured, and why."""
+    """Return the criteria and measures that do not count or are missing, with the reason."""
     lines = [f"{name} is not ranked: {why}." for name, why in found.not_ranked.items()]
     for name, lacking in found.ranking.table.left_out.items():
         lines.append(f"{name} does not count: not known of {', '.join(lacking)}.")
@@ -173,7 +176,8 @@ def left_out_lines(found: Findings) -> List[str]:
             for name, (low, high) in zip(table.entries, table.bounds)
         )
         lines.append(
-            f"Totals, whatever would be scored in what does not count: {', '.join(bounds)}."
+            "Possible totals for any scores in the criteria that do not count: "
+            f"{', '.join(bounds)}."
         )
     lines += condition_lines(found)
     why: Dict[str, List[str]] = {}
@@ -186,11 +190,13 @@ def left_out_lines(found: Findings) -> List[str]:
 
 
 def condition_lines(found: Findings) -> List[str]:
-    """Grounds that are not as they should be, and drives that say nothing."""
-    told = found.conditions
-    lines = [f"{one.entry} on {one.terrain}: {one.refusal}" for one in told.grounds if one.refusal]
+    """Return refused grounds and invalid runs."""
+    conditions = found.conditions
+    lines = [
+        f"{one.entry} on {one.terrain}: {one.refusal}" for one in conditions.grounds if one.refusal
+    ]
     by_case: Dict[Tuple[str, str], List[InvalidRun]] = {}
-    for drive in told.invalid:
+    for drive in conditions.invalid:
         by_case.setdefault((drive.entry, drive.case), []).append(drive)
     for (entry, case), drives in by_case.items():
         first, numbers = drives[0], [str(drive.repetition + 1) for drive in drives]
@@ -198,14 +204,15 @@ def condition_lines(found: Findings) -> List[str]:
             lines.append(f"{entry}, {case}, repetition {numbers[0]} is invalid: {first.why}.")
         else:
             lines.append(
-                f"{entry}, {case}, repetitions {', '.join(numbers)} are invalid; the first: "
+                f"{entry}, {case}, repetitions {', '.join(numbers)} are invalid; reason of the "
+                "first: "
                 f"{first.why}."
             )
     return lines
 
 
 class FeatureText(NamedTuple):
-    """The features of an entry as quoted, with what each scores."""
+    """The features of an entry as quoted."""
 
     entry: str
     where: str
@@ -213,31 +220,31 @@ class FeatureText(NamedTuple):
 
 
 def feature_texts(found: Findings) -> List[FeatureText]:
-    """Of each entry of which something is said."""
+    """Return the quoted features of each entry that has some."""
     entries = []
     for entry in found.spec.ranked:
-        said = quoted_features(entry.features)
-        if said:
+        quoted = quoted_features(entry.features)
+        if quoted:
             date = entry.features.date
             where = "; ".join(one for one in (entry.features.source, date) if one)
             texts = {
                 name: value if isinstance(value, str) else ", ".join(value) or "none"
-                for name, value in said.items()
+                for name, value in quoted.items()
             }
             by_plugin = entry.features.formats_by_plugin
             if by_plugin and "formats" in texts:
                 texts["formats"] += f"; by plugin {', '.join(by_plugin)}"
-            entries.append(FeatureText(entry.name, where or "no source given", texts))
+            entries.append(FeatureText(entry.name, where or "no source specified", texts))
     return entries
 
 
-def feature_names(said: Sequence[FeatureText]) -> List[str]:
-    """All that is said of any."""
-    return list(dict.fromkeys(name for one in said for name in one.features))
+def feature_names(entries: Sequence[FeatureText]) -> List[str]:
+    """Return the names of all quoted features."""
+    return list(dict.fromkeys(name for one in entries for name in one.features))
 
 
 def measure_title(found: Findings, measure: Measure) -> str:
-    """Name, unit, direction, weight."""
+    """Return name, unit, direction and weight."""
     unit = f", {measure.unit}" if measure.unit else ""
     weight = found.spec.weights.get(measure.name)
     counts = f"weight {weight:g}" if weight else "not weighted"
@@ -245,8 +252,8 @@ def measure_title(found: Findings, measure: Measure) -> str:
 
 
 def of_entries(found: Findings, measure: Measure) -> Mapping[str, Measured]:
-    """What was measured of each entry; of a measure that does not count, without those of which
-    nobody published anything."""
+    """Return the values of all entries; for a measure that does not count, only of entries with a
+    published or measured value."""
     counts = measure.name in found.spec.weights
     return {
         name: own[measure.name]
@@ -256,13 +263,13 @@ def of_entries(found: Findings, measure: Measure) -> Mapping[str, Measured]:
 
 
 def floor_of(found: Findings, measure: Measure) -> float:
-    """Of the reference's own repetitions, NaN where there is none."""
+    """Return the floor of the reference's own repetitions, NaN if there is none."""
     floors = (own[measure.name].floor for own in found.measured.values())
     return next((floor for floor in floors if not math.isnan(floor)), math.nan)
 
 
 def score_text(found: Findings, entry: str, measure: Measure) -> str:
-    """What the measure scores; nothing where it has no weight."""
+    """Return the score of the measure; empty without a weight."""
     table = found.ranking.table
     if measure.name not in table.criteria:
         return ""
@@ -273,42 +280,42 @@ def score_text(found: Findings, entry: str, measure: Measure) -> str:
 
 
 def measured_texts(one: Measured) -> Tuple[str, str, str]:
-    """Value, interval, and what is to be said of it."""
+    """Return value, interval and remark."""
     if one.missing:
         return "-", "", f"not measured: {one.missing}"
-    said = "as published" if one.estimate.method == PUBLISHED else ""
+    remark = "as published" if one.estimate.method == PUBLISHED else ""
     if one.ties:
-        said = "ties with the reference"
+        remark = "ties with the reference"
     if one.measure.is_beyond(one.estimate.value):
-        said = one.measure.beyond
-    return number(one.estimate.value), interval(one.estimate), said
+        remark = one.measure.beyond
+    return number(one.estimate.value), interval(one.estimate), remark
 
 
 def number(value: float) -> str:
-    """Four digits."""
+    """Return the number with four digits."""
     return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 def interval(estimate: Estimate) -> str:
-    """In brackets; nothing where there is none."""
+    """Return the interval in brackets; empty if there is none."""
     if math.isnan(estimate.low):
         return ""
     return f"[{estimate.low:.4g}, {estimate.high:.4g}]"
 
 
 def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
-    """Each entry, the reference first, with what it is."""
-    spec, told = found.spec, found.conditions.simulators
+    """Return each entry with its description, the reference first."""
+    spec, simulators = found.spec, found.conditions.simulators
     lines = []
     for entry in sorted(spec.entries, key=lambda one: one.name != spec.reference):
-        what = [told[entry.name]] if entry.name in told else []
+        what = [simulators[entry.name]] if entry.name in simulators else []
         if entry.simulator is not None and not what:
-            what.append(f"{entry.simulator}, not driven")
+            what.append(f"{entry.simulator}, not simulated")
         if entry.recording is not None:
             counts = [len(files) for files in entry.recording.drives.values()]
-            what.append(f"recordings, {len(counts)} cases, {sum(counts)} drives")
+            what.append(f"recordings, {len(counts)} cases, {sum(counts)} recordings")
         if entry.published:
-            what.append(f"published values: {entry.source or 'no source given'}")
+            what.append(f"published values: {entry.source or 'no source specified'}")
         if entry.campaign is not None:
             what.append(f"campaign {entry.campaign.name}")
         role = "reference: " if entry.name == spec.reference else ""
@@ -317,33 +324,34 @@ def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
 
 
 def notes(found: Findings) -> Sequence[str]:
-    """What a reader must know beside."""
+    """Return the notes on methods and conditions."""
     methods = {
         one.estimate.method
         for own in found.measured.values()
         for one in own.values()
         if not one.missing and one.estimate.method
     }
-    told = [_first_text(), _total_text(found)] if found.ranking.verdict.ranked else []
+    sentences = [_first_text(), _total_text(found)] if found.ranking.verdict.ranked else []
     for method in sorted(methods - {PUBLISHED}):
-        said = f"Intervals, {100 * LEVEL:.0f} %: {method}."
-        told.append(said if "bootstrap" in method else f"{method.capitalize()}.")
+        intervals = f"Intervals, {100 * LEVEL:.0f} %: {method}."
+        sentences.append(intervals if "bootstrap" in method else f"{method.capitalize()}.")
     if any(_measured_from_imu(found)):
         aligned = found.aligned
-        told.append(
-            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {aligned.band_hz:g} Hz, after "
-            "the delay is taken out, each case as long as its shortest recording."
+        sentences.append(
+            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {aligned.band_hz:g} Hz, "
+            "without the delay, and with the duration of the shortest recording of each case."
         )
-    told += found.aligned.notes
+    sentences += found.aligned.notes
     if any(not math.isnan(one.floor) for own in found.measured.values() for one in own.values()):
-        told.append(
-            "The floor is how far the reference's own repetitions are apart: what is below scores "
-            "as it does. An entry ties with the reference where a permutation test at 5 % does not "
-            "tell their repetitions apart."
+        sentences.append(
+            "The floor is the distance between the reference's own repetitions; values below it "
+            "have "
+            "the same score. An entry ties with the reference if a permutation test finds no "
+            "significant difference at 5 %."
         )
     if PUBLISHED in methods:
-        told.append("Published values have no interval and are taken as they are.")
-    return [one for one in (*told, *found.conditions.notes) if one]
+        sentences.append("Published values have no interval and are not resampled.")
+    return [one for one in (*sentences, *found.conditions.notes) if one]
 
 
 def _measured_from_imu(found: Findings) -> List[bool]:
@@ -357,12 +365,13 @@ def _measured_from_imu(found: Findings) -> List[bool]:
 def _first_text() -> str:
     return (
         f"First: share of {DRAWS:,} draws in which an entry has the greatest total (SMAA-2); "
-        f"weights are drawn within {NEAR} of the given ones, or any, and measurements as their "
-        f"intervals have them. Below {100 * SURE:.0f} % there is no winner."
+        f"weights are drawn within {NEAR} of the specified ones, or any, and measurements from "
+        "their "
+        f"intervals. Below {100 * SURE:.0f} % there is no winner."
     )
 
 
 def _total_text(found: Findings) -> str:
     if np.isnan(found.ranking.intervals).all():
-        return "Totals have no interval: nothing says how sure the measurements are."
-    return "Intervals of totals and of the lead are at the given weights."
+        return "Totals have no interval: the uncertainty of the measurements is unknown."
+    return "Intervals of totals and of the lead are at the specified weights."

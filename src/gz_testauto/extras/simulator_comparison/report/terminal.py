@@ -1,4 +1,4 @@
-"""A comparison of simulators on a terminal of 80 columns."""
+"""Comparison of simulators on a terminal of 80 columns."""
 
 import math
 import textwrap
@@ -35,16 +35,16 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
 )
 from gz_testauto.report.plain import WIDTH, plain_table, report_console
 
-SIDE_BY_SIDE = 5
-"""Entries whose scores fit beside each other."""
+ENTRIES_PER_TABLE = 5
+"""Entries per table of scores."""
 
 
 def print_findings(found: Findings, console: Optional[Console] = None) -> None:
-    """Print all of it, on standard output unless told."""
+    """Print the report, by default on standard output."""
     console = console or report_console()
     console.print(found.spec.name, style="bold")
     for text in (found.spec.description, reference_text(found)):
-        say(console, text)
+        print_paragraph(console, text)
     console.print()
     if found.printed is not None:
         _section(console, "Printed and measured", [change_text(found), *example_lines(found)])
@@ -52,7 +52,7 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
         _section(console, "Printed means and ranges", example_lines(found))
     for title, ranking in rankings(found):
         _print_ranking(console, title, ranking, without_interval_text(found, ranking))
-    _section(console, "Beside the baseline", baseline_lines(found))
+    _section(console, "Compared with the baseline", baseline_lines(found))
     _print_scores(console, found)
     weighted = [one for one in found.measures if found.spec.weights.get(one.name)]
     for measure in weighted:
@@ -73,8 +73,8 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     _section(console, "How to read it", notes(found))
 
 
-def say(console: Console, text: str, indent: str = "") -> None:
-    """A paragraph, unless it is empty; its second and later lines are set in by ``indent``."""
+def print_paragraph(console: Console, text: str, indent: str = "") -> None:
+    """Print a paragraph unless it is empty; ``indent`` precedes its second and later lines."""
     if text:
         console.print(
             textwrap.fill(
@@ -91,28 +91,28 @@ def _section(console: Console, title: str, lines: Sequence[str]) -> None:
         return
     console.print(title, style="bold")
     for line in lines:
-        say(console, line, "  ")
+        print_paragraph(console, line, "  ")
     console.print()
 
 
 def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) -> None:
     console.print(title, style="bold")
     for text in (ranking.verdict.text, unsure):
-        say(console, text)
+        print_paragraph(console, text)
     console.print()
     if not ranking.verdict.ranked:
         return
     console.print(ranking_table(ranking))
     console.print()
     for text in (lead_text(ranking), reversal_text(ranking)):
-        say(console, text)
+        print_paragraph(console, text)
     if len(ranking.reversals) > 1:
         console.print(reversal_table(ranking))
     console.print()
 
 
 def ranking_table(ranking: Ranking) -> Table:
-    """Totals with intervals, and how often each is first."""
+    """Return totals with intervals, and how often each entry is first."""
     counted = float(ranking.table.weights[ranking.table.counted].sum())
     shown = [
         "",
@@ -136,7 +136,7 @@ def ranking_table(ranking: Ranking) -> Table:
 
 
 def reversal_table(ranking: Ranking) -> Table:
-    """The weights that turn the first place, those nearest to the given ones."""
+    """Return the weights that change the first rank, the smallest changes first."""
     table = plain_table("weight of", "given", "needed", "change", "then first")
     for change in ranking.reversals[:MAX_REVERSALS_SHOWN]:
         table.add_row(
@@ -154,9 +154,9 @@ def _print_scores(console: Console, found: Findings) -> None:
     if not table.entries:
         return
     console.print("Scores, from 0 to 1", style="bold")
-    for begin in range(0, len(table.entries), SIDE_BY_SIDE):
-        chosen = range(begin, min(begin + SIDE_BY_SIDE, len(table.entries)))
-        shown = _side_by_side(["", "weight", *(table.entries[row] for row in chosen)])
+    for begin in range(0, len(table.entries), ENTRIES_PER_TABLE):
+        chosen = range(begin, min(begin + ENTRIES_PER_TABLE, len(table.entries)))
+        shown = _entries_table(["", "weight", *(table.entries[row] for row in chosen)])
         for column, criterion in enumerate(table.criteria):
             scores = [float(table.scores[row, column]) for row in chosen]
             texts = ("-" if math.isnan(score) else f"{score:.3f}" for score in scores)
@@ -166,7 +166,7 @@ def _print_scores(console: Console, found: Findings) -> None:
 
 
 def measure_table(found: Findings, measure: Measure) -> Table:
-    """Value, interval, score, floor, and what is to be said."""
+    """Return value, interval, score, floor and remark."""
     rows = []
     for name, one in of_entries(found, measure).items():
         value, within, said = measured_texts(one)
@@ -179,14 +179,15 @@ def measure_table(found: Findings, measure: Measure) -> Table:
 
 
 def _print_shown_only(console: Console, found: Findings, measures: Sequence[Measure]) -> None:
-    """What has no weight, in few lines; intervals are on the page and in the CSV file."""
+    """Print measures without a weight in few lines; their intervals are on the page and in the CSV
+    file."""
     if not measures:
         return
     console.print("Without a weight (= ties with the reference)", style="bold")
     names = list(found.measured)
-    for begin in range(0, len(names), SIDE_BY_SIDE):
-        chosen = names[begin : begin + SIDE_BY_SIDE]
-        table = _side_by_side(["", *chosen, "floor"])
+    for begin in range(0, len(names), ENTRIES_PER_TABLE):
+        chosen = names[begin : begin + ENTRIES_PER_TABLE]
+        table = _entries_table(["", *chosen, "floor"])
         for measure in measures:
             unit = f", {measure.unit}" if measure.unit else ""
             of_all = [found.measured[name][measure.name] for name in chosen]
@@ -196,8 +197,8 @@ def _print_shown_only(console: Console, found: Findings, measures: Sequence[Meas
         console.print()
 
 
-def _side_by_side(headings: Sequence[str]) -> Table:
-    """A table of entries beside each other, whose names may be folded."""
+def _entries_table(headings: Sequence[str]) -> Table:
+    """Return a table of entries in adjacent columns, whose names can be folded."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column(headings[0], overflow="fold")
     for heading in headings[1:]:
@@ -206,7 +207,7 @@ def _side_by_side(headings: Sequence[str]) -> Table:
 
 
 def remark_table(*headings: str) -> Table:
-    """A plain table whose last column is text."""
+    """Return a plain table whose last column is text."""
     table = plain_table(*headings[:-1])
     table.add_column(headings[-1], justify="left", overflow="fold")
     return table
@@ -215,7 +216,7 @@ def remark_table(*headings: str) -> Table:
 def _without_empty(
     make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
-    """The table without columns in which no row has anything, the last one excepted."""
+    """Return the table without empty columns, except for the first and last one."""
     kept = [
         column
         for column in range(len(headings))
@@ -230,7 +231,7 @@ def _without_empty(
 def _print_grounds(console: Console, found: Findings) -> None:
     if not found.conditions.grounds:
         return
-    table = plain_table("ground of", "terrain", "worst error", "friction", "should be")
+    table = plain_table("ground of", "terrain", "worst error", "friction", "expected")
     for one in found.conditions.grounds:
         table.add_row(
             escape_text(one.entry),
@@ -245,5 +246,5 @@ def _print_grounds(console: Console, found: Findings) -> None:
 
 
 def millimeters(length_m: float) -> str:
-    """A length that is hoped to be short."""
+    """Return an error in millimeters."""
     return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"

@@ -1,4 +1,4 @@
-"""Ground to drive on that is the same in every simulator."""
+"""Terrains: ground that is the same in every simulator."""
 
 from gz_testauto.extras.simulator_comparison.terrain.make import TerrainSpec, make_terrain
 from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain

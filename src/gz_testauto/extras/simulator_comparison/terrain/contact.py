@@ -1,10 +1,10 @@
-"""How high a ball lies on a terrain, whatever triangles a simulator makes of its cells.
+"""Height of a ball at rest on a terrain, for any triangulation of its cells.
 
-Owns the geometry of a resting ball: the highest of all points below it, each raised by the ball's
-own height there. Simulators agree on the points of the grid and on the lines between neighbors;
-within a cell one has a bilinear patch, the others two triangles with this diagonal or with that.
-Where these three differ, or a ball would lie on the sides of its point, no height is expected: ODE
-lets it sink until it touches the point itself.
+A ball at rest touches the highest of all points below it, each raised by the ball's own height
+there. Simulators agree on the points of the grid and on the lines between neighbors. Within a cell
+one simulator has a bilinear patch, others two triangles with either diagonal. No height is expected
+where these three differ, or where a ball would touch the slopes around its point: ODE lets it sink
+until it touches the point itself.
 """
 
 from typing import Iterator
@@ -14,18 +14,18 @@ import numpy as np
 from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain
 
 STEPS = 16
-"""A ball's radius is looked at in about so many steps."""
+"""Approximate number of samples along a ball's radius."""
 
 SAME_M = 1e-4
-"""Heights on the three surfaces that differ by less are the same."""
+"""Heights on the three surfaces that differ by less are equal."""
 
 ASIDE_M = 0.7e-3
-"""A ball that lies this much higher than it would on its point alone lies on the sides."""
+"""A ball that is this much higher than on its point alone touches the slopes around it."""
 
 
 def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: float) -> np.ndarray:
-    """Heights (k,) of the centers of balls above the world's zero, at points of the grid ``x_m``
-    and ``y_m`` (k,); NaN where simulators may differ."""
+    """Return heights (k,) of the centers of balls above the world's zero, at points of the grid
+    ``x_m`` and ``y_m`` (k,); NaN if simulators may differ."""
     share = int(np.ceil(terrain.pitch_m / (radius_m / STEPS)))
     step = terrain.pitch_m / share
     count = int(radius_m / step)
@@ -44,7 +44,7 @@ def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: floa
 
 
 def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np.ndarray]:
-    """Heights at points, all within the terrain: bilinear, and with either diagonal."""
+    """Yield heights at points within the terrain: bilinear, and with either diagonal."""
     rising = terrain.heights_m[::-1]
     # rounded, so that a point on the line between two cells is on it
     columns, rows = (

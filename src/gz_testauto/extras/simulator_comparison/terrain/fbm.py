@@ -1,4 +1,4 @@
-"""Fractional Brownian ground: rough in the same way at every scale."""
+"""Fractional Brownian ground: the same roughness at every scale."""
 
 import numpy as np
 from pydantic import Field
@@ -9,8 +9,8 @@ from gz_testauto.extras.simulator_comparison.terrain.spectrum import rough_field
 
 
 class FractalTerrain(TerrainKind):
-    """Ground whose spectrum along any line falls with n^-(2H + 1), H being ``hurst``, and is
-    ``roughness_m3`` at 0.1 1/m. With H = 0.5 it is a road of ISO 8608."""
+    """Ground with a spectrum along any line proportional to n^-(2H + 1), where H is ``hurst``; it
+    is ``roughness_m3`` at 0.1 1/m. With H = 0.5 it is a road of ISO 8608."""
 
     kind: Literal["fbm"] = "fbm"
     hurst: float = Field(0.7, gt=0.0, lt=1.0)

@@ -1,4 +1,4 @@
-"""Flat ground: what artificial grass on a laboratory's floor is, but for its friction."""
+"""Flat ground, such as a laboratory's floor or artificial grass, which differ in friction."""
 
 import numpy as np
 from typing_extensions import Literal

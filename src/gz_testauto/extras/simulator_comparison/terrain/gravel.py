@@ -1,9 +1,9 @@
-"""Loose stones, lying still.
+"""Fixed stones.
 
-A relief drawn here to look like gravel: the upper envelope of domes, half ellipsoids, of drawn
-places, diameters and heights, scaled to the relief of 97 mm that the mesh of A. Farley, J. Wang,
-J. A. Marshall, "How to pick a mobile robot simulator", 2022, has. It is not that mesh, its stones
-do not roll, and what is smaller than the grid's pitch is not there.
+A drawn relief that resembles gravel: the upper envelope of half ellipsoids of drawn positions,
+diameters and heights, scaled to 97 mm, the relief of the mesh of A. Farley, J. Wang, J. A.
+Marshall, "How to pick a mobile robot simulator", 2022. It is not that mesh. The stones do not roll,
+and details smaller than the grid's pitch are missing.
 """
 
 from typing import Tuple
@@ -16,9 +16,9 @@ from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
 from gz_testauto.spec.model import as_tuple
 
 COVERED = 2.0
-"""The area of all stones over that of the ground: few gaps are left."""
+"""Area of all stones divided by that of the ground, so that few gaps remain."""
 FLATTEST, TALLEST = 0.5, 1.0
-"""Heights of a dome as shares of its radius."""
+"""Heights of a stone as shares of its radius."""
 
 Diameters = Annotated[
     Tuple[Annotated[float, Field(gt=0.0, le=10.0)], Annotated[float, Field(gt=0.0, le=10.0)]],
@@ -27,8 +27,8 @@ Diameters = Annotated[
 
 
 class GravelTerrain(TerrainKind):
-    """Stones of ``stone_m``, the least and the greatest diameter, all as likely, ``relief_m`` from
-    the lowest gap to the top of the highest."""
+    """Stones with diameters uniform in ``stone_m``, ``relief_m`` from the lowest gap to the top of
+    the highest."""
 
     kind: Literal["gravel"] = "gravel"
     friction: float = Field(0.55, ge=0.0, le=10.0)
@@ -39,11 +39,11 @@ class GravelTerrain(TerrainKind):
     def _wider_than_cells(self) -> Self:
         least, greatest = self.stone_m
         if least > greatest:
-            raise ValueError(f"stone_m is [{least:g}, {greatest:g}]; give the least first")
+            raise ValueError(f"stone_m is [{least:g}, {greatest:g}]; specify the least first")
         if least < 2 * self.pitch_m:
             raise ValueError(
                 f"stone_m is from {least:g}; a stone must be at least two cells of the grid "
-                f"wide ({2 * self.pitch_m:g} m): give more pixels or larger stones"
+                f"wide ({2 * self.pitch_m:g} m): specify more pixels or larger stones"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""Ground from an image of the user's."""
+"""Ground from an image of the user."""
 
 import numpy as np
 from pydantic import Field
@@ -9,21 +9,21 @@ from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
 from gz_testauto.spec.model import SpecPath
 
 WIDE_MODES = ("I", "F")
-"""Pillow's gray images of more than 8 bits; their names begin so."""
+"""Prefixes of Pillow's modes of gray images with more than 8 bits."""
 
 
 class ImageTerrain(TerrainKind):
-    """The brightness of an image that Pillow reads, stretched over ``size_m`` and resampled to
-    ``pixels``; from its darkest to its brightest point are ``relief_m``. The top of the image
-    is at the greatest y. Pictures in color are read as gray ones."""
+    """The brightness of an image that Pillow reads, scaled to ``size_m`` and resampled to
+    ``pixels``. The height difference between its darkest and its brightest point is ``relief_m``.
+    The top of the image is at the greatest y. Color images are converted to gray."""
 
     kind: Literal["image"] = "image"
     image: SpecPath
     relief_m: float = Field(gt=0.0, le=100.0)
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`. Raises ``SpecError`` for a file that is no image, or one of one
-        brightness only."""
+        """See :class:`TerrainKind`. Raises ``SpecError`` for an invalid image, or one of uniform
+        brightness."""
         try:
             from PIL import Image
         except ImportError as error:
@@ -37,12 +37,12 @@ class ImageTerrain(TerrainKind):
                 smooth = Image.BILINEAR  # type: ignore[attr-defined]  # its name before 9.1 too
                 resampled = brightness.resize(x_m.shape[::-1], smooth)
                 heights = np.asarray(resampled, dtype=float)
-        except Exception as error:  # image readers raise whatever their input makes them raise
+        except Exception as error:  # image readers raise errors of many types
             raise SpecError(f"{self.image} cannot be read as an image: {error}") from error
         contrast = float(np.ptp(heights))
         if not contrast > 0.0:
             raise SpecError(
-                f"{self.image} is of one brightness all over, so it has no relief; take another "
+                f"{self.image} has uniform brightness, so it has no relief; use another "
                 "image, or a terrain of kind flat"
             )
         return heights * (self.relief_m / contrast)

@@ -1,8 +1,8 @@
-"""Roads of the classes of ISO 8608, as a surface that is as rough in all directions.
+"""Roads of the classes of ISO 8608, as an isotropic surface.
 
-Its spectrum along any line is G_d(n) = G_d(n0) (n / n0)^-2, n0 = 0.1 1/m, with the geometric mean
-of the class. The standard states it from 0.011 to 2.83 1/m; this goes on up to the grid's
-finest wave.
+The spectrum along any line is G_d(n) = G_d(n0) (n / n0)^-2, n0 = 0.1 1/m, with the geometric mean
+of the class. The standard defines it from 0.011 to 2.83 1/m; here it extends to the shortest wave
+of the grid.
 """
 
 import numpy as np

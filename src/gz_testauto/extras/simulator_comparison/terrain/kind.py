@@ -1,6 +1,6 @@
-"""What all kinds of terrain have in common, as it is said in YAML.
+"""Common properties of all kinds of terrain, as specified in YAML.
 
-Owns the square, its grid, its friction, and the flat place in its middle on which robots start.
+These are the square, its grid, its friction, and the flat area in its middle where robots start.
 """
 
 from abc import abstractmethod
@@ -15,9 +15,9 @@ from gz_testauto.spec.stack import NAME
 class TerrainKind(Spec):
     """A square of ground around the world's origin.
 
-    ``size_m`` is its side and ``pixels`` the points of its grid a side, 2^n + 1. Up to ``clear_m``
-    from the origin, along x and y, it is flat, for a robot to stand on; over the next
-    ``blend_m`` it becomes what it is.
+    ``size_m`` is its side and ``pixels`` the number of grid points per side, 2^n + 1. It is flat up
+    to ``clear_m`` from the origin along x and y, for a robot to start on. Over the next ``blend_m``
+    the relief increases to its full height.
     """
 
     name: str = Field(pattern=NAME)
@@ -36,10 +36,11 @@ class TerrainKind(Spec):
 
     @property
     def pitch_m(self) -> float:
-        """From one point of the grid to the next."""
+        """Distance between neighboring points of the grid."""
         return self.size_m / (self.pixels - 1)
 
     @abstractmethod
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Heights (m) at the points of a grid, of which ``x_m`` and ``y_m`` (both (n, n)) are the
-        coordinates: rows of falling y, columns of rising x. Only differences count."""
+        """Return heights (m) at the points of a grid with the coordinates ``x_m`` and ``y_m`` (both
+        (n, n)): rows of decreasing y, columns of increasing x. Only differences of heights are
+        used."""

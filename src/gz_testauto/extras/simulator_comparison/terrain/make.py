@@ -1,7 +1,4 @@
-"""From what is said of a terrain to its grid of heights.
-
-Owns the list of kinds, the flat place in the middle, and the seed.
-"""
+"""Generation of a grid of heights from a specification and a seed."""
 
 from typing import Union
 
@@ -37,9 +34,9 @@ TerrainSpec = Annotated[
 
 
 def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
-    """The terrain that ``spec`` and ``seed`` make: the same ones make the same bits.
+    """Return the terrain of ``spec`` and ``seed``; the result is reproducible bit by bit.
 
-    Raises ``SpecError`` for a terrain that comes out flat and is not said to be.
+    Raises ``SpecError`` for a terrain that is unintentionally flat.
     """
     axis = grid_m(spec.size_m, spec.pixels)
     x_m, y_m = np.meshgrid(axis, axis[::-1])
@@ -47,17 +44,17 @@ def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
     away = np.maximum(abs(x_m), abs(y_m)) - spec.clear_m
     near = away <= 1e-9
     start_m = float(np.median(heights[near])) if near.any() else 0.0
-    rest = np.where(near, 0.0, _risen(away, spec.blend_m) * (heights - start_m))
+    rest = np.where(near, 0.0, _blend(away, spec.blend_m) * (heights - start_m))
     if np.ptp(rest) == 0.0 and not isinstance(spec, FlatTerrain):
         raise SpecError(
-            f"terrain {spec.name!r} is flat all over: clear_m is {spec.clear_m:g} of a square of "
-            f"{spec.size_m:g} m; give a smaller clear_m or a larger size_m"
+            f"terrain {spec.name!r} is flat everywhere: clear_m is {spec.clear_m:g} of a square of "
+            f"{spec.size_m:g} m; specify a smaller clear_m or a larger size_m"
         )
     return Terrain(spec.name, quantized(rest), spec.size_m, spec.friction)
 
 
-def _risen(away_m: np.ndarray, blend_m: float) -> np.ndarray:
-    """The share, from 0 to 1, that counts of the relief so far from the flat place; smooth."""
+def _blend(away_m: np.ndarray, blend_m: float) -> np.ndarray:
+    """Return the smooth factor, from 0 to 1, of the relief at a distance from the flat area."""
     if blend_m == 0.0:
         return (away_m > 0.0).astype(float)
     share = np.clip(away_m / blend_m, 0.0, 1.0)

@@ -1,10 +1,9 @@
-"""Random ground of a given spectrum, the same in all directions.
+"""Random isotropic ground with a specified spectrum.
 
-Owns the synthesis. Along any straight line the one-sided power spectral density of the height is
-G(n) = G(n0) (n / n0)^-(2H + 1) with n0 = 0.1 1/m, n in cycles a meter. The two-sided density in
-the plane that has it as its marginal is S(k) = c k^-(2H + 2), by
-2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1); with H = ½ the factor is
-4 c, so c = G(n0) n0² / 4.
+Along any straight line the one-sided power spectral density of the height is G(n) = G(n0) (n /
+n0)^-(2H + 1) with n0 = 0.1 1/m, n in cycles per meter. The two-sided density in the plane with this
+marginal is S(k) = c k^-(2H + 2), by 2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H
++ 1). With H = ½ the factor is 4 c, so c = G(n0) n0² / 4.
 """
 
 import math
@@ -13,19 +12,19 @@ import numpy as np
 from scipy.fft import irfft2, next_fast_len
 
 REFERENCE_PER_M = 0.1
-"""n0, at which roughness is stated (ISO 8608)."""
+"""n0, the wave number at which roughness is specified (ISO 8608)."""
 
 MARGIN = 2
-"""The field is periodic; it is made so many times as wide as it is used."""
+"""The generated periodic field is wider than the returned one by this factor."""
 
 
 def rough_field(
     pixels: int, pitch_m: float, roughness_m3: float, hurst: float, draw: np.random.Generator
 ) -> np.ndarray:
-    """Heights (pixels, pixels) in m, every ``pitch_m``, whose spectrum along lines is
-    ``roughness_m3`` at 0.1 1/m and falls with n^-(2 ``hurst`` + 1).
+    """Return heights (pixels, pixels) in m, every ``pitch_m``, with a spectrum along lines of
+    ``roughness_m3`` at 0.1 1/m that is proportional to n^-(2 ``hurst`` + 1).
 
-    Waves longer than twice the field and shorter than two points of the grid are left out.
+    Waves longer than twice the field and shorter than two points of the grid are omitted.
     """
     count = next_fast_len(MARGIN * pixels)
     along = np.fft.fftfreq(count, pitch_m)[:, None]

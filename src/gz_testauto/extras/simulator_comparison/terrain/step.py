@@ -1,4 +1,4 @@
-"""A step across the way, straight up."""
+"""A vertical step across the path."""
 
 from typing import Optional
 
@@ -10,8 +10,8 @@ from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
 
 
 class StepTerrain(TerrainKind):
-    """Ground that is ``height_m`` higher from x = ``at_m`` on, as far as the edge or for
-    ``length_m``. It rises within one cell of the grid, which ends at ``at_m``."""
+    """Ground that is ``height_m`` higher from x = ``at_m``, up to the edge or for ``length_m``. It
+    rises within one cell of the grid, which ends at ``at_m``."""
 
     kind: Literal["step"] = "step"
     height_m: float = Field(0.05, gt=0.0, le=2.0)

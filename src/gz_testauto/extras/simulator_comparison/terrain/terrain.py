@@ -1,7 +1,7 @@
 """A terrain: one grid of heights, the same for every simulator.
 
-Owns the grid, its 256 levels (Gazebo's height maps have no more) and the height anywhere on it.
-How the heights come about is said by the kinds of terrain beside this module.
+The grid has 256 levels, the maximum of Gazebo's height maps. Heights between the points are
+interpolated. Modules of the kinds of terrain generate the heights.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ LEVELS = 255
 class Terrain:
     """A square of ground around the world's origin.
 
-    ``heights_m`` (n, n) are above the world's zero, at n = 2^k + 1 points a side, the first and the
-    last of them on the edges. Row 0 is at the greatest y, column 0 at the least x. At the
-    origin, where robots start, and around it the height is exactly 0. The heights are
-    whole multiples of ``relief_m`` / 255.
+    ``heights_m`` (n, n) are above the world's zero, at n = 2^k + 1 points per side, the first and
+    the last of them on the edges. Row 0 is at the greatest y, column 0 at the least x. At the
+    origin, where robots start, and around it the height is exactly 0. The heights are whole
+    multiples of ``relief_m`` / 255.
     """
 
     name: str
@@ -31,17 +31,17 @@ class Terrain:
 
     @property
     def relief_m(self) -> float:
-        """From the lowest to the highest point."""
+        """Height difference between the lowest and the highest point."""
         return float(np.ptp(self.heights_m))
 
     @property
     def lowest_m(self) -> float:
-        """The height of the lowest point above the world's zero; 0 or less."""
+        """Height of the lowest point above the world's zero; 0 or less."""
         return float(self.heights_m.min())
 
     @property
     def levels(self) -> np.ndarray:
-        """The heights as a gray image (n, n) of 8 bits: 0 is the lowest point, 255 the highest."""
+        """Heights as a gray image (n, n) of 8 bits: 0 is the lowest point, 255 the highest."""
         if self.relief_m == 0.0:
             return np.zeros(self.heights_m.shape, np.uint8)
         share = (self.heights_m - self.lowest_m) / self.relief_m
@@ -49,29 +49,29 @@ class Terrain:
 
     @property
     def pixels(self) -> int:
-        """Points a side."""
+        """Points per side."""
         return len(self.heights_m)
 
     @property
     def pitch_m(self) -> float:
-        """From one point to the next."""
+        """Distance between neighboring points."""
         return self.size_m / (self.pixels - 1)
 
     @property
     def x_m(self) -> np.ndarray:
-        """Of the columns (n,), rising."""
+        """Coordinates of the columns (n,), increasing."""
         return grid_m(self.size_m, self.pixels)
 
     @property
     def y_m(self) -> np.ndarray:
-        """Of the rows (n,), falling."""
+        """Coordinates of the rows (n,), decreasing."""
         return grid_m(self.size_m, self.pixels)[::-1]
 
     def height_m(
         self, x_m: Union[float, np.ndarray], y_m: Union[float, np.ndarray]
     ) -> Union[float, np.ndarray]:
-        """Height (m) above the world's zero, bilinear between the points of the grid; NaN beyond
-        the edge. ``x_m`` and ``y_m`` have one shape, which is that of the result."""
+        """Return the height (m) above the world's zero, bilinear between the points of the grid;
+        NaN beyond the edge. ``x_m`` and ``y_m`` have the same shape as the result."""
         axis = grid_m(self.size_m, self.pixels)
         interpolate = RegularGridInterpolator(
             (axis, axis), self.heights_m[::-1], bounds_error=False, fill_value=np.nan
@@ -81,13 +81,14 @@ class Terrain:
 
 
 def grid_m(size_m: float, pixels: int) -> np.ndarray:
-    """Where the points of a grid are along one axis (pixels,), rising; the middle one is at 0."""
+    """Return the coordinates of a grid's points along one axis (pixels,), increasing; the middle
+    one is 0."""
     return (np.arange(pixels) - (pixels - 1) // 2) * (size_m / (pixels - 1))
 
 
 def quantized(heights_m: np.ndarray) -> np.ndarray:
-    """Heights (n, n) on 256 levels between the lowest and the highest, shifted so that the middle
-    one is at exactly 0."""
+    """Return heights (n, n) on 256 levels between the lowest and the highest, shifted so that the
+    middle one is exactly 0."""
     lowest, relief = float(heights_m.min()), float(np.ptp(heights_m))
     if relief == 0.0:
         return np.zeros_like(heights_m)

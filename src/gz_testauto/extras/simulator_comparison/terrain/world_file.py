@@ -1,7 +1,7 @@
-"""A terrain as a world that Gazebo and all other simulators of this package read.
+"""World file of a terrain for Gazebo and all other simulators of this package.
 
-Owns the files: a gray image and a ``.world``. What is flat is a plane, else a height map, which
-begins at the terrain's lowest point so that its middle is at the world's zero.
+The files are a gray image and a ``.world``. Flat ground is a plane, other ground a height map at
+the height of its lowest point, so that its middle is at the world's zero.
 """
 
 import io
@@ -17,7 +17,7 @@ GRAVITY_MPS2 = 9.80665
 Vector = Tuple[float, float, float]
 
 MODEL = "terrain"
-"""What the ground is called in the world."""
+"""Name of the ground's model."""
 
 _WORLD = """<?xml version="1.0"?>
 <sdf version="1.6">
@@ -66,9 +66,10 @@ def write_world(
     step_s: float = 0.001,
     gravity_mps2: Vector = (0.0, 0.0, -GRAVITY_MPS2),
 ) -> Path:
-    """Write ``NAME.world``, and ``NAME.png`` unless it is flat, into a folder that is made where it
-    is not there. Both friction coefficients of the ground are the terrain's; the physics step is
-    ``step_s`` (s). Returns the world's path. Raises ``OSError`` when the disk refuses."""
+    """Write ``NAME.world``, and ``NAME.png`` unless the terrain is flat, into a folder that is
+    created if necessary. Both friction coefficients of the ground are the terrain's; the physics
+    step is ``step_s`` (s). Return the world's path. Raises ``OSError`` if a file cannot be
+    written."""
     folder.mkdir(parents=True, exist_ok=True)
     geometry = (
         f"<plane><normal>0 0 1</normal><size>{terrain.size_m!r} {terrain.size_m!r}</size></plane>"
