@@ -49,5 +49,5 @@ def _copy(path: Path, spec: WorldsSpec) -> Tuple[bytes, Tuple[str, ...]]:
     document = SdfDocument.read(path, spec.repair)
     missing = remove_missing(document, library, spec.allow_missing)
     library.expand_repaired(document)
-    library.anchor(document)
+    library.make_paths_absolute(document)
     return document.to_bytes(), missing

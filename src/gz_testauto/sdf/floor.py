@@ -9,7 +9,7 @@ from typing import FrozenSet, Mapping, NamedTuple, Tuple
 
 import numpy as np
 
-FLOOR_SKIN_M = 0.02
+GROUND_TOLERANCE_M = 0.02
 """Height below which an object on the ground (a sheet, a marking, a seam) is no obstacle, and below
 which a shape of a robot, measured from the robot's lowest point, is in contact with the ground."""
 
@@ -36,7 +36,7 @@ class Heights(NamedTuple):
         return high_m >= self.low_m and low_m <= self.high_m
 
 
-ANY_ROBOT = Heights(FLOOR_SKIN_M, 2.0)
+ANY_ROBOT = Heights(GROUND_TOLERANCE_M, 2.0)
 """The obstructing heights for an unknown robot; lower is ground, higher is ceiling."""
 
 
@@ -48,7 +48,7 @@ def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
     """
     low_m, high_m = body_m
     lift_m = max(0.0, -low_m)
-    return Heights(low_m + lift_m + FLOOR_SKIN_M, high_m + lift_m)
+    return Heights(low_m + lift_m + GROUND_TOLERANCE_M, high_m + lift_m)
 
 
 def is_floor_slab(bounds: np.ndarray) -> bool:
@@ -68,4 +68,4 @@ def parts_above_floor(lowest_m: Mapping[str, float]) -> FrozenSet[str]:
     ``lowest_m`` has the height of the lowest point of each part by name.
     """
     floor_m = min(lowest_m.values(), default=0.0)
-    return frozenset(name for name, low in lowest_m.items() if low - floor_m > FLOOR_SKIN_M)
+    return frozenset(name for name, low in lowest_m.items() if low - floor_m > GROUND_TOLERANCE_M)

@@ -219,7 +219,7 @@ class ModelLibrary:
                 if os.path.exists(path):
                     uri.text = f"file://{path}"
 
-    def anchor(self, document: SdfDocument) -> None:
+    def make_paths_absolute(self, document: SdfDocument) -> None:
         """Make relative paths absolute if the file exists relative to the document.
 
         The document can then be written to another directory.

@@ -17,9 +17,10 @@ GROUND_NORMAL_Z = 0.9
 """A contact steeper than this (25° from level) is no ground."""
 
 GROUND_HEIGHT_M = 0.05
-"""A contact higher than this above the robot's lowest point is no ground. It is more than
-``floor.FLOOR_SKIN_M``, which is for shapes at rest: the lowest point is told of the level robot,
-and the upper wheel of one of half a meter that leans by 6° on a slope is 5 cm above it."""
+"""A contact higher than this above the robot's lowest point is not with the ground.
+
+It is larger than ``floor.GROUND_TOLERANCE_M``, which is for shapes at rest: the lowest point is
+that of the level robot. On a slope of 6° the upper wheel of a robot 0.5 m wide is 5 cm above it."""
 
 _IGNORE = ""
 

@@ -102,7 +102,7 @@ class BaseWorld:
     def template(self) -> "WorldTemplate":
         """The world's file with gaps for the obstacles."""
         document = self.scene.document.copy()
-        self._library.anchor(document)
+        self._library.make_paths_absolute(document)
         world = document.world
         assert world is not None
         if self._names:
