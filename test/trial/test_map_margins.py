@@ -1,19 +1,25 @@
 """How far the known map reaches on each side, where nothing leads through."""
 
 import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import shapely
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.sampling.site import OPEN_MARGIN_M
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.loader import load
 from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.trial.route import KnownMap, MappedDrive
 from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.worlds.record import WorldRecord
 
+CONFIG = Path(__file__).resolve().parents[2] / "config"
 QUARTERS = range(4)
 
 
@@ -118,3 +124,24 @@ def test_poses_of_a_drive_have_the_names_of_the_campaign():
         "robot.start", "goal 1 of 2", "goal 2 of 2"
     ]  # fmt: skip
     assert MappedDrive(None, start, (last,)).named(last) == "goal"
+
+
+def test_the_map_of_a_stack_reaches_around_where_actors_move(tmp_path):
+    spec = load(CONFIG / "own_stack_campaign.yaml", CampaignSpec)
+    path = tmp_path / "given.world"
+    path.write_text(f'<sdf version="1.6"><world name="w">{box("low", 0, 5, 1, 1)}</world></sdf>')
+    worlds = spec.worlds.model_copy(update={"base": path, "obstacles": None})
+    body = read_body(spec)
+
+    def reach(*grounds):
+        actors = tuple(SimpleNamespace(name="a", ground=ground) for ground in grounds)
+        own = spec.model_copy(update={"worlds": worlds, "actors": actors})
+        map_ = KnownMap(own, body, robot_limits(own, body), Missions(own))
+        world = WorldRecord(0, "given", path, "")
+        return map_.grid(map_.drive(world)).bounds
+
+    alone = reach()
+    assert reach(None, shapely.Polygon()) == alone
+    wider = reach(None, shapely.box(40, 0, 41, 1))
+    assert wider[2] > 41 > alone[2]
+    assert wider[:2] == alone[:2]

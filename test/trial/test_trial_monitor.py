@@ -1,6 +1,7 @@
 """A trial under observation, its goals in order, and scenes at the limits of the first second."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
+from gz_testauto.trial import first_look
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.executor import TrialResult, scene_faults
@@ -114,12 +116,12 @@ SHELF = CRATE.format("shelf", 0, 4, 0, "")
 
 
 class Look:
-    """The first second of a scene with a shelf at (4, 0) and a robot at the origin."""
+    """The first second of a scene with a shelf at (4, 0) and a robot above the origin."""
 
-    def __init__(self, *models, max_mps=1.0, **scene):
+    def __init__(self, *models, max_mps=1.0, start_m=0.0, **scene):
         self.scene = scene_of(*(models or (SHELF,)), **scene)
         self.poses = {name: model.pose for name, model in self.scene.models.items()}
-        self.poses["robot"] = Pose()
+        self.poses["robot"] = Pose((0.0, 0.0, start_m))
         contacts = ContactSorter("robot", ["ground::l::c"])
         self.look = FirstLook(self.scene, LowestLevels(self.scene), BODY, contacts, max_mps)
         self.at(0.0)
@@ -313,3 +315,87 @@ def test_a_fault_of_a_scene_is_one_of_the_simulator_where_it_is_not_repeatable()
     with pytest.raises(SimulatorError, match="crate") as caught, scene_faults(repeatable=False):
         raise SceneError("crate")
     assert not isinstance(caught.value, SceneError)
+
+
+def recorder(**options):
+    obstacles = ObstacleField(scene_of(), Heights(0.01, 2.0))
+    return Recorder(BODY, obstacles, ContactSorter("robot", ["ground::l::c"]), **options)
+
+
+def snapshot(time_s, *pose, **others):
+    models = {"robot": ModelState(Pose.from_rpy(*pose[:2], 0, 0, 0, pose[2]))}
+    return Snapshot(time_s, {**models, **others}, {})
+
+
+@pytest.mark.parametrize(
+    ("yaw_rad", "twist"),
+    [(0.0, (1.0, 2.0, 0.0)), (math.pi / 2, (2.0, -1.0, 0.0)), (math.pi, (-1.0, -2.0, 0.0))],
+)
+def test_a_velocity_is_the_displacement_by_the_time_in_the_frame_of_the_robot(yaw_rad, twist):
+    """0.25 m and 0.5 m in 0.25 s: 1 m/s along x and 2 m/s along y."""
+    samples = recorder()
+    samples.sample(snapshot(3.0, 5.0, 7.0, yaw_rad))
+    samples.sample(snapshot(3.25, 5.25, 7.5, yaw_rad))
+    found = samples.recording(True, CycleTimes.unknown())
+    assert found.twist[0].tolist() == [0.0, 0.0, 0.0]
+    assert found.twist[1].tolist() == pytest.approx(twist)
+    assert found.time_s.tolist() == [0.0, 0.25]
+
+
+def test_a_turn_across_half_a_circle_is_the_short_one():
+    samples = recorder()
+    samples.sample(snapshot(0.0, 0.0, 0.0, math.pi - 0.1))
+    samples.sample(snapshot(0.5, 0.0, 0.0, 0.1 - math.pi))
+    twist = samples.recording(True, CycleTimes.unknown()).twist
+    assert twist[1, 2] == pytest.approx(0.4)
+
+
+def test_actors_and_lanes_are_recorded_with_their_outlines():
+    outline = np.array([[0.2, 0.0], [0.0, 0.2], [-0.2, 0.0]])
+    lane = SimpleNamespace(
+        center_m=np.array([[0.0, 0.0], [9.0, 0.0]]), width_m=np.array([3.0, 4.0])
+    )
+    samples = recorder(actors={"walker": outline}, lanes=[lane])
+    samples.sample(snapshot(0.0, 0.0, 0.0, 0.0, walker=ModelState(Pose((1.0, 2.0, 0.9)))))
+    samples.sample(snapshot(0.1, 0.0, 0.0, 0.0))
+    series = samples.recording(True, CycleTimes.unknown()).series
+    assert series["actor_walker"][0].tolist() == [1.0, 2.0, 0.0]
+    assert np.isnan(series["actor_walker"][1]).all()
+    assert series["outline_walker"] is outline
+    assert series["lane_0"].tolist() == [[0.0, 0.0, 3.0], [9.0, 0.0, 4.0]]
+    corners = series["footprint"]
+    assert sorted(map(tuple, corners.tolist())) == sorted(BODY.footprint_m)
+    assert shapely.LinearRing(corners).is_ccw
+    assert recorder().recording(True, CycleTimes.unknown()).series == {}
+
+
+@pytest.mark.parametrize(
+    ("z_m", "valid"), [(1.29, True), (1.31, False), (0.401, True), (0.399, False)]
+)
+def test_a_rise_is_counted_from_the_start(z_m, valid):
+    """The robot starts at 0.5 m on a plane at 0.5 m."""
+    plane = PLANE.replace("<static>", "<pose>0 0 0.5 0 0 0</pose><static>")
+    look = Look(floor=plane, start_m=0.5)
+    if valid:
+        look.at(0.5, robot=Pose((0.0, 0.0, z_m)))
+        return
+    with pytest.raises(SceneError):
+        look.at(0.5, robot=Pose((0.0, 0.0, z_m)))
+
+
+@pytest.mark.parametrize(
+    ("mmps", "rise_mm", "logged"),
+    [(2.5, 0.0, True), (2.5, 0.4, True), (2.5, 0.6, False), (2.5, -0.6, False), (0.4, 0.0, False),
+     (26.0, 0.0, False)],
+)  # fmt: skip
+def test_a_model_that_creeps_moves_sideways_only(caplog, monkeypatch, mmps, rise_mm, logged):
+    monkeypatch.setattr(first_look, "_LOGGED", set())
+    cube = CRATE.format("cube", 0, 4, 0, "").replace("0.5 0 0 0", "1.5 0 0 0", 1)
+    look = Look(CRATE.format("table", 0, 4, 0, ""), cube)
+    look.at(0.5)
+    look.at(0.79, cube=Pose((4.5, 0.0, 1.5)))  # 0.3 s are not over yet
+    assert caplog.records == []
+    look.at(0.9, cube=Pose((4 + 0.4 * mmps / 1000, 0.0, 1.5 + rise_mm / 1000)))
+    assert [record.args[1:3] for record in caplog.records] == (
+        [("cube", "table")] if logged else []
+    )
