@@ -22,7 +22,7 @@ from fuzz_edits import (
 from hypothesis import strategies as st
 
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.campaign.resume import enter_directory
+from gz_testauto.campaign.resume import open_or_create_campaign
 from gz_testauto.cli import main as command
 from gz_testauto.grid.map_server import read_map, write_map
 from gz_testauto.grid.occupancy import OccupancyGrid
@@ -275,7 +275,7 @@ def _enter(path, out):
         return
     directory = CampaignDirectory(out)
     with directory.locked():
-        prepared, store = enter_directory(spec, directory)
+        prepared, store = open_or_create_campaign(spec, directory)
         with store:
             check_trials(prepared, prepared.trials)
 

@@ -43,7 +43,7 @@ def campaign(tmp_path, x, **more):
 @pytest.mark.parametrize(
     "simulator", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)]
 )
-def test_an_actor_walks_where_its_world_has_it_walk_and_says_so(tmp_path, capsys, simulator):
+def test_actor_walks_on_the_path_of_its_world_and_is_listed(tmp_path, capsys, simulator):
     file, out = campaign(tmp_path, 8.0, simulator=simulator), tmp_path / "out"
     assert main(["run", str(file), "--out", str(out), "--workers", "1"]) == 0
     assert "2 <actor> in" in "".join(capsys.readouterr())
@@ -57,7 +57,7 @@ def test_an_actor_walks_where_its_world_has_it_walk_and_says_so(tmp_path, capsys
     assert np.abs(walker[:, 0]).max() < 1e-9
 
 
-def test_an_actor_that_stands_in_the_way_is_run_into(tmp_path):
+def test_robot_collides_with_an_actor_on_its_path(tmp_path):
     file, out = campaign(tmp_path, 1.0, simulator="embedded"), tmp_path / "out"
     assert main(["run", str(file), "--out", str(out), "--workers", "1"]) == 0
     with ResultStore.read(CampaignDirectory(out)) as store:

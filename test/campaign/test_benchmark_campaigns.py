@@ -38,7 +38,7 @@ def test_every_benchmark_is_a_campaign_whose_planners_take_their_parameters(path
 
 
 @pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
-def test_without_a_checkout_the_variable_that_names_it_is_said(path, monkeypatch):
+def test_missing_checkout_is_reported_with_its_variable(path, monkeypatch):
     for name in ROOTS:
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(SpecError, match=r"environment variable (BARN|MRPB)_ROOT, which is not set"):

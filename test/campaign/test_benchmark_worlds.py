@@ -61,7 +61,7 @@ def test_a_campaign_takes_the_files_that_it_names_in_its_order(spec):
         records(spec(files=["world_7.world"]))
 
 
-def test_a_world_may_have_a_drive_of_its_own_and_be_driven_twice(spec):
+def test_world_can_have_a_separate_mission_and_be_used_twice(spec):
     there = {"file": "world_0.world", "name": "there", "goal": {"x_m": 2.0, "y_m": -1.0}}
     back = {
         "file": "world_0.world",
@@ -88,7 +88,7 @@ def test_a_world_may_have_a_drive_of_its_own_and_be_driven_twice(spec):
     assert worlds[1].shortest_path_m == pytest.approx(np.hypot(5, 1), rel=1e-3)
 
 
-def test_a_world_may_have_goals_of_its_own_before_the_last(spec):
+def test_world_can_have_separate_intermediate_goals(spec):
     on_the_way = {"file": "world_0.world", "name": "around", "via": [{"x_m": 0.0, "y_m": -3.0}]}
     alone = {"file": "world_0.world", "name": "alone", "goal": {"x_m": 3.0, "y_m": 0.0}}
     chosen = spec(files=["world_6.world", on_the_way, alone])
@@ -188,5 +188,5 @@ def test_published_figures_are_columns_of_the_results_and_hold_a_campaign_togeth
     assert {float(row["world_path_m"]) for row in rows} == {results.worlds[0].published_path_m}
     assert BuiltinCampaignSpec.model_validate(chosen.model_dump()) == chosen
     np.save(directory / "path_12.npy", np.array([[0, 0], [30, 0]]))
-    with pytest.raises(ResultsError, match=r"worlds\.published says"):
+    with pytest.raises(ResultsError, match=r"worlds\.published is"):
         run(spec=chosen)

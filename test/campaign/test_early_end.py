@@ -1,4 +1,4 @@
-"""A campaign that ends when its decision is in, whoever finishes first and whoever is killed."""
+"""A campaign that stops when it is decided, in any order of trials and after kills."""
 
 import random
 import sqlite3
@@ -47,7 +47,7 @@ def fgm_wins(trial):
 
 
 class OutOfOrder(Workers):
-    """Five trials side by side, of which any ends next, as a seed says."""
+    """Five trials side by side, of which any ends next, drawn with a seed."""
 
     size = 5
 
@@ -167,9 +167,7 @@ def test_a_difference_that_does_not_matter_is_a_decision(endless, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_world_that_was_given_up_is_passed_over_and_judged_last_when_it_is_mended(
-    endless, tmp_path
-):
+def test_abandoned_world_is_skipped_and_judged_last_after_a_valid_repetition(endless, tmp_path):
     def broken(trial):
         return SimulatorError("died") if trial.world_index == 1 else fgm_wins(trial)
 
@@ -207,7 +205,7 @@ def test_a_world_whose_worker_died_does_not_hold_up_the_decision_to_the_end(
 
 
 @pytest.mark.slow
-def test_the_report_says_the_decision_and_what_holds(decided, capsys):
+def test_report_has_the_decision_and_its_validity(decided, capsys):
     out, results = decided
     assert main(["report", str(out), "--complete"]) == 0
     text = " ".join(capsys.readouterr().out.split())

@@ -38,7 +38,7 @@ def worlds(smoke, tmp_path):
     return lambda **given: smoke.worlds.model_copy(update={**bare, **given})
 
 
-def test_worlds_run_as_published_and_results_say_without_what(run, smoke, worlds):
+def test_published_worlds_run_and_results_list_missing_resources(run, smoke, worlds):
     allowed = ["model://lost_shelf/*", "libnowhere.so"]
     spec = smoke.model_copy(update={"worlds": worlds(repair=True, allow_missing=allowed)})
     ended = run(spec=spec)
@@ -48,7 +48,7 @@ def test_worlds_run_as_published_and_results_say_without_what(run, smoke, worlds
     console = Console(width=80, record=True, file=StringIO())
     print_report(analyze(ended.results), console)
     said = console.export_text()
-    assert "Simulated without what worlds name and is not there" in said
+    assert "Simulated without these missing resources" in said
     assert f"{LOST} (1 world)" in said
     scene = read_scene(world.path)  # the copy needs neither mending nor permission
     assert not scene.models["shelf"].collisions
@@ -67,7 +67,7 @@ def test_nothing_is_mended_or_missing_unasked(run, smoke, worlds, given, complai
         run(spec=smoke.model_copy(update={"worlds": worlds(**given)}))
 
 
-def test_map_and_multiply_say_what_they_mended_and_left_out(smoke, worlds, tmp_path, capsys):
+def test_map_and_multiply_report_repairs_and_omissions(smoke, worlds, tmp_path, capsys):
     base = str(worlds().directory / "a.world")
     spec = tmp_path / "spec.yaml"
     spec.write_text(

@@ -83,7 +83,7 @@ class Assassin(CampaignListener):
             self.steps = 0
 
     def watching(self, step):
-        """A simulation's ``step`` of which the tenth in that trial meets a dead server."""
+        """Returns a simulation's ``step`` whose tenth call in that trial finds a dead server."""
 
         def watched(simulation, duration_s):
             if self.steps is not None:

@@ -62,7 +62,7 @@ def test_the_same_command_again_repeats_nothing_and_starts_no_simulator(run):
     assert len(again.results.trials) == 4
 
 
-def test_a_bug_in_the_middle_loses_only_the_trial_under_way(run):
+def test_exception_loses_only_the_running_trial(run):
     def script(trial):
         return ZeroDivisionError("bug") if trial.index == 2 else Outcome.REACHED
 
@@ -71,7 +71,7 @@ def test_a_bug_in_the_middle_loses_only_the_trial_under_way(run):
     assert run().executor.executed == ALL[2:]
 
 
-def test_stopping_gives_up_the_trial_under_way_and_resumes_there(run):
+def test_stop_abandons_the_running_trial_and_resume_repeats_it(run):
     stopped = run(lambda trial: TrialStopped() if trial.index == 1 else Outcome.REACHED)
     assert stopped.executor.calls == ["open", "close"]
     assert len(stopped.results.trials) == 1
@@ -87,7 +87,7 @@ def test_a_stop_between_trials_ends_the_campaign(run):
     assert len(stopped.results.trials) == 3
 
 
-def test_a_failure_that_a_stop_brought_about_is_not_held_against_the_trial(run):
+def test_failure_caused_by_a_stop_is_not_counted_as_an_attempt(run):
     asked = []
     stopped = run(
         lambda trial: asked.append(1) or SimulatorError("killed with us"),
@@ -111,7 +111,7 @@ def test_an_invalid_trial_is_retried_with_the_simulator_renewed(run, error):
     assert [a.cause for a in ran.results.invalid_attempts] == [str(error)]
 
 
-def test_a_trial_that_is_never_valid_is_given_up_and_the_rest_goes_on(run):
+def test_trial_that_is_never_valid_is_abandoned_and_others_continue(run):
     ran = run(lambda trial: SimulatorError("bad world") if trial.index == 1 else Outcome.STUCK)
     record = ran.results.trials[1]
     assert (record.outcome, record.attempts, record.detail) == (Outcome.INVALID, 3, "bad world")
@@ -128,7 +128,7 @@ def test_a_first_scene_that_is_at_fault_ends_no_campaign(run):
     assert outcomes == [Outcome.INVALID] * 2 + [Outcome.STUCK] * 2
 
 
-def test_a_scene_that_is_at_fault_is_given_up_at_once(run):
+def test_faulty_scene_is_abandoned_after_one_attempt(run):
     ran = run(lambda trial: SceneError("a shelf flew") if trial.index == 1 else Outcome.STUCK)
     assert ran.executor.executed == ALL
     record = ran.results.trials[1]
@@ -168,7 +168,7 @@ def test_a_campaign_stops_when_its_first_trial_is_lost_for_one_cause_at_every_at
     assert executor.calls[-1] == "close"
 
 
-def test_a_campaign_goes_on_while_the_causes_differ(run):
+def test_campaign_continues_while_causes_differ(run):
     causes = iter("abc")
     ran = run(lambda trial: SimulatorError(next(causes)) if trial.index == 0 else Outcome.STUCK)
     assert [record.outcome.valid for record in ran.results.trials] == [False, True, True, True]
@@ -183,7 +183,7 @@ def test_what_was_lost_is_tried_again_as_long_as_no_trial_is_valid(run):
     assert mended.results.trials[0].attempts == 4
 
 
-def test_a_directory_with_lost_trials_only_may_be_begun_again_with_another_campaign(run, smoke):
+def test_directory_with_lost_trials_only_accepts_another_campaign(run, smoke):
     with pytest.raises(LostTrialsError):
         run(lost)
     ran = run(spec=changed(smoke, seed=99))
@@ -197,7 +197,7 @@ def test_another_simulator_may_take_up_a_campaign_without_a_valid_trial(run):
     assert run(version="2").executor.executed == ALL
 
 
-def test_a_trial_that_was_given_up_is_tried_again_when_asked(run):
+def test_abandoned_trial_is_repeated_on_request(run):
     run(in_trial_1(lost))
     again = run(retry_invalid=True)
     assert again.executor.executed == ALL[1:2]
@@ -252,7 +252,7 @@ def test_deaths_of_workers_use_up_no_attempts(run):
     assert ran.executor.executed == [*ALL[1:], ALL[0]], "others come first"
 
 
-def test_a_trial_that_kills_every_worker_is_given_up_and_taken_up_again_when_asked(run):
+def test_trial_that_kills_every_worker_is_abandoned_and_repeated_on_request(run):
     ran = run(make_workers=dying(trial=2, times=10))
     assert [record.trial for record in ran.results.invalid] == [2]
     assert ran.results.invalid[0].detail == "the worker died"
@@ -341,7 +341,9 @@ def test_trajectories_are_never_removed_because_the_database_is_lost(run, smoke,
     database.unlink()
     if empty:
         database.touch()
-    with pytest.raises(ResultsError, match="missing or empty, but there are 4 trajectories"):
+    with pytest.raises(
+        ResultsError, match="missing or empty, but the directory has 4 trajectories"
+    ):
         run(spec=changed(smoke, seed=seed))
     assert len(list(trajectories.glob("*.npz"))) == 4
     shutil.rmtree(trajectories)  # as the message says
@@ -354,7 +356,9 @@ def test_trajectories_are_never_removed_because_the_database_is_of_before(run, s
         connection.execute("DELETE FROM trials")
         connection.execute("DELETE FROM metrics")
     connection.close()
-    with pytest.raises(ResultsError, match="holds no valid trial, but there are 4 trajectories"):
+    with pytest.raises(
+        ResultsError, match="holds no valid trial, but the directory has 4 trajectories"
+    ):
         run(spec=changed(smoke, seed=99))
     assert run().executor.executed == ALL
 
@@ -403,7 +407,7 @@ def test_a_world_that_was_changed_meanwhile_is_named(run):
         run()
 
 
-def test_resume_refuses_to_begin(run):
+def test_resume_rejects_a_new_directory(run):
     with pytest.raises(ResultsError, match="holds no campaign"):
         run(resume=True)
     run(selection=Selection(worlds=1))
@@ -436,7 +440,7 @@ def test_the_manifest_names_versions_seed_and_every_input(run):
     assert manifest["python"]
 
 
-def test_listeners_hear_of_every_trial_and_of_the_time_left(run):
+def test_listeners_receive_every_trial_and_the_remaining_time(run):
     heard = []
 
     class Listener(CampaignListener):
@@ -491,7 +495,7 @@ def test_a_runner_killed_in_a_trial_continues_with_that_trial(run, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_said_and_nothing_is_corrupted(run, monkeypatch, tmp_path):
+def test_full_disk_is_reported_and_corrupts_nothing(run, monkeypatch, tmp_path):
     run(selection=Selection(worlds=1))
     real_open = open
 
@@ -528,7 +532,7 @@ def test_a_stop_while_the_simulator_starts_is_no_error(smoke, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["write_atomically", "gather_worlds", "prepare"])
-def test_a_runner_killed_while_beginning_begins_again(run, monkeypatch, place):
+def test_runner_killed_during_start_can_start_again(run, monkeypatch, place):
     def killed(*arguments):
         raise KeyboardInterrupt
 

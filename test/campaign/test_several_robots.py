@@ -61,7 +61,7 @@ def test_each_robot_drives_to_its_own_goal_and_has_its_own_outcome(alone):
         assert "guest reached, after" in record.detail
 
 
-def test_two_that_meet_head_on_have_both_collided(alone):
+def test_head_on_collision_counts_for_both_robots(alone):
     trials, _ = results(alone[1])
     for record in trials:
         both = [{what: record.metrics[f"{name}_{what}"] for what in ("collided", "time_s")}
@@ -106,7 +106,7 @@ def test_simulators_with_one_robot_refuse_the_campaign_by_name(tmp_path, capsys)
     assert "has one robot in a scene; take" in told or "No module named" in told
 
 
-def test_a_robot_with_a_model_of_its_own_has_its_outline(tmp_path):
+def test_robot_with_a_separate_model_has_its_outline(tmp_path):
     jackal = share_directory() / "models" / "jackal_sized" / "model.sdf"
     file = campaign(tmp_path, [GUEST, {**EAST, "model": str(jackal)}])
     data = yaml.safe_load(file.read_text())

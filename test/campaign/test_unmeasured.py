@@ -1,4 +1,4 @@
-"""What a world holds and nothing measures is said at the beginning and beside the results."""
+"""Parts of a world that are not measured are listed at the start and in the report."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def results(smoke, tmp_path):
         return said.getvalue().splitlines(), store.results()
 
 
-def test_the_run_says_in_its_first_line_what_nothing_measures(results):
+def test_first_line_of_a_run_lists_unmeasured_parts(results):
     first, _ = results
     assert first[0].startswith("not measured, as neither clearance nor shortest path knows of it")
     assert first[0].endswith("<road> (in 2 worlds), a second model named 'm' (in 1 world)")
@@ -62,7 +62,7 @@ def test_the_results_carry_it_world_by_world(results):
     assert [world["unmeasured"] for world in exported] == [list(w) for w in worlds.values()]
 
 
-def test_the_report_says_it_below_its_tables(results):
+def test_report_lists_unmeasured_parts_below_its_tables(results):
     console = Console(file=io.StringIO(), width=100)
     print_report(analyze(results[1]), console)
     said = console.file.getvalue()
@@ -70,7 +70,7 @@ def test_the_report_says_it_below_its_tables(results):
     assert "<road> (in 2 worlds)" in said
 
 
-def test_worlds_in_which_all_is_measured_say_nothing():
+def test_no_note_for_worlds_without_unmeasured_parts():
     assert unmeasured_notice([WorldRecord(0, "w", Path("w.world"), "0")]) == ""
 
 

@@ -40,7 +40,7 @@ def alone(tmp_path_factory):
     return folder / "alone"
 
 
-def test_what_was_drawn_stands_in_the_results_and_is_the_same_for_all_planners(alone):
+def test_drawn_values_are_in_the_results_and_equal_for_all_planners(alone):
     trials, _ = results(alone)
     assert all(record.outcome.valid for record in trials)
     for name, low, high in (
@@ -57,7 +57,7 @@ def test_what_was_drawn_stands_in_the_results_and_is_the_same_for_all_planners(a
         assert all(low <= value <= high for value in values)
 
 
-def test_the_ways_of_actors_are_recorded(alone):
+def test_trajectories_of_actors_are_recorded(alone):
     _, recordings = results(alone)
     names = [f"actor_walker_{i}" for i in range(5)] + ["actor_guard", "actor_pedestrian"]
     for recording in recordings:

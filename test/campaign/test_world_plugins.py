@@ -26,7 +26,7 @@ def campaign(tmp_path, simulator, plugins=True):
 def test_the_plugins_that_gazebo_will_run_are_named_before_it_does(tmp_path):
     assert plugins_notice(campaign(tmp_path, "gazebo")) == (
         "the simulator will run plugins of the worlds: evil\\x7f.so (in 2 worlds); --no-plugins "
-        "leaves them out"
+        "removes them"
     )
 
 
@@ -37,7 +37,7 @@ def test_one_world_has_its_own_plugins_named(tmp_path):
 
 
 @pytest.mark.slow
-def test_nothing_is_said_where_nothing_will_be_run(tmp_path):
+def test_no_notice_if_no_plugin_will_be_run(tmp_path):
     assert plugins_notice(campaign(tmp_path, "embedded")) == ""
     assert plugins_notice(campaign(tmp_path, "gazebo", plugins=False)) == ""
     assert plugins_notice(load(SMOKE, CampaignSpec)) == ""

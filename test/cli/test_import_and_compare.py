@@ -178,7 +178,7 @@ def test_results_are_never_imported_over_others(imported, capsys):
 def test_what_was_imported_cannot_be_replayed_or_continued(imported, capsys, tmp_path):
     out = imported("world,planner,outcome\nw,p,1\n")
     assert main(["replay", str(out), "w", "p"]) == 2
-    assert "was imported, and holds neither the campaign nor recordings" in capsys.readouterr().err
+    assert "was imported, and has neither the campaign nor recordings" in capsys.readouterr().err
 
 
 def test_the_same_campaign_on_two_days_compares_each_planner_with_itself(run, tmp_path, capsys):

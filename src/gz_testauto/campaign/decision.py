@@ -1,8 +1,8 @@
-"""Watches whether a running campaign that ends when decided is.
+"""Monitor whether a running campaign with early stop is decided.
 
-Owns which world is judged next. Worlds are judged in the plan's order; one whose trials have not
-all ended holds up those behind it, one with a trial that was given up is passed over. Where such a
-trial is tried again and ends well, its world is judged after those that were judged before.
+Owns the order in which worlds are judged: the plan's order. A world with unfinished trials delays
+those after it; a world with an abandoned trial is skipped. If that trial is repeated and valid, its
+world is judged after those that were judged before.
 """
 
 from typing import Dict, List, Set
@@ -14,11 +14,10 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.plan import Trial
 
 
-class DecisionWatch:
-    """The worlds of one campaign, and whether its decision is in; never for a campaign without
-    ``stop``.
+class EarlyStopMonitor:
+    """The judged worlds of one campaign, and whether it is decided; never decided without ``stop``.
 
-    ``trials`` is the whole plan as far as it may be run, ``pending`` those that this run is to end.
+    ``trials`` are all trials of the plan that can be run, ``pending`` those that this run executes.
     """
 
     def __init__(
@@ -49,13 +48,13 @@ class DecisionWatch:
         self._advance()
 
     def ended(self, record: TrialRecord) -> None:
-        """A trial is in the store."""
+        """Add a trial that is in the store."""
         if self._rule is not None:
             self._records[record.trial] = record
             self._advance()
 
     def _advance(self) -> None:
-        """Judge what can be judged, until the decision is in."""
+        """Judge worlds until one is unfinished or the campaign is decided."""
         passed_over = []
         for world, trials in self._waiting.items():
             if self.decided or not trials <= self._records.keys():

@@ -1,4 +1,4 @@
-"""Which trial executor runs the trials of a campaign."""
+"""Choose the trial executor of a campaign."""
 
 import functools
 from pathlib import Path

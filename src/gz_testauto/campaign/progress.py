@@ -1,6 +1,6 @@
-"""How far a campaign is, and who is told.
+"""The progress of a campaign, and its listeners.
 
-Owns the numbers of a progress bar; how they are shown is the command line's and the node's.
+Owns the numbers of a progress bar; the command line and the node display them.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from gz_testauto.trial.plan import Trial
 
 @dataclass(frozen=True)
 class Progress:
-    """``done`` of ``total`` selected trials are finished, ``done_before`` of them by earlier
-    runs; this run has worked ``elapsed_s`` (wall). ``running`` is the trial under way."""
+    """The progress of a run: ``done`` of ``total`` selected trials are finished, ``done_before`` of
+    them by earlier runs. ``elapsed_s`` is the wall time of this run, ``running`` the present trial.
+    """
 
     total: int
     done: int
@@ -23,7 +24,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> Optional[float]:
-        """Wall time left at this run's pace so far; None before its first trial has ended."""
+        """The estimated remaining wall time; None before the first trial of this run has ended."""
         done_now = self.done - self.done_before
         if done_now <= 0:
             return None
@@ -31,25 +32,25 @@ class Progress:
 
 
 class CampaignListener:
-    """Told what happens, in the runner's thread. Override what is of interest."""
+    """A receiver of the events of a campaign, in the runner's thread. Override the needed ones."""
 
     def noticed(self, notice: str) -> None:
-        """Something about the campaign that people should know, before it begins."""
+        """Handle a notice about the campaign, before its start."""
 
     def began(self, progress: Progress) -> None:
-        """Everything is checked; the simulator starts now."""
+        """Handle the start of the simulator, after all checks."""
 
     def trial_began(self, trial: Trial, progress: Progress) -> None:
-        """A trial starts, for the first time or again."""
+        """Handle the start of a trial or of its repetition."""
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
-        """A trial is in the store."""
+        """Handle a trial that is in the store."""
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """A try at a trial ended invalid."""
+        """Handle an invalid attempt at a trial."""
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """A trial ran too slowly beside others and will be repeated alone, at the end."""
+        """Handle a trial that was too slow in parallel and will be repeated alone, at the end."""
 
     def ended(self, progress: Progress) -> None:
-        """No trial will follow: all are done, or the runner was asked to stop."""
+        """Handle the end of the run: all trials are finished, or a stop was requested."""

@@ -1,7 +1,7 @@
-"""Beginning a campaign in a directory, or taking up the one that was begun there.
+"""Create a campaign in a directory, or resume the one that is there.
 
-Owns the decision which of the two it is, and the order in which a directory comes to be:
-manifest, campaign, worlds, store. Killed between any two of them, the next run goes on.
+Owns the choice between the two, and the order in which a directory is written: manifest, campaign,
+worlds, store. If the process is killed between any two of them, the next run continues.
 """
 
 import os
@@ -43,16 +43,15 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import missions_of, world_source
 
 
-def enter_directory(
+def open_or_create_campaign(
     spec: CampaignSpec, directory: CampaignDirectory, world_workers: int = 1
 ) -> Tuple[PreparedCampaign, ResultStore]:
-    """Begin a campaign in a directory, or take up the one that was begun there. Up to
-    ``world_workers`` processes make its worlds.
+    """Create a campaign in a directory, or resume the one that is there. Up to ``world_workers``
+    processes generate its worlds.
 
-    The caller holds the lock. What has been made so far is kept, however early the runner was
-    killed, and what might be results is never removed: only where no trial has been valid and
-    there is no trajectory may the campaign be another one than before, which begins it anew.
-    Raises ``ResultsError``, and what reading worlds and robot raises.
+    The caller holds the lock. Existing files are kept, however early the runner was killed. A
+    different campaign replaces the previous one only if that has no valid trial and no trajectory.
+    Raises ``ResultsError``, and the errors of reading worlds and robot.
     """
     robot = read_body(spec)
     declared = _declared(spec)
@@ -79,11 +78,11 @@ def enter_directory(
     return campaign, store
 
 
-def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign:
-    """The campaign of a directory as its trials met it, for looking back; writes nothing.
+def open_for_replay(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign:
+    """Return the campaign of a directory as its trials were run; write nothing.
 
-    Planners may have been changed meanwhile: :func:`changed_planners` tells. Raises
-    ``ResultsError`` naming what else is no longer as it was.
+    Planners can have changed: :func:`changed_planners` lists them. Raises ``ResultsError`` that
+    names any other changed input.
     """
     spec = _begun(directory)
     robot = read_body(spec)
@@ -94,7 +93,7 @@ def reopen(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
-    """Plugins whose code is not what the directory's trials were run with."""
+    """Return the planner plug-ins whose code has changed since the directory's trials."""
     now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.robot))
     names = now.differing_inputs(Manifest.read(directory))
     return [name.split(PLANNER_CODE)[1] for name in names if PLANNER_CODE in name]
@@ -108,12 +107,12 @@ def read_campaign(directory: CampaignDirectory) -> Tuple[CampaignSpec, Missions]
 
 
 def _begun(directory: CampaignDirectory) -> CampaignSpec:
-    """The campaign as it was written before there were worlds."""
+    """Return the stored campaign, without its worlds."""
     path = directory.campaign
     if not os.path.isfile(path) and Manifest.read(directory).is_imported:
         raise ResultsError(
-            f"{directory.path}: was imported, and holds neither the campaign nor recordings; only "
-            "report, compare and gate take it"
+            f"{directory.path}: was imported, and has neither the campaign nor recordings; only "
+            "report, compare and gate accept it"
         )
     data = read_json_object(path, ResultsError)
     try:
@@ -124,8 +123,8 @@ def _begun(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """The metrics that the campaign's trials may have, with the smallest relevant differences that
-    the campaign sets. Raises ``SpecError`` where it sets one of a metric that there is not."""
+    """Return the possible metrics of the campaign's trials, with the smallest relevant differences
+    of the campaign. Raises ``SpecError`` if it sets one of an unknown metric."""
     own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
     terms = (drawn(PREFIX + term.name) for term in spec.randomize)
     robots = (metric for one in spec.robots for metric in of_companion(one.name))
@@ -158,8 +157,8 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
-    """The world where it is now: a generated one moves with its directory. Raises ``ResultsError``
-    where its file is gone or has changed."""
+    """Return the world with its present path: a generated one moves with its directory. Raises
+    ``ResultsError`` if its file is missing or has changed."""
     moved = directory.worlds / f"{world.name}.world"
     path = moved if os.path.isfile(moved) else world.path
     if file_sha256(path) != world.sha256:
@@ -168,7 +167,7 @@ def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
-    """The store to go on with, or None when one is to be made."""
+    """Return the store to continue, or None if a new one must be created."""
     stored = Manifest.read(directory)
     store = ResultStore.open(directory)
     if store is None:
@@ -190,20 +189,20 @@ def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[Re
     return None
 
 
-def _require_no_trajectories(directory: CampaignDirectory, what_is_wrong: str) -> None:
-    """Raise ``ResultsError`` where results lie that the store does not know."""
+def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
+    """Raise ``ResultsError`` if there are trajectories that the store does not contain."""
     found = sum(1 for _ in directory.trajectories.glob("*.npz"))
     if found:
         raise ResultsError(
-            f"{directory.results}: {what_is_wrong}, but there "
-            f"{'is 1 trajectory' if found == 1 else f'are {found} trajectories'} beside it. Put "
-            f"the file back from a copy, or give another --out; to run all trials again, remove "
+            f"{directory.results}: {state}, but the directory has "
+            f"{'1 trajectory' if found == 1 else f'{found} trajectories'}. Restore the file from a "
+            f"copy, or give another --out; to run all trials again, remove "
             f"{directory.trajectories} first"
         )
 
 
 def _clear(directory: CampaignDirectory) -> None:
-    """Remove what another campaign, without a valid trial, left behind."""
+    """Remove the files of another campaign without a valid trial."""
     with reporting_disk(directory.path):
         for folder in (directory.worlds, directory.trajectories):
             if os.path.isdir(folder):
@@ -215,19 +214,19 @@ def _clear(directory: CampaignDirectory) -> None:
 
 
 def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
-    """Raise ``ResultsError`` if a world's file, or what is published of it, is not what earlier
-    trials met."""
+    """Raise ``ResultsError`` if a world's file, or its published numbers, differ from those of
+    earlier trials."""
     now = {world.name: world.sha256 for world in worlds}
     published = {world.name: world.published for world in worlds}
     for world in stored:
         if world.name in now and dict(published[world.name]) != dict(world.published):
             raise ResultsError(
-                f"{world.path}: worlds.published says {dict(published[world.name])} of it now, and "
-                f"{dict(world.published)} when trials were run in it; restore the files that say "
-                "so, or give another --out"
+                f"{world.path}: worlds.published is {dict(published[world.name])} now, and was "
+                f"{dict(world.published)} when trials were run in it; restore its source files, or "
+                "give another --out"
             )
         if now.get(world.name) != world.sha256:
-            happened = "has changed" if world.name in now else "is gone"
+            happened = "has changed" if world.name in now else "was removed"
             raise ResultsError(
                 f"{world.path}: {happened} since trials were run in it; restore it, or give "
                 "another --out"

@@ -1,9 +1,9 @@
-"""Runs a campaign: every selected trial that is not finished.
+"""Run a campaign: every selected trial that is not finished.
 
-Owns resuming, retrying, stopping and what is written when; knows nothing of how a trial is run
-(:mod:`gz_testauto.trial.executor`), by whom (:mod:`gz_testauto.workers.interface`) or how it
-is kept (:mod:`gz_testauto.results.store`). Killed at any moment, the same call continues with
-the first unfinished trial and repeats none.
+Owns resuming, retrying, stopping and the order of writing. It is independent of how a trial is run
+(:mod:`gz_testauto.trial.executor`), by which worker (:mod:`gz_testauto.workers.interface`) and how
+it is stored (:mod:`gz_testauto.results.store`). If the process is killed at any moment, the same
+call continues with the first unfinished trial and repeats none.
 """
 
 import collections
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Deque, List, Optional, Sequence
 
 from gz_testauto.base.truncation import truncate
-from gz_testauto.campaign.decision import DecisionWatch
+from gz_testauto.campaign.decision import EarlyStopMonitor
 from gz_testauto.campaign.progress import CampaignListener, Progress
-from gz_testauto.campaign.resume import enter_directory
+from gz_testauto.campaign.resume import open_or_create_campaign
 from gz_testauto.metrics.interface import measure
 from gz_testauto.results.attempts import Attempts
 from gz_testauto.results.directory import CampaignDirectory
@@ -41,7 +41,7 @@ from gz_testauto.workers.interface import (
 from gz_testauto.worlds.record import unmeasured_notice
 
 OTHERS_FIRST = 16
-"""Trials that are begun before one whose worker died, where a decision waits for it."""
+"""Number of other trials to start before one whose worker died, in a campaign with early stop."""
 
 
 def run_campaign(
@@ -57,20 +57,19 @@ def run_campaign(
     should_stop: StopRequest = lambda: False,
     world_workers: int = 1,
 ) -> CampaignResults:
-    """Run what is left of a campaign and return everything known so far.
+    """Run the remaining trials of a campaign and return all its results.
 
-    A directory with finished trials of the same campaign is continued; ``resume`` refuses to
-    begin a new one, ``retry_invalid`` tries those again that ended invalid. Asked to stop, it
-    gives up the trials under way and returns. With ``stop`` in the campaign no trial begins once
-    the decision is in. Every check that can be made without a simulator
-    is made before one is started. How many trials run side by side, and where, is up to
-    ``make_workers``, and how many processes make the worlds of a scenario to ``world_workers``;
-    neither makes a difference to the results.
+    A directory with finished trials of the same campaign is continued; ``resume`` raises for a new
+    directory, ``retry_invalid`` repeats invalid trials. If ``should_stop`` returns true, the
+    running trials are abandoned. With ``stop`` in the campaign no trial starts after the decision.
+    Every check without a simulator precedes its start. ``make_workers`` determines how many trials
+    run in parallel, and where; ``world_workers`` is the number of processes that generate the
+    worlds of a scenario. Neither changes the results.
 
     Raises ``SpecError`` for a campaign that cannot be run, ``ResultsError`` for a directory of
-    another campaign, one in use or a full disk, ``SimulatorError`` when the simulator cannot
-    be (re)started, ``LostTrialsError`` when nothing but invalid trials is to be expected.
-    Finished trials are safe in each case.
+    another campaign, one in use or a full disk, ``SimulatorError`` if the simulator cannot be
+    (re)started, ``LostTrialsError`` if only invalid trials can be expected. Finished trials are
+    stored in each case.
     """
     selection.check(spec)
     directory = CampaignDirectory(out)
@@ -78,13 +77,13 @@ def run_campaign(
         directory.require_begun()
     directory.require_fresh_or_begun()
     with directory.locked():
-        campaign, store = enter_directory(spec, directory, world_workers)
+        campaign, store = open_or_create_campaign(spec, directory, world_workers)
         with store:
             attempts = Attempts(store, spec.limits, retry_invalid)
             plan = [trial for trial in campaign.trials if may_be_run(spec, trial)]
             selected = [trial for trial in plan if selection.covers(trial)]
             pending = attempts.left(selected)
-            decision = DecisionWatch(spec, store, plan, pending)
+            decision = EarlyStopMonitor(spec, store, plan, pending)
             log = CampaignLog(directory.log, campaign.missions.goals_in)
             log.rewrite(_settled(store.results().trials, pending))
             listener = listener or CampaignListener()
@@ -92,14 +91,14 @@ def run_campaign(
                 notice = unmeasured_notice(campaign.worlds)
                 if notice:
                     listener.noticed(notice)
-                for told in check_trials(campaign, pending):
-                    listener.noticed(told)
+                for warning in check_trials(campaign, pending):
+                    listener.noticed(warning)
                 workers = make_workers(make_executor, campaign)
                 run = _Run(
                     campaign, directory, store, attempts, decision, log, workers, should_stop
                 )
-                run.tell(listener, len(selected), len(selected) - len(pending))
-                run.through(pending)
+                run.set_listener(listener, len(selected), len(selected) - len(pending))
+                run.run_trials(pending)
             return store.results()
 
 
@@ -112,7 +111,7 @@ class _Run:
         directory: CampaignDirectory,
         store: ResultStore,
         attempts: Attempts,
-        decision: DecisionWatch,
+        decision: EarlyStopMonitor,
         log: CampaignLog,
         workers: Workers,
         should_stop: StopRequest,
@@ -131,17 +130,17 @@ class _Run:
         self._side_by_side = False
         self._began_s = time.monotonic()
 
-    def tell(self, listener: CampaignListener, total: int, done: int) -> None:
-        """Say whom to tell, and how many trials are selected and done."""
+    def set_listener(self, listener: CampaignListener, total: int, done: int) -> None:
+        """Set the listener, and the numbers of selected and finished trials."""
         self._listener = listener
         self._total, self._done, self._done_before = total, done, done
 
-    def through(self, pending: Sequence[Trial]) -> None:
-        """Run the trials until all are done or a stop is asked for."""
+    def run_trials(self, pending: Sequence[Trial]) -> None:
+        """Run the trials until all are finished or a stop is requested."""
         bound = self._attempts.some_trial_is_valid
         self._listener.began(self._progress())
         try:
-            # Stopped in the middle, a trial under way counts as not begun.
+            # A stopped trial counts as not started.
             with contextlib.suppress(TrialStopped), self._heartbeat:
                 self._workers.open(self._should_stop)
                 self._note_simulator(bound)
@@ -152,39 +151,39 @@ class _Run:
             self._listener.ended(self._progress())
 
     def _note_simulator(self, bound: bool) -> None:
-        """Write what simulates into the manifest; ``bound``: it must be what it was."""
+        """Write the simulator into the manifest; ``bound``: it must not have changed."""
         manifest = Manifest.read(self._directory)
         manifest.with_simulator(self._workers.identity, bound).write(self._directory)
 
     def _run_all(self, pending: Sequence[Trial]) -> None:
-        """Try every trial until it says something about the planner, or too often. Those that
-        were too slow beside others come again at the end, one at a time."""
+        """Run every trial until it is valid or has too many attempts. Trials that were too slow in
+        parallel are repeated at the end, one at a time."""
         self._waiting.extend(pending)
         alone = False
         under_way = 0
         while True:
-            while self._waiting and under_way < self._workers.size and self._goes_on():
-                under_way += self._begin(self._waiting.popleft())
+            while self._waiting and under_way < self._workers.size and self._can_continue():
+                under_way += self._start(self._waiting.popleft())
                 self._side_by_side |= under_way > 1 and not alone
             if under_way:
                 attempt = self._workers.next_ended(self._should_stop)
                 if attempt is not None:
                     under_way -= 1
                     self._heartbeat.ended(attempt.trial)
-                    self._take(attempt)
+                    self._handle_result(attempt)
                 continue
             self._attempts.require_hope()
-            if not self._postponed or not self._goes_on():
+            if not self._postponed or not self._can_continue():
                 return
             self._side_by_side, alone = False, True
             self._waiting.append(self._postponed.popleft())
 
-    def _take(self, attempt: Attempt) -> None:
-        """Keep what an attempt has brought, or have its trial repeated."""
+    def _handle_result(self, attempt: Attempt) -> None:
+        """Store the result of an attempt, or repeat its trial."""
         trial, result = attempt.trial, attempt.result
         if result is None:
             if not self._should_stop():  # a stop may look like a failure to the simulator
-                self._take_failed(attempt)
+                self._handle_failure(attempt)
             return
         slow = too_slow(self._campaign.spec, result.recording)
         if slow:
@@ -197,28 +196,28 @@ class _Run:
         else:
             self._keep(attempt, result)
 
-    def _take_failed(self, attempt: Attempt) -> None:
+    def _handle_failure(self, attempt: Attempt) -> None:
         self._note_failed(attempt)
         if attempt.repeatable:
             self._give_up(attempt.trial, scene_at_fault=True)
-        elif attempt.worker_died:  # others first: what killed it may have passed by then
+        elif attempt.worker_died:  # others first: the cause may be temporary
             self._put_back(attempt.trial)
         else:
             self._waiting.appendleft(attempt.trial)
 
     def _put_back(self, trial: Trial) -> None:
-        """At the end; where a decision waits for the trial's world, behind a few others."""
+        """Queue a trial last; after a few others in a campaign with early stop."""
         if self._campaign.spec.stop is None:
             self._waiting.append(trial)
         else:
             self._waiting.insert(min(len(self._waiting), OTHERS_FIRST), trial)
 
-    def _goes_on(self) -> bool:
+    def _can_continue(self) -> bool:
         ended = self._attempts.hopeless or self._decision.decided
         return not (ended or self._should_stop())
 
-    def _begin(self, trial: Trial) -> bool:
-        """Begin a trial, or give it up when it has been tried too often."""
+    def _start(self, trial: Trial) -> bool:
+        """Start a trial, or abandon it after too many attempts."""
         if self._attempts.used_up(trial.index):
             self._give_up(trial)
             return False
@@ -235,7 +234,7 @@ class _Run:
         self._listener.attempt_failed(trial, number, truncate(attempt.cause))
 
     def _is_to_repeat(self, trial: Trial, result: TrialResult) -> bool:
-        """Whether a trial fell below the pace that the campaign states; tells of it."""
+        """Return whether a trial was slower than the campaign requires; notify the listener."""
         pace = pace_to_repeat(self._campaign.spec, result.recording)
         if pace is not None:
             self._listener.trial_postponed(trial, pace)
@@ -255,7 +254,7 @@ class _Run:
             ),
         )
         self._store.finish(record, result.recording)
-        self._tell_finished(record)
+        self._notify_finished(record)
 
     def _give_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
         made, cause = self._attempts.made(trial.index), self._attempts.last_cause(trial.index)
@@ -264,9 +263,9 @@ class _Run:
         )
         self._store.finish(record)
         self._attempts.given_up(trial, scene_at_fault)
-        self._tell_finished(record)
+        self._notify_finished(record)
 
-    def _tell_finished(self, record: TrialRecord) -> None:
+    def _notify_finished(self, record: TrialRecord) -> None:
         self._done += 1
         self._log.add(record)
         self._decision.ended(record)
@@ -283,6 +282,6 @@ class _Run:
 
 
 def _settled(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[TrialRecord]:
-    """The records of trials that are not run again."""
+    """Return the records of trials that are not run again."""
     again = {trial.index for trial in pending}
     return [record for record in records if record.trial not in again]

@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM: once ends the campaign cleanly, twice at once.
+"""Handle Ctrl-C and SIGTERM: the first one stops the campaign cleanly, the second immediately.
 
-Cleanly means: the trial under way is given up as not done, the simulator is closed, and the
-same command continues from there.
+Cleanly means: the running trial is abandoned and counts as unfinished, the simulator is closed, and
+the same command resumes the campaign.
 """
 
 import signal
@@ -12,9 +12,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """Catches the two signals inside a ``with`` block, in the main thread.
+    """A handler of the two signals inside a ``with`` block, in the main thread.
 
-    Calling it says whether to stop. ``on_first`` is told once, from the signal handler.
+    A call returns whether to stop. The signal handler calls ``on_first`` once.
     """
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
@@ -23,12 +23,12 @@ class StopSignals:
         self.received: Optional[int] = None
 
     def __call__(self) -> bool:
-        """Whether one of the signals has come."""
+        """Return whether one of the signals was received."""
         return self.received is not None
 
     @property
     def exit_status(self) -> int:
-        """What a shell expects of a process that ended by the signal."""
+        """The exit status that a shell expects of a process that ended by the signal."""
         return 128 + self.received if self.received else 0
 
     def __enter__(self) -> "StopSignals":

@@ -1,7 +1,7 @@
-"""The simulator that a campaign names, with its options.
+"""Open the simulator that a campaign names, with its options.
 
-Owns which one that is on this machine, the passing of a campaign's options to an adaptor's
-constructor, and of ``limits.stall_timeout_s`` and what ``worlds`` says where the adaptor takes it.
+Owns the choice of the installed simulator, and its constructor's arguments: the campaign's options,
+``limits.stall_timeout_s`` and the settings of ``worlds`` that the adaptor has.
 """
 
 from typing import Any, Dict
@@ -14,13 +14,13 @@ from gz_testauto.trial.setup import PreparedBuiltin
 
 
 def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
-    """The campaign on the simulator ``name``, or on its own when that is empty, by the name that
-    it has on this machine: results say what they were made with. Another simulator than the
-    campaign's does not get the options that were meant for that one. Raises ``SpecError`` for a
-    campaign with ``stack``, which has its own."""
+    """Return the campaign with the simulator ``name``, by default its present one, under the name
+    of the installed simulator, which results record. A different simulator does not get the
+    campaign's options. Raises ``SpecError`` for a campaign with ``stack``, which has a simulator.
+    """
     if not isinstance(spec, BuiltinCampaignSpec):
-        out = f"; leave the simulator {name!r} out" if name else ""
-        raise SpecError(f"campaign {spec.name} brings its own simulator (stack.simulator){out}")
+        out = f"; omit the simulator {name!r}" if name else ""
+        raise SpecError(f"campaign {spec.name} has its simulator in stack.simulator{out}")
     chosen = chosen_simulator(name or spec.simulator)
     if chosen == spec.simulator:
         return spec
@@ -29,10 +29,10 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
 
 
 def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
-    """Options for the constructor of the campaign's simulator; ``more`` go before its own.
+    """Return the options for the constructor of the campaign's simulator; ``more`` override them.
 
-    Raises ``UnknownNameError`` for a simulator that nobody registered, ``SpecError`` for an
-    option that it does not take.
+    Raises ``UnknownNameError`` for a simulator that is not registered, ``SpecError`` for an option
+    that it does not have.
     """
     options = {**spec.simulator_options, **more}
     with spec.locating("simulator", "simulator_options"):
@@ -57,7 +57,7 @@ def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
 
 def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
     """Open the simulator that a campaign names, with its options and ``more``. Raises ``SpecError``
-    when it cannot turn the robot as fast as the campaign lets planners ask for."""
+    if it cannot turn the robot at the campaign's largest angular velocity."""
     spec = campaign.spec
     options = simulator_options(spec, **more)
     with spec.locating("simulator", "simulator_options"):

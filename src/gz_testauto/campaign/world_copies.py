@@ -1,8 +1,8 @@
-"""Copies of ready worlds in which trials run where the files themselves cannot be read.
+"""Copy existing worlds that cannot be loaded unchanged.
 
-Owns ``worlds.repair`` and ``worlds.allow_missing`` for the worlds of a directory: what the one
-mends is mended in the copy, what the other allows to be missing is left out of it, and what the
-world names beside itself is named by its whole path. The user's files are never changed.
+Owns ``worlds.repair`` and ``worlds.allow_missing`` for the worlds of a directory: the copy has the
+repairs of the former, lacks the missing resources that the latter allows, and refers to other files
+by absolute paths. The user's files are never changed.
 """
 
 from dataclasses import replace
@@ -20,10 +20,9 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
-    """The same worlds in ``folder``, as far as they can be read; ``missing`` was left out.
+    """Copy the worlds to ``folder``; ``missing`` of each lists the omitted resources.
 
-    A copy that is there already and would be the same is left alone. Raises ``SdfError`` and
-    ``ResultsError``.
+    An equal existing copy is not written again. Raises ``SdfError`` and ``ResultsError``.
     """
     copies: List[WorldRecord] = []
     with reporting_disk(folder):
@@ -38,7 +37,7 @@ def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
 
 
 def missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
-    """Plugins of a world that need not be installed."""
+    """Return the plugins of a world that are allowed to be missing."""
     document = SdfDocument.read(path, spec.repair)
     named = plugin_files(document, ModelLibrary(repair=spec.repair))
     return tuple(name for name in named if spec.plugins and is_allowed(name, spec.allow_missing))

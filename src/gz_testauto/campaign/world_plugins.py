@@ -1,7 +1,7 @@
-"""What a campaign's worlds have the simulator load and run.
+"""List the world plugins that the simulator of a campaign will load and run.
 
-Owns whether a campaign's trials run the plugins of its worlds, and naming them before they do.
-Finding and removing plugins is :mod:`gz_testauto.sdf.plugins`'.
+Owns whether a campaign's trials run the plugins of its worlds, and the notice that names them.
+:mod:`gz_testauto.sdf.plugins` finds and removes plugins.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ SHOWN = 10
 
 
 def runs_plugins(spec: CampaignSpec) -> bool:
-    """Whether the trials load the libraries that the worlds' plugins name. Raises ``SpecError``
-    when they would although the campaign does without (``worlds.plugins``)."""
+    """Return whether the trials load the libraries of the worlds' plugins. Raises ``SpecError`` if
+    they would although the campaign disables them (``worlds.plugins``)."""
     name, can_leave_out = "a stack", False
     if isinstance(spec, BuiltinCampaignSpec):
         adaptor = SIMULATORS.get(chosen_simulator(spec.simulator))
@@ -36,21 +36,21 @@ def runs_plugins(spec: CampaignSpec) -> bool:
         return True
     if not can_leave_out:
         raise SpecError(
-            f"{name} loads worlds as they are, with their plugins; make worlds without by "
-            "`gz_testauto multiply --no-plugins`, and leave --no-plugins and worlds.plugins out"
+            f"{name} loads worlds unchanged, with their plugins; generate worlds without them by "
+            "`gz_testauto multiply --no-plugins`, and omit --no-plugins and worlds.plugins"
         )
     return False
 
 
 def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) -> str:
-    """The plugins that trials in these worlds, by default all of the campaign's, will run, in one
-    line to show; empty when there are none. Raises as :func:`runs_plugins`."""
+    """Return one line that lists the plugins that trials in these worlds (default: all of the
+    campaign) will run; empty for none. Raises as :func:`runs_plugins`."""
     if not runs_plugins(spec):
         return ""
     library = ModelLibrary()
     found: Counter[str] = Counter()
     for path in _worlds(spec) if worlds is None else worlds:
-        with contextlib.suppress(GzTestautoError):  # said when the world is read
+        with contextlib.suppress(GzTestautoError):  # reported when the world is read
             found.update(plugin_files(SdfDocument.read(path), library))
     if not found:
         return ""
@@ -60,7 +60,7 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     if len(found) > SHOWN:
         named.append(f"and {len(found) - SHOWN} more")
     can_leave_out = worlds is None and isinstance(spec, BuiltinCampaignSpec)
-    without = "; --no-plugins leaves them out" if can_leave_out else ""
+    without = "; --no-plugins removes them" if can_leave_out else ""
     return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
 
 
@@ -69,7 +69,7 @@ def _in_worlds(count: int) -> str:
 
 
 def _worlds(spec: CampaignSpec) -> Iterator[Path]:
-    """The files that the campaign's worlds are, or are made from."""
+    """Yield the files of the campaign's worlds, or the files from which they are generated."""
     worlds = spec.worlds
     source = world_source(spec)
     if worlds.base is not None:

@@ -1,9 +1,9 @@
-"""The worlds of a campaign: generated into its directory, or ready in one of the user's. Those of a
-program that generates worlds are a :class:`~gz_testauto.worlds.source.WorldSource`'s.
+"""Provide the worlds of a campaign: generated into its directory, or existing in another one.
 
-Owns the choice between the two, and of the files in a directory, and the length of the shortest
-path in each world, which the manifest of a multiplied set knows for the drive it was made for
-(start, goal, radius and heights), and which is otherwise computed from the world's own geometry.
+A :class:`~gz_testauto.worlds.source.WorldSource` provides those of a program that generates worlds.
+Owns the choice between them, the choice of files in a directory, and the length of the shortest
+path in each world. The manifest of a multiplied set has the length for the mission of its
+generation (start, goal, radius and heights); otherwise it is computed from the world's geometry.
 """
 
 import os
@@ -35,16 +35,16 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import made_worlds, missions_of, world_source
 
 ROBOT_ROOM_M = 0.3
-"""Free around a further robot where it starts and where it has to go."""
+"""Free distance around the start and the goal of a further robot."""
 
 
 def gather_worlds(
     spec: CampaignSpec, robot: RobotBody, folder: Path, world_workers: int = 1
 ) -> Tuple[WorldRecord, ...]:
-    """All worlds of the campaign, in order; those of a base world or a scenario are made in
-    ``folder``, those of a scenario by up to ``world_workers`` processes.
+    """Return all worlds of the campaign, in order; those of a base world or a scenario are
+    generated in ``folder``, those of a scenario by up to ``world_workers`` processes.
 
-    Worlds that are there already are not made again. Raises ``SpecError``, ``SdfError`` or
+    Existing worlds are not generated again. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
     source = world_source(spec)
@@ -60,8 +60,8 @@ def gather_worlds(
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
-            f"{worlds.directory}: holds {len(entries)} worlds, the campaign asks for "
-            f"{spec.worlds.count}; make more, or lower worlds.count"
+            f"{worlds.directory}: has {len(entries)} worlds, the campaign requires "
+            f"{spec.worlds.count}; generate more, or reduce worlds.count"
         )
     missions = missions_of(spec, folder)
     published = PublishedFigures(spec, missions)
@@ -101,9 +101,9 @@ def drive_of(spec: CampaignSpec, robot: RobotBody, missions: Missions, world: st
 
 
 def shortest_path_m(scene: WorldScene, drive: RequiredDrive) -> Optional[float]:
-    """Length (m) of the shortest way of the robot's circle through a world, to all goals in order,
-    exact; None when that circle finds none, though the robot itself may. What obstructs the robot
-    is what counts for clearance too."""
+    """Return the exact length (m) of the shortest path of the robot's circumscribed circle through
+    a world, to all goals in order; None if there is none, although the robot itself can fit. The
+    obstructing shapes are those of clearance."""
     walls = walls_of(scene, drive.heights)
     blocked = shapely.union_all(inflate(np.array(walls, dtype=object), drive.radius_m))
     area = Site(walls, drive).area()
@@ -114,7 +114,7 @@ def shortest_path_m(scene: WorldScene, drive: RequiredDrive) -> Optional[float]:
 
 
 def _chosen(worlds: WorldsSpec) -> WorldSet:
-    """The worlds of the user's directory, those that ``files`` names if it names any."""
+    """Return the worlds of the user's directory, or those that ``files`` names."""
     directory = Path(worlds.directory)  # type: ignore[arg-type]
     if worlds.files is None:
         return read_worlds(directory)
@@ -131,7 +131,7 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     obstacles = worlds.obstacles
     ways = [actor.swept_area for actor in spec.actors if actor.swept_area is not None]
-    ways += [  # what goes along those does not look where it goes; these would begin in something
+    ways += [  # actors on fixed paths do not avoid obstacles; further robots need a free start
         shapely.Point(pose.x_m, pose.y_m).buffer(drive.radius_m + ROBOT_ROOM_M)
         for robot in spec.robots
         for pose in (robot.start, robot.goal)
@@ -156,8 +156,8 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
 
 
 def _made_for(worlds: WorldSet, drive: RequiredDrive) -> bool:
-    """Whether the manifest's shortest paths are those of this drive, by the same rule of what
-    obstructs it."""
+    """Return whether the manifest's shortest paths are those of this mission, with the same
+    obstructing heights."""
     made = worlds.inputs.get("drive")
     known = all(entry.shortest_path_m is not None for entry in worlds)
     return known and made == drive_record(drive)

@@ -29,7 +29,7 @@ from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.executors import chosen_executor
-from gz_testauto.campaign.resume import changed_planners, reopen
+from gz_testauto.campaign.resume import changed_planners, open_for_replay
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.campaign.world_plugins import plugins_notice
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the trial; 0 when it ended the same, 1 when not, 128 + signal when stopped."""
     directory = CampaignDirectory(arguments.directory)
     with ResultStore.read(directory) as store:
-        campaign = reopen(directory, store)
+        campaign = open_for_replay(directory, store)
         trial = find_trial(campaign, arguments.world, arguments.planner, arguments.repetition)
         stored = {record.trial: record for record in store.results().trials}.get(trial.index)
         recording = store.trajectory(stored) if stored and stored.trajectory else None

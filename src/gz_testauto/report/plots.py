@@ -17,7 +17,7 @@ from shapely.geometry.polygon import orient
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.campaign.resume import reopen
+from gz_testauto.campaign.resume import open_for_replay
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
     FOOTPRINT_SERIES,
@@ -63,7 +63,7 @@ def plot_worlds(
     figure_class()
     with ResultStore.read(directory) as store:
         results = store.results()
-        campaign = reopen(directory, store)
+        campaign = open_for_replay(directory, store)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
     artist = _Artist(directory, campaign, out, file_format)

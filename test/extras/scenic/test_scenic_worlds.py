@@ -11,7 +11,7 @@ import pytest
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.progress import CampaignListener
-from gz_testauto.campaign.resume import read_campaign, reopen
+from gz_testauto.campaign.resume import open_for_replay, read_campaign
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.report.page.page import write_final_page
@@ -233,7 +233,7 @@ def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(works
     assert looked_back.start_in("world_0000") != looked_back.start_in("world_0001")
     assert list(write_final_page(out))
     with ResultStore.open(CampaignDirectory(out)) as store:
-        assert reopen(CampaignDirectory(out), store).trials[0].world == "world_0000"
+        assert open_for_replay(CampaignDirectory(out), store).trials[0].world == "world_0000"
 
 
 @needs_scenic
