@@ -1,4 +1,4 @@
-"""What is said where PyBullet is not, and the options."""
+"""Errors without PyBullet, and the options."""
 
 import sys
 
@@ -16,7 +16,7 @@ from gz_testauto.simulators import open_simulator
         ((3, 0), "published for Python 3.8 to 3.11"),
     ],
 )
-def test_without_pybullet_it_says_how_to_have_it_on_this_python(monkeypatch, newest, remedy):
+def test_error_without_pybullet_contains_the_remedy_for_this_python(monkeypatch, newest, remedy):
     monkeypatch.setitem(sys.modules, "pybullet", None)
     monkeypatch.setattr(client, "NEWEST_PYTHON", newest)
     with pytest.raises(MissingDependencyError, match=f"'pybullet' needs PyBullet.*{remedy}"):
@@ -24,6 +24,6 @@ def test_without_pybullet_it_says_how_to_have_it_on_this_python(monkeypatch, new
 
 
 @pytest.mark.parametrize("step_s", [0.0, -0.001, 0.05])
-def test_a_step_out_of_range_is_refused(step_s):
+def test_step_out_of_range_is_rejected(step_s):
     with pytest.raises(SpecError, match=r"step_s must be above 0 and at most 0\.02"):
         open_simulator("pybullet", step_s=step_s)

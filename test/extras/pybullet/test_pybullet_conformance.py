@@ -1,4 +1,4 @@
-"""Bullet passes the conformance suites."""
+"""The conformance suites of simulators on Bullet."""
 
 import pytest
 

@@ -1,14 +1,14 @@
-"""Coefficients whose products are the smaller one of each pair."""
+"""Friction coefficients whose products are the smaller one of each pair."""
 
 import itertools
 
 import pytest
 
-from gz_testauto.extras.pybullet.friction import Rubs, solve
+from gz_testauto.extras.pybullet.friction import FrictionSurface, solve
 
 
 def products_of(collisions):
-    """Of each pair that can touch: what Bullet makes of it, and the smaller coefficient."""
+    """Return of each pair that can touch the product in Bullet and the smaller coefficient."""
     own = solve(collisions).coefficients
     return [
         (own[one] * own[other], min(first.mu, second.mu))
@@ -19,12 +19,12 @@ def products_of(collisions):
 
 @pytest.mark.parametrize("floor", [0.2, 0.55, 1.0, 100.0])
 @pytest.mark.parametrize("wall", [0.2, 1.0])
-def test_a_robot_with_casters_rubs_as_in_gazebo_on_any_floor(floor, wall):
+def test_friction_of_a_robot_with_casters_is_exact_on_any_floor(floor, wall):
     collisions = {
-        "floor": Rubs(floor, None, True),
-        "wall": Rubs(wall, None, False),
-        "wheel": Rubs(1.0, "robot", False),
-        "caster": Rubs(0.0, "robot", False),
+        "floor": FrictionSurface(floor, None, True),
+        "wall": FrictionSurface(wall, None, False),
+        "wheel": FrictionSurface(1.0, "robot", False),
+        "caster": FrictionSurface(0.0, "robot", False),
     }
     del collisions["wall" if floor == 100.0 else "caster"]
     for has, wanted in products_of(collisions):
@@ -32,18 +32,20 @@ def test_a_robot_with_casters_rubs_as_in_gazebo_on_any_floor(floor, wall):
     assert solve(collisions).worst is None
 
 
-def test_many_models_that_move_rub_exactly_where_all_have_one_coefficient():
-    collisions = {f"box_{number}": Rubs(0.4, f"box_{number}", False) for number in range(200)}
-    collisions["floor"] = Rubs(0.4, None, True)
+def test_friction_of_moving_models_with_one_coefficient_is_exact():
+    collisions = {
+        f"box_{number}": FrictionSurface(0.4, f"box_{number}", False) for number in range(200)
+    }
+    collisions["floor"] = FrictionSurface(0.4, None, True)
     for has, wanted in products_of(collisions):
         assert has == pytest.approx(wanted, rel=1e-6)
 
 
-def test_where_not_all_pairs_can_be_right_the_ground_is_and_the_worst_is_told():
-    collisions = {"floor": Rubs(1.0, None, True)}
+def test_ground_friction_is_exact_and_the_worst_pair_is_reported():
+    collisions = {"floor": FrictionSurface(1.0, None, True)}
     for number in range(2):
-        collisions[f"sled {number}"] = Rubs(0.2, f"sled {number}", False)
-        collisions[f"crate {number}"] = Rubs(0.5, f"crate {number}", False)
+        collisions[f"sled {number}"] = FrictionSurface(0.2, f"sled {number}", False)
+        collisions[f"crate {number}"] = FrictionSurface(0.5, f"crate {number}", False)
     solved = solve(collisions)
     assert solved.worst is not None
     assert "floor" not in (solved.worst.first, solved.worst.second)

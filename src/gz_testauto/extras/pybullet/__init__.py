@@ -1,4 +1,4 @@
-"""Bullet behind the simulator interface, by PyBullet: wheels that drive by friction."""
+"""Bullet as a simulator in this process, through PyBullet: wheels drive by friction."""
 
 from gz_testauto.extras.pybullet.simulator import PyBulletSimulator
 

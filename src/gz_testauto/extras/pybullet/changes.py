@@ -1,7 +1,6 @@
-"""Changes of a world while it is simulated: twists, joints, masses, friction, gravity and pushes.
+"""Property changes in Bullet: twists, joints, masses, friction, gravity and pushes.
 
-Owns what each means in Bullet. How things look and lights are nobody's business here: rays do not
-see colors.
+Visuals and lights have no effect, since rays do not detect colors.
 """
 
 from typing import FrozenSet, Mapping, Optional, Sequence
@@ -9,8 +8,8 @@ from typing import FrozenSet, Mapping, Optional, Sequence
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.extras.pybullet import motion
-from gz_testauto.extras.pybullet.multibody import Built
-from gz_testauto.extras.pybullet.world import World
+from gz_testauto.extras.pybullet.multibody import BulletModel
+from gz_testauto.extras.pybullet.world import BulletWorld
 from gz_testauto.simulators.changes import (
     ALL,
     Change,
@@ -29,17 +28,19 @@ from gz_testauto.simulators.pushes import Pushes
 SUPPORTED_CHANGES: FrozenSet[ChangeKind] = ALL
 
 
-class Alterations:
-    """Makes changes in one world, and remembers what is pushed."""
+class BulletPropertyChanges:
+    """Applies property changes in one world, and holds its active pushes."""
 
     def __init__(self, step_s: float) -> None:
         self.pushes = Pushes(step_s)
 
-    def apply(self, world: World, changes: Sequence[Change], truth: Optional[Description]) -> None:
-        """Make changes, in order; ``truth`` is what holds after them, None where only models are
+    def apply(
+        self, world: BulletWorld, changes: Sequence[Change], truth: Optional[Description]
+    ) -> None:
+        """Apply changes in order; ``truth`` is the description after them, None if only models are
         moved."""
         if any(isinstance(change, SetModel) and change.pose is not None for change in changes):
-            world.placed()
+            world.correct_overlaps()
         for change in changes:
             if isinstance(change, Push):
                 self.pushes.begin(change)
@@ -56,16 +57,16 @@ class Alterations:
             elif isinstance(change, SetJoint):
                 _set_joint(world, change)
             elif truth is not None:
-                _alter(world, change, truth)
+                _set_property(world, change, truth)
 
 
-def check(change: Change, models: Mapping[str, Built]) -> None:
-    """Raise ``SimulatorError`` for what cannot be done here."""
+def check(change: Change, models: Mapping[str, BulletModel]) -> None:
+    """Raise ``SimulatorError`` for an unsupported change."""
     if isinstance(change, SetLink):
         roots = models[change.name.split("::", 1)[0]].model.roots
         if not any(root.name == change.name and root.joint is None for root in roots):
             raise SimulatorError(
-                f"SetLink: {change.name!r} is held by a joint; set that, or the model"
+                f"SetLink: {change.name!r} is attached to a joint; set the joint or the model"
             )
     elif isinstance(change, SetModel):
         built = models[change.name]
@@ -73,7 +74,7 @@ def check(change: Change, models: Mapping[str, Built]) -> None:
             raise SimulatorError(f"SetModel: {change.name!r} is static, so it has no twist")
 
 
-def _move(world: World, built: Built, change: SetModel) -> None:
+def _move(world: BulletWorld, built: BulletModel, change: SetModel) -> None:
     client = world.client
     if change.pose is not None:
         if built.links:
@@ -85,7 +86,7 @@ def _move(world: World, built: Built, change: SetModel) -> None:
         motion.set_twist(client, built, change.linear_mps, change.angular_radps)
 
 
-def _set_joint(world: World, change: SetJoint) -> None:
+def _set_joint(world: BulletWorld, change: SetJoint) -> None:
     client = world.client
     (joint,) = world.models[change.name.split("::", 1)[0]].joints[change.name]
     position, velocity = client.getJointState(joint.body, joint.index)[:2]
@@ -97,10 +98,10 @@ def _set_joint(world: World, change: SetJoint) -> None:
     )
 
 
-def _alter(world: World, change: Change, truth: Description) -> None:
+def _set_property(world: BulletWorld, change: Change, truth: Description) -> None:
     if isinstance(change, SetMass):
         inertial = truth.links[change.name].inertial
-        assert inertial is not None, "looked at before"
+        assert inertial is not None, "checked by require()"
         world.set_mass(change.name, inertial.mass_kg)
     elif isinstance(change, SetFriction):
         collision = truth.collisions[change.name]

@@ -1,6 +1,6 @@
-"""Bullet in this process: how it is opened, and how its solver is set.
+"""A client of Bullet in this process, and the settings of its solver.
 
-Owns what every world has alike. PyBullet is imported only when a simulator is opened.
+PyBullet is imported only when a simulator is opened.
 """
 
 import functools
@@ -19,40 +19,39 @@ SOLVER = {
     "globalCFM": 1e-6,
     "deterministicOverlappingPairs": 1,
 }
-"""Bullet stops when the impulses of a step change by less than the threshold; its own, 1e-7, lets
-boxes creep. Points of contact are kept as long as they are so near to each other (m); with its own
-20 mm a box that slides is braked up to 5 % too much or too little. What hits something is inside it
-after that step, and is moved out by this share of the depth in each, which speed it keeps; with
-Bullet's own, a fifth, a box bounces with up to a fifth of the speed that it fell with. With a
-little give (a weight of 500 N sinks in by 0.01 mm) it is determined which of six wheels bears how
-much, and a symmetric robot drives straight on; without, it leaves its line by 14 mrad when it
-starts."""
+"""``solverResidualThreshold``: Bullet stops when the impulses of a step change by less; with its
+default of 1e-7 boxes creep. ``contactBreakingThreshold``: distance (m) up to which contact points
+are kept; with the default of 20 mm the friction of a sliding box has an error of up to 5 %.
+``contactERP``: share of a penetration that is corrected per step, which adds speed; with the
+default of 0.2 a box bounces with up to a fifth of its speed. ``globalCFM``: a small compliance (a
+load of 500 N penetrates by 0.01 mm) makes the loads of six wheels unique, and a symmetric robot
+drives straight; without it, the robot deviates by 14 mrad when it starts."""
 
 LIDAR_BIT = 1 << 16
-"""The bit of Bullet's groups that rays look for; those below are SDF's ``<collide_bitmask>``."""
+"""Bit of Bullet's collision groups that rays detect; the bits below are ``<collide_bitmask>``."""
 
 NEWEST_PYTHON = (3, 11)
-"""The last that PyBullet is published for."""
+"""Newest Python version for which PyBullet is published."""
 
 
 class Client:
-    """PyBullet's functions and constants, for a world of its own."""
+    """PyBullet's functions and constants, for one separate world."""
 
     def __init__(self, bullet: Any) -> None:
         self._bullet = bullet
         self._number = bullet.connect(bullet.DIRECT)
 
     def __getattr__(self, name: str) -> Any:
-        """One of them; a function speaks to this world."""
+        """Return a function of PyBullet, bound to this world, or a constant."""
         found = getattr(self._bullet, name)
         if inspect.isbuiltin(found):
             found = functools.partial(found, physicsClientId=self._number)
-        setattr(self, name, found)  # the next time it is there
+        setattr(self, name, found)  # cached as an attribute
         return found
 
 
 def open_client() -> Tuple[Any, str]:
-    """A client to an empty world, and the version. Raises ``MissingDependencyError``."""
+    """Return a client with an empty world, and the version. Raises ``MissingDependencyError``."""
     try:
         import pybullet
     except ImportError as error:
@@ -60,7 +59,7 @@ def open_client() -> Tuple[Any, str]:
         remedy = (
             "python3 -m pip install 'gz_testauto[pybullet]'"
             if sys.version_info[:2] <= NEWEST_PYTHON
-            else f"it is published for Python 3.8 to 3.11, and this is {here}; take one of these, "
+            else f"it is published for Python 3.8 to 3.11, and this is {here}; use one of these, "
             "or the simulator 'embedded'"
         )
         raise MissingDependencyError(
@@ -69,8 +68,8 @@ def open_client() -> Tuple[Any, str]:
     return Client(pybullet), f"PyBullet {metadata.version('pybullet')}"
 
 
-def begin_world(client: Any, step_s: float, gravity_mps2: Tuple[float, float, float]) -> None:
-    """Empty the world and set how it is simulated."""
+def reset_world(client: Any, step_s: float, gravity_mps2: Tuple[float, float, float]) -> None:
+    """Remove everything from the world and set its solver."""
     client.resetSimulation()
     client.setPhysicsEngineParameter(fixedTimeStep=step_s, **SOLVER)
     client.setGravity(*gravity_mps2)

@@ -1,4 +1,4 @@
-"""What touches a robot's body, as Bullet found it in the step that has just passed."""
+"""Contacts of a robot's body in the last physics step of Bullet."""
 
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
@@ -15,8 +15,8 @@ def contacts_of(
     names: Mapping[Key, str],
     stamp_s: float,
 ) -> List[Contact]:
-    """One entry for each pair of collisions of which the first is one of ``own``, links of
-    ``bodies``; ``names`` says what the links of all bodies are."""
+    """Return a contact for each pair of collisions of which the first is one of ``own``, links of
+    ``bodies``; ``names`` has the collisions of the links of all bodies."""
     found: Dict[Tuple[str, str], List[Tuple[Vector, Vector, float, Vector]]] = {}
     for body in bodies:
         for hit in client.getContactPoints(bodyA=body):

@@ -1,10 +1,10 @@
 """Friction of pairs: the smaller of two coefficients, in an engine that multiplies them.
 
-Owns the coefficients that Bullet is given in place of those of the SDF, so that their products are
-what Gazebo takes. That can be had exactly where only one model moves and all that stays has one
-coefficient, or none that is lower than one of that model, and in many other worlds; where it
-cannot, what touches the ground comes first, then what stands, then what else moves, and the worst
-pair is told.
+This module computes coefficients for Bullet whose products equal the friction in Gazebo. An exact
+solution exists if only one model moves and all static collisions have one coefficient, or none that
+is lower than one of that model, and in many other worlds. Otherwise pairs with the ground have the
+largest weight, then those with static models, then those of moving models; the worst pair is
+logged.
 """
 
 from dataclasses import dataclass
@@ -12,28 +12,28 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
 
-LARGEST = 10.0
-"""What holds at this coefficient holds at any; Bullet takes no larger product."""
+MAX_FRICTION = 10.0
+"""Larger coefficients have no further effect; Bullet uses no larger product."""
 
 ON_GROUND, ON_STATIC, ON_MOVING = 1e4, 1e2, 1.0
-"""How much a pair counts by what it is with."""
+"""Weight of a pair by its other collision."""
 
-WORTH_A_WORD = 0.05
-"""A pair whose friction is off by more than this share is told."""
+WARN_ERROR = 0.05
+"""Relative error of a pair's friction from which on it is logged."""
 
 
 @dataclass(frozen=True)
-class Rubs:
-    """A collision that rubs: its coefficient, the model if that can move, and whether it is ground
-    (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
+class FrictionSurface:
+    """The friction of a collision: its coefficient, its model if that can move, and whether it is
+    ground (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
 
     mu: float
     model: Optional[str]
     ground: bool
 
 
-class Unlike(NamedTuple):
-    """Two collisions whose friction is not what it should be."""
+class InexactPair(NamedTuple):
+    """Two collisions whose friction has an error."""
 
     first: str
     second: str
@@ -42,46 +42,48 @@ class Unlike(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Solved:
-    """The coefficient for Bullet of each collision, by name, and the pair that is farthest off;
-    None where all are right."""
+class FrictionSolution:
+    """Bullet's coefficient of each collision, by name, and the pair with the largest error; None if
+    all are exact."""
 
     coefficients: Mapping[str, float]
-    worst: Optional[Unlike]
+    worst: Optional[InexactPair]
 
 
-class _Kind(NamedTuple):
-    """Collisions that are alike."""
+class _FrictionClass(NamedTuple):
+    """Collisions with equal properties."""
 
     mu: float
     moves: bool
     ground: bool
 
 
-def solve(collisions: Mapping[str, Rubs]) -> Solved:
-    """Find coefficients whose products are the smaller of the two in all pairs that can touch:
-    those of which one moves, of different models."""
-    examples: Dict[_Kind, str] = {}
-    models: Dict[_Kind, Set[str]] = {}
-    for name, rubs in collisions.items():
-        kind = _kind(rubs)
+def solve(collisions: Mapping[str, FrictionSurface]) -> FrictionSolution:
+    """Return coefficients whose products are the smaller of the two in all pairs that can touch:
+    those of different models of which one can move."""
+    examples: Dict[_FrictionClass, str] = {}
+    models: Dict[_FrictionClass, Set[str]] = {}
+    for name, surface in collisions.items():
+        kind = _kind(surface)
         examples.setdefault(kind, name)
-        models.setdefault(kind, set()).add(rubs.model or "")
+        models.setdefault(kind, set()).add(surface.model or "")
     kinds = [kind for kind in examples if kind.mu > 0]
     pairs = _pairs(kinds, models)
     own = dict(zip(kinds, _products(kinds, pairs)))
-    return Solved(
-        {name: own.get(_kind(rubs), 0.0) for name, rubs in collisions.items()},
+    return FrictionSolution(
+        {name: own.get(_kind(surface), 0.0) for name, surface in collisions.items()},
         _worst(pairs, own, examples),
     )
 
 
-def _kind(rubs: Rubs) -> _Kind:
-    return _Kind(min(rubs.mu, LARGEST), rubs.model is not None, rubs.ground)
+def _kind(surface: FrictionSurface) -> _FrictionClass:
+    return _FrictionClass(min(surface.mu, MAX_FRICTION), surface.model is not None, surface.ground)
 
 
-def _pairs(kinds: List[_Kind], models: Mapping[_Kind, Set[str]]) -> List[Tuple[_Kind, _Kind]]:
-    """The kinds of which two can touch; one of them moves."""
+def _pairs(
+    kinds: List[_FrictionClass], models: Mapping[_FrictionClass, Set[str]]
+) -> List[Tuple[_FrictionClass, _FrictionClass]]:
+    """Return the pairs of classes that can touch; one of them can move."""
     return [
         (one, other)
         for number, one in enumerate(kinds)
@@ -90,8 +92,11 @@ def _pairs(kinds: List[_Kind], models: Mapping[_Kind, Set[str]]) -> List[Tuple[_
     ]
 
 
-def _products(kinds: List[_Kind], pairs: List[Tuple[_Kind, _Kind]]) -> List[float]:
-    """Coefficients whose products are right, or nearly: linear equations of their logarithms."""
+def _products(
+    kinds: List[_FrictionClass], pairs: List[Tuple[_FrictionClass, _FrictionClass]]
+) -> List[float]:
+    """Return coefficients with the right products, if possible: a least-squares problem of their
+    logarithms."""
     if not pairs:
         return [kind.mu for kind in kinds]
     rows, wanted = np.zeros((len(pairs), len(kinds))), np.empty(len(pairs))
@@ -104,19 +109,21 @@ def _products(kinds: List[_Kind], pairs: List[Tuple[_Kind, _Kind]]) -> List[floa
     return np.exp(logs).tolist()  # type: ignore[no-any-return]
 
 
-def _weight(one: _Kind, other: _Kind) -> float:
+def _weight(one: _FrictionClass, other: _FrictionClass) -> float:
     if one.moves and other.moves:
         return ON_MOVING
     return ON_GROUND if one.ground or other.ground else ON_STATIC
 
 
 def _worst(
-    pairs: List[Tuple[_Kind, _Kind]], own: Mapping[_Kind, float], examples: Mapping[_Kind, str]
-) -> Optional[Unlike]:
-    worst, farthest = None, WORTH_A_WORD
+    pairs: List[Tuple[_FrictionClass, _FrictionClass]],
+    own: Mapping[_FrictionClass, float],
+    examples: Mapping[_FrictionClass, str],
+) -> Optional[InexactPair]:
+    worst, farthest = None, WARN_ERROR
     for one, other in pairs:
         has, wanted = own[one] * own[other], min(one.mu, other.mu)
         if abs(has / wanted - 1.0) > farthest:
             farthest = abs(has / wanted - 1.0)
-            worst = Unlike(examples[one], examples[other], has, wanted)
+            worst = InexactPair(examples[one], examples[other], has, wanted)
     return worst

@@ -1,7 +1,7 @@
-"""The robot's inertial sensor: samples of the physics step in which they fall due.
+"""A robot's IMU: samples of the physics steps in which they are due.
 
-Owns what such a sensor feels where it is mounted: the change of its velocity over that step, less
-gravity, in its own frame. Its velocity has the lever arm in it, ω × r.
+The acceleration is the change of the sensor's velocity over the step minus gravity, in the sensor
+frame. The velocity includes the lever arm, ω × r.
 """
 
 from typing import Any, Optional, Sequence, Tuple
@@ -14,8 +14,8 @@ from gz_testauto.extras.pybullet.motion import motion
 from gz_testauto.extras.pybullet.multibody import LinkPlace
 
 
-class Imu:
-    """A sensor on a link. ``mount`` is the pose on it, ``step_s`` the physics step."""
+class BulletImu:
+    """An IMU on a link. ``mount`` is its pose on the link, ``step_s`` the physics step."""
 
     def __init__(self, client: Any, place: LinkPlace, mount: Pose, step_s: float) -> None:
         self._client, self._place, self._step_s = client, place, step_s
@@ -23,12 +23,12 @@ class Imu:
         self._before: Optional[np.ndarray] = None
 
     def look(self) -> None:
-        """Take down the velocity at the beginning of a step at whose end a sample is due."""
+        """Store the velocity at the start of a step at whose end a sample is due."""
         self._before = self._velocity()[1]
 
     def sample(self, stamp_s: float, gravity_mps2: Sequence[float]) -> ImuSample:
-        """What it feels at the end of that step."""
-        assert self._before is not None, "look comes first"
+        """Return the sample at the end of that step."""
+        assert self._before is not None, "look() precedes it"
         pose, velocity, rate = self._velocity()
         felt = (velocity - self._before) / self._step_s - np.asarray(gravity_mps2)
         self._before = velocity
@@ -41,7 +41,7 @@ class Imu:
         )
 
     def _velocity(self) -> Tuple[Pose, np.ndarray, np.ndarray]:
-        """Pose, velocity (m/s) and rate (rad/s) of the sensor, in the world frame."""
+        """Return pose, velocity (m/s) and angular velocity (rad/s) of the sensor, world frame."""
         moves = motion(self._client, self._place)
         state = moves.state(moves.center * self._on_center)
         return state.pose, np.asarray(state.linear_mps), np.asarray(state.angular_radps)

@@ -1,4 +1,4 @@
-"""The robot's lidar: where it is and what it reads, by Bullet's rays."""
+"""A robot's lidar: its pose, and its readings from Bullet's rays."""
 
 from typing import Any, Tuple
 
@@ -12,13 +12,13 @@ from gz_testauto.extras.pybullet.multibody import LinkPlace
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.lidar_scan import measured_scan
 
-RAYS_AT_ONCE = 16_000
-"""PyBullet takes 16,384 in one call."""
+RAYS_PER_CALL = 16_000
+"""Rays per call; PyBullet accepts 16,384."""
 
 
-class Lidar:
-    """A lidar on a link. ``mount`` is the pose on it; ``noise`` is mean and standard deviation (m)
-    of what is added to every reading, drawn from ``generator``."""
+class BulletLidar:
+    """A lidar on a link. ``mount`` is its pose on the link; ``noise`` is mean and standard
+    deviation (m) of the noise of every reading, drawn from ``generator``."""
 
     def __init__(
         self,
@@ -36,18 +36,18 @@ class Lidar:
         self._flat = np.stack([np.cos(angles), np.sin(angles), np.zeros(count)], axis=1)
 
     def scan(self, stamp_s: float) -> LaserScan:
-        """Measure now."""
+        """Return a scan of the present state."""
         pose = motion(self._client, self._place).of_link(self._place).pose * self._mount
         ranges = self._cast(np.asarray(pose.position), self._flat @ pose.rotation.T)
         return measured_scan(self._description, stamp_s, ranges, self._noise, self._generator)
 
     def _cast(self, origin: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Meters to what each ray meets, infinite where that is nothing in the lidar's range."""
+        """Return the distance (m) along each ray to the first shape, infinite beyond the range."""
         reach_m = self._description.range_max_m
         ends = (origin + directions * reach_m).tolist()
         start, found = origin.tolist(), []
-        for first in range(0, len(ends), RAYS_AT_ONCE):
-            some = ends[first : first + RAYS_AT_ONCE]
+        for first in range(0, len(ends), RAYS_PER_CALL):
+            some = ends[first : first + RAYS_PER_CALL]
             found += self._client.rayTestBatch(
                 [start] * len(some), some, numThreads=1, collisionFilterMask=LIDAR_BIT
             )

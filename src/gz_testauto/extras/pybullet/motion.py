@@ -1,6 +1,6 @@
-"""Where things are in Bullet and how they move, in SDF's terms; and placing them.
+"""Poses and twists of models and links in Bullet, and functions to set them.
 
-Owns the difference between Bullet's frame of a link, at its center of mass, and SDF's.
+It converts between Bullet's frame of a link, at its center of mass, and SDF's link frame.
 """
 
 from dataclasses import dataclass
@@ -8,35 +8,38 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.pybullet.multibody import BASE, Built, LinkPlace, static_pose
+from gz_testauto.extras.pybullet.multibody import BASE, BulletModel, LinkPlace, static_pose
 from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
 
 Vector = Tuple[float, float, float]
 
-STANDING: Vector = (0.0, 0.0, 0.0)
+AT_REST: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Motion:
-    """Of a link: the pose of its center of mass, along the principal axes, and the velocity of
-    that (m/s) and the rate (rad/s), in the world frame."""
+class LinkMotion:
+    """LinkMotion of a link: the pose of its center of mass, along the principal axes, with the
+    linear (m/s) and angular velocity (rad/s) of that, in the world frame."""
 
     center: Pose
     linear_mps: Vector
     angular_radps: Vector
 
     def of_link(self, place: LinkPlace) -> ModelState:
-        """Pose and twist of SDF's frame of the link."""
+        """Return pose and twist of SDF's frame of the link."""
         return self.state(self.center * place.center.inverse())
 
     def state(self, pose: Pose) -> ModelState:
-        """A frame that moves along with the link and is at ``pose`` now."""
-        moving = carried(self.linear_mps, self.angular_radps, pose.position, self.center.position)
+        """Return the state of a frame that moves with the link and is at ``pose`` now."""
+        moving = velocity_at(
+            self.linear_mps, self.angular_radps, pose.position, self.center.position
+        )
         return ModelState(pose, moving, self.angular_radps)
 
 
-def carried(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
-    """The velocity of a point of a body that turns about ``origin``, which moves at ``linear``."""
+def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
+    """Return the velocity of a point of a body that rotates about ``origin``, which has the
+    velocity ``linear``."""
     x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
     return (
         linear[0] + (angular[1] * z - angular[2] * y),
@@ -45,32 +48,32 @@ def carried(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vect
     )
 
 
-def motion(client: Any, place: LinkPlace) -> Motion:
-    """How a link moves now."""
+def motion(client: Any, place: LinkPlace) -> LinkMotion:
+    """Return the present motion of a link."""
     if place.index == BASE:
         position, quaternion = client.getBasePositionAndOrientation(place.body)
-        return Motion(Pose(position, quaternion), *client.getBaseVelocity(place.body))
-    told = client.getLinkState(place.body, place.index, 1, 1)
-    return Motion(Pose(told[0], told[1]), told[6], told[7])
+        return LinkMotion(Pose(position, quaternion), *client.getBaseVelocity(place.body))
+    state = client.getLinkState(place.body, place.index, 1, 1)
+    return LinkMotion(Pose(state[0], state[1]), state[6], state[7])
 
 
-def model_state(client: Any, built: Built) -> ModelState:
-    """Pose and twist, in the world frame, of a model that can move."""
+def model_state(client: Any, built: BulletModel) -> ModelState:
+    """Return pose and twist, in the world frame, of a model that can move."""
     first = built.model.roots[0]
     place = built.links[first.name]
     moves = motion(client, place)
     return moves.state(moves.center * place.center.inverse() * first.pose.inverse())
 
 
-def place_static(client: Any, built: Built, pose: Pose) -> None:
-    """Put a model that is static somewhere else."""
+def place_static(client: Any, built: BulletModel, pose: Pose) -> None:
+    """Set the pose of a static model."""
     for body, (shape, link, part) in built.fixed.items():
         there = static_pose(pose, shape, link, part)
         client.resetBasePositionAndOrientation(body, there.position, there.quaternion)
 
 
-def place_movable(client: Any, built: Built, state: ModelState) -> None:
-    """Move a model as it stands, with the twist of ``state`` or at rest."""
+def place_movable(client: Any, built: BulletModel, state: ModelState) -> None:
+    """Set the pose of a model with all its links, and the twist of ``state`` or none."""
     present = model_state(client, built).pose
     for index, root in enumerate(built.model.roots):
         relative = root.pose
@@ -82,28 +85,30 @@ def place_movable(client: Any, built: Built, state: ModelState) -> None:
         for joint in places:
             angle = client.getJointState(joint.body, joint.index)[0]
             client.resetJointState(joint.body, joint.index, angle, 0.0)
-    linear = state.linear_mps or STANDING
-    set_twist(client, built, linear, state.angular_radps or STANDING, state.pose)
+    linear = state.linear_mps or AT_REST
+    set_twist(client, built, linear, state.angular_radps or AT_REST, state.pose)
 
 
 def set_twist(
     client: Any,
-    built: Built,
+    built: BulletModel,
     linear_mps: Optional[Vector],
     angular_radps: Optional[Vector],
     pose: Optional[Pose] = None,
 ) -> None:
-    """Give a model a twist where it is, at ``pose`` if that is known; what is None stays."""
+    """Set the twist of a model, at ``pose`` if known; a component that is None does not change."""
     present = model_state(client, built)
     linear = present.linear_mps if linear_mps is None else linear_mps
     angular = present.angular_radps if angular_radps is None else angular_radps
     origin = (present.pose if pose is None else pose).position
-    assert linear is not None and angular is not None, "the state tells both"
+    assert linear is not None and angular is not None, "the state has both"
     for root in built.model.roots:
         if root.joint is None:
             place = built.links[root.name]
             center = client.getBasePositionAndOrientation(place.body)[0]
-            client.resetBaseVelocity(place.body, carried(linear, angular, center, origin), angular)
+            client.resetBaseVelocity(
+                place.body, velocity_at(linear, angular, center, origin), angular
+            )
 
 
 def place_link(
@@ -113,25 +118,25 @@ def place_link(
     linear_mps: Optional[Vector],
     angular_radps: Optional[Vector],
 ) -> None:
-    """Place a link that no joint holds; with a pose and no twist it is at rest."""
+    """Set the pose of a link that is not attached to a joint; without a twist it is at rest."""
     present = motion(client, place).of_link(place)
     if pose is None:
         linear = present.linear_mps if linear_mps is None else linear_mps
         angular = present.angular_radps if angular_radps is None else angular_radps
     else:
-        linear, angular = linear_mps or STANDING, angular_radps or STANDING
+        linear, angular = linear_mps or AT_REST, angular_radps or AT_REST
         center = pose * place.center
         client.resetBasePositionAndOrientation(place.body, center.position, center.quaternion)
-    assert linear is not None and angular is not None, "the state tells both"
+    assert linear is not None and angular is not None, "the state has both"
     origin = (present.pose if pose is None else pose).position
     at = client.getBasePositionAndOrientation(place.body)[0]
-    client.resetBaseVelocity(place.body, carried(linear, angular, at, origin), angular)
+    client.resetBaseVelocity(place.body, velocity_at(linear, angular, at, origin), angular)
 
 
-def _place_root(client: Any, built: Built, root: Body, pose: Pose) -> None:
+def _place_root(client: Any, built: BulletModel, root: Body, pose: Pose) -> None:
     place = built.links[root.name]
     center = pose * place.center
-    if place.index != BASE:  # it hangs on a base of its own, which stays under it
+    if place.index != BASE:  # it is a child of a separate, massless base, which follows it
         assert root.joint is not None
         hinge = motion(client, place).of_link(place).pose.inverse()
         base = Pose(*client.getBasePositionAndOrientation(place.body))
@@ -139,12 +144,12 @@ def _place_root(client: Any, built: Built, root: Body, pose: Pose) -> None:
     client.resetBasePositionAndOrientation(place.body, center.position, center.quaternion)
 
 
-class LinkStates(Mapping[str, ModelState]):
-    """States of links, worked out when asked for: a planner never asks."""
+class BulletLinkStates(Mapping[str, ModelState]):
+    """States of links, computed when they are read, which a planner never does."""
 
-    def __init__(self, client: Any, models: Sequence[Built]) -> None:
-        """Take down the present state."""
-        self._motions: Dict[str, Tuple[LinkPlace, Motion]] = {}
+    def __init__(self, client: Any, models: Sequence[BulletModel]) -> None:
+        """Copy the present state."""
+        self._motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
         self._still: Dict[str, Pose] = {}
         for built in models:
             model: EngineModel = built.model
@@ -158,7 +163,7 @@ class LinkStates(Mapping[str, ModelState]):
 
     def __getitem__(self, link: str) -> ModelState:
         if link in self._still:
-            return ModelState(self._still[link], STANDING, STANDING)
+            return ModelState(self._still[link], AT_REST, AT_REST)
         place, moves = self._motions[link]
         return moves.of_link(place)
 

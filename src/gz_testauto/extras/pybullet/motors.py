@@ -1,8 +1,8 @@
-"""How hard the motors of a robot's wheels push.
+"""Torque limits of a robot's wheels.
 
-Owns the limit where a drive plugin has none. Gazebo's sets the speed of the wheels themselves, and
-the robot feels nothing of it but the ground's push. Bullet's motor turns the wheel against the
-body: without a limit it lifts the front of a robot that starts from rest.
+They apply if a drive plugin has no limit. Gazebo's plugin sets the speed of the wheels directly,
+and only the ground acts on the robot. Bullet's motor turns the wheel against the body: without a
+limit it lifts the front of a robot that starts from rest.
 """
 
 from typing import List
@@ -12,18 +12,18 @@ from gz_testauto.sdf.engine_model.robots import EngineRobot
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
-PUSH = 0.5
-"""On two wheels the share of its grip that a wheel pushes with at most: it then starts and stops
-at half of what friction would bear, and does not tip."""
+TWO_WHEEL_SHARE = 0.5
+"""Largest share of its friction with which each of two wheels pushes: the robot starts and stops at
+half of what friction allows, and does not tip."""
 
-SLIDE = 2.0
-"""On more wheels, which must slide when the robot turns: more than the grip, of which some have a
-larger share than others."""
+MORE_WHEELS_SHARE = 2.0
+"""This share on more wheels, which must slide when the robot turns: more than the friction, of
+which some wheels have a larger share than others."""
 
 
 def torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
-    """Of each driven wheel: that of its plugin, and no more than its tire brings to the ground,
-    of a robot whose weight is on these wheels alike."""
+    """Return the torque limit (N m) of each driven wheel: that of its plugin, and at most what its
+    tire can transmit if the wheels share the weight equally."""
     wheels = engine_robot.wheels
     bodies = [body for root in engine_robot.model.roots for body in walk(root)]
     mass_kg = sum(body.inertial.mass_kg for body in bodies if body.inertial is not None)
@@ -32,7 +32,7 @@ def torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
     for wheel in wheels:
         mu = min((min(tire.mu, tire.mu2, 1.0) for tire in tires[wheel.link]), default=1.0)
         load_n = mass_kg * STANDARD_GRAVITY_MPS2 / len(wheels)
-        share = PUSH if len(wheels) == 2 else SLIDE
+        share = TWO_WHEEL_SHARE if len(wheels) == 2 else MORE_WHEELS_SHARE
         most = share * (mu or 1.0) * load_n / abs(wheel.per_speed)
         limits.append(most if wheel.torque_nm is None else min(most, wheel.torque_nm))
     return limits

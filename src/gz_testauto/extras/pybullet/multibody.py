@@ -1,8 +1,8 @@
-"""Engine models as Bullet's bodies, and where each link and collision is found there.
+"""Engine models as Bullet's bodies, with the ids of links and collisions.
 
-Owns the numbers of bodies and links. A tree of joined links is one body. Bullet knows contacts by
-link and not by shape, so of a link's shapes the first is its own and each further one a link of no
-mass that is fixed to it. A model that is static is one body a shape.
+A tree of joined links is one body. Bullet reports contacts by link and not by shape. So the first
+shape of a link belongs to it, and each further shape to a massless link that is fixed to it. A
+static model has one body per shape.
 """
 
 from dataclasses import dataclass, field
@@ -19,23 +19,23 @@ from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, gr
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
 
-MOST_LINKS = 127
-"""Of one body, beside its base."""
+MAX_LINKS = 127
+"""Largest number of links of a body in addition to its base."""
 
 BASE = -1
-"""Bullet's number for the base of a body, where it asks for a link."""
+"""Bullet's link index of the base of a body."""
 
-FASTEST = 1000.0
-"""Radians or meters a second that a joint may reach; Bullet's own limit is 100."""
+MAX_JOINT_SPEED = 1000.0
+"""Largest speed (rad/s or m/s) of a joint; Bullet's default is 100."""
 
 Key = Tuple[int, int]
-"""A body and a link of it."""
+"""A body and one of its links."""
 
 
 @dataclass(frozen=True)
 class LinkPlace:
-    """A link in Bullet. ``center`` is the pose of Bullet's frame of it, at the center of mass along
-    the principal axes, in SDF's frame of the link; ``moments`` (kg m²) are about these axes."""
+    """A link in Bullet. ``center`` is the pose of Bullet's frame, at the center of mass along the
+    principal axes, in SDF's link frame; ``moments_kgm2`` are about these axes."""
 
     body: int
     index: int
@@ -45,13 +45,13 @@ class LinkPlace:
 
     @property
     def key(self) -> Key:
-        """Body and link."""
+        """Body id and link index."""
         return (self.body, self.index)
 
 
 @dataclass(frozen=True)
 class JointPlace:
-    """An axis of a joint in Bullet, with what Bullet does not do for it by itself."""
+    """An axis of a joint in Bullet, with the properties that this package applies."""
 
     body: int
     index: int
@@ -59,9 +59,9 @@ class JointPlace:
 
 
 @dataclass
-class Built:
-    """A model in Bullet. ``shapes`` has what stands for each collision, ``fixed`` where in the
-    model a body of a model that is static lies."""
+class BulletModel:
+    """A model in Bullet. ``shapes`` has the links of each collision, ``fixed`` the shape and the
+    poses in the model of each body of a static model."""
 
     model: EngineModel
     links: Dict[str, LinkPlace] = field(default_factory=dict)
@@ -71,16 +71,16 @@ class Built:
     fixed: Dict[int, Tuple[BodyShape, Pose, Pose]] = field(default_factory=dict)
 
 
-def build(client: Any, factory: ShapeFactory, model: EngineModel) -> Built:
-    """Bring a model into the world. Raises ``SdfError`` for what Bullet cannot have, and then
-    nothing of it is there."""
-    built = Built(model)
+def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel:
+    """Add a model to the world. Raises ``SdfError`` for an unsupported element, and then nothing is
+    added."""
+    built = BulletModel(model)
     try:
         if model.static:
             _build_static(client, factory, built)
         else:
             for root in model.roots:
-                _Tree(client, factory, built, root).build()
+                _LinkTreeBuilder(client, factory, built, root).build()
     except SdfError:
         for body in built.bodies:
             client.removeBody(body)
@@ -88,19 +88,19 @@ def build(client: Any, factory: ShapeFactory, model: EngineModel) -> Built:
     if not model.static and not model.self_collide:
         for number, one in enumerate(built.bodies):
             for other in built.bodies[number + 1 :]:
-                _part(client, one, other)
+                _disable_collisions(client, one, other)
     return built
 
 
 def static_pose(model: Pose, shape: BodyShape, link: Pose, part: Pose) -> Pose:
-    """Where a body of a static model lies in the world, the model being at ``model``."""
+    """Return the world pose of a body of a static model that is at ``model``."""
     placed = model * link * shape.pose
     if isinstance(shape.geometry, (Heightmap, Plane)):
         placed = ground_pose(shape.geometry, placed)
     return placed * part
 
 
-def _build_static(client: Any, factory: ShapeFactory, built: Built) -> None:
+def _build_static(client: Any, factory: ShapeFactory, built: BulletModel) -> None:
     model = built.model
     for link in model.roots:
         for shape in link.shapes:
@@ -120,8 +120,8 @@ def _build_static(client: Any, factory: ShapeFactory, built: Built) -> None:
                 _set_surface(client, (body, BASE), shape, part.skin)
 
 
-def _part(client: Any, one: int, other: int) -> None:
-    """Let two bodies pass through each other."""
+def _disable_collisions(client: Any, one: int, other: int) -> None:
+    """Disable collisions between two bodies."""
     for first in range(BASE, client.getNumJoints(one)):
         for second in range(BASE, client.getNumJoints(other)):
             client.setCollisionFilterPair(one, other, first, second, 0)
@@ -137,8 +137,8 @@ def _set_surface(client: Any, key: Key, shape: BodyShape, skin: bool) -> None:
 
 
 @dataclass
-class _Row:
-    """A link to make: what Bullet asks of one, ``parent`` by its place in the list or BASE."""
+class _LinkRow:
+    """A link to create, with Bullet's arguments; ``parent`` is its index in the list or BASE."""
 
     parent: int
     pose: Pose
@@ -150,26 +150,26 @@ class _Row:
     slides: bool = False
 
 
-class _Tree:
-    """One tree of links becomes one body."""
+class _LinkTreeBuilder:
+    """Creates one body from one tree of links."""
 
-    def __init__(self, client: Any, factory: ShapeFactory, built: Built, root: Body) -> None:
+    def __init__(self, client: Any, factory: ShapeFactory, built: BulletModel, root: Body) -> None:
         self._client, self._factory, self._built, self._root = client, factory, built, root
-        self._rows: List[_Row] = []
+        self._rows: List[_LinkRow] = []
         self._links: Dict[str, Tuple[int, Pose, Inertial]] = {}
         self._joints: Dict[str, List[int]] = {}
 
     def build(self) -> None:
-        """Make the body, and note where what is in it."""
+        """Create the body, and store the ids of its parts."""
         root = self._root
         moves_on_joint = root.joint is not None and root.joint.kind != "fixed"
         pose = self._built.model.pose * root.pose
         if moves_on_joint:
-            base = _Row(BASE, pose)
+            base = _LinkRow(BASE, pose)
             self._add(root, BASE, Pose())
         else:
             inertial = root.inertial if root.joint is None else None
-            base = _Row(BASE, pose, *_mass_and_center(inertial))
+            base = _LinkRow(BASE, pose, *_mass_and_center(inertial))
             base.part, base.shape = self._add_shapes(root, BASE, Pose())
             self._links[root.name] = (BASE, base.center, inertial or _MASSLESS)
             for child in root.children:
@@ -177,14 +177,14 @@ class _Tree:
         self._make(base)
 
     def _add(self, body: Body, parent: int, pose: Pose) -> None:
-        """Take a link that a joint holds, and all that hang on it. ``pose`` is that of the link in
-        Bullet's frame of its parent."""
+        """Add a link that is attached to a joint, with its children. ``pose`` is that of the link
+        in Bullet's frame of its parent."""
         joint, inertial = body.joint, body.inertial
-        assert joint is not None and inertial is not None, "held, and not static"
+        assert joint is not None and inertial is not None, "attached, and not static"
         if joint.kind == "ball":
             raise SdfError(
                 f"model {self._built.model.name!r}: the joint {joint.name!r} is of the type "
-                "'ball', which 'pybullet' cannot simulate; make it a universal joint, or take "
+                "'ball', which 'pybullet' does not support; use a universal joint, or "
                 "the simulator 'embedded'"
             )
         anchor = Pose(joint.anchor_m)
@@ -192,10 +192,10 @@ class _Tree:
         numbers = []
         for axis in joint.axes[:-1]:
             numbers.append(len(self._rows))
-            self._rows.append(_Row(parent, at, axis=axis, slides=joint.kind == "prismatic"))
+            self._rows.append(_LinkRow(parent, at, axis=axis, slides=joint.kind == "prismatic"))
             parent, at = numbers[-1], Pose()
         mass_kg, center = _mass_and_center(inertial)
-        row = _Row(parent, at, mass_kg, anchor.inverse() * center)
+        row = _LinkRow(parent, at, mass_kg, anchor.inverse() * center)
         row.axis = joint.axes[-1] if joint.axes else None
         row.slides = joint.kind == "prismatic"
         number = len(self._rows)
@@ -210,23 +210,23 @@ class _Tree:
     def _add_shapes(
         self, body: Body, number: int, frame: Pose
     ) -> Tuple[Optional[Part], Optional[BodyShape]]:
-        """Take a link's shapes but the first, which is returned; ``frame`` is the pose of the link
-        in Bullet's frame of it."""
+        """Add the shapes of a link except the first, which is returned; ``frame`` is the pose of
+        the link in Bullet's frame of it."""
         found = [
             (part, shape)
             for shape in body.shapes
             for part in self._factory.moving(shape, frame * shape.pose)
         ]
         for part, shape in found[1:]:
-            self._rows.append(_Row(number, Pose(), part=part, shape=shape))
+            self._rows.append(_LinkRow(number, Pose(), part=part, shape=shape))
         return found[0] if found else (None, None)
 
-    def _make(self, base: _Row) -> None:
+    def _make(self, base: _LinkRow) -> None:
         client, rows, built = self._client, self._rows, self._built
-        if len(rows) > MOST_LINKS:
+        if len(rows) > MAX_LINKS:
             raise SdfError(
-                f"model {built.model.name!r} has {len(rows)} links and shapes that move together; "
-                f"'pybullet' takes {MOST_LINKS}: leave some out, or take the simulator 'embedded'"
+                f"model {built.model.name!r} has {len(rows)} connected links and shapes; "
+                f"'pybullet' supports {MAX_LINKS}: remove some, or use the simulator 'embedded'"
             )
         body = int(
             client.createMultiBody(
@@ -254,19 +254,19 @@ class _Tree:
             self._finish(body, index, row)
         self._note(body)
         if built.model.self_collide:
-            self._let_neighbors_pass(body)
+            self._disable_neighbor_collisions(body)
 
-    def _type_of(self, row: _Row) -> int:
+    def _type_of(self, row: _LinkRow) -> int:
         client = self._client
         if row.axis is None:
             return int(client.JOINT_FIXED)
         return int(client.JOINT_PRISMATIC if row.slides else client.JOINT_REVOLUTE)
 
-    def _finish(self, body: int, index: int, row: _Row) -> None:
-        """What Bullet does not take when it makes a body, and what it does unasked."""
+    def _finish(self, body: int, index: int, row: _LinkRow) -> None:
+        """Set properties that createMultiBody has no argument for, and undo its defaults."""
         client = self._client
         client.changeDynamics(
-            body, index, linearDamping=0.0, angularDamping=0.0, maxJointVelocity=FASTEST
+            body, index, linearDamping=0.0, angularDamping=0.0, maxJointVelocity=MAX_JOINT_SPEED
         )
         if row.shape is not None and row.part is not None:
             _set_surface(client, (body, index), row.shape, row.part.skin)
@@ -287,8 +287,8 @@ class _Tree:
                 JointPlace(body, number, axis) for number, axis in axes if axis is not None
             ]
 
-    def _let_neighbors_pass(self, body: int) -> None:
-        """What a joint joins does not collide, nor the shapes of one link."""
+    def _disable_neighbor_collisions(self, body: int) -> None:
+        """Disable collisions of links that a joint connects, and of the shapes of one link."""
         joined = {(row.parent, number) for number, row in enumerate(self._rows)}
         joined |= {
             (one, other)
@@ -303,12 +303,12 @@ class _Tree:
 _MASSLESS = Inertial(0.0, (0.0, 0.0, 0.0), (0.0,) * 6)
 
 
-def _shape_of(row: _Row) -> int:
+def _shape_of(row: _LinkRow) -> int:
     return -1 if row.part is None else row.part.shape
 
 
 def _mass_and_center(inertial: Optional[Inertial]) -> Tuple[float, Pose]:
-    """Mass (kg), and the pose of the principal axes in the frame of the link."""
+    """Return the mass (kg), and the pose of the principal axes in the link frame."""
     if inertial is None:
         return 0.0, Pose()
     return inertial.mass_kg, Pose(inertial.center_m, _principal(inertial)[0])
@@ -317,7 +317,7 @@ def _mass_and_center(inertial: Optional[Inertial]) -> Tuple[float, Pose]:
 def _principal(
     inertial: Inertial,
 ) -> Tuple[Tuple[float, float, float, float], Tuple[float, ...]]:
-    """The directions of the principal axes, as a quaternion (xyzw), and the moments (kg m²)."""
+    """Return the principal axes as a quaternion (xyzw), and the moments (kg m²)."""
     tensor = inertial.tensor_kgm2
     if not any(tensor[3:]):
         return (0.0, 0.0, 0.0, 1.0), tensor[:3]
@@ -331,7 +331,7 @@ def _principal(
 
 
 def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
-    """Limits, and what brakes; Bullet's joints begin with a motor that holds them."""
+    """Set limits and friction; Bullet's joints start with a motor that holds them."""
     client.changeDynamics(body, index, jointDamping=axis.damping)
     brake(client, body, index, axis)
     if axis.limits is not None:
@@ -342,19 +342,19 @@ def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
 
 
 def brake(client: Any, body: int, index: int, axis: JointAxis) -> None:
-    """Have nothing but friction in a joint: a motor that wants it to stand, as strong as that."""
+    """Apply only friction in a joint: a motor with the speed 0 and the friction as its limit."""
     client.setJointMotorControl2(
         body, index, client.VELOCITY_CONTROL, targetVelocity=0.0, force=axis.friction
     )
 
 
 def roots_of(model: EngineModel) -> Dict[str, Body]:
-    """The links of a model that no other link holds, by name."""
+    """Return the links of a model that are not attached to another link, by name."""
     return {root.name: root for root in model.roots}
 
 
-def weightless(model: EngineModel) -> List[str]:
-    """The links of a model on which gravity does not act."""
+def links_without_gravity(model: EngineModel) -> List[str]:
+    """Return the links of a model without gravity."""
     return [
         body.name
         for root in model.roots

@@ -1,31 +1,31 @@
-"""Moves apart what was placed inside something else, without throwing it.
+"""Separates overlapping bodies after they were placed, without accelerating them.
 
-Bullet pushes overlapping bodies apart by a twentieth of the way in each step, and they keep that
-speed: a box that starts 0.1 m deep in the floor jumps 1.1 m high. Gazebo corrects the places and
-lets the speeds be. Owns doing likewise in the first ticks after something was placed; later,
-whatever is deep in something drove or fell there. Robots are left alone.
+Bullet separates overlapping bodies by a twentieth of the depth in each step, and they keep that
+speed: a box that starts 0.1 m deep in the floor jumps 1.1 m high. Gazebo corrects the poses only.
+This module does the same in the first ticks after a body was placed; a later overlap results from
+motion. Robots are excluded.
 """
 
 import math
 from typing import Any, Dict, Iterable, List, NamedTuple, Set, Tuple
 
-from gz_testauto.extras.pybullet.multibody import Built
+from gz_testauto.extras.pybullet.multibody import BulletModel
 
 TICKS = 1000
-"""Ticks after a placement in which bodies are moved apart, at most: Bullet moves by a twentieth
-of the depth in each, by 0.1 m at most, and by less where it turns what it moves."""
+"""Largest number of ticks after a placement in which bodies are separated: Bullet corrects a
+twentieth of the depth in each, at most 0.1 m, and less if it rotates the body."""
 
-LEAST_TICKS = 40
-"""So long what was placed is watched, also where nothing is deep yet."""
+MIN_TICKS = 40
+"""Smallest number of these ticks, also without an overlap."""
 
 OVERLAP_M = 0.002
-"""What is no deeper than this is left to Bullet."""
+"""A smaller overlap is not corrected."""
 
 Vector = Tuple[float, float, float]
 
 
 class _Speeds(NamedTuple):
-    """Of a body: of its base, and of each of its joints, by number."""
+    """Speeds of a body: of its base, and of each of its joints by index."""
 
     linear_mps: Vector
     angular_radps: Vector
@@ -36,8 +36,8 @@ class _Speeds(NamedTuple):
         return math.hypot(*self.linear_mps, *self.angular_radps, *(rate for _, rate in self.joints))
 
 
-class Settling:
-    """Watches over the bodies of one world that can move and are no robot's."""
+class BulletSettling:
+    """The bodies of one world that can move and do not belong to robots."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -45,11 +45,11 @@ class Settling:
         self._settled = False
 
     def begin(self) -> None:
-        """Something was placed."""
+        """Start to correct overlaps, after a body was placed."""
         self._ticks, self._settled = 0, False
 
-    def before_tick(self, models: Iterable[Built]) -> Dict[int, _Speeds]:
-        """The speeds of what may have to be held; nothing when all that was placed has settled."""
+    def before_tick(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
+        """Return the speeds of all bodies; none after all overlaps were corrected."""
         if self._settled or self._ticks == TICKS:
             return {}
         self._ticks += 1
@@ -64,7 +64,7 @@ class Settling:
         return found
 
     def after_tick(self, before: Dict[int, _Speeds]) -> None:
-        """Take back the speed that being moved apart has given; the places stay."""
+        """Restore the speeds of bodies that the separation has accelerated."""
         client = self._client
         if not before:
             return
@@ -72,7 +72,7 @@ class Settling:
         for hit in client.getContactPoints():
             if hit[8] < -OVERLAP_M:
                 deep.update((hit[1], hit[2]))
-        self._settled = self._ticks >= LEAST_TICKS and not deep & before.keys()
+        self._settled = self._ticks >= MIN_TICKS and not deep & before.keys()
         for body in sorted(deep & before.keys()):
             held = before[body]
             if self._speeds(body, tuple(index for index, _ in held.joints)).size <= held.size:

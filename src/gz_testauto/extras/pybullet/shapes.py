@@ -1,7 +1,7 @@
-"""SDF's shapes as Bullet's collision shapes.
+"""SDF shapes as Bullet's collision shapes, with their sizes and centers.
 
-Owns how large they are there, where Bullet puts a shape's center, and what stands for a mesh: its
-triangles where it is static, its convex pieces where it moves. Refuses by name what Bullet has not.
+A static mesh consists of its triangles, a moving one of convex pieces. Unsupported shapes are
+rejected by name.
 """
 
 import functools
@@ -18,21 +18,21 @@ from gz_testauto.sdf.meshes import hulls
 from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Geometry, Plane, Polyline, Sphere
 
-MOST_TRIANGLES = 40_000
-"""In one shape: PyBullet hands over 131,072 corners at most. A larger mesh becomes several."""
+MAX_TRIANGLES = 40_000
+"""Largest number of triangles per shape: PyBullet accepts 131,072 vertices. A larger mesh is
+split."""
 
-MOST_MOVING_PIECES = 24
-"""How many convex pieces a mesh that moves is touched as; each is a link, of which Bullet takes
-127."""
+MAX_MOVING_PIECES = 24
+"""Number of convex pieces of a mesh that moves; each is a link, of which Bullet supports 127."""
 
-WORTH_A_WORD_M = 0.01
-"""A touched surface this far from the true one is warned of."""
+WARN_ERROR_M = 0.01
+"""Error of a contact surface from which on a warning is logged."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A shape in Bullet: its number, where it lies in the frame that was asked for, and whether
-    Bullet would put its skin around it."""
+    """A shape in Bullet: its id, its pose in the requested frame, and whether Bullet would add a
+    margin around it."""
 
     shape: int
     pose: Pose
@@ -40,30 +40,32 @@ class Part:
 
 
 class ShapeFactory:
-    """Makes the shapes of one world; the large ones once for all that have them."""
+    """Creates the shapes of one world; equal static shapes share one."""
 
     def __init__(self, client: Any, coverage: SdfCoverage) -> None:
         self._client = client
         self._coverage = coverage
-        self._made: Dict[Geometry, List[Part]] = {}
+        self._shapes: Dict[Geometry, List[Part]] = {}
 
     def static(self, shape: BodyShape) -> List[Part]:
-        """What stands for the shape of something that stays, in the shape's own frame."""
+        """Return the parts of the shape of a static model, in the shape's frame."""
         geometry = shape.geometry
-        if geometry not in self._made:
+        if geometry not in self._shapes:
             if isinstance(geometry, Mesh):
-                self._made[geometry] = self._surface(shape.name, geometry.surface.triangles)
+                self._shapes[geometry] = self._surface(shape.name, geometry.surface.triangles)
             elif isinstance(geometry, Heightmap):
-                self._made[geometry] = [self._terrain(shape.name, geometry)]
+                self._shapes[geometry] = [self._terrain(shape.name, geometry)]
             elif isinstance(geometry, Polyline):
-                self._made[geometry] = self._surface(shape.name, geometry.triangles)
+                self._shapes[geometry] = self._surface(shape.name, geometry.triangles)
             else:
-                self._made[geometry] = [Part(self._primitive(shape.name, geometry, Pose()), Pose())]
-        return self._made[geometry]
+                self._shapes[geometry] = [
+                    Part(self._primitive(shape.name, geometry, Pose()), Pose())
+                ]
+        return self._shapes[geometry]
 
     def moving(self, shape: BodyShape, at: Pose) -> List[Part]:
-        """What stands for the shape of something that moves. It lies at ``at`` in the frame of
-        what it is put on, and so do the parts."""
+        """Return the parts of the shape of a moving model. ``at`` is its pose in the frame of the
+        link, in which the parts are."""
         geometry = shape.geometry
         if not isinstance(geometry, (Mesh, Polyline)):
             return [Part(self._primitive(shape.name, geometry, at), Pose())]
@@ -98,25 +100,25 @@ class ShapeFactory:
             "collisionFramePosition": at.position,
             "collisionFrameOrientation": at.quaternion,
         }
-        return self._made_of(name, shapeType=kind, **sizes, **frame)
+        return self._create_shape(name, shapeType=kind, **sizes, **frame)
 
-    def _made_of(self, name: str, **what: Any) -> int:
-        """The number of a new shape. Raises ``SdfError`` where Bullet makes none."""
+    def _create_shape(self, name: str, **what: Any) -> int:
+        """Return the id of a new shape. Raises ``SdfError`` if Bullet cannot create it."""
         try:
             return int(self._client.createCollisionShape(**what))
         except self._client.error as error:
             raise SdfError(
-                f"{name}: Bullet cannot make its shape ({error}); give it a simpler one, or take "
+                f"{name}: Bullet cannot create its shape ({error}); use a simpler shape, or "
                 "the simulator 'embedded'"
             ) from error
 
     def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
-        """Triangles as they are, which only what stays can have."""
+        """Return triangles without a hull, which only static models can have."""
         client, parts = self._client, []
-        for first in range(0, len(triangles), MOST_TRIANGLES):
-            corners = triangles[first : first + MOST_TRIANGLES].reshape(-1, 3)
+        for first in range(0, len(triangles), MAX_TRIANGLES):
+            corners = triangles[first : first + MAX_TRIANGLES].reshape(-1, 3)
             corners, index = np.unique(corners, axis=0, return_inverse=True)
-            shape = self._made_of(
+            shape = self._create_shape(
                 name,
                 shapeType=client.GEOM_MESH,
                 vertices=corners.tolist(),
@@ -127,32 +129,32 @@ class ShapeFactory:
         return parts
 
     def _pieces(self, name: str, geometry: Geometry) -> List[np.ndarray]:
-        """The corners of the convex pieces of a mesh or an extruded outline."""
+        """Return the vertices of the convex pieces of a mesh or an extruded outline."""
         if isinstance(geometry, Polyline):
             prisms = hulls.extruded_prisms(geometry.outline, geometry.height)
             return [prism.reshape(-1, 3) for prism in prisms]
         assert isinstance(geometry, Mesh)
         parts = _convex_parts(geometry, geometry.path.stat().st_mtime_ns)
-        if parts.error_m > WORTH_A_WORD_M:
+        if parts.error_m > WARN_ERROR_M:
             self._coverage.warn_once(
                 f"pieces of {geometry.path} {geometry.submesh}",
-                f"{name}: 'pybullet' touches the mesh {geometry.path}, which moves, as at most "
-                f"{MOST_MOVING_PIECES} convex pieces, which are up to {parts.error_m:.3f} m from "
-                "its surface; its lidar sees them as well",
+                f"{name}: 'pybullet' divides the moving mesh {geometry.path} into at most "
+                f"{MAX_MOVING_PIECES} convex pieces, which are up to {parts.error_m:.3f} m from "
+                "its surface; its lidar detects the pieces too",
             )
         boxes = [_corners(box) for box in parts.boxes]
         return [*boxes, *(hull.reshape(-1, 3) for hull in parts.hulls)]
 
     def _hull(self, name: str, corners: np.ndarray) -> int:
         points = np.unique(corners, axis=0).tolist()
-        return self._made_of(name, shapeType=self._client.GEOM_MESH, vertices=points)
+        return self._create_shape(name, shapeType=self._client.GEOM_MESH, vertices=points)
 
     def _terrain(self, name: str, terrain: Heightmap) -> Part:
-        """Bullet puts the middle between the lowest and the highest point at the shape's origin,
-        and counts rows along x."""
+        """Return a height map; Bullet places the mean of the lowest and the highest point at the
+        shape's origin, and counts rows along x."""
         heights, client = terrain.heights, self._client
         rows, columns = heights.shape
-        shape = self._made_of(
+        shape = self._create_shape(
             name,
             shapeType=client.GEOM_HEIGHTFIELD,
             meshScale=[terrain.size[0] / (columns - 1), terrain.size[1] / (rows - 1), 1.0],
@@ -166,8 +168,8 @@ class ShapeFactory:
 
 @functools.lru_cache(maxsize=512)
 def _convex_parts(mesh: Mesh, modified_ns: int) -> hulls.ConvexParts:
-    """Worked out once for the thousands of worlds that have the same mesh."""
-    return hulls.convex_parts(mesh.surface, MOST_MOVING_PIECES)
+    """Return the convex parts, cached for the many worlds with the same mesh."""
+    return hulls.convex_parts(mesh.surface, MAX_MOVING_PIECES)
 
 
 def _corners(box: hulls.OrientedBox) -> np.ndarray:

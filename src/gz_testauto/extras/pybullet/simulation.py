@@ -1,6 +1,6 @@
-"""One loaded world in Bullet, from its beginning to the end of the trial.
+"""One loaded world in Bullet, from the start to the end of the trial.
 
-Owns what is gathered during a step, what a snapshot is made of, and how models come and go.
+It collects measurements during a step, creates snapshots, and adds and removes models.
 """
 
 from dataclasses import replace
@@ -12,15 +12,15 @@ import numpy as np
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.pybullet.changes import SUPPORTED_CHANGES, Alterations, check
+from gz_testauto.extras.pybullet.changes import SUPPORTED_CHANGES, BulletPropertyChanges, check
 from gz_testauto.extras.pybullet.motion import (
-    STANDING,
-    LinkStates,
+    AT_REST,
+    BulletLinkStates,
     place_movable,
     place_static,
 )
-from gz_testauto.extras.pybullet.onboard import Onboard
-from gz_testauto.extras.pybullet.world import World
+from gz_testauto.extras.pybullet.simulated_robot import BulletRobot
+from gz_testauto.extras.pybullet.world import BulletWorld
 from gz_testauto.sdf.dynamics import read_gravity
 from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
@@ -32,12 +32,11 @@ from gz_testauto.simulators.present_world import write_present_world
 from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 
 
-class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`.
+class PyBulletSimulation(SeveralRobotsSimulation[BulletRobot]):
+    """A world in Bullet; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    Contacts of a robot's body are those of every physics step. IMU samples are taken, and the
-    latest scan that fell due is measured, in the physics step in which they are due; the first scan
-    is of time 0.
+    Contacts of a robot's body are those of every physics step. IMU samples and the latest due scan
+    are measured in the physics step in which they are due; the first scan is of time 0.
     """
 
     changes = SUPPORTED_CHANGES
@@ -52,7 +51,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
     ) -> None:
         super().__init__(step_s, scene.robot, scene)
         self._coverage = coverage
-        self._alterations = Alterations(step_s)
+        self._property_changes = BulletPropertyChanges(step_s)
         self._ticks = 0
         self._spawned: Dict[str, str] = {}
         self._deleted: Set[str] = set()
@@ -63,13 +62,13 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         self._document = read.document
         models = {name: read_engine_model(model, coverage) for name, model in read.models.items()}
         self._written = {name: model.pose for name, model in models.items()}
-        self._add_brought(models, scene, robots)
+        self._add_spawned(models, scene, robots)
         gravity = read_gravity(read.document, read.document.world)
         names = frozenset(engine_robot.robot.name for engine_robot in robots)
-        self._world = World(client, step_s, gravity, coverage, names)
+        self._world = BulletWorld(client, step_s, gravity, coverage, names)
         self._world.add(models.values())
         self._onboard = {
-            engine_robot.robot.name: Onboard(
+            engine_robot.robot.name: BulletRobot(
                 engine_robot,
                 self._world,
                 np.random.default_rng([scene.seed, number] if number else scene.seed),
@@ -85,7 +84,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         return self._shown(
             self._time_s,
             {name: self._state(name) for name in self._world.models},
-            LinkStates(self._world.client, tuple(self._world.models.values())),
+            BulletLinkStates(self._world.client, tuple(self._world.models.values())),
         )
 
     def _step(self, count: int) -> None:
@@ -95,7 +94,7 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
             robot.begin_step(self._ticks, end)
         while self._ticks < end:
             self._ticks += 1
-            self._world.tick(self._alterations.pushes.tick())
+            self._world.tick(self._property_changes.pushes.tick())
             for robot in onboard:
                 robot.measure(self._ticks, self._time_s, self._world.gravity_mps2)
         self._world.check()
@@ -115,14 +114,14 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
 
     def _delete(self, names: Sequence[str]) -> None:
         self._world.remove(names)
-        self._alterations.pushes.keep(self._world.models)
+        self._property_changes.pushes.keep(self._world.models)
         for name in names:
             self._onboard.pop(name, None)
             if self._spawned.pop(name, None) is None and name in self._written:
                 self._deleted.add(name)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """One that is static has no twist."""
+        """Set poses and twists; a static model has no twist."""
         for name, state in states.items():
             built = self._world.models[name]
             if built.links:
@@ -130,13 +129,13 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
             else:
                 place_static(self._world.client, built, state.pose)
             self._note_pose(name, state.pose)
-        self._world.placed()
+        self._world.correct_overlaps()
 
     def _apply(self, changes: Sequence[Change]) -> None:
         truth = (
             self._described_world.now if any(change.part != "model" for change in changes) else None
         )
-        self._alterations.apply(self._world, changes, truth)
+        self._property_changes.apply(self._world, changes, truth)
         for change in changes:
             if change.part == "model" and isinstance(change, SetModel) and change.pose is not None:
                 self._note_pose(change.name, change.pose)
@@ -156,18 +155,18 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
 
     # inside
 
-    def _add_brought(
+    def _add_spawned(
         self, models: Dict[str, EngineModel], scene: Scene, robots: Sequence[EngineRobot]
     ) -> None:
-        """Add to the models of the world's file those that the scene brings."""
-        brought = {
+        """Add the robots and models of the scene to those of the world file."""
+        spawned = {
             engine_robot.robot.name: engine_robot.at(placed.start)
             for engine_robot, placed in zip(robots, scene.robots)
         }
         for extra in scene.models:
-            brought[extra.name] = self._engine_model(extra)
+            spawned[extra.name] = self._engine_model(extra)
             self._spawned[extra.name] = extra.sdf
-        for name, model in brought.items():
+        for name, model in spawned.items():
             if name in models:
                 raise SimulatorError(f"{scene.world} has a model {name!r} already")
             models[name] = model
@@ -177,16 +176,16 @@ class PyBulletSimulation(SeveralRobotsSimulation[Onboard]):
         return round(self._ticks * self.step_size_s, 9)
 
     def _engine_model(self, model: NamedModel) -> EngineModel:
-        """A model to spawn, read at the pose and under the name that it shall have."""
+        """Return the engine model of a model to spawn, with its pose and name."""
         return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _state(self, name: str) -> ModelState:
         built = self._world.models[name]
         if built.links:
             return self._world.state(name)
-        return ModelState(built.model.pose, STANDING, STANDING)
+        return ModelState(built.model.pose, AT_REST, AT_REST)
 
     def _note_pose(self, name: str, pose: Pose) -> None:
-        """Where a model stands that Bullet does not tell of."""
+        """Store the pose of a static model, which Bullet does not return."""
         built = self._world.models[name]
         built.model = replace(built.model, pose=pose)

@@ -1,7 +1,7 @@
-"""Loads scene after scene into Bullet, in this process.
+"""Loads scenes one after the other into Bullet, in this process.
 
-Owns what outlives a scene: the client, the robots that were read, and what was warned of. The
-world is emptied before every scene, so one cannot leave anything to the next.
+The client, the robots that were read and the logged warnings are kept for later scenes. The world
+is emptied before every scene, so a scene does not affect later ones.
 """
 
 from typing import Dict
@@ -16,9 +16,9 @@ from gz_testauto.simulators.interface import Scene, Simulator
 
 
 class PyBulletSimulator(Simulator):
-    """Bullet, in this process; nothing is started and nothing listens.
+    """Bullet, in this process; it starts no process and opens no port.
 
-    ``step_s`` is the physics step, whatever the world says.
+    ``step_s`` is the physics step, independent of the world.
     """
 
     name = "pybullet"

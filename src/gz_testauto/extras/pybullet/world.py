@@ -1,8 +1,8 @@
-"""All that stands in one Bullet world: models that come and go, what acts on them, and time.
+"""The models in one Bullet world, the forces on them, and time.
 
-Owns what must be done before every physics step, since Bullet forgets forces with each and knows
-no link without weight and no spring, and the coefficients of friction, which depend on all that is
-there.
+Bullet clears forces after each physics step, and supports neither links without gravity nor
+springs. So this module applies them before every step. It also sets the friction coefficients,
+which depend on all collisions of the world.
 """
 
 import math
@@ -11,18 +11,18 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Sequence, Tuple
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.pybullet.client import begin_world
-from gz_testauto.extras.pybullet.friction import Rubs, solve
+from gz_testauto.extras.pybullet.client import reset_world
+from gz_testauto.extras.pybullet.friction import FrictionSurface, solve
 from gz_testauto.extras.pybullet.motion import model_state, motion
 from gz_testauto.extras.pybullet.multibody import (
-    Built,
+    BulletModel,
     JointPlace,
     Key,
     LinkPlace,
     build,
-    weightless,
+    links_without_gravity,
 )
-from gz_testauto.extras.pybullet.settling import Settling
+from gz_testauto.extras.pybullet.settling import BulletSettling
 from gz_testauto.extras.pybullet.shapes import ShapeFactory
 from gz_testauto.sdf.engine_model.bodies import BodyShape, EngineModel, walk
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
@@ -34,8 +34,8 @@ from gz_testauto.simulators.changes import Push
 Vector = Tuple[float, float, float]
 
 
-class World:
-    """One world in Bullet; the client has no other. ``robots`` are the models that drive."""
+class BulletWorld:
+    """One world in Bullet, the only one of its client. ``robots`` are the names of the robots."""
 
     def __init__(
         self,
@@ -48,22 +48,22 @@ class World:
         self.client = client
         self.step_s = step_s
         self.gravity_mps2 = gravity_mps2
-        self.models: Dict[str, Built] = {}
+        self.models: Dict[str, BulletModel] = {}
         self.names: Dict[Key, str] = {}
         self._coverage = coverage
         self._robots = robots
-        self._settling = Settling(client)
-        self._rubs: Dict[str, Rubs] = {}
+        self._settling = BulletSettling(client)
+        self._surfaces: Dict[str, FrictionSurface] = {}
         self._weightless: Dict[str, List[str]] = {}
         self._springs: Dict[str, List[JointPlace]] = {}
-        begin_world(client, step_s, gravity_mps2)
+        reset_world(client, step_s, gravity_mps2)
         self._factory = ShapeFactory(client, coverage)
 
-    # coming and going
+    # adding and removing models
 
     def add(self, models: Iterable[EngineModel]) -> None:
-        """Bring models in. Raises ``SdfError`` for one that Bullet cannot have, and then none of
-        them is there."""
+        """Add models. Raises ``SdfError`` for one that Bullet does not support, and then none of
+        them is added."""
         added: List[str] = []
         try:
             for model in models:
@@ -79,14 +79,14 @@ class World:
         built = build(self.client, self._factory, model)
         self.models[model.name] = built
         self.names.update((key, name) for name, keys in built.shapes.items() for key in keys)
-        self._weightless[model.name] = weightless(model) if built.links else []
+        self._weightless[model.name] = links_without_gravity(model) if built.links else []
         self._springs[model.name] = [
             joint for places in built.joints.values() for joint in places if joint.axis.stiffness
         ]
-        self._rubs.update(_rubs(model))
+        self._surfaces.update(_surfaces_of(model))
 
     def remove(self, names: Iterable[str]) -> None:
-        """Take models out."""
+        """Remove models."""
         for name in names:
             built = self.models.pop(name)
             for body in built.bodies:
@@ -94,15 +94,15 @@ class World:
             for keys in built.shapes.values():
                 for key in keys:
                     del self.names[key]
-            for shape in _rubs(built.model):
-                del self._rubs[shape]
+            for shape in _surfaces_of(built.model):
+                del self._surfaces[shape]
             del self._weightless[name], self._springs[name]
         self._set_frictions()
 
     # time
 
     def tick(self, pushes: Sequence[Push]) -> None:
-        """Let one physics step pass, in which these pushes act."""
+        """Advance by one physics step, in which these pushes act."""
         gravity = self.gravity_mps2
         for model, links in self._weightless.items():
             for link in links:
@@ -124,12 +124,12 @@ class World:
         self.client.stepSimulation()
         self._settling.after_tick(held)
 
-    def placed(self) -> None:
-        """Something was put elsewhere, perhaps into something else."""
+    def correct_overlaps(self) -> None:
+        """Start to correct overlaps, after a model was placed."""
         self._settling.begin()
 
     def check(self) -> None:
-        """Raise ``SimulatorError`` when the state has blown up."""
+        """Raise ``SimulatorError`` if the state has diverged."""
         for name, built in self.models.items():
             if not built.links:
                 continue
@@ -143,20 +143,20 @@ class World:
     # properties
 
     def link(self, name: str) -> LinkPlace:
-        """Where a link of a model that can move is."""
+        """Return the link of a model that can move."""
         return self.models[name.split("::", 1)[0]].links[name]
 
     def state(self, model: str) -> ModelState:
-        """Pose and twist of a model that can move."""
+        """Return pose and twist of a model that can move."""
         return model_state(self.client, self.models[model])
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
-        """Gravity from now on (m/s²)."""
+        """Set the gravity (m/s²)."""
         self.gravity_mps2 = gravity_mps2
         self.client.setGravity(*gravity_mps2)
 
     def set_mass(self, name: str, mass_kg: float) -> None:
-        """The mass of a link, and its inertia with it."""
+        """Set the mass (kg) of a link, and scale its inertia."""
         place = self.link(name)
         factor = mass_kg / place.mass_kg
         moments = tuple(moment * factor for moment in place.moments_kgm2)
@@ -167,9 +167,9 @@ class World:
         links[name] = LinkPlace(place.body, place.index, place.center, mass_kg, moments)
 
     def set_friction(self, collision: str, mu: float) -> None:
-        """The coefficient of a collision."""
-        rubs = self._rubs[collision]
-        self._rubs[collision] = Rubs(mu, rubs.model, rubs.ground)
+        """Set the friction coefficient of a collision."""
+        surface = self._surfaces[collision]
+        self._surfaces[collision] = FrictionSurface(mu, surface.model, surface.ground)
         self._set_frictions()
 
     # inside
@@ -188,7 +188,7 @@ class World:
         )
 
     def _set_frictions(self) -> None:
-        solved = solve(self._rubs)
+        solved = solve(self._surfaces)
         for (body, index), name in self.names.items():
             coefficient = solved.coefficients[name]
             self.client.changeDynamics(body, index, lateralFriction=coefficient)
@@ -196,16 +196,16 @@ class World:
             first, second, has, wanted = solved.worst
             self._coverage.warn_once(
                 f"friction {first} {second}",
-                f"Bullet multiplies coefficients of friction, and with those of this world it is "
-                f"{has:.3g} between {first} and {second} in 'pybullet', which should be "
-                f"{wanted:.3g}; between other pairs it is nearer",
+                f"Bullet multiplies friction coefficients, and with those of this world the "
+                f"friction between {first} and {second} is {has:.3g} in 'pybullet' instead of "
+                f"{wanted:.3g}; other pairs have smaller errors",
             )
 
 
-def _rubs(model: EngineModel) -> Dict[str, Rubs]:
+def _surfaces_of(model: EngineModel) -> Dict[str, FrictionSurface]:
     moving = None if model.static else model.name
     return {
-        shape.name: Rubs(
+        shape.name: FrictionSurface(
             min(shape.surface.mu, shape.surface.mu2),
             None if body.inertial is None else moving,
             model.static and _is_ground(shape, model.pose * body.pose * shape.pose),

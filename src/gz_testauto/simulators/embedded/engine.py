@@ -190,7 +190,7 @@ class Engine:
         for root in model.roots:
             if root.joint is None:
                 pose = self.body_pose(self.body(root.name))
-                moving = _carried(linear, angular, pose.position, origin.position)
+                moving = _velocity_at(linear, angular, pose.position, origin.position)
                 self._set_velocity(root.name, pose, moving, angular)
 
     def place_link(
@@ -396,7 +396,7 @@ def actuators(engine: Engine, names: Sequence[str]) -> Optional[np.ndarray]:
     return np.array([engine.actuator(name) for name in names]) if names else None
 
 
-def _carried(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
+def _velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
     """Return the velocity of a point of a body that rotates about ``origin``, which has the
     velocity ``linear``."""
     x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]

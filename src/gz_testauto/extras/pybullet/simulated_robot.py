@@ -1,7 +1,7 @@
-"""A robot in a loaded world: what it is commanded, and what its sensors have measured.
+"""A robot in a loaded world: its velocity command and its sensor readings.
 
-Owns the one robot's share of a simulation. Its wheels are turned by motors that Bullet solves
-together with the contacts; friction does the rest, also of a skid-steer drive.
+Motors turn its wheels, which Bullet solves together with the contacts; friction moves the robot,
+also one with a skid-steer drive.
 """
 
 from typing import Any, List, Optional, Sequence, Set
@@ -11,18 +11,20 @@ import numpy as np
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Contact, ImuSample, LaserScan, SensorReadings, Twist2D
 from gz_testauto.extras.pybullet.contacts import contacts_of
-from gz_testauto.extras.pybullet.imu import Imu
-from gz_testauto.extras.pybullet.lidar import Lidar
+from gz_testauto.extras.pybullet.imu import BulletImu
+from gz_testauto.extras.pybullet.lidar import BulletLidar
 from gz_testauto.extras.pybullet.motors import torque_limits_nm
-from gz_testauto.extras.pybullet.world import World
+from gz_testauto.extras.pybullet.world import BulletWorld
 from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.simulators.due_ticks import due_ticks
 
 
-class Onboard:
-    """A robot in a world. ``noise`` draws that of its lidar."""
+class BulletRobot:
+    """A robot in a world. ``noise`` draws the noise of its lidar."""
 
-    def __init__(self, engine_robot: EngineRobot, world: World, noise: np.random.Generator) -> None:
+    def __init__(
+        self, engine_robot: EngineRobot, world: BulletWorld, noise: np.random.Generator
+    ) -> None:
         self.engine_robot = engine_robot
         self.name = engine_robot.robot.name
         self._world = world
@@ -33,10 +35,10 @@ class Onboard:
         )
         client: Any = world.client
         robot = engine_robot.robot
-        self._lidar: Optional[Lidar] = None
+        self._lidar: Optional[BulletLidar] = None
         if engine_robot.lidar is not None and robot.lidar is not None:
             place = built.links[engine_robot.lidar.link]
-            self._lidar = Lidar(
+            self._lidar = BulletLidar(
                 client,
                 robot.lidar,
                 place,
@@ -44,10 +46,10 @@ class Onboard:
                 engine_robot.lidar_noise_m,
                 noise,
             )
-        self._imu: Optional[Imu] = None
+        self._imu: Optional[BulletImu] = None
         if engine_robot.imu is not None:
             place = built.links[engine_robot.imu.link]
-            self._imu = Imu(client, place, engine_robot.imu.pose, world.step_s)
+            self._imu = BulletImu(client, place, engine_robot.imu.pose, world.step_s)
         self._scan: Optional[LaserScan] = None
         self._samples: List[ImuSample] = []
         self._contacts: List[Contact] = []
@@ -58,10 +60,10 @@ class Onboard:
             self.drive(Twist2D())
 
     def drive(self, command: Twist2D) -> None:
-        """Turn the wheels so. Raises ``SimulatorError`` where it has no drive that is known."""
+        """Set the velocity command. Raises ``SimulatorError`` without a supported drive plugin."""
         if not self.engine_robot.wheels:
             raise SimulatorError(
-                f"robot {self.name!r} has no drive that is known: give its SDF "
+                f"robot {self.name!r} has no supported drive plugin: add to its SDF "
                 "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
             )
         client = self._world.client
@@ -85,17 +87,17 @@ class Onboard:
             self._scan = self._lidar.scan(0.0)
 
     def begin_step(self, start: int, end: int) -> None:
-        """Find out in which ticks from ``start`` to ``end`` it measures."""
+        """Determine the ticks from ``start`` to ``end`` in which the sensors measure."""
         imu, lidar = self.engine_robot.robot.imu, self.engine_robot.robot.lidar
         step_s = self._world.step_s
         self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
         scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()
-        self._scan_tick = max(scans, default=-1)  # those before it nobody would see
+        self._scan_tick = max(scans, default=-1)  # earlier scans would never be read
         if self._imu is not None and start + 1 in self._imu_ticks:
             self._imu.look()
 
     def measure(self, tick: int, time_s: float, gravity_mps2: Sequence[float]) -> None:
-        """Take down what there is in a tick that has just passed."""
+        """Store the contacts and measurements of the last tick."""
         world = self._world
         if self._own:
             self._contacts += contacts_of(
@@ -110,7 +112,7 @@ class Onboard:
             self._scan = self._lidar.scan(time_s)
 
     def sensed(self) -> SensorReadings:
-        """What was measured since it was last asked, and the latest scan."""
+        """Return the readings since the previous call, and the latest scan."""
         samples, contacts = tuple(self._samples), tuple(self._contacts)
         self._samples.clear()
         self._contacts.clear()
