@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gz_testauto.workers import liveness
-from gz_testauto.workers.liveness import Vigil
+from gz_testauto.workers.liveness import ProcessWatchdog
 
 COMPUTES = "while True: pass"
 FROZEN = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
@@ -21,7 +21,7 @@ def test_a_process_that_computes_without_a_beat_is_alive_and_one_that_is_stopped
 ):
     process = subprocess.Popen([sys.executable, "-c", program])
     try:
-        watch = Vigil(process.pid, [0, 0])
+        watch = ProcessWatchdog(process.pid, [0, 0])
         longest_s = 0.0
         deadline = time.monotonic() + 60.0
         while longest_s < 3.0 and time.monotonic() < deadline and watch.idle_s < 5.0:
@@ -37,7 +37,7 @@ def test_a_process_that_computes_without_a_beat_is_alive_and_one_that_is_stopped
 def test_an_owner_that_was_stopped_itself_does_not_count_that_time(monkeypatch):
     now_s = [0.0]
     monkeypatch.setattr(liveness.time, "monotonic", lambda: now_s[0])
-    watch = Vigil(os.getpid(), [0, 0])
+    watch = ProcessWatchdog(os.getpid(), [0, 0])
     watch.look()
     now_s[0] = 3600.0
     watch.look()

@@ -112,7 +112,7 @@ def test_ctrl_c_while_workers_start_is_left_to_their_owner(unlucky, tmp_path, ca
 def test_workers_that_always_die_while_they_start_end_the_campaign_with_the_cause(
     unlucky, monkeypatch
 ):
-    monkeypatch.setattr(processes_module, "STARTS", 2)
+    monkeypatch.setattr(processes_module, "MAX_FAILED_STARTS", 2)
     with pytest.raises(SimulatorError, match=r"no worker starts: .*SIGKILL.*, 2 times in a row"):
         unlucky("always-die-opening")
 
@@ -120,7 +120,7 @@ def test_workers_that_always_die_while_they_start_end_the_campaign_with_the_caus
 def test_each_successor_of_workers_that_die_waits_longer_than_the_one_before(monkeypatch):
     now_s = [0.0]
     monkeypatch.setattr(processes_module.time, "monotonic", lambda: now_s[0])
-    place, delays = processes_module._Place(), []
+    place, delays = processes_module._WorkerSlot(), []
     for _ in range(8):
         place.died(SimpleNamespace(ready=True))
         delays.append(next(second for second in range(100) if is_due_at(place, now_s, second)))
@@ -169,8 +169,8 @@ def test_a_worker_that_hangs_though_itlives_costs_an_attempt(unlucky):
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
 def test_a_stop_ends_a_campaign_though_a_worker_is_frozen(unlucky, tmp_path, monkeypatch, order):
-    monkeypatch.setattr(pool, "CLOSING_S", 1.0)
-    monkeypatch.setattr(processes_module, "CLOSING_S", 1.0)
+    monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 1.0)
     stopped = unlucky(order, should_stop=lambda: any(map(is_stopped, pids(tmp_path))))
     assert 0 not in [record.trial for record in stopped.trials]
     assert stopped.worker_deaths == ()
@@ -183,7 +183,7 @@ def test_a_stop_ends_a_campaign_though_a_worker_is_frozen(unlucky, tmp_path, mon
 def test_a_second_stop_ends_at_once_though_a_worker_is_frozen(
     unlucky, tmp_path, monkeypatch, order
 ):
-    monkeypatch.setattr(processes_module, "CLOSING_S", 600.0)
+    monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 600.0)
 
     def second_ctrl_c():
         if any(map(is_stopped, pids(tmp_path))):

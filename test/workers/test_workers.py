@@ -290,7 +290,7 @@ class TestSharedSimulator:
         assert type(local_workers(1)(drive_nothing, campaign)) is OneWorker
 
     def test_more_are_refused_with_what_to_give(self, campaign):
-        with pytest.raises(SpecError, match=r"'theirs' is one that runs already.*--workers 1"):
+        with pytest.raises(SpecError, match=r"'theirs' is already running.*--workers 1"):
             local_workers(2)(drive_nothing, campaign)
 
 

@@ -1,1 +1,1 @@
-"""Who runs trials side by side: this process, processes of this machine, or a Dask cluster."""
+"""Workers that run the trials of a campaign: in this process, in local processes, or with Dask."""

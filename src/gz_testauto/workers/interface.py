@@ -1,16 +1,16 @@
-"""Who runs the trials of a campaign, one after the other or several side by side.
+"""The interface of workers, which run the trials of a campaign one at a time or in parallel.
 
-:mod:`gz_testauto.campaign.runner` decides which trial comes next and what becomes of its
-result; :class:`Workers` runs as many at a time as there are of them. Which worker runs a trial,
-and in which order, makes no difference to its result.
+:mod:`gz_testauto.campaign.runner` selects the next trial and handles its result; :class:`Workers`
+runs one trial per worker at a time. The result of a trial does not depend on its worker or on the
+order.
 
 Call order, all from one thread::
 
-    workers = make_workers(make_executor, campaign)  # starts nothing yet
+    workers = make_workers(make_executor, campaign)  # starts no process
     workers.open(should_stop)
     workers.identity                                 # of the simulator, for the manifest
-    workers.begin(trial)                             # while fewer than workers.size are begun
-    attempt = workers.next_ended(should_stop)        # of those begun; None: more may begin
+    workers.begin(trial)                             # while fewer than workers.size are running
+    attempt = workers.next_ended(should_stop)        # None: more trials can be started
     workers.close()                                  # always, also after failures
 """
 
@@ -39,8 +39,8 @@ ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One try at a trial, which took ``wall_s``: its result, or the cause why there is none, and
-    whether another try would end by the same cause (``repeatable``) or the worker died."""
+    """One execution of a trial, which took ``wall_s``: its result, or the cause of a failure.
+    ``repeatable``: another attempt would fail alike; ``worker_died``: its worker exited."""
 
     trial: Trial
     wall_s: float
@@ -51,50 +51,50 @@ class Attempt:
 
     @classmethod
     def invalid(cls, trial: Trial, wall_s: float, error: GzTestautoError) -> "Attempt":
-        """One that ended by one of :data:`~gz_testauto.results.attempts.FAILURES`."""
+        """Return an attempt that failed with one of :data:`.attempts.FAILURES`."""
         return cls(trial, wall_s, cause=error.full, repeatable=will_recur(error))
 
 
 class Workers(abc.ABC):
-    """Runs up to ``size`` trials at a time, which may change while workers come and go. See the
-    module for the call order."""
+    """Runs up to ``size`` trials at a time; ``size`` changes when workers start or exit. The module
+    lists the call order."""
 
     size: int = 1
 
     @abc.abstractmethod
     def open(self, should_stop: StopRequest) -> None:
-        """Start what the trials need. Raises as ``TrialExecutor.open`` does."""
+        """Start the processes and simulators. Raises the errors of ``TrialExecutor.open``."""
 
     @property
     @abc.abstractmethod
     def identity(self) -> SimulatorIdentity:
-        """Name and version of the simulator; known once open."""
+        """Name and version of the simulator; available after :meth:`open`."""
 
     @abc.abstractmethod
     def begin(self, trial: Trial) -> None:
-        """Take a trial on. Raises ``SimulatorError`` or ``NavigatorError`` when what an invalid
-        trial harmed cannot be started afresh."""
+        """Start a trial. Raises ``SimulatorError`` or ``NavigatorError`` if a simulator or stack
+        cannot be restarted after an invalid trial."""
 
     def worker_of(self, trial: Trial) -> str:
-        """Who is at a trial that was begun, in words; empty where none is yet."""
+        """Return a description of the worker of a running trial; empty if it has none yet."""
         return ""
 
     @abc.abstractmethod
     def next_ended(self, should_stop: StopRequest) -> Optional[Attempt]:
-        """Wait for one of the trials begun to end; None when ``size`` has grown before.
+        """Wait for the end of a running trial; return None if ``size`` has increased before.
 
-        Asked to stop, it gives up those under way, and raises ``TrialStopped`` when none is
-        left. What an executor raises beside the causes of an invalid trial is a bug and comes
-        through.
+        If ``should_stop`` returns true, it stops all running trials, and raises ``TrialStopped``
+        when none is left. An exception that is not a cause of an invalid trial is a bug and is
+        not caught.
         """
 
     @abc.abstractmethod
     def close(self) -> None:
-        """End everything that was started. Idempotent; also called when ``open`` failed."""
+        """End all processes and simulators. Idempotent; also called if ``open`` failed."""
 
 
 def shared_simulator(spec: CampaignSpec) -> str:
-    """The name of the campaign's simulator where that is one for all workers, else nothing."""
+    """Return the name of the campaign's simulator if all workers share one, else an empty text."""
     if not isinstance(spec, BuiltinCampaignSpec) or spec.simulator not in SIMULATORS.names():
         return ""
     shared = getattr(SIMULATORS.get(spec.simulator), "shared", False)
@@ -102,12 +102,12 @@ def shared_simulator(spec: CampaignSpec) -> str:
 
 
 def require_own_simulators(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` where workers side by side would share a simulator."""
+    """Raise ``SpecError`` if parallel workers would share a simulator."""
     shared = shared_simulator(spec)
     if shared:
         raise SpecError(
-            f"campaign {spec.name}: the simulator {shared!r} is one that runs already, and trials "
-            "side by side would be in one another's world; give --workers 1"
+            f"campaign {spec.name}: the simulator {shared!r} is already running, and parallel "
+            "trials would share its world; use --workers 1"
         )
 
 
@@ -115,8 +115,8 @@ WorkersFactory = Callable[[ExecutorFactory, PreparedCampaign], Workers]
 
 
 class RenewableExecutor:
-    """An executor that is opened before its first trial, and renewed before the next one when an
-    invalid trial may have harmed it."""
+    """An executor that is opened before its first trial, and restarted before the trial after an
+    invalid one."""
 
     def __init__(self, executor: TrialExecutor) -> None:
         self._executor = executor
@@ -125,25 +125,25 @@ class RenewableExecutor:
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Of its simulator; known once open."""
+        """The simulator's name and version; available after :meth:`open`."""
         return self._executor.identity
 
     def open(self) -> SimulatorIdentity:
-        """Open the executor, if it is not."""
+        """Open the executor unless it is open."""
         if not self._opened:
             self._executor.open()
             self._opened = True
         return self.identity
 
     def renew(self) -> None:
-        """Start afresh what an invalid trial may have harmed. Raises as
-        ``TrialExecutor.recover`` does, and is then still to be done."""
+        """Restart the executor after an invalid trial. Raises the errors of
+        ``TrialExecutor.recover``; the restart is then still necessary."""
         if self._harmed:
             self._executor.recover()
             self._harmed, self._opened = False, True
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial; see ``TrialExecutor.execute``."""
+        """Run one trial, as ``TrialExecutor.execute``."""
         self.renew()
         self.open()
         try:
@@ -159,7 +159,7 @@ class RenewableExecutor:
 
 
 class OneWorker(Workers):
-    """One executor, in the caller's thread."""
+    """One executor in the caller's thread."""
 
     def __init__(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> None:
         self._executor = RenewableExecutor(make_executor(campaign))
@@ -171,16 +171,16 @@ class OneWorker(Workers):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The executor's."""
+        """The identity of the executor's simulator."""
         return self._executor.identity
 
     def begin(self, trial: Trial) -> None:
-        """Note the trial."""
+        """Store the trial for :meth:`next_ended`."""
         self._executor.renew()
         self._begun.append(trial)
 
     def worker_of(self, trial: Trial) -> str:
-        """The calling process."""
+        """Return the calling process."""
         return f"process {os.getpid()}"
 
     def next_ended(self, should_stop: StopRequest) -> Attempt:

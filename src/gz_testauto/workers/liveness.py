@@ -1,8 +1,8 @@
-"""Whether a worker process still works, as its owner sees it from outside.
+"""Detection of worker processes that are frozen or hung, from the parent process.
 
-Owns the difference between one that computes for long, which is legal, and one that will never
-end. A process that neither beats nor uses its processor is frozen: stopped by a signal, or stuck
-in native code. One that lives and comes to no end of a control period for much longer hangs.
+A process that computes for a long time is valid. A process that neither sends beats nor uses its
+processor is frozen: stopped by a signal, or blocked in native code. A process that does not finish
+a control period for much longer is hung.
 """
 
 import contextlib
@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 from typing import Any, Sequence
 
-_LONGEST_LOOK_S = 1.0
-"""What may pass between two looks; where it is more, the owner itself was stopped."""
+_MAX_INTERVAL_S = 1.0
+"""Longest time that counts between two checks; if it is longer, the parent itself was stopped."""
 
 
-class Vigil:
-    """Watches one process; ``signs`` are numbers that it changes: beats, and steps of progress."""
+class ProcessWatchdog:
+    """Watches one process, which increments ``signs``: its beats and its progress."""
 
     def __init__(self, pid: int, signs: Sequence[int]) -> None:
         self._stat = Path(f"/proc/{pid}/stat")
@@ -24,14 +24,14 @@ class Vigil:
         self._life: Any = None
         self._progress: Any = None
         self.lifeless_s = 0.0
-        """Wall time since the process has last shown any life."""
+        """Wall time since the last beat, progress or processor time of the process."""
         self.idle_s = 0.0
-        """Wall time since it has made any progress."""
+        """Wall time since its last progress."""
 
     def look(self) -> None:
-        """See what has happened since the last look."""
+        """Update both times."""
         now_s = time.monotonic()
-        passed_s = min(now_s - self._looked_s, _LONGEST_LOOK_S)
+        passed_s = min(now_s - self._looked_s, _MAX_INTERVAL_S)
         self._looked_s = now_s
         beats, progress = self._signs
         life = (beats, progress, self._processor_time())
@@ -40,11 +40,11 @@ class Vigil:
         self._life, self._progress = life, progress
 
     def begin(self) -> None:
-        """Count progress from now on: the process has something to do."""
+        """Start counting the time without progress."""
         self.idle_s = 0.0
 
     def _processor_time(self) -> Any:
-        """In the kernel's ticks; None where it does not tell."""
+        """Return the processor time in ticks of the kernel, or None if it is not available."""
         with contextlib.suppress(OSError):
             fields = self._stat.read_text().rpartition(") ")[2].split()
             return fields[11:13]  # utime and stime of proc(5), counted from the state

@@ -1,7 +1,7 @@
-"""What all kinds of several workers have in common: they come and go while trials wait.
+"""The common part of pools of workers that can start and exit while trials wait.
 
-Owns the queue of trials begun, handing them to workers that are free, and the end: workers that
-do not give up their trials in time are not waited for. Where the workers are is the subclass's.
+Contains the queue of trials, their assignment to idle workers, and the stop: workers that do not
+stop their trials in time are not waited for. Subclasses start the workers.
 """
 
 import abc
@@ -13,25 +13,25 @@ from gz_testauto.trial.executor import StopRequest, TrialStopped
 from gz_testauto.trial.plan import Trial
 from gz_testauto.workers.interface import Attempt, Workers
 
-CLOSING_S = 15.0
-"""Wall time that workers have to give up their trials, and then to close their simulators."""
+CLOSE_TIMEOUT_S = 15.0
+"""Wall time for workers to stop their trials, and then to close their simulators."""
 
 
 class WorkerPool(Workers):
-    """Several workers. A subclass says how many there are (``size``, one while there is none),
-    and implements what begins with an underscore here."""
+    """Several workers. A subclass defines their number (``size``, at least one) and the methods
+    with a leading underscore."""
 
     def __init__(self) -> None:
         self._waiting: Deque[Trial] = collections.deque()
         self._stop_by_s: Optional[float] = None
 
     def begin(self, trial: Trial) -> None:
-        """Hand the trial to a worker that has none, or to the next that has."""
+        """Assign the trial to an idle worker, or queue it."""
         self._waiting.append(trial)
         self._assign()
 
     def next_ended(self, should_stop: StopRequest) -> Optional[Attempt]:
-        """Wait for the first to end, or for another worker."""
+        """Wait for the first trial to end, or for an additional worker."""
         size = self.size
         while self._waiting or self._busy:
             if should_stop():
@@ -45,9 +45,9 @@ class WorkerPool(Workers):
         raise TrialStopped
 
     def _stop(self) -> None:
-        """Ask all to stop; raise ``TrialStopped`` when some have not after a while."""
+        """Request all workers to stop; raise ``TrialStopped`` if some still run after a while."""
         if self._stop_by_s is None:
-            self._stop_by_s = time.monotonic() + CLOSING_S
+            self._stop_by_s = time.monotonic() + CLOSE_TIMEOUT_S
             self._waiting.clear()
             self._ask_to_stop()
         elif time.monotonic() > self._stop_by_s:
@@ -56,17 +56,17 @@ class WorkerPool(Workers):
     @property
     @abc.abstractmethod
     def _busy(self) -> bool:
-        """Whether any worker is at a trial."""
+        """Whether any worker runs a trial."""
 
     @abc.abstractmethod
     def _assign(self) -> None:
-        """Give trials that wait to workers that have none."""
+        """Assign queued trials to idle workers."""
 
     @abc.abstractmethod
     def _look(self) -> Optional[Attempt]:
-        """See, for a moment, to what the workers say: an attempt that has ended, or None. One
-        that was given up has ended without."""
+        """Wait briefly for messages of the workers; return an attempt that has ended, or None. A
+        stopped trial has no attempt."""
 
     @abc.abstractmethod
     def _ask_to_stop(self) -> None:
-        """Have all workers give up their trials; waits for none."""
+        """Request all workers to stop their trials, without waiting."""

@@ -1,8 +1,8 @@
-"""Workers that are processes of this machine, each with a simulator of its own.
+"""Workers that are local processes, each with its own simulator.
 
-Owns their lives: a worker that dies, freezes or hangs is replaced, at once the first time and
-later each time after; none outlives this process, however it ends. What a worker does is
-:mod:`gz_testauto.workers.worker_process`'s.
+A worker that dies, freezes or hangs is replaced, immediately the first time and after growing
+delays later. None survives this process. :mod:`gz_testauto.workers.worker_process` is the code that
+a worker runs.
 """
 
 import contextlib
@@ -31,24 +31,24 @@ from gz_testauto.workers.interface import (
     require_own_simulators,
     shared_simulator,
 )
-from gz_testauto.workers.liveness import Vigil
-from gz_testauto.workers.pool import CLOSING_S, WorkerPool
+from gz_testauto.workers.liveness import ProcessWatchdog
+from gz_testauto.workers.pool import CLOSE_TIMEOUT_S, WorkerPool
 from gz_testauto.workers.worker_process import work
 
-AT_ONCE_S = 2.0
-"""Wall time that workers have to end when asked twice."""
+EXIT_TIMEOUT_S = 2.0
+"""Wall time for workers to exit after a second Ctrl-C."""
 
-LONGEST_DELAY_S = 30.0
-STARTS = 6
-"""How often in a row one worker may fail to start before the campaign goes on without it."""
+MAX_DELAY_S = 30.0
+MAX_FAILED_STARTS = 6
+"""Number of failed starts in a row after which a worker is not replaced."""
 
 _POLL_S = 0.1
 
-_Events = queue.Queue  # of (worker, what it says, None when it is gone)
+_Events = queue.Queue  # of (worker, its message, or None when it has exited)
 
 
 class ProcessWorkers(WorkerPool):
-    """``size`` processes that live as long as the campaign, one trial at a time each.
+    """``size`` processes that run for the whole campaign, one trial at a time each.
 
     ``make_executor`` and the campaign must be picklable.
     """
@@ -56,66 +56,66 @@ class ProcessWorkers(WorkerPool):
     def __init__(
         self, make_executor: ExecutorFactory, campaign: PreparedCampaign, size: int
     ) -> None:
-        """Start nothing yet; raises what ``make_executor`` raises."""
+        """Prepare the workers; no process starts. Raises the errors of ``make_executor``."""
         super().__init__()
         if size < 1:
             raise ValueError(f"{size} workers")
-        make_executor(campaign)  # refuses here what it would refuse in every process
+        make_executor(campaign)  # raises here what it would raise in every process
         self._limits = campaign.spec.limits
         self._context = multiprocessing.get_context("spawn")
         self._events: _Events = queue.Queue()
-        self._shared = _Shared(self._context, pickle.dumps((make_executor, campaign)))
-        self._places = [_Place() for _ in range(size)]
+        self._shared = _SharedMemory(self._context, pickle.dumps((make_executor, campaign)))
+        self._slots = [_WorkerSlot() for _ in range(size)]
         self._identity: Optional[SimulatorIdentity] = None
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """As many as are ready, and one while none is."""
+        """The number of workers that are ready, at least one."""
         return max(sum(worker.ready for worker in self._workers), 1)
 
     def open(self, should_stop: StopRequest) -> None:
         """Start all processes and their simulators."""
-        self._start_those_due()
-        while any(place.is_starting for place in self._places):
+        self._start_due_workers()
+        while any(slot.is_starting for slot in self._slots):
             if should_stop():
                 raise TrialStopped
             self._look()
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Of the simulators, which are all the same."""
-        assert self._identity is not None, "open comes first"
+        """The identity of the simulators, which is the same for all."""
+        assert self._identity is not None, "call open first"
         return self._identity
 
     def close(self) -> None:
-        """Ask every process to close its simulator and end; kill those that do not in time, at
-        once when a second Ctrl-C brought us here."""
+        """Request every process to close its simulator and exit. Kill those that do not in time,
+        immediately if a second Ctrl-C was the cause."""
         self._ask_to_stop()
         workers = self._workers
         if self._stop_by_s is not None and time.monotonic() > self._stop_by_s:
             for worker in workers:
-                if worker.trial is not None:  # it has had its time
+                if worker.trial is not None:  # its time to stop has passed
                     worker.end()
         asked_twice = isinstance(sys.exc_info()[1], KeyboardInterrupt)
-        deadline_s = time.monotonic() + (AT_ONCE_S if asked_twice else CLOSING_S)
+        deadline_s = time.monotonic() + (EXIT_TIMEOUT_S if asked_twice else CLOSE_TIMEOUT_S)
         try:
             for worker in workers:
-                worker.dismiss()
+                worker.request_exit()
             for worker in workers:
                 worker.process.join(max(deadline_s - time.monotonic(), 0.0))
         finally:
             for worker in workers:
                 worker.end()
-            self._places.clear()
+            self._slots.clear()
 
-    # inside
+    # Workers and their messages.
 
     @property
     def _workers(self) -> List["_Worker"]:
-        return [place.worker for place in self._places if place.worker is not None]
+        return [slot.worker for slot in self._slots if slot.worker is not None]
 
     def worker_of(self, trial: Trial) -> str:
-        """The worker's process."""
+        """Return the process of the worker."""
         found = (one.process.pid for one in self._workers if one.trial == trial)
         return next((f"process {pid}" for pid in found), "")
 
@@ -128,42 +128,46 @@ class ProcessWorkers(WorkerPool):
 
     def _assign(self) -> None:
         for worker in self._workers:
-            if self._waiting and not worker.occupied and worker.begin(self._waiting[0]):
+            if self._waiting and not worker.is_occupied and worker.begin(self._waiting[0]):
                 self._waiting.popleft()
 
     def _look(self) -> Optional[Attempt]:
-        self._start_those_due()
+        self._start_due_workers()
         for worker in self._workers:
-            worker.end_if_lost(self._limits.stall_timeout_s, self._limits.hang_timeout_s)
+            worker.kill_if_hung(self._limits.stall_timeout_s, self._limits.hang_timeout_s)
         try:
             worker, answer = self._events.get(timeout=_POLL_S)
         except queue.Empty:
             return None
-        place = next(place for place in self._places if place.worker is worker)
+        slot = next(slot for slot in self._slots if slot.worker is worker)
         if answer is None:
-            return self._take_dead(place, worker)
+            return self._handle_exit(slot, worker)
         if not worker.ready:
-            return self._take_start(place, worker, answer)
-        return self._take_trial(place, worker, answer)
+            return self._handle_startup(slot, worker, answer)
+        return self._handle_result(slot, worker, answer)
 
-    def _take_start(self, place: "_Place", worker: "_Worker", answer: Reply) -> Optional[Attempt]:
-        """None: a start is no attempt."""
+    def _handle_startup(
+        self, slot: "_WorkerSlot", worker: "_Worker", answer: Reply
+    ) -> Optional[Attempt]:
+        """Handle the message of a start; return None, since a start is no attempt."""
         try:
             identity = answer.result()
         except FAILURES:
-            if self._identity is None:  # the first one: what else is to be expected
+            if self._identity is None:  # at the first start, the others would fail, too
                 raise
-            worker.lost = f"the simulator did not start: {answer.error}"
+            worker.kill_reason = f"the simulator did not start: {answer.error}"
             worker.end()
             return None
         self._identity = self._identity or identity
         worker.ready = True
-        place.failed_starts = 0
+        slot.failed_starts = 0
         return None
 
-    def _take_trial(self, place: "_Place", worker: "_Worker", answer: Reply) -> Optional[Attempt]:
+    def _handle_result(
+        self, slot: "_WorkerSlot", worker: "_Worker", answer: Reply
+    ) -> Optional[Attempt]:
         trial, wall_s = worker.ended()
-        place.deaths = 0
+        slot.deaths = 0
         try:
             return Attempt(trial, wall_s, answer.result())
         except FAILURES as error:
@@ -171,83 +175,83 @@ class ProcessWorkers(WorkerPool):
         except TrialStopped:
             return None
 
-    def _take_dead(self, place: "_Place", worker: "_Worker") -> Optional[Attempt]:
-        """Have a worker replaced; its attempt, if it was at a trial."""
-        worker.process.join(AT_ONCE_S)  # it says itself how it ended
+    def _handle_exit(self, slot: "_WorkerSlot", worker: "_Worker") -> Optional[Attempt]:
+        """Schedule the replacement of a worker; return its attempt if it ran a trial."""
+        worker.process.join(EXIT_TIMEOUT_S)  # waits for its own exit status
         worker.end()
-        place.died(worker)
-        if all(place.given_up for place in self._places):
+        slot.died(worker)
+        if all(slot.is_abandoned for slot in self._slots):
             raise SimulatorError(
-                f"no worker starts: {worker.epitaph}, {STARTS} times in a row; finished trials "
-                "are safe, the same command continues"
+                f"no worker starts: {worker.exit_reason}, {MAX_FAILED_STARTS} times in a row; "
+                "finished trials are stored: run the same command to continue"
             )
         if worker.trial is None:
             return None
         trial, wall_s = worker.ended()
-        return Attempt(trial, wall_s, cause=worker.epitaph, worker_died=not worker.hung)
+        return Attempt(trial, wall_s, cause=worker.exit_reason, worker_died=not worker.hung)
 
-    def _start_those_due(self) -> None:
-        for place in self._places:
-            if place.is_due and self._stop_by_s is None:
-                place.worker = _Worker(self._context, self._shared, self._events)
+    def _start_due_workers(self) -> None:
+        for slot in self._slots:
+            if slot.is_due and self._stop_by_s is None:
+                slot.worker = _Worker(self._context, self._shared, self._events)
 
 
-class _Place:
-    """Where a worker is, or its successor will be."""
+class _WorkerSlot:
+    """The slot of a worker and of its replacements."""
 
     def __init__(self) -> None:
         self.worker: Optional[_Worker] = None
         self.deaths = 0
-        """Since a trial has last ended here."""
+        """Number of deaths since the last finished trial of this slot."""
         self.failed_starts = 0
-        """In a row."""
+        """Number of failed starts in a row."""
         self._due_s = 0.0
 
     @property
-    def given_up(self) -> bool:
-        """Whether none will come here any more."""
-        return self.failed_starts >= STARTS
+    def is_abandoned(self) -> bool:
+        """Whether no further worker is started."""
+        return self.failed_starts >= MAX_FAILED_STARTS
 
     @property
     def is_starting(self) -> bool:
-        """Whether one will be ready, or given up, soon."""
-        return not self.given_up and (self.worker is None or not self.worker.ready)
+        """Whether a worker is starting or will be started."""
+        return not self.is_abandoned and (self.worker is None or not self.worker.ready)
 
     @property
     def is_due(self) -> bool:
-        """Whether one is to be started now."""
-        return self.worker is None and not self.given_up and time.monotonic() >= self._due_s
+        """Whether a worker must be started now."""
+        return self.worker is None and not self.is_abandoned and time.monotonic() >= self._due_s
 
     def died(self, worker: "_Worker") -> None:
-        """Have the next one started, the later the more have died."""
+        """Schedule the next worker, with a delay that grows with the number of deaths."""
         self.failed_starts += not worker.ready
         self.worker = None
-        delay_s = min(2.0 ** (self.deaths - 1), LONGEST_DELAY_S) if self.deaths else 0.0
+        delay_s = min(2.0 ** (self.deaths - 1), MAX_DELAY_S) if self.deaths else 0.0
         self.deaths += 1
         self._due_s = time.monotonic() + delay_s
 
 
-class _Shared:
-    """What all workers are given: how to make the executor, and the number that says stop."""
+class _SharedMemory:
+    """Memory that all workers share: the pickled executor factory and the flag to stop."""
 
     def __init__(self, context: Any, setting: bytes) -> None:
-        # In memory, not in a pipe, on which a worker that is stopped would keep its owner.
+        # Not in a pipe, in which a stopped worker would block its parent process.
         self.setting = context.RawArray("B", len(setting))
         memoryview(self.setting).cast("B")[:] = setting
         self.stop = context.RawValue("b", 0)
 
 
 class _Worker:
-    """One process, as its owner sees it."""
+    """One worker process, as the parent process sees it."""
 
-    def __init__(self, context: Any, shared: _Shared, events: _Events) -> None:
+    def __init__(self, context: Any, shared: _SharedMemory, events: _Events) -> None:
         pulse = context.RawArray("Q", 2)
-        self._owner, its = context.Pipe()
+        self._parent, its = context.Pipe()
         self.process = context.Process(
             target=work, args=(its, shared.setting, shared.stop, pulse), name="gz_testauto worker"
         )
-        # A Ctrl-C that reaches it while it starts waits until it can pass over it.
-        resource_tracker.ensure_running()  # which would unblock it, started in between
+        # A Ctrl-C during the start is blocked until the worker ignores SIGINT.
+        resource_tracker.ensure_running()  # which would otherwise unblock it in between
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self.process.start()
@@ -256,83 +260,85 @@ class _Worker:
         its.close()
         self.trial: Optional[Trial] = None
         self.ready = False
-        """Whether it has started."""
-        self.lost = ""
-        """Why it was ended by its owner."""
+        """Whether its simulator has started."""
+        self.kill_reason = ""
+        """Why the parent process killed it."""
         self.hung = False
         self._began_s = 0.0
-        self._vigil = Vigil(self.process.pid, pulse)
+        self._watchdog = ProcessWatchdog(self.process.pid, pulse)
         threading.Thread(target=self._listen, args=(events,), daemon=True).start()
 
     @property
-    def occupied(self) -> bool:
-        """Whether it is at its start or at a trial."""
+    def is_occupied(self) -> bool:
+        """Whether it is starting or runs a trial."""
         return not self.ready or self.trial is not None
 
     def begin(self, trial: Trial) -> bool:
-        """Send it a trial; False when it is gone."""
+        """Send it a trial; return false if it has exited."""
         try:
-            self._owner.send(trial)
+            self._parent.send(trial)
         except OSError:
             return False
         self.trial, self._began_s = trial, time.monotonic()
-        self._vigil.begin()
+        self._watchdog.begin()
         return True
 
     def ended(self) -> Tuple[Trial, float]:
-        """The trial that has ended, and the wall time (s) that it took."""
+        """Return the finished trial and its wall time (s)."""
         trial, self.trial = self.trial, None
         assert trial is not None
         return trial, time.monotonic() - self._began_s
 
-    def dismiss(self) -> None:
-        """Have it end once it has done what it is at."""
+    def request_exit(self) -> None:
+        """Request its exit after the present trial."""
         with contextlib.suppress(OSError):
-            self._owner.send(None)
+            self._parent.send(None)
 
     def end(self) -> None:
-        """Have it ended now, whatever it is at."""
+        """Kill the process."""
         self.process.kill()
         self.process.join()
 
-    def end_if_lost(self, stall_timeout_s: float, hang_timeout_s: float) -> None:
-        """End it when it will not come to an end of what it is at."""
-        self._vigil.look()
-        if self.lost:
+    def kill_if_hung(self, stall_timeout_s: float, hang_timeout_s: float) -> None:
+        """Kill the process if it is frozen or hung."""
+        self._watchdog.look()
+        if self.kill_reason:
             return
-        if self._vigil.lifeless_s > stall_timeout_s:
-            self.lost = f"the worker process froze: no sign of life for {stall_timeout_s:g} s"
-        elif self.occupied and self._vigil.idle_s > hang_timeout_s:
-            self.lost = f"the worker process hung: no control period in {hang_timeout_s:g} s"
+        if self._watchdog.lifeless_s > stall_timeout_s:
+            self.kill_reason = (
+                f"the worker process froze: no sign of life for {stall_timeout_s:g} s"
+            )
+        elif self.is_occupied and self._watchdog.idle_s > hang_timeout_s:
+            self.kill_reason = f"the worker process hung: no control period in {hang_timeout_s:g} s"
             self.hung = True
-        if self.lost:
+        if self.kill_reason:
             self.process.kill()
 
     @property
-    def epitaph(self) -> str:
-        """How it ended, in words."""
+    def exit_reason(self) -> str:
+        """The reason of its exit, as text."""
         status = self.process.exitcode
-        if self.lost or status is None:
-            return self.lost
+        if self.kill_reason or status is None:
+            return self.kill_reason
         if status < 0:
             with contextlib.suppress(ValueError):
                 return f"the worker process died ({signal.Signals(-status).name})"
         return f"the worker process died (exit status {status})"
 
     def _listen(self, events: _Events) -> None:
-        """Pass on all that it says, and last that it is gone; in a thread, because one that is
-        stopped in the middle of a word keeps its listener."""
+        """Forward its messages, and finally its exit. This is a thread, because a worker that is
+        stopped while it sends would block its reader."""
         while True:
             try:
-                events.put((self, receive_message(self._owner)))
+                events.put((self, receive_message(self._parent)))
             except (EOFError, OSError):
                 events.put((self, None))
                 return
 
 
 def local_workers(count: int, at_most: bool = False) -> WorkersFactory:
-    """Workers on this machine: the calling process itself when one is enough, as it is where all
-    would share a simulator and so many are wanted ``at_most``."""
+    """Return a factory of workers on this machine. A single worker is the calling process. With
+    ``at_most`` this is also used if all workers would share a simulator."""
 
     def make(make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
         size = count

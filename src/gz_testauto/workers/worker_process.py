@@ -1,10 +1,9 @@
-"""What a worker process does: it opens a simulator, runs the trials that it is sent, and ends.
+"""A worker process: it opens a simulator, runs the trials that it receives, and exits.
 
-Its owner is :mod:`gz_testauto.workers.processes`. By :mod:`gz_testauto.processes.remote` it sends
-an answer for its start, and then serves trials. It
-shares plain numbers with its owner, without locks, which a worker that is killed would keep for
-ever: whether to stop, and the two in which its owner sees whether it still works. It ends when
-its owner has gone, however that ended.
+Its parent process is :mod:`gz_testauto.workers.processes`. It sends a reply for its start, and then
+serves trials, by :mod:`gz_testauto.processes.remote`. It shares numbers with its parent without
+locks, which a killed worker would never release: the flag to stop, and two counters by which the
+parent detects a frozen or hung worker. It exits with its parent, for any reason.
 """
 
 import os
@@ -20,17 +19,17 @@ from gz_testauto.processes import on_parent_exit
 from gz_testauto.processes.remote import send_reply, serve_requests
 from gz_testauto.workers.interface import RenewableExecutor
 
-BEATS, QUESTIONS = 0, 1
-"""Places in the shared numbers: beats of the process, and how often a trial has asked whether to
-stop, which it does once per control period."""
+BEATS, STOP_CHECKS = 0, 1
+"""Indices of the shared counters: beats of the process, and checks whether to stop, of which a
+trial makes one per control period."""
 
 BEAT_S = 0.5
 
 
-def work(owner: Connection, setting: Any, stop: Any, pulse: Any) -> None:
-    """Live a worker's life. ``setting`` holds the pickled factory of the executor and campaign;
-    ``stop`` (one number) and ``pulse`` (two) are shared with the owner."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; its owner decides
+def work(connection: Connection, setting: Any, stop: Any, pulse: Any) -> None:
+    """Run a worker. ``setting`` contains the pickled factory of the executor and the campaign;
+    ``stop`` (one number) and ``pulse`` (two) are shared with the parent process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = parent_process()
     assert parent is not None
@@ -38,13 +37,13 @@ def work(owner: Connection, setting: Any, stop: Any, pulse: Any) -> None:
     threading.Thread(target=_beat, args=(pulse,), daemon=True).start()
 
     def should_stop() -> bool:
-        pulse[QUESTIONS] += 1
+        pulse[STOP_CHECKS] += 1
         return bool(stop.value)
 
     make_executor, campaign = pickle.loads(bytes(setting))
     executor = RenewableExecutor(make_executor(campaign))
-    send_reply(owner, executor.open)
-    serve_requests(owner, lambda trial: executor.execute(trial, should_stop))
+    send_reply(connection, executor.open)
+    serve_requests(connection, lambda trial: executor.execute(trial, should_stop))
     executor.close()
 
 

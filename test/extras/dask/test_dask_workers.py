@@ -155,8 +155,8 @@ def test_a_worker_that_joins_while_a_trial_is_under_way_is_given_one_at_once(smo
 
 @pytest.mark.slow
 def test_a_worker_that_is_frozen_keeps_nobody_from_stopping(smoke, tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "CLOSING_S", 1.0)
-    monkeypatch.setattr(dask_module, "CLOSING_S", 1.0)
+    monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(dask_module, "CLOSE_TIMEOUT_S", 1.0)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as own:
@@ -190,7 +190,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_a_lost_scheduler_loses_no_finished_trial(smoke, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_module, "CLOSING_S", 1.0)
+    monkeypatch.setattr(dask_module, "CLOSE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(dask_module, "CONNECTING_S", 5.0)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     script = tmp_path / "scheduler.py"

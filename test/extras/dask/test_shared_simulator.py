@@ -19,5 +19,5 @@ def test_a_shared_simulator_is_refused_with_the_option_to_use(monkeypatch):
     monkeypatch.setattr(SIMULATORS, "names", lambda: ["theirs"])
     spec = load(share_directory() / "config" / "smoke_campaign.yaml", CampaignSpec)
     campaign = SimpleNamespace(spec=spec.model_copy(update={"simulator": "theirs"}))
-    with pytest.raises(SpecError, match=r"'theirs' is one that runs already.*--workers 1"):
+    with pytest.raises(SpecError, match=r"'theirs' is already running.*--workers 1"):
         DaskWorkers(lambda campaign: None, campaign, size=2)

@@ -31,7 +31,7 @@ from gz_testauto.workers.interface import (
     RenewableExecutor,
     require_own_simulators,
 )
-from gz_testauto.workers.pool import CLOSING_S, WorkerPool
+from gz_testauto.workers.pool import CLOSE_TIMEOUT_S, WorkerPool
 
 CONNECTING_S = 30.0
 NO_WORKER_S = 60.0
@@ -126,14 +126,14 @@ class DaskWorkers(WorkerPool):
         if self._client is not None:
             self._ask_to_stop()
             with contextlib.suppress(*self._lost):
-                self._wait(list(self._under_way), CLOSING_S)
+                self._wait(list(self._under_way), CLOSE_TIMEOUT_S)
                 token = self._assignment.token
                 closing = [self._submit(_close, where, token) for where in self._addresses()]
-                self._wait(closing, CLOSING_S)
-            self._client.close(timeout=CLOSING_S)
+                self._wait(closing, CLOSE_TIMEOUT_S)
+            self._client.close(timeout=CLOSE_TIMEOUT_S)
         if self._cluster is not None:
             with contextlib.suppress(*self._lost):
-                self._cluster.close(timeout=CLOSING_S)
+                self._cluster.close(timeout=CLOSE_TIMEOUT_S)
         self._client = self._cluster = None
         self._under_way.clear()
 
