@@ -5,9 +5,9 @@ import pytest
 from bags import KINDS, READ, as_bag
 from synthetic import drive
 
-from gz_testauto.extras.simulator_comparison.findings import as_data, find
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench, findings_to_json
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
-from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
@@ -56,7 +56,7 @@ def test_a_bag_and_csv_files_of_one_drive_give_the_same_numbers(tmp_path, kind):
         bench = {"name": "b", "entries": entries, "reference": "real", "reference_is_robot": True}
         weights = {"imu_linear_error": 1, "pose_drift": 1}
         spec = BenchSpec.model_validate({**bench, "weights": weights})
-        data = as_data(find(spec))
+        data = findings_to_json(evaluate_bench(spec))
         found.append(numbers({key: data[key] for key in ("ranking", "measures", "band_hz")}))
     assert found[0].keys() == found[1].keys()
     assert sum(value is not None for value in found[0].values()) > 60
@@ -74,7 +74,9 @@ def test_a_bag_and_csv_files_of_one_drive_give_the_same_numbers(tmp_path, kind):
 def test_every_channel_of_a_bag_is_read_as_it_was_written(tmp_path, kind):
     recording = with_all_channels(1)
     bag = as_bag(recording, tmp_path / ("one.bag" if kind == "ROS 1" else "one"), kind)
-    (read,) = read_drives(RecordingSpec.model_validate({**READ, "drives": {"a/b": [bag]}}))["a/b"]
+    (read,) = read_recordings(RecordingSpec.model_validate({**READ, "drives": {"a/b": [bag]}}))[
+        "a/b"
+    ]
     for channel, series in recording.channels.items():
         again = read.channels[channel]
         assert again.time_s == pytest.approx(series.time_s, abs=1e-9)

@@ -12,7 +12,7 @@ from gz_testauto.extras.simulator_comparison.bench import simulator_runner
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
 from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
-from gz_testauto.extras.simulator_comparison.findings import find
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
@@ -215,7 +215,7 @@ def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path
     (invalid,) = result.conditions.invalid
     assert (invalid.entry, invalid.case, invalid.why) == ("two", "flat/circle", "its process died")
     assert Dying.deaths == 7 and not result.complete
-    drift = find(spec, *result[:2]).measured["two"]["pose_drift"]
+    drift = evaluate_bench(spec, *result[:2]).measured["two"]["pose_drift"]
     assert drift.missing == "flat/circle is missing"
     assert np.isnan(drift.estimate.value)
     again = run(spec, tmp_path, Dying)  # an invalid drive is an answer, and stays
@@ -275,7 +275,7 @@ def test_two_runners_in_one_directory_are_refused(tmp_path):
 
 def test_a_damaged_drive_is_named_with_what_to_do(tmp_path):
     run(bench(repetitions=1), tmp_path)
-    path = BenchDirectory(tmp_path).drive("one", "flat/circle", 0)
+    path = BenchDirectory(tmp_path).run_path("one", "flat/circle", 0)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ResultsError, match=r"0.npz: is not a valid stored run .*remove it"):
         run(bench(repetitions=1), tmp_path)

@@ -31,10 +31,10 @@ def order(tmp_path):
 
     def of(count):
         robots = read_bench_robot(ROBOT, max(count, 1), always=False)[:count]
-        load_placed = tuple(
+        load_scene = tuple(
             PlacedRobot(robot, Pose2D(0.0, 3.0 * lane)) for lane, robot in enumerate(robots)
         )
-        return ManeuverRequest("load", world, load_placed, (0.0,) * count, commands)
+        return ManeuverRequest("load", world, load_scene, (0.0,) * count, commands)
 
     return of
 

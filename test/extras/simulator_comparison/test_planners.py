@@ -6,8 +6,8 @@ import pytest
 import yaml
 from page_results import results
 
-from gz_testauto.extras.simulator_comparison.findings import find
-from gz_testauto.extras.simulator_comparison.score import scores_of
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
+from gz_testauto.extras.simulator_comparison.score import compute_scores
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.spec.loader import load
 
@@ -29,7 +29,7 @@ def test_a_simulator_in_which_another_planner_wins_scores_nothing_by_its_planner
     results(tmp_path / "same", WORLDS)
     results(tmp_path / "turned", WORLDS, planners=("dwa", "fgm"))
     names = ("real", "same", "turned")
-    found = find(bench(tmp_path, **{name: {"campaign": name} for name in names}))
+    found = evaluate_bench(bench(tmp_path, **{name: {"campaign": name} for name in names}))
     same, turned = (found.measured[name] for name in names[1:])
     for name in ("planner_srcc", "planner_success_srcc", "planner_spearman"):
         for found_in, value in ((same, 1.0), (turned, -1.0)):
@@ -47,7 +47,7 @@ def test_what_has_no_campaign_or_one_planner_is_not_measured(tmp_path):
     results(tmp_path / "real", WORLDS)
     results(tmp_path / "alone", WORLDS, planners=("fgm",))
     entries = {"real": {"campaign": "real"}, "alone": {"campaign": "alone"}, "none": {}}
-    found = find(bench(tmp_path, **entries))
+    found = evaluate_bench(bench(tmp_path, **entries))
     alone, none = (found.measured[name]["planner_srcc"] for name in ("alone", "none"))
     assert alone.missing == "two planners are needed that both campaigns have, here: fgm"
     assert none.missing == "it has no campaign"
@@ -55,5 +55,5 @@ def test_what_has_no_campaign_or_one_planner_is_not_measured(tmp_path):
 
 
 def test_planners_with_the_reverse_ranking_score_0():
-    assert scores_of([0.8, -0.4], "higher") == pytest.approx([1.0, 0.0])
-    assert math.isnan(scores_of([0.8, math.nan], "higher")[1])
+    assert compute_scores([0.8, -0.4], "higher") == pytest.approx([1.0, 0.0])
+    assert math.isnan(compute_scores([0.8, math.nan], "higher")[1])

@@ -14,7 +14,7 @@ from synthetic import drive
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
-from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.spec.loader import load
@@ -54,7 +54,7 @@ def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
             "drives": {"straight": [path]},
         }
     )
-    (read,) = read_drives(spec)["straight"]
+    (read,) = read_recordings(spec)["straight"]
     assert read.imu.time_s == pytest.approx(imu.time_s, abs=1e-9)
     assert read.imu.values == pytest.approx(imu.values, abs=1e-9)
 
@@ -74,7 +74,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path, text, says):
     (tmp_path / "imu.csv").write_text(text.format(columns))
     spec = RecordingSpec.model_validate({"drives": {"straight": [tmp_path / "imu.csv"]}})
     with pytest.raises(ResultsError, match=says):
-        read_drives(spec)
+        read_recordings(spec)
 
 
 def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
@@ -83,7 +83,7 @@ def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
 
     def read(path, **imu):
         drives = {"straight": [path]}
-        read_drives(RecordingSpec.model_validate({"imu": imu, "drives": drives}))
+        read_recordings(RecordingSpec.model_validate({"imu": imu, "drives": drives}))
 
     with pytest.raises(ResultsError, match=r"unknown topic '/imu'.*Known: /imu/data, /pose"):
         read(tmp_path / "one.bag", topic="/imu")
@@ -122,7 +122,7 @@ def test_trajectory_files_are_read_without_conversion(tmp_path, heading, line, n
     turned = ["4", "5", "6", "7"] if named[0] == "1" else ["qx", "qy", "qz", "qw"]
     columns = {**dict(zip(("time", "x", "y"), named)), "quaternion": turned}
     spec = {"imu": None, "odometry": {"columns": columns}, "drives": {"straight": [path]}}
-    (read,) = read_drives(RecordingSpec.model_validate(spec))["straight"]
+    (read,) = read_recordings(RecordingSpec.model_validate(spec))["straight"]
     assert read.odometry.time_s == pytest.approx(way.time_s, abs=1e-9)
     assert read.odometry.values == pytest.approx(way.values, abs=1e-9)
 
@@ -134,13 +134,13 @@ def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
     rows[10], rows[12] = rows[12], rows[10]
     (tmp_path / "imu.csv").write_text("".join([heading, *rows[:50], rows[49], *rows[50:]]))
     spec = RecordingSpec.model_validate({"drives": {"straight": [files]}})
-    (read,) = read_drives(spec)["straight"]
+    (read,) = read_recordings(spec)["straight"]
     assert np.array_equal(read.imu.values, recording.imu.values)
     (tmp_path / "imu.csv").write_text("".join([heading, *rows[500:], *rows[:500]]))
     with pytest.raises(
         ResultsError, match=r"imu.csv: imu: sample 501 is not later than .* clock was"
     ):
-        read_drives(spec)
+        read_recordings(spec)
 
 
 def test_axes_of_a_mirror_are_refused():
@@ -157,7 +157,7 @@ def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
     def read(**more):
         drives = {"flat/weave": [files]}
         spec = {"imu": {}, "odometry": {}, "drives": drives, **more}
-        return read_drives(RecordingSpec.model_validate(spec))["flat/weave"]
+        return read_recordings(RecordingSpec.model_validate(spec))["flat/weave"]
 
     with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* segment_s"):
         read()
@@ -261,7 +261,7 @@ def test_an_imported_recording_is_the_same_again(tmp_path, capsys):
     folder = out / "flat" / "weave" / "0"
     again = {"imu": folder / "imu.csv", "odometry": folder / "odometry.csv"}
     copied = spec.model_copy(update={"drives": {"flat/weave": (again,)}})
-    (read,), first = read_drives(copied)["flat/weave"], read_drives(spec)["flat/weave"][0]
+    (read,), first = read_recordings(copied)["flat/weave"], read_recordings(spec)["flat/weave"][0]
     assert np.array_equal(read.imu.values, first.imu.values)
     assert np.array_equal(read.odometry.time_s, first.odometry.time_s)
 

@@ -5,8 +5,8 @@ import pytest
 
 from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.simulator_comparison.features import FeaturesSpec, feature_score
-from gz_testauto.extras.simulator_comparison.findings import find
-from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS, ScoreTable, scores_of
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
+from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS, ScoreTable, compute_scores
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     acceptability,
     rank_reversal_weights,
@@ -20,7 +20,7 @@ PAPER = share_directory() / "config" / "simulator_comparison" / "farley_2022.yam
 
 @pytest.fixture(scope="module")
 def paper():
-    return find(load(PAPER, BenchSpec))
+    return evaluate_bench(load(PAPER, BenchSpec))
 
 
 @pytest.mark.slow
@@ -84,10 +84,12 @@ def test_features_score_by_the_paper_s_rules(features, name, score):
 
 
 def test_lower_and_higher_are_scored_against_the_best():
-    assert scores_of(np.array([2.0, 4.0]), "lower") == pytest.approx([1.0, 0.5])
-    assert scores_of(np.array([2.0, 4.0]), "higher") == pytest.approx([0.5, 1.0])
-    assert scores_of(np.array([0.0, 4.0]), "lower").tolist() == [1.0, 0.0]
-    assert scores_of(np.array([1.0, 2.0, 6.0]), "lower", floor=3.0) == pytest.approx([1, 1, 0.5])
+    assert compute_scores(np.array([2.0, 4.0]), "lower") == pytest.approx([1.0, 0.5])
+    assert compute_scores(np.array([2.0, 4.0]), "higher") == pytest.approx([0.5, 1.0])
+    assert compute_scores(np.array([0.0, 4.0]), "lower").tolist() == [1.0, 0.0]
+    assert compute_scores(np.array([1.0, 2.0, 6.0]), "lower", floor=3.0) == pytest.approx(
+        [1, 1, 0.5]
+    )
 
 
 def test_what_is_not_measured_is_not_nothing():

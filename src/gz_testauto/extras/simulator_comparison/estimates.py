@@ -25,7 +25,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.sampling.seeds import child_generator
 
-Drives = Mapping[str, Sequence[RunRecording]]
+RecordingsByCase = Mapping[str, Sequence[RunRecording]]
 """Repetitions by case, ``TERRAIN/DRIVE`` or ``DRIVE``."""
 
 RESAMPLES = 2000
@@ -77,7 +77,11 @@ class Measured:
 
 
 def measure_entry(
-    measure: Measure, name: str, own: Drives, reference: Optional[Drives], seed: int = 0
+    measure: Measure,
+    name: str,
+    own: RecordingsByCase,
+    reference: Optional[RecordingsByCase],
+    seed: int = 0,
 ) -> Measured:
     """Return a measure of the entry called ``name``, from its recordings and the reference's."""
     if measure.own is not None:
@@ -119,7 +123,7 @@ EXTRAS = ("load", "half_step")
 """Fields that only some cases and some of their repetitions have."""
 
 
-def _with_extras(measure: Measure, own: Drives) -> Drives:
+def _with_extras(measure: Measure, own: RecordingsByCase) -> RecordingsByCase:
     """Return the repetitions that have the :data:`EXTRAS` that a measure needs."""
     needed = [name for name in EXTRAS if name in measure.needs]
     kept = {
@@ -142,7 +146,7 @@ def _missing_channel(measure: Measure, recordings: Sequence[RunRecording]) -> Op
     return None if recordings else "is missing"
 
 
-def _own_measure(measure: Measure, name: str, own: Drives, seed: int) -> Measured:
+def _own_measure(measure: Measure, name: str, own: RecordingsByCase, seed: int) -> Measured:
     assert measure.own is not None, "a measure of one recording"
     own = _with_extras(measure, own)
     cases = [case for case in own if _is_for(measure, case)]

@@ -13,8 +13,8 @@ import numpy as np
 from gz_testauto.extras.simulator_comparison.estimates import (
     NOTHING,
     RESAMPLES,
-    Drives,
     Measured,
+    RecordingsByCase,
     measure_entry,
     measure_planners,
 )
@@ -29,10 +29,10 @@ from gz_testauto.extras.simulator_comparison.recordings.align import (
     AlignedRecordings,
     align_recordings,
 )
-from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.run_conditions import NO_CONDITIONS, RunConditions
-from gz_testauto.extras.simulator_comparison.score import ScoreTable, scores_of
+from gz_testauto.extras.simulator_comparison.score import ScoreTable, compute_scores
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     NONE,
     Acceptability,
@@ -139,18 +139,18 @@ class Findings:
         ]
 
 
-def find(
+def evaluate_bench(
     spec: BenchSpec,
-    drives: Optional[Mapping[str, Drives]] = None,
+    drives: Optional[Mapping[str, RecordingsByCase]] = None,
     conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
     """Measure, score and rank. ``drives`` has the recordings of simulated entries by name,
     ``conditions`` the conditions of their simulation. Raises ``ResultsError`` for recordings that
     cannot be read or are not plausible."""
-    all_drives: Dict[str, Drives] = dict(drives or {})
+    all_drives: Dict[str, RecordingsByCase] = dict(drives or {})
     for entry in spec.entries:
         if entry.recording is not None:
-            all_drives[entry.name] = read_drives(entry.recording)
+            all_drives[entry.name] = read_recordings(entry.recording)
     aligned = align_recordings(all_drives)
     all_drives = dict(aligned.entries)
     reference = None if spec.reference is None else all_drives.get(spec.reference)
@@ -163,11 +163,11 @@ def find(
         }
         for entry in spec.ranked
     }
-    for name, of_planners in _of_planners(spec, measures).items():
+    for name, of_planners in _planner_measures(spec, measures).items():
         measured[name].update(of_planners)
     not_ranked = _not_ranked(spec, all_drives, conditions)
     kept = {name: own for name, own in measured.items() if name not in not_ranked}
-    table, drawn = _scored(spec, kept)
+    table, drawn = _score_entries(spec, kept)
     ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
     spectra = _spectra(spec, all_drives)
     printed = _printed(spec)
@@ -175,7 +175,7 @@ def find(
 
 
 def _not_ranked(
-    spec: BenchSpec, drives: Mapping[str, Drives], conditions: RunConditions
+    spec: BenchSpec, drives: Mapping[str, RecordingsByCase], conditions: RunConditions
 ) -> Dict[str, str]:
     """Return the entries that are not compared, with the reason: simulators without a valid run of
     a case of the reference, and simulators whose ground differs from the terrain. Otherwise their
@@ -199,8 +199,8 @@ def _not_ranked(
 def _measured(
     measure: Measure,
     entry: EntrySpec,
-    own: Optional[Drives],
-    reference: Optional[Drives],
+    own: Optional[RecordingsByCase],
+    reference: Optional[RecordingsByCase],
     spec: BenchSpec,
 ) -> Measured:
     if measure.name in entry.published:
@@ -210,7 +210,9 @@ def _measured(
     return measure_entry(measure, entry.name, own, reference, spec.seed)
 
 
-def _of_planners(spec: BenchSpec, measures: Sequence[Measure]) -> Dict[str, Dict[str, Measured]]:
+def _planner_measures(
+    spec: BenchSpec, measures: Sequence[Measure]
+) -> Dict[str, Dict[str, Measured]]:
     """Return the measures of two campaigns by entry. Raises ``ResultsError``."""
     campaigns = {
         entry.name: load_campaign(entry.campaign).results
@@ -230,7 +232,7 @@ def _of_planners(spec: BenchSpec, measures: Sequence[Measure]) -> Dict[str, Dict
     }
 
 
-def _scored(
+def _score_entries(
     spec: BenchSpec, measured: Mapping[str, Mapping[str, Measured]]
 ) -> Tuple[ScoreTable, np.ndarray]:
     """Return the table, and scores (n, entries, criteria) of resampled measurements."""
@@ -256,8 +258,8 @@ def _scored(
             ],
             axis=1,
         )
-        points[:, column] = scores_of(values, better, floor)
-        drawn[:, :, column] = scores_of(draws, better, floor)
+        points[:, column] = compute_scores(values, better, floor)
+        drawn[:, :, column] = compute_scores(draws, better, floor)
     weights = np.array(list(spec.weights.values()), dtype=float)
     return ScoreTable(tuple(names), tuple(spec.weights), weights, points), drawn
 
@@ -269,7 +271,7 @@ def _printed(spec: BenchSpec) -> Optional[Ranking]:
     return Ranking.of(ScoreTable.of(scores, spec.weights), None, spec.seed)
 
 
-def _spectra(spec: BenchSpec, drives: Mapping[str, Drives]) -> Dict[str, List[Spectrum]]:
+def _spectra(spec: BenchSpec, drives: Mapping[str, RecordingsByCase]) -> Dict[str, List[Spectrum]]:
     found: Dict[str, List[Spectrum]] = {}
     for name, own in drives.items():
         for case, recordings in own.items():
@@ -289,7 +291,7 @@ def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording])
     return Spectrum(name, is_reference, frequency[in_band], density[in_band])
 
 
-def as_data(found: Findings) -> Dict[str, Any]:
+def findings_to_json(found: Findings) -> Dict[str, Any]:
     """Return the content of ``findings.json``."""
     return {
         "format": 1,

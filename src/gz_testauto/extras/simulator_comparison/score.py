@@ -28,7 +28,7 @@ PAPER_WEIGHTS: Mapping[str, float] = {
 """Weights of Table 11; their sum is 56."""
 
 
-def scores_of(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray:
+def compute_scores(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray:
     """Return the scores of ``values`` (..., entries), for which "lower" or "higher" is ``better``.
     Values below ``floor`` count as ``floor``, since they cannot be distinguished. NaN remains NaN.
 

@@ -24,7 +24,7 @@ SEGMENT = 256
 _DEGREE = 5
 
 
-def resampled(series: Series, rate_hz: float) -> Series:
+def resample(series: Series, rate_hz: float) -> Series:
     """Return the series interpolated to whole multiples of the period since its first stamp; for
     slowly varying values."""
     time_s = series.time_s[0] + np.arange(_count(series, rate_hz)) / rate_hz
@@ -82,7 +82,7 @@ def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
     return int(lags[best]) if along[best] >= MIN_CORRELATION else 0
 
 
-def overlapping(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarray, np.ndarray]:
+def overlap(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarray, np.ndarray]:
     """Return the common rows after a shift of ``second`` by ``delay`` samples to earlier times."""
     if delay >= 0:
         second = second[delay:]

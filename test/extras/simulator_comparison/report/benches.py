@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.findings import find
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD, ONE
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 from gz_testauto.extras.simulator_comparison.run_conditions import (
@@ -29,7 +29,7 @@ PAPER = share_directory() / "config" / "simulator_comparison" / "farley_2022.yam
 @functools.lru_cache(maxsize=None)
 def paper():
     """Return the findings of the published numbers."""
-    return find(load(PAPER, BenchSpec))
+    return evaluate_bench(load(PAPER, BenchSpec))
 
 
 def recorded(seed, noise, repetitions, load_s=None):
@@ -86,7 +86,7 @@ def find_without_reading(spec, drives, conditions):
         entry.model_copy(update={"recording": None}) if entry.name in drives else entry
         for entry in spec.entries
     )
-    return find(spec.model_copy(update={"entries": entries}), drives, conditions)
+    return evaluate_bench(spec.model_copy(update={"entries": entries}), drives, conditions)
 
 
 CONDITIONS = RunConditions(

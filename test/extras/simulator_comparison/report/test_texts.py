@@ -19,7 +19,7 @@ from benches import (
 )
 
 from gz_testauto.extras.simulator_comparison.estimates import Measured
-from gz_testauto.extras.simulator_comparison.findings import as_data, find
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench, findings_to_json
 from gz_testauto.extras.simulator_comparison.recordings.align import Length
 from gz_testauto.extras.simulator_comparison.report.page import page_html, write_page
 from gz_testauto.extras.simulator_comparison.report.sentences import baseline_lines, relative
@@ -249,7 +249,7 @@ def test_simulator_without_a_valid_run_of_a_case_does_not_affect_the_others():
         for at, name in enumerate(names, 1)
     }
     del drives["lost"][CASES[1]]
-    found = find(spec, drives)
+    found = evaluate_bench(spec, drives)
     assert found.not_ranked == {"lost": f"it has no valid run of {CASES[1]}"}
     assert found.ranking.table.entries == ("near", "loud")
     assert found.ranking.table.left_out == {}
@@ -297,7 +297,7 @@ def test_refused_entries_are_not_ranked_and_the_reason_is_reported():
         ) in text
         assert "SMAA" not in text and "Scores" not in text
         assert "near on gravel: the surface is 13.0 mm off" in text
-    ranking = json.loads(json.dumps(as_data(found), allow_nan=False))["ranking"]
+    ranking = json.loads(json.dumps(findings_to_json(found), allow_nan=False))["ranking"]
     assert (ranking["ranked"], ranking["winner"], ranking["entries"]) == (False, None, {})
     assert "near: its ground gravel is refused" in ranking["verdict"]
 
@@ -307,7 +307,7 @@ def test_single_entry_is_not_ranked():
     for text in both_texts(found):
         assert "No ranking is possible. Only near is compared" in text
         assert "is first" not in text and "100.0 %" not in text
-    assert as_data(found)["ranking"]["winner"] is None
+    assert findings_to_json(found)["ranking"]["winner"] is None
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from gz_testauto.base.errors import SceneError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
     ManeuverRequest,
-    load_placed,
+    load_scene,
     settle,
 )
 from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
@@ -53,7 +53,7 @@ def measure_load(
     belongs to the bench. Raises ``SimulatorError``."""
     if len(request.robots) > 1 and not simulator.several_robots:
         raise SceneError(f"{simulator.name} supports only one robot in a world")
-    simulation = load_placed(simulator, request)
+    simulation = load_scene(simulator, request)
     settle(simulation, PERIOD_S)
     for linear_mps, angular_radps in request.commands.tolist():
         for robot in request.robots:

@@ -28,7 +28,7 @@ from gz_testauto.extras.simulator_comparison.maneuvers.starts import (
     spawn_height_m,
 )
 from gz_testauto.extras.simulator_comparison.measures.load import FIVE, IDLE, LOAD, ONE
-from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
 from gz_testauto.extras.simulator_comparison.steps import physics_step_s, takes_step
 from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrain, write_world
@@ -173,7 +173,7 @@ class Plan:
             return compute_commands(drive, self.spec.robot)
         recording = self.spec.entry(drive.command.entry).recording
         assert recording is not None, "validated by the specification"
-        recorded = read_drives(recording)[drive.command.case][drive.command.repetition].command
+        recorded = read_recordings(recording)[drive.command.case][drive.command.repetition].command
         if recorded is None:
             raise SpecError(f"drive {drive.name}: {drive.command.case} has no commands")
         return recorded_commands(recorded)
@@ -216,10 +216,10 @@ class Plan:
         starts: List[Pose2D] = []
         if robots:
             starts = parallel_starts(len(robots), planned.case, circle, robots[0], terrain)
-        load_placed = tuple(PlacedRobot(robot, start) for robot, start in zip(robots, starts))
+        placed_robots = tuple(PlacedRobot(robot, start) for robot, start in zip(robots, starts))
         seed = child_seed(self.spec.seed, SIMULATION, planned.case, planned.repetition)
         return ManeuverRequest(
-            str(planned), world, load_placed, (0.0,) * len(load_placed), commands, seed
+            str(planned), world, placed_robots, (0.0,) * len(placed_robots), commands, seed
         )
 
 

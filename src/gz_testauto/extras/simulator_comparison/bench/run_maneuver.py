@@ -63,7 +63,7 @@ class SimulatedRun:
 
 def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
     """Run a maneuver. Raises ``SimulatorError``, also for a simulator with an unsuitable step."""
-    simulation = load_placed(simulator, request)
+    simulation = load_scene(simulator, request)
     piece_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
     _require_step(simulation, request.step_s)
     robot = request.robots[0].robot.name
@@ -116,7 +116,7 @@ def _recording(source: str, channels: Mapping[str, Optional[Series]]) -> RunReco
         raise SceneError(str(error)) from error
 
 
-def load_placed(simulator: Simulator, request: ManeuverRequest) -> Simulation:
+def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
     """Load the world with its robots, each on its ground. Raises ``SimulatorError``."""
     if request.robots:
         first, *others = request.robots

@@ -173,7 +173,7 @@ class _BenchRunner:
         return [planned for planned in group.runs if not self._path(planned).is_file()]
 
     def _path(self, planned: PlannedRun) -> Path:
-        return self._directory.drive(planned.entry, planned.stored_case, planned.repetition)
+        return self._directory.run_path(planned.entry, planned.stored_case, planned.repetition)
 
     def _process(self, group: RunGroup, should_stop: Callable[[], bool]) -> None:
         if should_stop() or self._aborted or group.entry in self.unavailable:
@@ -209,7 +209,7 @@ class _BenchRunner:
             self._manifest.note(entry, identity)
 
     def _ground(self, handle: SimulatorHandle, group: RunGroup) -> GroundProbeSummary:
-        stored = self._directory.read_ground(group.entry, group.terrain)
+        stored = self._directory.read_probe(group.entry, group.terrain)
         if stored is not None:
             return stored
         terrain = self._plan.terrains[group.terrain]
@@ -225,7 +225,7 @@ class _BenchRunner:
             if self._aborted:  # an aborted request has no result
                 raise
             ground = summarize_failed_probe(group.entry, terrain, error)
-        self._directory.write_ground(ground)
+        self._directory.write_probe(ground)
         if ground.refusal is not None:
             self._report_progress(
                 f"{group.entry} is not compared on {group.terrain}: {ground.refusal}"
@@ -253,7 +253,7 @@ class _BenchRunner:
             done = StoredRun(None, str(error))
         if self._aborted:  # an aborted request has no result
             return
-        self._directory.write_drive(self._path(planned), done)
+        self._directory.write_run(self._path(planned), done)
         with self._lock:
             self._done += 1
             self._report_finished(planned, done, time.monotonic() - started_s)

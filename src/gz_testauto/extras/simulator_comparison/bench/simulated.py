@@ -6,7 +6,7 @@ from typing import Dict, List, Mapping, NamedTuple, Optional
 
 from gz_testauto.extras.simulator_comparison.bench.plan import LOADS
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredRun
-from gz_testauto.extras.simulator_comparison.estimates import Drives
+from gz_testauto.extras.simulator_comparison.estimates import RecordingsByCase
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.run_conditions import (
@@ -25,7 +25,7 @@ class SimulatedData(NamedTuple):
     """Recordings of each entry, and the conditions. ``complete`` is whether all planned runs are
     done and compared."""
 
-    drives: Mapping[str, Drives]
+    drives: Mapping[str, RecordingsByCase]
     conditions: RunConditions
     complete: bool
 
@@ -73,7 +73,7 @@ class _SimulatedDataReader:
         self.missing: List[str] = []
         self.disturbed: List[str] = []
 
-    def drives(self) -> Drives:
+    def drives(self) -> RecordingsByCase:
         """Return the valid recordings on the correct ground by case."""
         found: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
@@ -89,7 +89,7 @@ class _SimulatedDataReader:
         return {case: recordings for case, recordings in found.items() if recordings}
 
     def _is_right(self, terrain: str) -> bool:
-        stored = self._directory.read_ground(self.entry, terrain)
+        stored = self._directory.read_probe(self.entry, terrain)
         if stored is None:
             return True  # missing runs are reported by case
         self.grounds.append(stored)
@@ -120,7 +120,7 @@ class _SimulatedDataReader:
         return found
 
     def _stored(self, case: str, repetition: int) -> Optional[StoredRun]:
-        return self._directory.read_drive(self._directory.drive(self.entry, case, repetition))
+        return self._directory.read_run(self._directory.run_path(self.entry, case, repetition))
 
     def _note_disturbances(self, case: str, recordings: List[RunRecording]) -> None:
         shares = [one.load.others for one in recordings if one.load is not None]

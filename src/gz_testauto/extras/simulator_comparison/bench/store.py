@@ -63,15 +63,15 @@ class BenchDirectory(RunDirectory):
         """Return the folder of worlds with a physics step."""
         return self.path / "worlds" / f"{round(step_s * 1e6)}_us"
 
-    def drive(self, entry: str, case: str, repetition: int) -> Path:
+    def run_path(self, entry: str, case: str, repetition: int) -> Path:
         """Return the file of one run."""
         return self.path / "drives" / entry / case / f"{repetition}.npz"
 
-    def ground(self, entry: str, terrain: str) -> Path:
+    def probe_path(self, entry: str, terrain: str) -> Path:
         """Return the file of one probe."""
         return self.path / "grounds" / entry / f"{terrain}.json"
 
-    def write_drive(self, path: Path, drive: StoredRun) -> None:
+    def write_run(self, path: Path, drive: StoredRun) -> None:
         """Store a run. Raises ``ResultsError`` if the file cannot be written."""
         content = io.BytesIO()
         np.savez(content, **_arrays(drive))
@@ -79,14 +79,14 @@ class BenchDirectory(RunDirectory):
             path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.getvalue())
 
-    def read_drive(self, path: Path) -> Optional[StoredRun]:
+    def read_run(self, path: Path) -> Optional[StoredRun]:
         """Return a stored run, None if it is missing. Raises ``ResultsError`` for an invalid
         file."""
         if not path.is_file():
             return None
         try:
             with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as arrays:
-                return _drive_of(dict(arrays))
+                return _run_of(dict(arrays))
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise ResultsError(
                 f"{path}: is not a valid stored run ({error}); remove it and repeat the command "
@@ -94,13 +94,13 @@ class BenchDirectory(RunDirectory):
                 "it again"
             ) from error
 
-    def write_ground(self, ground: GroundProbeSummary) -> None:
+    def write_probe(self, ground: GroundProbeSummary) -> None:
         """Store the result of a probe."""
-        self._write_json(self.ground(ground.entry, ground.terrain), asdict(ground))
+        self._write_json(self.probe_path(ground.entry, ground.terrain), asdict(ground))
 
-    def read_ground(self, entry: str, terrain: str) -> Optional[GroundProbeSummary]:
+    def read_probe(self, entry: str, terrain: str) -> Optional[GroundProbeSummary]:
         """Return the stored result of a probe, None if it is missing. Raises ``ResultsError``."""
-        path = self.ground(entry, terrain)
+        path = self.probe_path(entry, terrain)
         if not path.is_file():
             return None
         return validate_as(
@@ -137,7 +137,7 @@ def _arrays(drive: StoredRun) -> Dict[str, np.ndarray]:
     return arrays
 
 
-def _drive_of(arrays: Mapping[str, np.ndarray]) -> StoredRun:
+def _run_of(arrays: Mapping[str, np.ndarray]) -> StoredRun:
     about = json.loads(str(arrays["about"]))
     if about["invalid"]:
         return StoredRun(None, about["invalid"], about["step_s"])

@@ -33,7 +33,7 @@ from gz_testauto.cli.campaigns import (
 from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
 from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
-from gz_testauto.extras.simulator_comparison.findings import find
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
 from gz_testauto.extras.simulator_comparison.report.open_loop import print_open_loop
 from gz_testauto.report.agreement import print_agreement
@@ -98,5 +98,5 @@ def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
         simulated = run_bench(bench, out, print_status, stop, SimulatorRunner)
     if stop():
         return stop.exit_status
-    print_open_loop(find(bench, simulated.drives, simulated.conditions))
+    print_open_loop(evaluate_bench(bench, simulated.drives, simulated.conditions))
     return 0

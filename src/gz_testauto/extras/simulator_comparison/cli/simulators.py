@@ -38,9 +38,9 @@ from gz_testauto.extras.simulator_comparison.bench.probes import probe_bench
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench, store_bench
 from gz_testauto.extras.simulator_comparison.bench.simulated import SimulatedData, read_simulated
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
-from gz_testauto.extras.simulator_comparison.findings import as_data, find
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench, findings_to_json
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
-from gz_testauto.extras.simulator_comparison.recordings.read import read_drives
+from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.report.export import write_measures
 from gz_testauto.extras.simulator_comparison.report.page import write_page
 from gz_testauto.extras.simulator_comparison.report.probes import print_probes
@@ -118,11 +118,11 @@ def _naming(bench: Path) -> Iterator[None]:
 
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
     """Measure, write and print. Return 1 if something was left out."""
-    found = find(spec, simulated.drives, simulated.conditions)
+    found = evaluate_bench(spec, simulated.drives, simulated.conditions)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
         store_bench(spec, BenchDirectory(out))
-        text = json.dumps(as_data(found), indent=1, ensure_ascii=False)
+        text = json.dumps(findings_to_json(found), indent=1, ensure_ascii=False)
         write_atomically(out / "findings.json", text.encode())
         write_measures(found, out / "measures.csv")
         write_page(found, out / "report.html")
@@ -149,7 +149,7 @@ def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:
     recording = spec.entry(name).recording
     if recording is None:
         raise SpecError(f"{bench}: entries: {name} has no recording; specify an entry with one")
-    for case, drives in read_drives(recording).items():
+    for case, drives in read_recordings(recording).items():
         for number, drive in enumerate(drives):
             folder = out / case / str(number)
             with reporting_disk(out):

@@ -10,7 +10,7 @@ from gz_testauto.extras.simulator_comparison.signals import (
     RATE_HZ,
     delay_samples,
     in_band,
-    overlapping,
+    overlap,
 )
 
 LONGEST_DELAY_S = 1.0
@@ -38,7 +38,7 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
     """Return the common samples of both after the delay between their yaw rates is removed."""
     one, other = inertial(first), inertial(second)
     delay = delay_samples(other[:, YAW_RATE], one[:, YAW_RATE], round(LONGEST_DELAY_S * RATE_HZ))
-    taken, early = overlapping(other, one, delay)
+    taken, early = overlap(other, one, delay)
     return Pair(early, taken, delay / RATE_HZ)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
-from gz_testauto.extras.simulator_comparison.signals import resampled
+from gz_testauto.extras.simulator_comparison.signals import resample
 
 POSE_RATE_HZ = 20.0
 
@@ -19,7 +19,7 @@ def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray
     trajectories = []
     for series in (first.odometry, second.odometry):
         unwrapped = np.column_stack([series.values[:, :2], np.unwrap(series.values[:, 2])])
-        trajectories.append(resampled(type(series)(series.time_s, unwrapped), POSE_RATE_HZ).values)
+        trajectories.append(resample(type(series)(series.time_s, unwrapped), POSE_RATE_HZ).values)
     length = min(map(len, trajectories))
     return trajectories[0][:length], trajectories[1][:length]
 

@@ -55,7 +55,7 @@ def check_plausible(recording: RunRecording) -> None:
         _check_axis(recording.source, "speeds up", "x", slow, _slow(sped, recording.imu.rate_hz))
 
 
-def quietest(imu: Series, duration_s: float = REST_S) -> slice:
+def find_rest(imu: Series, duration_s: float = REST_S) -> slice:
     """Return the samples of the interval with the least motion."""
     length = min(len(imu.time_s), max(2, round(duration_s * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
@@ -81,7 +81,7 @@ def _check_extent(source: str, imu: Series) -> None:
 
 
 def _check_gravity(source: str, imu: Series) -> None:
-    mean = imu.values[quietest(imu), 3:].mean(axis=0)
+    mean = imu.values[find_rest(imu), 3:].mean(axis=0)
     size = float(np.linalg.norm(mean))
     reads = "({:.3g}, {:.3g}, {:.3g})".format(*mean)
     reading = f"{source}: imu: at rest the accelerometer reads {reads} m/s²"

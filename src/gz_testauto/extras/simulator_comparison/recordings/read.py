@@ -36,7 +36,7 @@ Raw = Tuple[List[Decimal], float, np.ndarray]
 """Stamps, their unit in seconds, values."""
 
 
-def read_drives(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
+def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
     """Return all repetitions by case. Raises ``ResultsError`` for files that cannot be read or are
     not plausible."""
     found = {}
@@ -87,17 +87,17 @@ def _read(spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]) -> RunRec
     raw: Dict[str, Raw] = {}
     for path in dict.fromkeys(named.values()):
         own = {name: spec.channels[name] for name in named if named[name] == path}
-        raw.update(_of_bag(path, own) if is_bag(path) else _of_csv(path, own))
+        raw.update(_read_bag_channels(path, own) if is_bag(path) else _read_csv_channels(path, own))
     zero = min(stamps[0] * Decimal(repr(unit)) for stamps, unit, _ in raw.values() if stamps)
     series = {}
     for name, (stamps, unit, values) in raw.items():
         channel = spec.channels[name]
-        values = _in_si(channel, values)
+        values = _convert_to_si(channel, values)
         series[name] = sort_samples(as_series(stamps, unit, values, zero / Decimal(repr(unit))))
     return RunRecording.of(source, series).common_interval()
 
 
-def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
+def _read_bag_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
     topics = {}
     for name, channel in channels.items():
         if channel.topic is None:
@@ -115,7 +115,7 @@ def _of_bag(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
     }
 
 
-def _of_csv(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
+def _read_csv_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
     found = {}
     for name, channel in channels.items():
         columns: Sequence[str]
@@ -139,7 +139,7 @@ def _of_csv(path: Path, channels: Mapping[str, Channel]) -> Dict[str, Raw]:
     return found
 
 
-def _in_si(channel: Channel, values: np.ndarray) -> np.ndarray:
+def _convert_to_si(channel: Channel, values: np.ndarray) -> np.ndarray:
     """Return the values in SI units and in the robot's axes."""
     if isinstance(channel, ImuSpec):
         angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ channel.turn.T

@@ -9,11 +9,11 @@ import numpy as np
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking, Spectrum
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
 from gz_testauto.extras.simulator_comparison.report.sentences import (
-    floor_of,
+    entry_values,
     measure_title,
     measured_texts,
     number,
-    of_entries,
+    reference_floor,
     score_text,
 )
 
@@ -49,7 +49,7 @@ class ChartRow(NamedTuple):
     value: str
     interval: str
     score: str
-    said: str
+    remark: str
     at: Optional[float]
     begin: Optional[float]
     end: Optional[float]
@@ -73,8 +73,8 @@ class Chart:
 
 def chart(found: Findings, measure: Measure) -> Chart:
     """Return values, intervals and the floor of a measure."""
-    of_all = of_entries(found, measure)
-    floor = floor_of(found, measure)
+    of_all = entry_values(found, measure)
+    floor = reference_floor(found, measure)
     shown = [
         value
         for one in of_all.values()
@@ -91,10 +91,10 @@ def chart(found: Findings, measure: Measure) -> Chart:
 
     rows = []
     for name, one in of_all.items():
-        value, interval, said = measured_texts(one)
+        value, interval, remark = measured_texts(one)
         places = (None, None, None) if one.missing else tuple(map(at, one.estimate[:3]))
         rows.append(
-            ChartRow(name, value, interval, score_text(found, name, measure), said, *places)
+            ChartRow(name, value, interval, score_text(found, name, measure), remark, *places)
         )
     return Chart(
         measure_title(found, measure),

@@ -25,8 +25,8 @@ def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
     for measure in map(find_measure, found.spec.weights):
         one = own[measure.name]
         unit = f", {measure.unit}" if measure.unit else ""
-        value, within, said = measured_texts(one)
-        remark = "ties" if one.ties else said
+        value, within, remark = measured_texts(one)
+        remark = "ties" if one.ties else remark
         table.add_row(f"{measure.name}{unit}", value, within, number(one.floor), remark)
     console.print(f"{name} against {found.spec.reference}, with the same velocity commands")
     console.print(table)

@@ -251,7 +251,7 @@ def measure_title(found: Findings, measure: Measure) -> str:
     return f"{measure.name}{unit} ({measure.better} is better, {counts})"
 
 
-def of_entries(found: Findings, measure: Measure) -> Mapping[str, Measured]:
+def entry_values(found: Findings, measure: Measure) -> Mapping[str, Measured]:
     """Return the values of all entries; for a measure that does not count, only of entries with a
     published or measured value."""
     counts = measure.name in found.spec.weights
@@ -262,7 +262,7 @@ def of_entries(found: Findings, measure: Measure) -> Mapping[str, Measured]:
     }
 
 
-def floor_of(found: Findings, measure: Measure) -> float:
+def reference_floor(found: Findings, measure: Measure) -> float:
     """Return the floor of the reference's own repetitions, NaN if there is none."""
     floors = (own[measure.name].floor for own in found.measured.values())
     return next((floor for floor in floors if not math.isnan(floor)), math.nan)

@@ -15,17 +15,17 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
     NEAR,
     baseline_lines,
     change_text,
+    entry_values,
     example_lines,
     feature_texts,
-    floor_of,
     lead_text,
     left_out_lines,
     measure_title,
     measured_texts,
     notes,
     number,
-    of_entries,
     rankings,
+    reference_floor,
     reference_text,
     relative,
     reversal_text,
@@ -168,11 +168,11 @@ def _print_scores(console: Console, found: Findings) -> None:
 def measure_table(found: Findings, measure: Measure) -> Table:
     """Return value, interval, score, floor and remark."""
     rows = []
-    for name, one in of_entries(found, measure).items():
-        value, within, said = measured_texts(one)
+    for name, one in entry_values(found, measure).items():
+        value, within, remark = measured_texts(one)
         score = score_text(found, name, measure)
-        rows.append([escape_text(text) for text in (name, value, within, score, said)])
-    floor = floor_of(found, measure)
+        rows.append([escape_text(text) for text in (name, value, within, score, remark)])
+    floor = reference_floor(found, measure)
     if not math.isnan(floor):
         rows.append(["floor", number(floor), "", "", "the reference's own repetitions"])
     return _without_empty(remark_table, ["", "value", "95 %", "score", ""], rows)
@@ -192,7 +192,7 @@ def _print_shown_only(console: Console, found: Findings, measures: Sequence[Meas
             unit = f", {measure.unit}" if measure.unit else ""
             of_all = [found.measured[name][measure.name] for name in chosen]
             texts = (number(one.estimate.value) + ("=" if one.ties else "") for one in of_all)
-            table.add_row(f"{measure.name}{unit}", *texts, number(floor_of(found, measure)))
+            table.add_row(f"{measure.name}{unit}", *texts, number(reference_floor(found, measure)))
         console.print(table)
         console.print()
 

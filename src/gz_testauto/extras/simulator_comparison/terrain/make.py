@@ -15,7 +15,7 @@ from gz_testauto.extras.simulator_comparison.terrain.image import ImageTerrain
 from gz_testauto.extras.simulator_comparison.terrain.iso8608 import RoadTerrain
 from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
 from gz_testauto.extras.simulator_comparison.terrain.step import StepTerrain
-from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain, grid_m, quantized
+from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain, grid_m, quantize
 from gz_testauto.sampling.seeds import TERRAIN, child_generator
 
 TerrainSpec = Annotated[
@@ -50,7 +50,7 @@ def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
             f"terrain {spec.name!r} is flat everywhere: clear_m is {spec.clear_m:g} of a square of "
             f"{spec.size_m:g} m; specify a smaller clear_m or a larger size_m"
         )
-    return Terrain(spec.name, quantized(rest), spec.size_m, spec.friction)
+    return Terrain(spec.name, quantize(rest), spec.size_m, spec.friction)
 
 
 def _blend(away_m: np.ndarray, blend_m: float) -> np.ndarray:

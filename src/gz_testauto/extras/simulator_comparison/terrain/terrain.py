@@ -86,7 +86,7 @@ def grid_m(size_m: float, pixels: int) -> np.ndarray:
     return (np.arange(pixels) - (pixels - 1) // 2) * (size_m / (pixels - 1))
 
 
-def quantized(heights_m: np.ndarray) -> np.ndarray:
+def quantize(heights_m: np.ndarray) -> np.ndarray:
     """Return heights (n, n) on 256 levels between the lowest and the highest, shifted so that the
     middle one is exactly 0."""
     lowest, relief = float(heights_m.min()), float(np.ptp(heights_m))
