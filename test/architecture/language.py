@@ -4,7 +4,7 @@ Run it from the checkout, for example before and after you revise a folder::
 
     python test/architecture/language.py count                  a row for each folder and page
     python test/architecture/language.py list src/gz_testauto/trial docs/gate.md
-    python test/architecture/language.py sample --seed 1        160 texts to judge without the code
+    ./bootstrap exec python3 test/architecture/language.py sample --seed 1      180 texts to judge
     python test/architecture/language.py limits                 the present figures for the test
 """
 
@@ -377,6 +377,12 @@ def _print_limits() -> None:
     print(" ".join(repeated_class_names()))
 
 
+def _print_sample(name: str, texts: Iterable[str]) -> None:
+    print(f"\n# {name}\n")
+    for number, text in enumerate(texts, 1):
+        print(f"{number}. {text}\n")
+
+
 def main(arguments: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=("count", "list", "sample", "limits"))
@@ -390,11 +396,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> None:
     elif options.command == "limits":
         _print_limits()
     else:
-        groups = {**draw_sample(options.seed), "verdicts": draw_verdicts(options.seed)}
-        for name, texts in groups.items():
-            print(f"\n# {name}\n")
-            for number, text in enumerate(texts, 1):
-                print(f"{number}. {text}\n")
+        for name, texts in draw_sample(options.seed).items():
+            _print_sample(name, texts)
+        _print_sample("verdicts", draw_verdicts(options.seed))  # needs ./bootstrap exec
 
 
 if __name__ == "__main__":

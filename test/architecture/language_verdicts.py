@@ -67,11 +67,17 @@ def verdict_sentences(seed: int) -> Set[str]:
     found: Set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         for output in outputs(Path(folder), random.Random(seed)):
-            for block in re.split(r"\n\s*\n|\n(?=\S)", output):
+            # A row of a table has gaps, a heading ends with "with both". A sentence continues
+            # until a line ends with a full stop.
+            lines = [
+                line for line in output.splitlines() if not re.search(r"\S {3,}\S|with both$", line)
+            ]
+            text = re.sub(
+                r"(?<![.:;)\n])\n(?=\S)(?!\\|PASSED|FAILED|UNDECIDED)", " ", "\n".join(lines)
+            )
+            for block in text.splitlines():
                 sentence = " ".join(block.split())
-                if sentence.startswith("\\"):  # a table of LaTeX
-                    continue
                 named = any(re.search(rf"\b{planner}\b", sentence) for planner in SUCCESS_RATES)
-                if named and len(sentence.split()) >= 6 and re.search(r"[a-z]+ [a-z]+ ", sentence):
+                if named and re.search(r"\d.*\.$|^(PASSED|FAILED|UNDECIDED)", sentence):
                     found.add(sentence[:400])
     return found
