@@ -209,6 +209,8 @@ def test_arguments_must_be_declared(stack, tmp_path):
     write(tmp_path / "nav.launch", include("x.launch", arg("inner"), pass_all_args="false"))
     with pytest.raises(SpecError, match="inner"):
         check_launches(stack(None, {"inner": 1}))
+    write(tmp_path / "nav.launch", f"<group>{arg('grouped')}</group><node>{arg('odd')}</node>")
+    check_launches(stack(None, {"grouped": 1, "odd": 2}))
     write(tmp_path / "nav.launch", include("x.launch", pass_all_args="true"))
     check_launches(stack(None, {"any": 1}))
     (tmp_path / "nav.launch").write_text("<launch>")

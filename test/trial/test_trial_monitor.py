@@ -329,13 +329,13 @@ def snapshot(time_s, *pose, **others):
 
 @pytest.mark.parametrize(
     ("yaw_rad", "twist"),
-    [(0.0, (1.0, 2.0, 0.0)), (math.pi / 2, (2.0, -1.0, 0.0)), (math.pi, (-1.0, -2.0, 0.0))],
+    [(0.0, (0.8, 1.2, 0.0)), (math.pi / 2, (1.2, -0.8, 0.0)), (math.pi, (-0.8, -1.2, 0.0))],
 )
 def test_a_velocity_is_the_displacement_by_the_time_in_the_frame_of_the_robot(yaw_rad, twist):
-    """0.25 m and 0.5 m in 0.25 s: 1 m/s along x and 2 m/s along y."""
+    """0.2 m and 0.3 m in 0.25 s: 0.8 m/s along x and 1.2 m/s along y."""
     samples = recorder()
     samples.sample(snapshot(3.0, 5.0, 7.0, yaw_rad))
-    samples.sample(snapshot(3.25, 5.25, 7.5, yaw_rad))
+    samples.sample(snapshot(3.25, 5.2, 7.3, yaw_rad))
     found = samples.recording(True, CycleTimes.unknown())
     assert found.twist[0].tolist() == [0.0, 0.0, 0.0]
     assert found.twist[1].tolist() == pytest.approx(twist)
@@ -399,3 +399,18 @@ def test_a_model_that_creeps_moves_sideways_only(caplog, monkeypatch, mmps, rise
     assert [record.args[1:3] for record in caplog.records] == (
         [("cube", "table")] if logged else []
     )
+
+
+@pytest.mark.parametrize("x_m", [-30.0, 10.0, 40.0])
+@pytest.mark.parametrize("y_m", [-50.0, 20.0])
+def test_a_moving_obstacle_is_found_far_from_the_origin(x_m, y_m):
+    field = ObstacleField(scene_of(CRATE.format("near", 0, 4, 0, "")), Heights(0.01, 2.0))
+    robot = shapely.box(x_m - 1, y_m - 0.5, x_m + 1, y_m + 0.5)
+    fixed = CRATE.format("fixed", 1, x_m, y_m + 7, "")
+    both = ObstacleField(scene_of(CRATE.format("near", 0, 4, 0, ""), fixed), Heights(0.01, 2.0))
+    beside = {"near": ModelState(Pose((x_m + 3.5, y_m, 0.5)))}
+    assert both.nearest(robot, beside) == (2.0, "near")
+    touching = {"near": ModelState(Pose((x_m - 1.25, y_m - 0.75, 0.5)))}
+    assert field.nearest(robot, touching).distance_m == 0.0
+    assert field.touching(robot, touching) == ("near",)
+    assert field.touching(robot, beside) == ()

@@ -1,0 +1,106 @@
+"""Files that decide trials and that a campaign does not name are inputs of its results."""
+
+import hashlib
+import inspect
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gz_testauto.planners import PLANNERS
+from gz_testauto.results.comparability import SHA256
+from gz_testauto.results.inputs import PLANNER_CODE, further_files
+from gz_testauto.results.manifest import Manifest
+from gz_testauto.sdf.robot import RobotBody
+from gz_testauto.trial.setup import read_body
+
+BODY = RobotBody("robot", ((0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)), (0.0, 1.0))
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def bare(smoke):
+    """The small campaign with one planner of this plugin and these parameters."""
+
+    def make(plugin="straight", parameters=(), **changes):
+        planner = smoke.planners[0].model_copy(
+            update={"name": "mine", "plugin": plugin, "parameters": dict(parameters)}
+        )
+        return smoke.model_copy(update={"planners": (planner,), **changes})
+
+    return make
+
+
+def test_the_code_of_each_planner_is_an_input(smoke):
+    found = further_files(smoke, BODY)
+    assert set(found) == {PLANNER_CODE + "straight", PLANNER_CODE + "fgm"}
+    source = Path(inspect.getsourcefile(PLANNERS.get("fgm")))
+    assert found[PLANNER_CODE + "fgm"] == hashlib.sha256(source.read_bytes()).hexdigest()
+
+
+def test_a_planner_that_is_not_installed_has_no_input(bare):
+    assert further_files(bare("no_such_planner"), BODY) == {}
+
+
+def test_a_planner_without_a_source_file_has_no_input(bare, monkeypatch):
+    monkeypatch.setattr(PLANNERS, "_loaders", dict(PLANNERS._loaders))
+    PLANNERS.register("builtin", dict)
+    assert further_files(bare("builtin"), BODY) == {}
+
+
+def test_files_of_parameters_and_their_cards_are_inputs(bare, tmp_path):
+    for name in ("policy.bin", "policy.bin.json", "table.csv"):
+        (tmp_path / name).write_text(name)
+    spec = bare(
+        "no_such_planner",
+        {
+            "policy": str(tmp_path / "policy.bin"),
+            "table": str(tmp_path / "table.csv"),
+            "folder": str(tmp_path),
+            "relative": "policy.bin",
+            "none": str(tmp_path / "none"),
+            "number": 3,
+        },
+    )
+    assert further_files(spec, BODY) == {
+        "planner mine/policy.bin": digest("policy.bin"),
+        "planner mine/policy.json": digest("policy.bin.json"),
+        "planner mine/table.csv": digest("table.csv"),
+    }
+
+
+def test_files_that_the_models_of_robots_and_actors_name_are_inputs(bare, smoke, tmp_path):
+    (tmp_path / "mesh.stl").write_text("mesh")
+    model = (
+        f'<sdf version="1.6"><model name="m"><uri> file://{tmp_path}/mesh.stl </uri>'
+        f"<uri>{tmp_path}/none.stl</uri><uri/></model></sdf>"
+    )
+    folder = tmp_path / "walker"
+    folder.mkdir()
+    (folder / "model.sdf").write_text(model)
+    (folder / "model.config").write_text("<model><sdf version='1.6'>model.sdf</sdf></model>")
+    (tmp_path / "broken.sdf").write_text("<sdf>")
+    actors = tuple(
+        SimpleNamespace(name=name, model=path, behavior="no_such_behavior")
+        for name, path in (
+            ("a", folder), ("b", folder / "model.sdf"), ("c", tmp_path / "broken.sdf"), ("d", None)
+        )
+    )  # fmt: skip
+    found = further_files(bare("no_such_planner", actors=actors), BODY)
+    assert found == {
+        "actor a/model.sdf": digest(model),
+        "actor a/mesh.stl": digest("mesh"),
+        "actor b/mesh.stl": digest("mesh"),
+    }
+    robot = read_body(smoke)
+    assert "robot/mesh.stl" not in further_files(smoke, robot)
+
+
+def test_the_identity_does_not_depend_on_the_order_of_inputs(smoke):
+    one = Manifest.of(smoke, {"a": "1", "b": "2"}).content["identity"]
+    other = Manifest.of(smoke, {"b": "2", "a": "1"}).content["identity"]
+    assert one == other
+    assert one.startswith(SHA256)
