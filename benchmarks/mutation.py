@@ -145,6 +145,15 @@ def mutate(source, mutant):
     return mutate_code(source, operator, mutant.occurrence)
 
 
+def can_apply(copy, mutant):
+    """Return whether cosmic-ray can apply a mutant; it cannot replace a dotted exception."""
+    try:
+        mutate((copy / mutant.module).read_text(encoding="utf-8"), mutant)
+    except AttributeError:
+        return False
+    return True
+
+
 def changed_lines(before, after):
     """The text of the lines that differ, without indentation: those removed and those added."""
     lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
@@ -470,6 +479,9 @@ def main():
         for mutant in filter(None, itertools.chain(*itertools.zip_longest(*samples.values()))):
             if tuple(mutant) in known:
                 done.append(known[tuple(mutant)])
+                continue
+            if not can_apply(copy, mutant):
+                print(f"left out, cosmic-ray cannot apply it: {mutant}", file=sys.stderr)
                 continue
             tests = own[Path(mutant.module).parts[2]]
             done.append(judge(copy, mutant, tests, elsewhere, options.slow))

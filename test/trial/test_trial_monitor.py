@@ -414,3 +414,15 @@ def test_a_moving_obstacle_is_found_far_from_the_origin(x_m, y_m):
     assert field.nearest(robot, touching).distance_m == 0.0
     assert field.touching(robot, touching) == ("near",)
     assert field.touching(robot, beside) == ()
+
+
+@pytest.mark.parametrize("axis", ["roll", "pitch"])
+@pytest.mark.parametrize(("tilt_rad", "kept"), [(0.0009, True), (-0.0009, True), (0.0011, False)])
+def test_an_obstacle_that_tilts_by_less_than_a_milliradian_keeps_its_outline(axis, tilt_rad, kept):
+    """A cube of 1 m that is tilted by a small angle is wider by half of it on each side."""
+    field = ObstacleField(scene_of(CRATE.format("near", 0, 4, 0, "")), Heights(-9.0, 9.0))
+    roll, pitch = (tilt_rad, 0.0) if axis == "roll" else (0.0, tilt_rad)
+    states = {"near": ModelState(Pose.from_rpy(4, 0, 0.5, roll, pitch, 0))}
+    point = shapely.Point(1.5, 0.0) if axis == "pitch" else shapely.Point(4.0, 2.5)
+    expected = 2.0 if kept else 2.0 - abs(tilt_rad) / 2
+    assert field.nearest(point, states).distance_m == pytest.approx(expected, abs=1e-6)
