@@ -75,5 +75,5 @@ def test_a_world_whose_obstacles_a_plugin_puts_in_their_places_is_refused_with_t
     if not moved:
         check_trials(campaign, campaign.trials)
         return
-    with pytest.raises(SpecError, match=r"3 static models stand in the same place .*libeasy_1\.so"):
+    with pytest.raises(SpecError, match=r"3 static models have one position .*libeasy_1\.so"):
         check_trials(campaign, campaign.trials)

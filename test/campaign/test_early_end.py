@@ -18,7 +18,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers.interface import Attempt, Workers
 
 SMOKE = CONFIG / "smoke_campaign.yaml"
@@ -172,7 +172,7 @@ def test_abandoned_world_is_skipped_and_judged_last_after_a_valid_repetition(end
         return SimulatorError("died") if trial.world_index == 1 else fgm_wins(trial)
 
     spec = endless(at_most=40)
-    part = Selection(worlds=5)
+    part = TrialSelection(worlds=5)
     first, _ = run(spec, tmp_path / "out", script=broken, selection=part)
     assert first.judged == ("w00", "w02", "w03", "w04")
     mended, _ = run(spec, tmp_path / "out", selection=part, retry_invalid=True)
@@ -225,7 +225,7 @@ def test_report_has_the_decision_and_its_validity(decided, capsys):
 
 @pytest.mark.slow
 def test_another_alpha_is_another_campaign(endless, tmp_path):
-    run(endless(), tmp_path / "out", selection=Selection(worlds=2))
+    run(endless(), tmp_path / "out", selection=TrialSelection(worlds=2))
     with pytest.raises(Exception, match=r"stop\.alpha is 0\.2, was 0\.05"):
         run(endless(alpha=0.2), tmp_path / "out")
 
@@ -260,7 +260,7 @@ def test_worlds_that_depend_on_one_another_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_a_store_whose_rule_is_damaged_is_refused_by_name(endless, tmp_path):
-    run(endless(), tmp_path / "out", selection=Selection(worlds=2))
+    run(endless(), tmp_path / "out", selection=TrialSelection(worlds=2))
     with sqlite3.connect(tmp_path / "out" / "results.sqlite") as store:
         store.execute("UPDATE stop SET alpha = 0.9")
     store.close()

@@ -28,7 +28,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.executor import TrialStopped
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers.interface import Attempt, OneWorker
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -280,7 +280,7 @@ def test_the_log_gets_the_trial_that_a_killed_runner_could_not_write_there(run):
 
 
 def test_a_part_can_be_run_first_and_the_rest_later(run):
-    first = run(selection=Selection(worlds=1, planners=("fgm",)))
+    first = run(selection=TrialSelection(worlds=1, planners=("fgm",)))
     assert first.executor.executed == ["world_0000--fgm--0"]
     assert first.results.planned == 4
     rest = run()
@@ -296,7 +296,7 @@ def test_results_of_another_campaign_are_refused_and_what_differs_is_named(run, 
 
 
 def test_patience_and_place_do_not_make_another_campaign(run, smoke, tmp_path):
-    run(selection=Selection(worlds=1))
+    run(selection=TrialSelection(worlds=1))
     moved = tmp_path / "moved.sdf"
     shutil.copy(smoke.robot.model, moved)
     patient = changed(
@@ -364,7 +364,7 @@ def test_trajectories_are_never_removed_because_the_database_is_of_before(run, s
 
 
 def test_a_world_that_was_damaged_is_named_with_what_helps(run):
-    out = run(selection=Selection(worlds=1)).out
+    out = run(selection=TrialSelection(worlds=1)).out
     (out / "worlds" / "world_0001.world").write_text("<sdf")
     with pytest.raises(ResultsError, match=r"remove that folder.*world_0001\.world"):
         run()
@@ -373,7 +373,7 @@ def test_a_world_that_was_damaged_is_named_with_what_helps(run):
 
 
 def test_half_written_files_of_a_killed_runner_are_removed(run):
-    out = run(selection=Selection(worlds=1)).out
+    out = run(selection=TrialSelection(worlds=1)).out
     for name in (
         "trajectories/a.npz.partial",
         "campaign.log.partial",
@@ -394,13 +394,13 @@ def test_a_campaign_without_a_valid_trial_may_still_be_changed(run, smoke):
 
 
 def test_another_version_of_the_simulator_is_refused(run):
-    run(selection=Selection(worlds=1))
+    run(selection=TrialSelection(worlds=1))
     with pytest.raises(ResultsError, match="begun on scripted 1; this is scripted 2"):
         run(version="2")
 
 
 def test_a_world_that_was_changed_meanwhile_is_named(run):
-    ran = run(selection=Selection(worlds=1))
+    ran = run(selection=TrialSelection(worlds=1))
     world = ran.out / "worlds" / "world_0001.world"
     world.write_text(world.read_text() + "<!-- moved a box -->")
     with pytest.raises(Exception, match=r"world_0001\.world"):
@@ -410,7 +410,7 @@ def test_a_world_that_was_changed_meanwhile_is_named(run):
 def test_resume_rejects_a_new_directory(run):
     with pytest.raises(ResultsError, match="holds no campaign"):
         run(resume=True)
-    run(selection=Selection(worlds=1))
+    run(selection=TrialSelection(worlds=1))
     assert run(resume=True).executor.executed == ALL[2:]
 
 
@@ -454,7 +454,7 @@ def test_listeners_receive_every_trial_and_the_remaining_time(run):
         def ended(self, progress):
             heard.append(("ended", progress.done))
 
-    run(selection=Selection(worlds=1))
+    run(selection=TrialSelection(worlds=1))
     run(listener=Listener())
     assert heard == [
         ("began", 2, 4, None),
@@ -496,7 +496,7 @@ def test_a_runner_killed_in_a_trial_continues_with_that_trial(run, tmp_path):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_full_disk_is_reported_and_corrupts_nothing(run, monkeypatch, tmp_path):
-    run(selection=Selection(worlds=1))
+    run(selection=TrialSelection(worlds=1))
     real_open = open
 
     def full(path, mode="r", *rest, **options):
@@ -514,7 +514,7 @@ def test_full_disk_is_reported_and_corrupts_nothing(run, monkeypatch, tmp_path):
 
 
 def test_a_planner_whose_code_has_changed_does_not_continue_the_campaign(run, monkeypatch):
-    run(selection=Selection(worlds=1))
+    run(selection=TrialSelection(worlds=1))
     monkeypatch.setattr(inputs.inspect, "getsourcefile", lambda plugin: __file__)
     with pytest.raises(ResultsError, match=r"code of planner fgm is sha256"):
         run()

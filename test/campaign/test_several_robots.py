@@ -86,11 +86,11 @@ def test_two_workers_get_the_same_bits(alone, tmp_path):
     [
         ([robot("robot", (2, 2, 0), (0, 2))], {}, "a robot is named 'robot'; rename the robot"),
         ([robot("a", (2, 2, 0), (0, 2))] * 2, {}, "these appear twice: a"),
-        ([robot("a", (-3, 0.3, 0), (0, 2))], {}, "'robot' and 'a' would start in one another"),
+        ([robot("a", (-3, 0.3, 0), (0, 2))], {}, "'robot' and 'a' overlap at their starts"),
         ([robot("a", (50, 50, 0), (0, 2))], {}, "robot 'a': "),
         ([robot("a", (2, 2, 0), (0, 2), planner="nobody")], {}, "unknown planner 'nobody'"),
         ([robot("a", (2, 2, 0), (0, 2), parameters={"x": 1})], {}, "a has parameters, but"),
-        ([robot("a", (2, 2, 0), (9.0, 2))], {}, "no way from (2, 2) to (9, 2)"),
+        ([robot("a", (2, 2, 0), (9.0, 2))], {}, "no path from (2, 2) to (9, 2)"),
     ],
 )
 def test_what_several_robots_cannot_be_is_refused_by_name(tmp_path, capsys, robots, changes, said):
@@ -103,7 +103,7 @@ def test_simulators_with_one_robot_refuse_the_campaign_by_name(tmp_path, capsys)
     file = campaign(tmp_path, [GUEST], simulator="gazebo_ros")
     assert main(["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]) == 2
     told = capsys.readouterr().err
-    assert "has one robot in a scene; take" in told or "No module named" in told
+    assert "has one robot in a scene; use" in told or "No module named" in told
 
 
 def test_robot_with_a_separate_model_has_its_outline(tmp_path):

@@ -114,4 +114,6 @@ def test_a_simulator_that_cannot_is_named_before_the_first_trial(tmp_path, capsy
     monkeypatch.setattr(EmbeddedSimulator, "changes", frozenset())
     assert run(campaign(tmp_path), tmp_path / "out") == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "actor 'walker': the simulator 'embedded' takes no SetModel; take 'gazebo'" in said
+    assert (
+        "actor 'walker': the simulator 'embedded' does not support SetModel; use 'gazebo'" in said
+    )

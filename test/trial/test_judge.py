@@ -5,7 +5,7 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.trial.judge import (
-    Rules,
+    TerminationRules,
     has_reached,
     is_stuck,
     judge,
@@ -14,7 +14,7 @@ from gz_testauto.trial.judge import (
 )
 from gz_testauto.trial.outcome import Outcome
 
-RULES = Rules(
+RULES = TerminationRules(
     goal=Pose2D(10.0, 0.0),
     tolerance_m=0.5,
     timeout_s=60.0,
@@ -114,7 +114,7 @@ def test_a_robot_that_falls_makes_the_trial_invalid_with_its_height():
     fallen = driven((0, 0, -573.2), (0, 0, -574.0))
     with pytest.raises(SceneError, match=r"fell: at 0\.10 s it is at z = -574\.00 m, and nothing"):
         require_plausible(RULES, *fallen, top_m=-573.0, bottom_m=0.0)
-    with pytest.raises(SceneError, match=r"z = -1\.10 m and goes down at 11\.0 m/s"):
+    with pytest.raises(SceneError, match=r"z = -1\.10 m and moves down at 11\.0 m/s"):
         require_plausible(RULES, *driven((0, 0, 0), (0, 0, -1.1)), top_m=0.0, bottom_m=-50.0)
 
 
@@ -199,12 +199,14 @@ def test_full_speed_is_plausible():
 
 
 def test_of_several_goals_the_one_driven_to_is_named():
-    second = Rules(**{**vars(RULES), "further": (Pose2D(20.0, 0.0), Pose2D(0.0, 0.0))}).onward
+    second = TerminationRules(
+        **{**vars(RULES), "further": (Pose2D(20.0, 0.0), Pose2D(0.0, 0.0))}
+    ).onward
     assert second.goal == Pose2D(20.0, 0.0)
     said = judge(second, *driven((5.0, 0), (5.1, 0)), given_up="no way").detail
-    assert said == "no way, on the way to goal 2 of 3"
+    assert said == "no way, on the path to goal 2 of 3"
     said = judge(second, *driven((9.6, 0)), collision=TOUCH).detail
-    assert said.endswith("on the way to goal 2 of 3")
+    assert said.endswith("on the path to goal 2 of 3")
     late = np.arange(0.0, 60.05, 0.1), np.column_stack([np.arange(601) * 0.03, *np.zeros((2, 601))])
     assert judge(second, *late).detail == "2.00 m from goal 2 of 3 after 60 s"
     last = second.onward

@@ -16,7 +16,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
 from gz_testauto.trial.judge import (
-    Rules,
+    TerminationRules,
     is_stuck,
     judge,
     leaning_since,
@@ -29,7 +29,7 @@ from gz_testauto.trial.real_time_factor import pace_to_repeat, too_slow, was_too
 from gz_testauto.trial.recorder import _FreeSpace as FreeSpace
 from gz_testauto.trial.route import MappedDrive
 
-RULES = Rules(
+RULES = TerminationRules(
     goal=Pose2D(10.0, 0.0),
     tolerance_m=0.5,
     timeout_s=60.0,
@@ -61,7 +61,7 @@ def test_a_fall_is_faster_than_ten_meters_per_second_downward(height_m, plausibl
     if plausible:
         require_plausible(RULES, *course)
     else:
-        with pytest.raises(SceneError, match=r"goes down at 10\.0 m/s"):
+        with pytest.raises(SceneError, match=r"moves down at 10\.0 m/s"):
             require_plausible(RULES, *course)
 
 
@@ -135,7 +135,7 @@ def test_a_trial_times_out_at_the_limit_with_the_distance_that_remains():
 
 
 def test_goals_are_counted_and_named_in_order():
-    rules = Rules(**{**vars(RULES), "further": (Pose2D(1, 0), Pose2D(2, 0))})
+    rules = TerminationRules(**{**vars(RULES), "further": (Pose2D(1, 0), Pose2D(2, 0))})
     counts = []
     for _ in range(2):
         counts.append((rules.visited, rules.count, rules.goal.x_m, rules.goal_text))

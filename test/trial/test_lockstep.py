@@ -23,7 +23,7 @@ from gz_testauto.spec.campaign import BuiltinPlannerSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 
 class Scripted(LocalPlanner):
@@ -114,7 +114,7 @@ def test_planners_end_as_their_driving_deserves(drive):
     ],
 )
 def test_a_planner_that_cannot_go_on_has_aborted(drive, planner, says):
-    record = drive(planner, selection=Selection(worlds=1)).trials[0]
+    record = drive(planner, selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.PLANNER_ABORTED
     assert says in record.detail
     assert record.metrics["cycle_mean_s"] > 0.0
@@ -152,7 +152,7 @@ def test_several_goals_are_visited_in_order(drive, smoke, tmp_path):
             "via": [PoseSpec(x_m=x, y_m=y) for x, y in (far, near)],
         }
     )
-    record = drive("Heading", spec={"goal": goal}, selection=Selection(worlds=1)).trials[0]
+    record = drive("Heading", spec={"goal": goal}, selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.REACHED, record.detail
     assert record.detail.endswith("the last of 3 goals")
     assert [tuple(task.goal[:2]) for task in Heading.tasks] == [far, near, far]
@@ -173,9 +173,9 @@ def test_several_goals_are_visited_in_order(drive, smoke, tmp_path):
 def test_who_fails_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_path):
     start = smoke.robot.start
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=start.x_m, y_m=start.y_m)]})
-    record = drive("GivesUp", spec={"goal": goal}, selection=Selection(worlds=1)).trials[0]
+    record = drive("GivesUp", spec={"goal": goal}, selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.PLANNER_ABORTED
-    assert record.detail == "walled in, on the way to goal 2 of 2"
+    assert record.detail == "walled in, on the path to goal 2 of 2"
     assert record.metrics["spl"] == 0.0
     with ResultStore.read(CampaignDirectory(tmp_path / "out")) as store:
         times_s = store.trajectory(record).goal_times_s
@@ -183,14 +183,14 @@ def test_who_fails_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_pat
 
 
 def test_a_trial_with_one_goal_has_no_times_of_goals(drive, tmp_path):
-    record = drive("GivesUp", selection=Selection(worlds=1)).trials[0]
+    record = drive("GivesUp", selection=TrialSelection(worlds=1)).trials[0]
     assert record.detail == "walled in"
     with np.load(tmp_path / "out" / "trajectories" / record.trajectory) as arrays:
         assert "goal_times_s" not in arrays.files
 
 
 def test_standing_still_is_stuck(drive):
-    record = drive("StandsStill", selection=Selection(worlds=1)).trials[0]
+    record = drive("StandsStill", selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.STUCK
 
 
@@ -231,9 +231,9 @@ def test_an_unknown_planner_parameter_is_refused_before_any_simulator_starts(dri
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ({"x_m": 5.1}, "the goal .* lies inside"),
-        ({"via": [PoseSpec(x_m=5.1, y_m=0.0)]}, "goal 1 of 2 .* lies inside"),
-        ({"x_m": 99.0}, "the known map has no way"),
+        ({"x_m": 5.1}, "the goal .* is inside"),
+        ({"via": [PoseSpec(x_m=5.1, y_m=0.0)]}, "goal 1 of 2 .* is inside"),
+        ({"x_m": 99.0}, "the static map has no path"),
     ],
 )
 def test_a_goal_that_nobody_can_reach_is_refused_before_any_simulator_starts(
@@ -285,7 +285,7 @@ def test_a_world_that_holds_the_robot_already_is_refused(drive, smoke, tmp_path)
     saved = world.replace("</world>", '<model name="robot"><link name="l"/></model></world>')
     (ready / "saved.world").write_text(saved)
     worlds = type(smoke.worlds)(directory=ready)
-    with pytest.raises(SpecError, match="holds a model named 'robot' already"):
+    with pytest.raises(SpecError, match="has a model named 'robot' already"):
         drive("fgm", simulator=Unstartable, spec={"worlds": worlds})
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
-from gz_testauto.trial.plan import Selection, plan_trials
+from gz_testauto.trial.plan import TrialSelection, plan_trials
 
 WORLDS = ["world_0000", "world_0001", "world_0002"]
 
@@ -56,12 +56,12 @@ def test_seeds_fit_a_signed_32_bit_integer():
 
 def test_a_selection_keeps_indices_and_leaves_the_rest_for_later():
     trials = plan_trials(campaign(), WORLDS)
-    chosen = [t.index for t in trials if Selection(worlds=1, planners=("straight",)).covers(t)]
+    chosen = [t.index for t in trials if TrialSelection(worlds=1, planners=("straight",)).covers(t)]
     assert chosen == [1, 3]
 
 
 def test_a_selection_of_an_unknown_planner_names_the_near_miss():
     with pytest.raises(SpecError, match="unknown planner 'fmg'; did you mean 'fgm'"):
-        Selection(planners=("fmg",)).check(campaign())
+        TrialSelection(planners=("fmg",)).check(campaign())
     with pytest.raises(SpecError, match="at least 1"):
-        Selection(worlds=0).check(campaign())
+        TrialSelection(worlds=0).check(campaign())

@@ -133,7 +133,7 @@ def closed(side):
         (
             closed(6),
             (9, 0),
-            r"what stands in the world separates the two; move robot.start or goal",
+            r"obstacles of the world separate the two; move robot.start or goal",
         ),
         (
             closed(20) + box("north", 0, 5.1, "0.2 9.6") + box("south", 0, -5.1, "0.2 9.6"),

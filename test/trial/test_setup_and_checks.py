@@ -11,7 +11,7 @@ from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.robot import SteeringSpec
 from gz_testauto.trial.checks import check_trials, require_drivable
-from gz_testauto.trial.plan import Selection, Trial
+from gz_testauto.trial.plan import Trial, TrialSelection
 from gz_testauto.trial.setup import (
     prepare,
     read_body,
@@ -56,7 +56,7 @@ def test_an_empty_world_is_accepted_without_a_notice(prepared):
 
 @pytest.mark.parametrize(
     ("place", "what"),
-    [((-3, 0.2), "would start inside crate"), ((3.2, 0.3), r"the goal of .* \(3, 0\) lies inside")],
+    [((-3, 0.2), "would start inside crate"), ((3.2, 0.3), r"the goal of .* \(3, 0\) is inside")],
 )
 def test_a_start_or_a_goal_in_an_obstacle_is_rejected_with_the_world(prepared, place, what):
     with pytest.raises(SpecError, match=rf"world w1 .*: .*{what}"):
@@ -65,7 +65,7 @@ def test_a_start_or_a_goal_in_an_obstacle_is_rejected_with_the_world(prepared, p
 
 def test_of_several_goals_the_one_in_an_obstacle_is_numbered(prepared, smoke):
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=3), PoseSpec(x_m=0, y_m=-3)]})
-    with pytest.raises(SpecError, match=r"goal 2 of 3 of .* \(0, -3\) lies inside crate"):
+    with pytest.raises(SpecError, match=r"goal 2 of 3 of .* \(0, -3\) is inside crate"):
         check(prepared(BOX.format("crate", 0, -3, ""), goal=goal))
 
 
@@ -108,12 +108,12 @@ def companion(name, y_m, **fields):
     return CompanionSpec.model_validate({"name": name, "start": start, "goal": goal, **fields})
 
 
-def test_robots_must_not_start_in_one_another(prepared):
+def test_robots_must_not_overlap_at_their_starts(prepared):
     check(prepared("", robots=(companion("guest", 2.0),), simulator="embedded"))
-    with pytest.raises(SpecError, match=r"robots .* and 'guest' would start"):
+    with pytest.raises(SpecError, match=r"robots .* and 'guest' overlap"):
         check(prepared("", robots=(companion("guest", 0.3),), simulator="embedded"))
     pair = (companion("guest", 2.0), companion("other", 2.3))
-    with pytest.raises(SpecError, match="'guest' and 'other' would start"):
+    with pytest.raises(SpecError, match="'guest' and 'other' overlap"):
         check(prepared("", robots=pair, simulator="embedded"))
 
 
@@ -191,14 +191,14 @@ def test_a_campaign_without_launch_files_is_no_stack(prepared):
 
 def test_a_selection_covers_worlds_planners_and_trials():
     trial = Trial(5, "w1", 1, "fgm", 0, 7)
-    assert Selection().covers(trial)
+    assert TrialSelection().covers(trial)
     for covers, selection in [
-        (True, Selection(worlds=2)),
-        (False, Selection(worlds=1)),
-        (True, Selection(planners=("fgm",))),
-        (False, Selection(planners=("dwa",))),
-        (True, Selection(trials=frozenset({5}))),
-        (False, Selection(trials=frozenset({4}))),
-        (False, Selection(worlds=2, planners=("dwa",))),
+        (True, TrialSelection(worlds=2)),
+        (False, TrialSelection(worlds=1)),
+        (True, TrialSelection(planners=("fgm",))),
+        (False, TrialSelection(planners=("dwa",))),
+        (True, TrialSelection(trials=frozenset({5}))),
+        (False, TrialSelection(trials=frozenset({4}))),
+        (False, TrialSelection(worlds=2, planners=("dwa",))),
     ]:
         assert selection.covers(trial) == covers, selection

@@ -21,7 +21,7 @@ from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.first_look import FirstLook
-from gz_testauto.trial.judge import Rules
+from gz_testauto.trial.judge import TerminationRules
 from gz_testauto.trial.lockstep import with_companion
 from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.monitor import TrialMonitor
@@ -47,7 +47,7 @@ def scene_of(*models, floor=PLANE, more=""):
 
 def monitor(*goals, **rules):
     first, *further = goals or (Pose2D(10, 0),)
-    given = Rules(first, 0.5, 60.0, 5.0, 0.25, 2.0, 0.8, tuple(further))
+    given = TerminationRules(first, 0.5, 60.0, 5.0, 0.25, 2.0, 0.8, tuple(further))
     scene = scene_of()
     contacts, levels = ContactSorter("robot", ["ground::l::c"]), LowestLevels(scene)
     recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)

@@ -28,7 +28,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import ALL, Selection, Trial, may_be_run
+from gz_testauto.trial.plan import ALL, Trial, TrialSelection, may_be_run
 from gz_testauto.trial.real_time_factor import pace_to_repeat, too_slow
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import (
@@ -50,7 +50,7 @@ def run_campaign(
     make_executor: ExecutorFactory,
     *,
     make_workers: WorkersFactory = OneWorker,
-    selection: Selection = ALL,
+    selection: TrialSelection = ALL,
     resume: bool = False,
     retry_invalid: bool = False,
     listener: Optional[CampaignListener] = None,

@@ -19,7 +19,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.worlds import SEEDS
 from gz_testauto.trial.executor import StopRequest
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 EXIT_INVALID = 1
 
@@ -72,7 +72,7 @@ def on_two_simulators(
 def run_in_simulator(
     spec: BuiltinCampaignSpec,
     arguments: argparse.Namespace,
-    selection: Selection,
+    selection: TrialSelection,
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
@@ -88,7 +88,7 @@ def run_trials(
     spec: CampaignSpec,
     out: Path,
     arguments: argparse.Namespace,
-    selection: Selection,
+    selection: TrialSelection,
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:

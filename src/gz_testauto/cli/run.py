@@ -35,7 +35,7 @@ from gz_testauto.cli.campaigns import (
 from gz_testauto.cli.progress import announce_stop
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the campaign; 0 when all selected trials are done and none is invalid, 1 when some
     are, 128 + signal when stopped."""
     spec = load_campaign(arguments)
-    selection = Selection(arguments.worlds, arguments.planners)
+    selection = TrialSelection(arguments.worlds, arguments.planners)
     stop = StopSignals(on_first=announce_stop)
     with stop:
         if arguments.screen or arguments.confirm:
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_at_one_speed(
-    spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
+    spec: CampaignSpec, arguments: argparse.Namespace, selection: TrialSelection, stop: StopSignals
 ) -> CampaignResults:
     if arguments.simulator or isinstance(spec, BuiltinCampaignSpec):
         spec = with_simulator(spec, arguments.simulator or "")
@@ -125,7 +125,7 @@ def _run_at_one_speed(
 
 
 def _run_at_two_speeds(
-    spec: CampaignSpec, arguments: argparse.Namespace, selection: Selection, stop: StopSignals
+    spec: CampaignSpec, arguments: argparse.Namespace, selection: TrialSelection, stop: StopSignals
 ) -> Sequence[CampaignResults]:
     from gz_testauto.analysis.agreement import confirmation
     from gz_testauto.report.agreement import print_confirmation
@@ -142,7 +142,7 @@ def _run_at_two_speeds(
         print("stopped while screening; the same command continues", file=sys.stderr)
         return [screened]
     chosen = choose_trials(screened, spec.seed, arguments.closest, arguments.control)
-    confirmed = run_in_simulator(confirm, arguments, Selection(trials=chosen.trials), stop)
+    confirmed = run_in_simulator(confirm, arguments, TrialSelection(trials=chosen.trials), stop)
     print_confirmation(
         confirmation(screened, confirmed, chosen.reasons, CONTROL),
         screen.simulator,

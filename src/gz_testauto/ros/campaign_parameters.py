@@ -13,7 +13,7 @@ from gz_testauto.campaign.simulator import with_simulator
 from gz_testauto.ros import parameters
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 
 def read_campaign(on_stack: bool) -> CampaignSpec:
@@ -46,13 +46,13 @@ def _read() -> Tuple[Path, CampaignSpec]:
     return path, load(path, CampaignSpec)
 
 
-def read_selection() -> Selection:
+def read_selection() -> TrialSelection:
     """Return the selection of ``~worlds`` (0: all) and ``~planners`` (names separated by commas or
     spaces; empty: all)."""
     worlds: Optional[int] = parameters.read("worlds", int, 0) or None
     names = parameters.read("planners", str, "").replace(",", " ").split()
     planners: Optional[Tuple[str, ...]] = tuple(names) or None
-    return Selection(worlds=worlds, planners=planners)
+    return TrialSelection(worlds=worlds, planners=planners)
 
 
 def output_directory(spec: CampaignSpec) -> Path:

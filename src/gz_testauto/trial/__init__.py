@@ -1,1 +1,1 @@
-"""One trial from its set-up to its result: who runs it, who watches it, and when it is over."""
+"""A trial from its set-up to its result: executors, monitor and termination rules."""

@@ -38,7 +38,7 @@ SCENARIO = "scenario"
 """The name in :data:`~gz_testauto.actors.HOOKS` of the hook that runs a scenario's agents."""
 
 STACK = "gazebo_ros"
-"""What a stack of the user's own simulates with."""
+"""The simulator of a user's stack."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class TrialActors:
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """Return the models at the beginning, at their start poses."""
+        """Return the models at the start, at their start poses."""
         return tuple(model for hook in self.hooks for model in hook.models)
 
     @property
@@ -76,8 +76,8 @@ class TrialActors:
         return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
-        """Return the result with the drawn values and the results of the hooks; call it at the end
-        of the trial, before :meth:`close`. Raises ``SceneError`` where a hook fails."""
+        """Return the result with the drawn values and the results of the hooks. Call it at the end
+        of the trial, before :meth:`close`. Raises ``SceneError`` if a hook fails."""
         for hook in self.hooks:
             found = hook.results()
             result = result.with_numbers(found.numbers).with_series(found.series)
@@ -88,20 +88,20 @@ class TrialActors:
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
-        """Return the loaded scene with hooks and filters; the same object where there are none.
-        ``robot`` is the name of the first robot where ``simulation`` does not have its model."""
+        """Return the loaded scene with hooks and filters; the same object if there are none.
+        ``robot`` is the name of the first robot if ``simulation`` does not have its model."""
         if not self.hooks and not self.filters:
             return simulation
         return ActorSimulation(simulation, self.hooks, self.filters, robot)
 
     def close(self) -> None:
-        """Close the hooks; the trial is over. Idempotent."""
+        """Close the hooks at the end of the trial. Idempotent."""
         for hook in self.hooks:
             hook.close()
 
 
-class Site(NamedTuple):
-    """Where a trial is: the robot and its start, and the world's file, read."""
+class ActorContext(NamedTuple):
+    """The robot and its start, and the parsed world file of a trial."""
 
     robot: RobotBody
     start: Pose2D
@@ -109,10 +109,14 @@ class Site(NamedTuple):
     scene: WorldScene
 
 
-def prepare_actors(spec: CampaignSpec, site: Site, world: int, repetition: int) -> TrialActors:
-    """Return the actors, hooks and filters of a trial in world number ``world``. Raises
-    ``SpecError``, ``PlacementError`` where no start of an actor is free, and ``SdfError`` for the
-    model of an actor."""
+def prepare_actors(
+    spec: CampaignSpec, site: ActorContext, world: int, repetition: int
+) -> TrialActors:
+    """Return the actors, hooks and filters of a trial in world number ``world``.
+
+    Raises ``SpecError``, ``PlacementError`` if no start of an actor is free, and ``SdfError`` for
+    the model of an actor.
+    """
     own = world_actors(site.scene)
     if not (spec.changes_worlds or own):
         return TrialActors()
@@ -137,7 +141,9 @@ def prepare_actors(spec: CampaignSpec, site: Site, world: int, repetition: int) 
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
 
 
-def _scenario(spec: CampaignSpec, site: Site, world: int, repetition: int) -> Optional[Hook]:
+def _scenario(
+    spec: CampaignSpec, site: ActorContext, world: int, repetition: int
+) -> Optional[Hook]:
     if not spec.worlds.dynamic:
         return None
     try:
@@ -152,13 +158,13 @@ def _scenario(spec: CampaignSpec, site: Site, world: int, repetition: int) -> Op
 
 def tracker_of(
     spec: CampaignSpec,
-    site: Site,
+    site: ActorContext,
     actors: TrialActors,
     world: int,
     repetition: int,
     others: Sequence[NamedModel] = (),
 ) -> Optional[ObjectTracker]:
-    """Return the tracker of moving objects, ``others`` among them, for the robot; None where the
+    """Return the tracker of moving objects, including ``others``, for the robot; None if the
     campaign has no tracking."""
     if spec.tracking is None:
         return None
@@ -174,7 +180,7 @@ def tracker_of(
     return ObjectTracker(spec.tracking, site.robot.name, subject)
 
 
-def _subject(site: Site, models: Sequence[NamedModel]) -> Subject:
+def _subject(site: ActorContext, models: Sequence[NamedModel]) -> Subject:
     described = DescribedWorld(site.scene)
     poses: Dict[str, Pose] = {name: model.pose for name, model in site.scene.models.items()}
     poses[site.robot.name] = site.start.to_pose()
@@ -188,8 +194,7 @@ def _subject(site: Site, models: Sequence[NamedModel]) -> Subject:
 
 
 def check_actors(spec: CampaignSpec) -> None:
-    """Refuse, before anything starts, what the campaign's simulator cannot do. Raises ``SpecError``
-    naming it."""
+    """Raise ``SpecError`` for an actor or term that the campaign's simulator does not support."""
     on_stack = not isinstance(spec, BuiltinCampaignSpec)
     if isinstance(spec, BuiltinCampaignSpec):
         _check_robots(spec)
@@ -209,28 +214,28 @@ def check_actors(spec: CampaignSpec) -> None:
         if kind not in taken:
             able = [name for name in SIMULATORS.names() if kind in _changes(name)]
             raise SpecError(
-                f"{who}: {named} takes no {kind.__name__}; "
+                f"{who}: {named} does not support {kind.__name__}; "
                 + (
-                    f"take {' or '.join(map(repr, able))}, or leave it out"
+                    f"use {' or '.join(map(repr, able))}, or remove it"
                     if able and not on_stack
-                    else "leave it out"
+                    else "remove it"
                 )
             )
 
 
 def _check_on_stack(spec: CampaignSpec) -> None:
-    """Refuse what a stack's scans and commands would have to pass through here for."""
+    """Raise ``SpecError`` for features that need scans and commands to pass through this
+    package."""
     if spec.robots:
         raise SpecError(
-            f"campaign {spec.name}: robots: a stack of the user's own has one robot that is "
-            "followed; run the campaign with this package's planners and simulators, or leave it "
-            "out"
+            f"campaign {spec.name}: robots: a campaign on a stack has one robot; run it "
+            "with this package's planners and simulators, or remove robots"
         )
     for term in spec.randomize:
         if isinstance(term, FaultTerm):
             raise SpecError(
-                f"randomize {term.name!r}: {term.term} is not done on a stack of the user's own, "
-                "whose scans and commands do not pass through here; leave it out"
+                f"randomize {term.name!r}: {term.term} is not supported on a stack, "
+                "whose scans and commands do not pass through this package; remove it"
             )
 
 
@@ -239,12 +244,12 @@ def _check_robots(spec: BuiltinCampaignSpec) -> None:
         able = [name for name in SIMULATORS.names() if _allows_several(name)]
         raise SpecError(
             f"campaign {spec.name}: robots: the simulator {spec.simulator!r} has one robot in a "
-            f"scene; take {' or '.join(map(repr, able))}, or leave it out"
+            f"scene; use {' or '.join(map(repr, able))}, or remove robots"
         )
 
 
 def _allows_several(simulator: str) -> bool:
-    """Whether a simulator has several robots; not, where what it needs is not installed."""
+    """Return whether a simulator supports several robots; False if it is not installed."""
     try:
         return bool(SIMULATORS.get(simulator).several_robots)
     except MissingDependencyError:
@@ -252,7 +257,7 @@ def _allows_several(simulator: str) -> bool:
 
 
 def _changes(simulator: str) -> FrozenSet[ChangeKind]:
-    """What a simulator takes; nothing, where what it needs is not installed."""
+    """Return the changes that a simulator supports; none if it is not installed."""
     try:
         taken: FrozenSet[ChangeKind] = SIMULATORS.get(simulator).changes
     except MissingDependencyError:

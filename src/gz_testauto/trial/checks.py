@@ -1,8 +1,8 @@
-"""Refuses, before any simulator starts, what no planner could do.
+"""Checks before any simulator starts, for trials that no planner could pass.
 
-Owns the checks of a campaign against its worlds: a start or a goal inside an obstacle, a goal
-that the known map does not connect, a robot that cannot be driven or cannot see, planners with
-unknown parameters.
+Owns the checks of a campaign against its worlds: a start or a goal inside an obstacle, a goal that
+the static map does not connect, a robot without drive controller or lidar, planners with unknown
+parameters.
 """
 
 import itertools
@@ -27,15 +27,14 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
 
 UNDER_GROUND_M = 0.05
-"""Terrain that rises higher than this under the robot's start throws it out."""
+"""Largest height of terrain under the robot's start; higher terrain throws it up."""
 
 
 def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
-    """Refuse what no planner could do, for the worlds of these trials, without a simulator. Returns
-    what is to be said of them, a line each.
+    """Check the worlds of these trials without a simulator. Return notices about them, a line each.
 
-    Raises ``SpecError`` naming world and obstacle when the start or the goal lies in one, or
-    naming the map when the known map has no way.
+    Raises ``SpecError`` with world and obstacle for a start or goal inside an obstacle, and with
+    the map if the static map has no path.
     """
     check_actors(campaign.spec)
     notices: Dict[int, str] = {}
@@ -52,8 +51,8 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
 
 
 def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
-    """Refuse starts and goals of a robot at which it could not be. Returns what became of each
-    world's own actors, by the world's index; empty where it has none."""
+    """Raise ``SpecError`` for invalid starts and goals of a robot. Return the notice about each
+    world's actors, by the world's index; empty for none."""
     notices: Dict[int, str] = {}
     spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
     who = f"robot {spec.robot.name!r}"
@@ -65,7 +64,7 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[i
         missions = campaign.missions
         start, goals = missions.start_in(world.name), missions.goals_in(world.name)
         footprint = footprint_at(outline, start)
-        if isinstance(campaign, PreparedBuiltin):  # a stack sets its robot down by itself
+        if isinstance(campaign, PreparedBuiltin):  # a stack spawns its robot
             _check_terrain(scene, footprint, where)
         hits = field.touching(footprint, field.initial_states)
         if hits:
@@ -78,7 +77,7 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[i
             which = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
             if hits:
                 raise SpecError(
-                    f"{where}: {which} of {who} ({goal.x_m:g}, {goal.y_m:g}) lies inside "
+                    f"{where}: {which} of {who} ({goal.x_m:g}, {goal.y_m:g}) is inside "
                     f"{hits[0]}; move goal or keep the obstacle away from it"
                 )
         try:
@@ -89,7 +88,7 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[i
 
 
 def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
-    """Refuse robots that would start in one another."""
+    """Raise ``SpecError`` for robots that overlap at their starts."""
     for name in {trial.world for trial in trials} if campaign.companions else ():
         places = [
             (one.robot.name, footprint_at(np.asarray(one.limits.footprint_m), start))
@@ -99,13 +98,13 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
         for (first, here), (second, there) in itertools.combinations(places, 2):
             if here.intersects(there):
                 raise SpecError(
-                    f"world {name}: robots {first!r} and {second!r} would start in one another; "
+                    f"world {name}: robots {first!r} and {second!r} overlap at their starts; "
                     "move the start of one"
                 )
 
 
 def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
-    """Refuse to judge a planner in a world that it was trained in."""
+    """Raise ``SpecError`` for a planner in a world in which it was trained."""
     for planner in campaign.spec.planners:
         with planner.locating("plugin", "parameters"):
             trained_in = planner_origin(planner.plugin, **planner.parameters).trained_in
@@ -119,7 +118,8 @@ def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
 
 
 def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
-    """Refuse actors that cannot begin, or terms that find nothing, in any of the worlds."""
+    """Raise ``SpecError`` for actors without a free start, or terms that match nothing, in any
+    world."""
     spec = campaign.spec
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
@@ -136,11 +136,12 @@ def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> No
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
-    """Refuse a world in which the robot's name is taken, or whose step does not fit."""
+    """Raise ``SpecError`` for a world that has a model with the robot's name, or an unsuitable
+    physics step."""
     name = campaign.robot.name
     if name in scene.models:
         raise SpecError(
-            f"{where}: holds a model named {name!r} already; give the robot another robot.name, "
+            f"{where}: has a model named {name!r} already; give the robot another robot.name, "
             "or save the world without it"
         )
     _require_own_places(scene, where)
@@ -157,12 +158,12 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
 
 
 def _require_own_places(scene: WorldScene, where: str) -> None:
-    """Refuse a world whose obstacles a plugin puts in their places. In the file all of them stand
-    in the same one, and what moves a static model is neither simulated nor followed."""
+    """Raise ``SpecError`` for a world whose static obstacles are moved by a plug-in. In the file
+    they are at one position, and motions of static models are not simulated."""
     by_place: Dict[Pose, List[str]] = {}
     plugins = set()
     for name, model in scene.models.items():
-        found = [  # those of sensors measure, and move nothing
+        found = [  # plug-ins of sensors move nothing
             plugin.get("filename", "")
             for plugin in model.element.iter("plugin")
             if plugin.getparent().tag == "model"
@@ -173,7 +174,7 @@ def _require_own_places(scene: WorldScene, where: str) -> None:
     crowd = max(by_place.values(), key=len, default=[])
     if len(crowd) > 1:
         raise SpecError(
-            f"{where}: {len(crowd)} static models stand in the same place ({crowd[0]}, {crowd[1]}"
+            f"{where}: {len(crowd)} static models have one position ({crowd[0]}, {crowd[1]}"
             f"{', ...' if len(crowd) > 2 else ''}), and plugins ({min(plugins)}"
             f"{', ...' if len(plugins) > 1 else ''}) move them from there; where a plugin moves a "
             "static model is not known here, so neither collisions nor clearance would be true. "
@@ -182,7 +183,8 @@ def _require_own_places(scene: WorldScene, where: str) -> None:
 
 
 def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> None:
-    """Refuse a start at which the robot, which is set down at height 0, would be under ground."""
+    """Raise ``SpecError`` for a start at which the robot, which is spawned at height 0, is below
+    terrain."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, Heightmap) and footprint.intersects(
@@ -195,7 +197,7 @@ def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> No
 
 
 def require_drivable(robot: RobotModel) -> None:
-    """Raise ``SpecError`` unless the robot has a drive and a lidar."""
+    """Raise ``SpecError`` unless the robot has a drive controller and a lidar."""
     if robot.drive is None:
         raise SpecError(
             f"{robot.path}: the robot has no drive; give its model a differential or skid-steer "

@@ -1,10 +1,9 @@
-"""Where the robot and the obstacles of a world are, seen from above, and how far the nearest is.
+"""Positions of the robot and the obstacles in the plane, and the distance of the nearest.
 
-Owns the footprint polygon at a pose, and exact planar distances between it and the collision
-geometry of all models that are not the ground, at the heights that obstruct the robot
-(:mod:`gz_testauto.sdf.floor`). Models that cannot move are indexed once; those that can are placed
-anew wherever the simulator shows them. A model follows its own pose; joints inside it are not
-followed.
+Owns the footprint polygon at a pose, and exact planar distances between it and the collision shapes
+of all models except the ground, at the heights that obstruct the robot
+(:mod:`gz_testauto.sdf.floor`). Static models are indexed once; others are placed at their pose in
+each snapshot. A model follows its own pose; its joints are not evaluated.
 """
 
 import math
@@ -22,11 +21,11 @@ from gz_testauto.sdf.scene import SceneModel, WorldScene
 
 TILT_SLACK_RAD = 1e-3
 HEIGHT_SLACK_M = 1e-3
-"""A model that tilts or rises less than this since it was drawn keeps its outline."""
+"""A model that tilts or rises less than this keeps its computed outline."""
 
 
 class Nearest(NamedTuple):
-    """Distance (m) to the nearest obstacle, ``inf`` where there is none, and its name."""
+    """Distance (m) to the nearest obstacle, ``inf`` if there is none, and its name."""
 
     distance_m: float
     name: str
@@ -47,12 +46,12 @@ def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
 
 
 class ObstacleField:
-    """The obstacles of one world: what of it lies at ``heights`` (m, world frame)."""
+    """The obstacles of one world: its collision shapes at ``heights`` (m, world frame)."""
 
     def __init__(
         self, scene: WorldScene, heights: Heights, beside: Sequence[SceneModel] = ()
     ) -> None:
-        """``beside`` are models that stand there beside those of the world's file."""
+        """Create the field; ``beside`` are models in addition to those of the world file."""
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
@@ -67,9 +66,10 @@ class ObstacleField:
         self._tree = shapely.STRtree(fixed)
 
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
-        """Exact distance from ``shape`` (world frame) to the nearest obstacle; 0 on overlap.
+        """Return the exact distance from ``shape`` (world frame) to the nearest obstacle; 0 on
+        overlap.
 
-        ``states`` says where the models are that can move; one that it does not name is gone.
+        ``states`` has the poses of movable models; one that is missing does not exist.
         """
         best = Nearest(math.inf, "")
         if self._fixed_names:
@@ -88,12 +88,13 @@ class ObstacleField:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether nothing of it can move."""
+        """Return whether no model can move."""
         return not self._movers
 
     def distances_m(self, shapes: np.ndarray) -> np.ndarray:
-        """What :meth:`nearest` says of each of ``shapes`` (n,), where nothing can move; (n,)."""
-        assert self.is_fixed, "where the movers are is asked shape by shape"
+        """Return :meth:`nearest`'s distance for each of ``shapes`` (n,), if no model can move;
+        (n,)."""
+        assert self.is_fixed, "movable models need their states"
         found = np.full(len(shapes), math.inf)
         if self._fixed_names:
             (shape, _), distance = self._tree.query_nearest(
@@ -103,7 +104,7 @@ class ObstacleField:
         return found
 
     def touching(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Tuple[str, ...]:
-        """Names of all obstacles that ``shape`` touches or overlaps, sorted."""
+        """Return the names of all obstacles that ``shape`` touches or overlaps, sorted."""
         hits = self._tree.query(shape, predicate="intersects")
         names = {self._fixed_names[int(index)] for index in hits}
         for bound_m, mover, pose in self._by_bound(shape, states):
@@ -115,11 +116,11 @@ class ObstacleField:
 
     @property
     def initial_states(self) -> Dict[str, ModelState]:
-        """Where the world file puts the models that can move."""
+        """Return the poses of movable models in the world file."""
         return {mover.name: ModelState(mover.initial_pose) for mover in self._movers}
 
     def outlines(self) -> Dict[str, BaseGeometry]:
-        """Every obstacle's outline as the world file places it, by name."""
+        """Return every obstacle's outline at its pose in the world file, by name."""
         found: Dict[str, List[BaseGeometry]] = {}
         for name, part in zip(self._fixed_names, self._tree.geometries):
             found.setdefault(name, []).append(part)
@@ -130,7 +131,7 @@ class ObstacleField:
     def _by_bound(
         self, shape: BaseGeometry, states: Mapping[str, ModelState]
     ) -> List[Tuple[float, "_Mover", Pose]]:
-        """Movers with a lower bound of their distance, the smallest bound first."""
+        """Return movable models with a lower bound of their distance, the smallest bound first."""
         if not self._movers:
             return []
         min_x, min_y, max_x, max_y = shape.bounds
@@ -148,7 +149,7 @@ class ObstacleField:
 
 
 class _Mover:
-    """A model that may be pushed or driven, with its outline wherever it is."""
+    """A model that can be pushed or driven, with its outline at any pose."""
 
     def __init__(
         self,
@@ -167,7 +168,8 @@ class _Mover:
         self._drawn = self._outline = outline
 
     def outline_at(self, pose: Pose) -> BaseGeometry:
-        """The outline with the model at ``pose``; drawn anew only when it has moved."""
+        """Return the outline with the model at ``pose``; it is computed only when the model
+        moves."""
         if pose == self._pose:
             return self._outline
         self._pose = pose
@@ -180,12 +182,12 @@ class _Mover:
 
 
 def _parts(outline: BaseGeometry) -> List[BaseGeometry]:
-    """The non-empty single pieces of an outline."""
+    """Return the non-empty single pieces of an outline."""
     return [part for part in shapely.get_parts(outline).tolist() if not part.is_empty]
 
 
 def _radius_m(model: SceneModel) -> float:
-    """Radius (m) of a ball around the model's origin that holds all of it, however it lies."""
+    """Return the radius (m) of a ball around the model's origin that contains all of it."""
     bounds = model.bounds
     if bounds is None:
         return 0.0
@@ -194,7 +196,7 @@ def _radius_m(model: SceneModel) -> float:
 
 
 def _same_stance(pose: Pose, drawn: Pose) -> bool:
-    """Whether ``drawn`` became ``pose`` by moving in the plane alone."""
+    """Return whether ``pose`` differs from ``drawn`` only by a motion in the plane."""
     if abs(pose.position[2] - drawn.position[2]) > HEIGHT_SLACK_M:
         return False
     (roll, pitch, _), (drawn_roll, drawn_pitch, _) = pose.rpy, drawn.rpy

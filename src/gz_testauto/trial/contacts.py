@@ -1,8 +1,8 @@
-"""Which contacts are collisions, and when one collision ends and the next begins.
+"""Collisions: the contacts that count, grouped into episodes.
 
-Owns the telling apart of ground, robot and obstacle, by geometry and never by name, and the
-grouping of touches into episodes. What the simulator reports and what geometry sees (footprint
-over obstacle) end in the same episodes, because either may miss a touch that the other saw.
+Owns the distinction of ground, robot and obstacle, by geometry and never by name, and the grouping
+of touches into episodes. Contacts of the simulator and overlaps of footprint and obstacle form the
+same episodes, since either can miss a touch.
 """
 
 from typing import Dict, Iterable, List, Optional, Tuple
@@ -11,10 +11,10 @@ from gz_testauto.base.observation import Contact
 from gz_testauto.metrics.recording import ContactEpisode
 
 EPISODE_GAP_S = 0.5
-"""Touches further apart than this are two collisions."""
+"""Touches with a longer gap are two collisions."""
 
 GROUND_NORMAL_Z = 0.9
-"""A contact steeper than this (25° from level) is no ground."""
+"""A contact with a steeper surface (25° from level) is not ground."""
 
 GROUND_HEIGHT_M = 0.05
 """A contact higher than this above the robot's lowest point is not with the ground.
@@ -26,9 +26,9 @@ _IGNORE = ""
 
 
 class ContactSorter:
-    """Finds, for one robot in one world, whom a contact touches.
+    """A classifier of contacts for one robot in one world.
 
-    ``ground_shapes`` are the scoped names of collision shapes known to be ground.
+    ``ground_shapes`` are the scoped names of collision shapes that are ground.
     """
 
     def __init__(self, robot: str, ground_shapes: Iterable[str]) -> None:
@@ -37,7 +37,8 @@ class ContactSorter:
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
-        """Name the model that the robot collides with, or None where the contact is none.
+        """Return the model with which the robot collides, or None if the contact is not a
+        collision.
 
         ``robot_bottom_m`` is the height (world frame) of the robot's lowest point.
         """
@@ -51,14 +52,14 @@ class ContactSorter:
 
     def _find_partner(self, first: str, second: str) -> str:
         ours = first.startswith(self._robot_prefix), second.startswith(self._robot_prefix)
-        if ours[0] == ours[1]:  # the robot touches itself, or is not there at all
+        if ours[0] == ours[1]:  # the robot touches itself, or is absent
             return _IGNORE
         other = second if ours[0] else first
         return _IGNORE if other in self._ground else other.split("::", 1)[0]
 
 
 def _rests_on_it(contact: Contact, robot_bottom_m: float) -> bool:
-    """Whether every point of the contact looks like standing on something."""
+    """Return whether every point of the contact supports the robot from below."""
     if not contact.normals or len(contact.normals) != len(contact.positions_m):
         return False
     return all(
@@ -68,14 +69,14 @@ def _rests_on_it(contact: Contact, robot_bottom_m: float) -> bool:
 
 
 class EpisodeLog:
-    """Groups touches, told in order of time, into :class:`ContactEpisode`."""
+    """A log that groups touches, in order of time, into :class:`ContactEpisode`."""
 
     def __init__(self) -> None:
         self._episodes: List[ContactEpisode] = []
         self._open: Dict[str, int] = {}
 
     def touch(self, time_s: float, partner: str, speed_mps: float, source: str) -> None:
-        """Note that the robot touches ``partner`` at ``time_s``."""
+        """Record that the robot touches ``partner`` at ``time_s``."""
         index = self._open.get(partner)
         if index is not None:
             episode = self._episodes[index]
@@ -93,10 +94,10 @@ class EpisodeLog:
 
     @property
     def first(self) -> Optional[ContactEpisode]:
-        """The first collision so far, or None."""
+        """Return the first collision so far, or None."""
         return self._episodes[0] if self._episodes else None
 
     @property
     def episodes(self) -> Tuple[ContactEpisode, ...]:
-        """All collisions so far, in order of their beginning."""
+        """Return all collisions so far, in order of their start."""
         return tuple(self._episodes)

@@ -1,7 +1,7 @@
-"""The seam between a campaign and what runs its trials.
+"""The interface between a campaign and the executors of its trials.
 
 :func:`gz_testauto.campaign.runner.run_campaign` owns the plan, the store, the log, resuming,
-retrying and stopping; a :class:`TrialExecutor` owns one thing, running a trial to its end.
+retrying and stopping; a :class:`TrialExecutor` runs a single trial to its end.
 There is one in-process in lock-step (:mod:`gz_testauto.trial.lockstep`), and over ROS one of this
 package's nodes and one of the user's launch files.
 
@@ -14,27 +14,27 @@ Call order, all from one thread::
     executor.recover()                     # after execute raised: make it usable again
     executor.close()                       # always, also after failures
 
-What an executor needs about a trial it asks of the
+An executor gets the data of a trial from the
 :class:`~gz_testauto.trial.setup.PreparedCampaign`:
 
-* ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which is shown
-  every snapshot, records it and says when the trial is over;
+* ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
+  records every snapshot and returns the end of the trial;
 * of a :class:`~gz_testauto.trial.setup.PreparedBuiltin`, a campaign of this package's planners:
   ``campaign.scene(trial)``, world file, robot, start pose and seed for the simulator;
-  ``campaign.task(trial, visited)``, goal, way-points on the known map, limits and seed for the
-  planner, when it has been at so many goals;
-  ``campaign.planner(trial)``, the plugin under test and its parameters;
-* of a :class:`~gz_testauto.trial.setup.PreparedStack`, a campaign on the user's own launch files:
-  ``campaign.navigation(trial)``, what drives the robot, and ``campaign.spec.stack``.
+  ``campaign.task(trial, visited)``, goal, waypoints on the static map, limits and seed for the
+  planner, after ``visited`` goals;
+  ``campaign.planner(trial)``, the plug-in under test and its parameters;
+* of a :class:`~gz_testauto.trial.setup.PreparedStack`, a campaign on the user's launch files:
+  ``campaign.navigation(trial)``, the launch that drives the robot, and ``campaign.spec.stack``.
 
 An executor for one of the two takes its campaign by ``require_builtin`` or ``require_stack``.
 The loop of an executor is::
 
     watch = campaign.watch(trial)
-    verdict = watch.observe(snapshot)                  # at time 0, before anything moves
+    verdict = watch.observe(snapshot)                  # at time 0, before any motion
     while verdict is None:
         raise_if(should_stop)                          # TrialStopped
-        watch.commanded(twist)                         # what the navigation asked for, if known
+        watch.commanded(twist)                         # the navigation's command, if known
         verdict = watch.observe(next_snapshot)         # or watch.planner_aborted(reason)
         # where watch.goal_is_new: send watch.goal
     return watch.result(verdict, cycles=..., wall_time_s=...)
@@ -53,16 +53,17 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 
 StopRequest = Callable[[], bool]
-"""Asked at least once per control period; True means: end the trial now, as not done."""
+"""A function that is called at least once per control period; True: stop the trial as not run."""
 
 
 class TrialStopped(Exception):
-    """Raised by ``execute`` when ``should_stop()`` said so; the trial counts as not begun."""
+    """Raised by ``execute`` when ``should_stop()`` returned True; the trial counts as not
+    started."""
 
 
 @dataclass(frozen=True)
 class SimulatorIdentity:
-    """What simulated, for the manifest. Trials of one campaign must share it."""
+    """Name and version of the simulator, for the manifest. Trials of one campaign must share it."""
 
     name: str
     version: str
@@ -70,7 +71,7 @@ class SimulatorIdentity:
 
 @dataclass(frozen=True, eq=False)
 class TrialResult:
-    """A trial that ended in a way that says something about the planner.
+    """The result of a valid trial.
 
     ``detail`` is one line for the reader, such as ``touched obstacle_box_3 at 12.4 s``.
     """
@@ -84,14 +85,14 @@ class TrialResult:
             raise ValueError("an invalid trial has no result: raise SimulatorError instead")
 
     def with_numbers(self, numbers: Mapping[str, float]) -> "TrialResult":
-        """The same with further numbers in its recording."""
+        """Return the result with further numbers in its recording."""
         if not numbers:
             return self
         recording = replace(self.recording, numbers={**self.recording.numbers, **numbers})
         return replace(self, recording=recording)
 
     def with_series(self, series: Mapping[str, np.ndarray]) -> "TrialResult":
-        """The same with further arrays in its recording."""
+        """Return the result with further arrays in its recording."""
         if not series:
             return self
         recording = replace(self.recording, series={**self.recording.series, **series})
@@ -100,8 +101,8 @@ class TrialResult:
 
 @contextlib.contextmanager
 def scene_faults(repeatable: bool) -> Iterator[None]:
-    """Within, let a ``SceneError`` through where the simulator is repeatable; elsewhere it becomes
-    a ``SimulatorError``, since another try may end otherwise."""
+    """Pass ``SceneError`` on if the simulator is repeatable; otherwise convert it into
+    ``SimulatorError``, since another attempt can have another outcome."""
     try:
         yield
     except SceneError as error:
@@ -111,34 +112,36 @@ def scene_faults(repeatable: bool) -> Iterator[None]:
 
 
 class TrialExecutor(abc.ABC):
-    """Runs trials one after the other. See the module for the call order."""
+    """An executor of trials, one after the other. See the module for the call order."""
 
     @abc.abstractmethod
     def open(self) -> None:
-        """Start or find whatever the trials need. Raises ``SimulatorError`` or
-        ``NavigatorError`` when that fails, ``MissingDependencyError`` when it cannot be, and
-        ``TrialStopped`` when it was asked to stop meanwhile."""
+        """Start or find the programs that trials need.
+
+        Raises ``SimulatorError`` or ``NavigatorError`` if that fails, ``MissingDependencyError`` if
+        it is not possible, and ``TrialStopped`` if a stop was requested.
+        """
 
     @property
     @abc.abstractmethod
     def identity(self) -> SimulatorIdentity:
-        """Name and version of the simulator; known once open."""
+        """Return name and version of the simulator; known once open."""
 
     @abc.abstractmethod
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial from a fresh world to its end and say how it ended.
+        """Run one trial from a fresh world to its end and return its result.
 
-        Raises ``SimulatorError`` or ``NavigatorError`` when the trial is invalid, the message
-        being the cause that results keep; of these ``SceneError`` only where another try would
-        end by the same cause. ``TrialStopped`` when asked to stop. Anything else that it raises
-        is a bug and ends the campaign.
+        Raises ``SimulatorError`` or ``NavigatorError`` for an invalid trial, with the cause for the
+        results as message; ``SceneError`` only if another attempt would end with the same cause;
+        and ``TrialStopped`` if a stop was requested. Any other exception is a bug and ends the
+        campaign.
         """
 
     @abc.abstractmethod
     def recover(self) -> None:
-        """Called after an invalid trial: start afresh whatever may have been harmed. Raises as
-        :meth:`open` does."""
+        """Restart the programs that an invalid trial can have harmed. Raises as :meth:`open`
+        does."""
 
     @abc.abstractmethod
     def close(self) -> None:
-        """End everything that was started. Idempotent; also called when ``open`` failed."""
+        """Stop all started programs. Idempotent; also called if ``open`` failed."""

@@ -1,17 +1,16 @@
-"""What happens in a scene within its first simulated second, before any robot could have done it.
+"""The stability check of a scene within its first simulated second.
 
-Owns the rules by which a scene is refused that physics does not hold together: a model that is
-flung or sinks, and a robot that is, or that starts inside something. A simulator that is shown a
-body inside another throws one of them out; a body without a floor it lets fall. A trial in what is
-left says nothing about a planner.
+Owns the rules for scenes that are physically impossible: a model that is thrown away or sinks, and
+a robot that is, or that starts inside another model. A simulator separates overlapping bodies with
+large forces, and a body without a floor falls. The trial then has no valid measurement.
 
-Gravity alone moves a body sideways by ``g/4 t²`` at most, which is that of a slope of 45° without
-friction, and never up. What stays within that and :data:`SETTLE_M` settles, topples, rolls or falls
-off a table, and is let be. A model with a plugin may be driven, and so may be any in a world with
-one: it may go as fast as :data:`DRIVEN_MPS`.
+Gravity alone moves a body sideways by at most ``g/4 t²``, as on a slope of 45° without friction,
+and never up. Motions within that and :data:`SETTLE_M` are allowed: the body settles, topples, rolls
+or falls off a table. A model with a plug-in, and any model in a world with one, can be driven: its
+limit is :data:`DRIVEN_MPS`.
 
-A model that creeps on another dynamic model, as contacts of Gazebo's ODE let it, is logged with the
-remedy; the trial is valid.
+A model that creeps on another dynamic model, as in Gazebo's ODE, is logged with the remedy; the
+trial is valid.
 """
 
 import logging
@@ -31,36 +30,37 @@ from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.lowest_levels import LowestLevels
 
 LOOK_S = 1.0
-"""Simulated time from the first snapshot on in which the scene is looked at."""
+"""Simulated time from the first snapshot in which the scene is checked."""
 
 GRAVITY_MPS2 = 9.81
 
 SETTLE_M = 0.3
-"""How far a body may be pushed out of what it was placed in by mistake."""
+"""Largest displacement by the separation of bodies that overlap slightly."""
 
 DRIVEN_MPS = 10.0
-"""How fast what moves by itself may be; a car in a town is no faster."""
+"""Largest speed of a model that is driven; a car in a town is no faster."""
 
 SUNK_M = 0.1
-"""How deep a body may be under the lowest floor; solvers let heavy ones sink by millimeters."""
+"""Largest depth of a body below the lowest floor; solvers allow millimeters for heavy ones."""
 
 DEEP_M = 0.05
-"""A contact deeper than this is none that anything drove into: it was there from the start."""
+"""Depth of a contact that no motion can cause: it existed at the start."""
 
 UPRIGHT_RAD = 0.3
-"""The lowest point of a robot that leans farther than this is not known well enough."""
+"""Largest tilt of a robot at which its lowest point is known well enough."""
 
 CREEP_MPS = (0.5e-3, 25e-3)
-"""Speeds sideways of a model that creeps: slower ones change no trial, faster ones are motions."""
+"""Horizontal speeds of a model that creeps: slower ones change no trial, faster ones are
+motions."""
 
 CREEP_FROM_S, CREEP_FOR_S = 0.5, 0.3
-"""From when on, and for how long at least, a model is looked at that may creep: it has settled."""
+"""Start and least duration of the check for creeping models, which have settled by then."""
 
 BESIDE_M = 0.01
-"""By how much the bottom of a model may be outside of the bounds of the model that carries it."""
+"""Tolerance of the bounds of the model that carries another model's bottom."""
 
 STILL_M = 0.5e-3
-"""By how much a model that creeps may rise or sink meanwhile."""
+"""Largest vertical motion of a model that creeps."""
 
 SHOWN = 3
 
@@ -70,7 +70,7 @@ _LOGGED: Set[Tuple[str, str]] = set()
 
 
 class FirstLook:
-    """Looks at one trial's scene; :meth:`check` is shown every snapshot in order of time."""
+    """The stability check of one trial; :meth:`check` receives every snapshot in order of time."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class FirstLook:
     def check(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode] = None
     ) -> None:
-        """Raise ``SceneError`` naming what is wrong with the scene, ``time_s`` after its first
-        snapshot; ``collision`` is the first touch of the robot with anything but the ground."""
+        """Raise ``SceneError`` with the error of the scene, ``time_s`` after its first snapshot;
+        ``collision`` is the first touch of the robot with anything but the ground."""
         if time_s > LOOK_S:
             return
         self._check_robot(snapshot, time_s, collision)
@@ -111,15 +111,15 @@ class FirstLook:
         if faults:
             more = f"; so did {len(faults) - SHOWN} others" if len(faults) > SHOWN else ""
             raise SceneError(
-                f"{'; '.join(faults[:SHOWN])}{more}: where the world file puts it, it stands "
-                "inside something or on nothing; give it another <pose> there, or make it static"
+                f"{'; '.join(faults[:SHOWN])}{more}: its pose in the world file is "
+                "inside another model or above no floor; change its <pose>, or make it static"
             )
         self._log_creeping(snapshot, time_s, collision)
 
     def _log_creeping(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode]
     ) -> None:
-        """Log each model that creeps on a dynamic model, once a process."""
+        """Log each model that creeps on a dynamic model, once per process."""
         if time_s < CREEP_FROM_S or collision is not None:
             return
         middles = {
@@ -167,7 +167,7 @@ class FirstLook:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """What a model does that gravity does not explain; empty where there is no such thing."""
+        """Return a motion of a model that gravity does not explain; empty if there is none."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""
@@ -200,7 +200,7 @@ class FirstLook:
         start = self._robot_start = self._robot_start or pose
         if first and collision is not None:
             raise SceneError(
-                f"the robot stands in {collision.partner} before it is driven (by "
+                f"the robot is inside {collision.partner} before it is driven (by "
                 f"{collision.source}); move robot.start"
             )
         low_m, _ = self._body.span_m(pose)
@@ -225,15 +225,15 @@ class FirstLook:
                 raise SceneError(
                     f"the robot sank by {-rise_m:.2f} m in {time_s:.2f} s, to z = "
                     f"{pose.position[2]:.2f} m, {floor_m - low_m:.2f} m under the floor: has its "
-                    "model collision shapes that meet the floor, is the floor a static model, and "
+                    "model collision shapes that touch the floor, is the floor a static model, and "
                     "does nothing press the robot down?"
                 )
 
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """A model that can move: the middle of its collision shapes in its own frame, the radius (m) of
-    a ball around that which holds them all, and their first bounds in the world (3, 2)."""
+    """A model that can move: the center of its collision shapes in its own frame, the radius (m) of
+    a ball around it that contains them, and their first bounds in the world (3, 2)."""
 
     name: str
     middle_m: np.ndarray

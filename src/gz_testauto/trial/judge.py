@@ -1,30 +1,29 @@
-"""When a trial is over, and how it ended: the rules as pure functions.
+"""The termination rules of a trial, as pure functions.
 
-Owns the rules and their precedence; refuses to look at anything but ground truth. A planner
-that reports success is not believed, only its true position is. Where there are several goals, the
-rules are those of the drive to one of them; :meth:`Rules.onward` are those to the next.
+Owns the rules and their precedence. They depend only on ground truth: a planner's report of
+success has no effect, only its true position has. With several goals, the
+rules are those of the present one; :meth:`TerminationRules.onward` are those of the next.
 
 When several rules hold at the same instant, the first of this list decides:
 
-1. **tipped_over**: the robot's upward axis has leaned farther from the vertical than
-   ``max_tilt_rad`` for :data:`TIPPED_S`. As long as it leans so, nothing else ends the trial: what
-   it touches, it touches because it falls, and where it goes over an edge, it is about to fall.
-   One that touches first, and is tipped over by that, has ended before.
+1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
+   :data:`TIPPED_S`. While it tilts, no other rule ends the trial, since contacts are then an effect
+   of the fall. If a contact causes the fall, the trial has ended with the contact.
 2. **collided**: the robot touched something that is not the ground. Touching an obstacle
    within the goal's tolerance is a collision.
-3. **reached**: the true position is within the goal's tolerance, even if the planner gave up
-   in the same period. Of several goals the last decides; one before it is then behind the robot,
-   and all the rules are asked again with the next.
-4. **planner_aborted**: the planner said that it sees no way.
-5. **stuck**: it has not left a circle of ``stuck_distance_m`` for ``stuck_window_s``.
+3. **reached**: the true position is within the goal's tolerance, even if the planner aborted
+   in the same period. With several goals, the last one ends the trial; after an earlier one, all
+   rules are evaluated again for the next.
+4. **planner_aborted**: the planner reported that no path exists.
+5. **stuck**: it stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
 6. **timed_out**: the simulated time is up.
 
-Before all of these comes what no robot could have driven, which makes the trial invalid
-(:func:`require_plausible` raises): a jump, a pose that is not a number, a clock that stands or runs
-back, and a robot that fell. One has fallen that is wholly below everything that the world holds, or
-goes down faster than :data:`FREE_FALL_MPS`: no planner can make it do that, so the floor has a hole
-or the robot nothing to stand with. A hill, a ramp, a kerb and a ledge are neither. A robot that
-leans too far before the goal is sent is no trial either (:func:`require_standing`).
+Before these rules, impossible motions make the trial invalid (:func:`require_plausible` raises): a
+jump, a pose that is not a number, a clock that does not advance, and a robot that fell. A robot has
+fallen if it is completely below the lowest point of the world, or moves down faster than
+:data:`FREE_FALL_MPS`: no planner can cause this, so the floor has a hole or the robot has no
+collision shapes below. Hills, ramps, curbs and ledges do not cause it. A robot that tilts too far
+before the goal is sent is also invalid (:func:`require_standing`).
 """
 
 import math
@@ -39,25 +38,25 @@ from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.trial.outcome import Outcome
 
 TIME_SLACK_S = 1e-6
-"""Stamps are sums of steps: what is meant to be equal may differ by rounding."""
+"""Tolerance of times: stamps are sums of steps and differ by rounding."""
 
 JUMP_ALLOWANCE_M = 0.5
-"""A pose that moves this much further than top speed allows in a period has been set."""
+"""A pose that moves this much more than top speed allows in a period was set."""
 
 TIPPED_S = 1.0
-"""A robot that leans for longer does not come back upon its wheels; one that goes over an edge has
-fallen by five meters."""
+"""A robot that tilts longer does not recover; in this time one that falls over an edge has fallen
+by five meters."""
 
 FREE_FALL_MPS = 10.0
-"""Downwards, what a body has after falling five meters; no slope that a robot climbs gives it."""
+"""Downward speed of a body after falling five meters; no slope that a robot climbs causes it."""
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What the judge needs to know of a campaign; simulated seconds and meters.
+class TerminationRules:
+    """The parameters of the termination rules; simulated seconds and meters.
 
-    ``goal`` is what the robot drives to, ``visited`` how many goals it has reached before, and
-    ``further`` those that are left after it.
+    ``goal`` is the present goal, ``visited`` the number of goals before it that were reached, and
+    ``further`` the goals after it.
     """
 
     goal: Pose2D
@@ -71,58 +70,60 @@ class Rules:
     visited: int = 0
 
     @property
-    def onward(self) -> "Rules":
-        """The rules once ``goal`` is reached: those of the drive to the next. There is one."""
+    def onward(self) -> "TerminationRules":
+        """Return the rules for the next goal, once ``goal`` is reached. There must be one."""
         return replace(
             self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
         )
 
     @property
     def count(self) -> int:
-        """How many goals there are in all."""
+        """Return the number of goals."""
         return self.visited + 1 + len(self.further)
 
     @property
     def goal_text(self) -> str:
-        """``goal``, in words: which of them it is where there are several."""
+        """Return the present goal in words, with its number if there are several."""
         return "the goal" if self.count == 1 else f"goal {self.visited + 1} of {self.count}"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How the trial ended, with one line for the reader."""
+class TrialEnd:
+    """The outcome of a trial, with one line for the reader."""
 
     outcome: Outcome
     detail: str
 
 
-def has_reached(rules: Rules, x_m: float, y_m: float) -> bool:
-    """Whether the true position is within the goal's tolerance; its border counts."""
+def has_reached(rules: TerminationRules, x_m: float, y_m: float) -> bool:
+    """Return whether the true position is within the goal's tolerance, including its border."""
     return rules.goal.distance_to(x_m, y_m) <= rules.tolerance_m
 
 
-def is_stuck(rules: Rules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
-    """Whether the robot stayed nearer than ``stuck_distance_m`` to where it is now, throughout
-    the last ``stuck_window_s``. Turning on the spot is standing still.
+def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
+    """Return whether the robot was nearer than ``stuck_distance_m`` to its present position
+    throughout the last ``stuck_window_s``. A turn in place counts as no motion.
 
-    ``time_s`` has shape (n,), ``position_m`` (n, 3); both up to now. False while the
-    trial is younger than the window.
+    ``time_s`` has shape (n,), ``position_m`` (n, 3); both up to now. False while the trial is
+    younger than the window.
     """
     begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
         return False
-    # The sample at or just before the window's beginning belongs to it.
+    # The sample at or just before the start of the window belongs to it.
     first = int(np.searchsorted(time_s, begin_s, side="right")) - 1
     (x_m, y_m), (then_x_m, then_y_m) = position_m[-1, :2].tolist(), position_m[first, :2].tolist()
     if math.hypot(then_x_m - x_m, then_y_m - y_m) > 1.001 * rules.stuck_distance_m:
-        return False  # as nearly always
+        return False  # in most cases
     offset = position_m[first:, :2] - position_m[-1, :2]
     return bool(np.einsum("ij,ij->i", offset, offset).max() < rules.stuck_distance_m**2)
 
 
-def leaning_since(rules: Rules, time_s: np.ndarray, tilt_rad: np.ndarray) -> Optional[float]:
-    """Since when (s) the robot has been leaning farther than ``max_tilt_rad`` without a break, or
-    None while it does not. Both arrays have shape (n,)."""
+def leaning_since(
+    rules: TerminationRules, time_s: np.ndarray, tilt_rad: np.ndarray
+) -> Optional[float]:
+    """Return the time (s) since which the robot has tilted more than ``max_tilt_rad``, or None.
+    Both arrays have shape (n,)."""
     if not tilt_rad[-1] > rules.max_tilt_rad:
         return None
     upright = np.flatnonzero(~(tilt_rad > rules.max_tilt_rad))
@@ -130,21 +131,22 @@ def leaning_since(rules: Rules, time_s: np.ndarray, tilt_rad: np.ndarray) -> Opt
 
 
 def judge(
-    rules: Rules,
+    rules: TerminationRules,
     time_s: np.ndarray,
     position_m: np.ndarray,
     collision: Optional[ContactEpisode] = None,
     given_up: Optional[str] = None,
     tilt_rad: Optional[np.ndarray] = None,
-) -> Optional[Verdict]:
-    """Say how the trial ended, or the drive to one of several goals, or None while it goes on.
+) -> Optional[TrialEnd]:
+    """Return the end of the trial, or of the drive to one of several goals, or None while it
+    continues.
 
-    ``time_s`` (n,) and ``position_m`` (n, 3) hold the trial up to now, at least one sample;
-    time counts from the goal. ``collision`` is the first touch of an obstacle, ``given_up``
-    the planner's reason for giving up, ``tilt_rad`` (n,) how far the robot leaned, which is not
-    at all unless given. For the precedence see the module.
+    ``time_s`` (n,) and ``position_m`` (n, 3) are the trial up to now, at least one sample; time is
+    since the goal was sent. ``collision`` is the first touch of an obstacle, ``given_up`` the
+    reason of an abort by the planner, ``tilt_rad`` (n,) the tilt of the robot (default: none). See
+    the module for the precedence.
     """
-    on_the_way = "" if rules.count == 1 else f", on the way to {rules.goal_text}"
+    on_the_way = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
     x_m, y_m = float(position_m[-1, 0]), float(position_m[-1, 1])
     timed_out = now_s >= rules.timeout_s - TIME_SLACK_S
@@ -152,32 +154,32 @@ def judge(
     if tilt_rad is not None and since_s is not None:
         if not (timed_out or given_up is not None or now_s - since_s >= TIPPED_S - TIME_SLACK_S):
             return None
-        return Verdict(
+        return TrialEnd(
             Outcome.TIPPED_OVER,
             f"at {since_s:.2f} s, and leans by {float(tilt_rad[-1]):.2f} rad "
             f"(limits.max_tilt_rad is {rules.max_tilt_rad:g}){on_the_way}",
         )
     if collision is not None:
-        return Verdict(
+        return TrialEnd(
             Outcome.COLLIDED,
             f"touched {collision.partner} at {collision.start_s:.2f} s, "
             f"{collision.speed_mps:.2f} m/s (by {collision.source}){on_the_way}",
         )
     if has_reached(rules, x_m, y_m):
         all_of_them = "" if rules.count == 1 else f", the last of {rules.count} goals"
-        return Verdict(Outcome.REACHED, f"after {now_s:.2f} s{all_of_them}")
+        return TrialEnd(Outcome.REACHED, f"after {now_s:.2f} s{all_of_them}")
     if given_up is not None:
-        reason = given_up or "the planner gave up"
-        return Verdict(Outcome.PLANNER_ABORTED, f"{reason}{on_the_way}")
+        reason = given_up or "no path was found"
+        return TrialEnd(Outcome.PLANNER_ABORTED, f"{reason}{on_the_way}")
     left_m = rules.goal.distance_to(x_m, y_m)
     if is_stuck(rules, time_s, position_m):
-        return Verdict(
+        return TrialEnd(
             Outcome.STUCK,
             f"moved less than {rules.stuck_distance_m:g} m in {rules.stuck_window_s:g} s, "
             f"{left_m:.2f} m from {rules.goal_text}",
         )
     if timed_out:
-        return Verdict(
+        return TrialEnd(
             Outcome.TIMED_OUT,
             f"{left_m:.2f} m from {rules.goal_text} after {rules.timeout_s:g} s",
         )
@@ -185,17 +187,17 @@ def judge(
 
 
 def require_plausible(
-    rules: Rules,
+    rules: TerminationRules,
     time_s: np.ndarray,
     position_m: np.ndarray,
     top_m: float = math.inf,
     bottom_m: float = -math.inf,
 ) -> None:
-    """Raise ``SimulatorError`` if the newest sample cannot follow the one before, and
+    """Raise ``SimulatorError`` if the newest sample is impossible after the one before, and
     ``SceneError`` if the robot has fallen.
 
     Arguments as for :func:`judge`; ``top_m`` is the height of the robot's highest point now, and
-    ``bottom_m`` that of the lowest point of everything that the world holds.
+    ``bottom_m`` that of the lowest point of the world.
     """
     x_m, y_m, z_m = map(float, position_m[-1])
     if not all(map(math.isfinite, (x_m, y_m, z_m))):
@@ -207,17 +209,17 @@ def require_plausible(
     elapsed_s = float(time_s[-1] - time_s[-2])
     if elapsed_s <= 0.0:
         raise SimulatorError(
-            f"simulated time went from {time_s[-2]:.6g} s to {time_s[-1]:.6g} s: "
+            f"simulated time changed from {time_s[-2]:.6g} s to {time_s[-1]:.6g} s: "
             "the clock must advance"
         )
     down_mps = float(position_m[-2, 2] - z_m) / elapsed_s
     if down_mps > FREE_FALL_MPS:
         raise SceneError(
-            f"the robot fell: at {time_s[-1]:.2f} s it is at z = {z_m:.2f} m and goes down at "
+            f"the robot fell: at {time_s[-1]:.2f} s it is at z = {z_m:.2f} m and moves down at "
             f"{down_mps:.1f} m/s; {_floor_wanted(x_m, y_m)}"
         )
     moved_m = math.hypot(x_m - float(position_m[-2, 0]), y_m - float(position_m[-2, 1]))
-    # Twice the top speed: a slope or a shove may carry the robot beyond what it commands.
+    # Twice the top speed: a slope or a push can move the robot faster than its command.
     if moved_m > JUMP_ALLOWANCE_M + 2.0 * rules.max_linear_mps * elapsed_s:
         raise SimulatorError(
             f"the robot jumped {moved_m:.2f} m in {elapsed_s:.3g} s at {time_s[-1]:.2f} s: "
@@ -226,9 +228,13 @@ def require_plausible(
 
 
 def require_standing(
-    rules: Rules, position_m: Sequence[float], tilt_rad: float, top_m: float, bottom_m: float
+    rules: TerminationRules,
+    position_m: Sequence[float],
+    tilt_rad: float,
+    top_m: float,
+    bottom_m: float,
 ) -> None:
-    """Raise ``SceneError`` when the robot has fallen, or tipped over, before the goal is sent.
+    """Raise ``SceneError`` if the robot has fallen, or tipped over, before the goal is sent.
 
     ``position_m`` is x, y, z of its base; the rest as for :func:`judge` and
     :func:`require_plausible`, now.

@@ -1,11 +1,10 @@
-"""The files that a launch file brings along: what it includes, loads and hands to its nodes.
+"""The files that a launch file needs: includes, loaded files and files in node arguments.
 
-Owns the following of ``<include>``, of the files in ``<rosparam>``, ``<param>`` and node arguments,
-and of what a xacro or URDF file includes in turn, with ``$(find)``, ``$(arg)``, ``$(env)``,
-``$(optenv)`` and ``$(dirname)`` replaced as roslaunch does. It reads; roslaunch alone runs. What
-only roslaunch can work out, ``$(eval)`` and ``$(anon)``, is not followed, nor is what a program
-opens by itself, nor what is only for looking at; what stands under ``if`` and ``unless`` is
-followed either way.
+Owns the search through ``<include>``, the files in ``<rosparam>``, ``<param>`` and node arguments,
+and the includes of xacro and URDF files, with ``$(find)``, ``$(arg)``, ``$(env)``, ``$(optenv)``
+and ``$(dirname)`` replaced as roslaunch does. It starts nothing. ``$(eval)`` and ``$(anon)``, files
+that programs open, and files for visualization are not followed. Elements under ``if`` and
+``unless`` are always followed.
 """
 
 import contextlib
@@ -27,17 +26,18 @@ Arguments = Mapping[str, str]
 _READ_ON = {".launch", ".xml", ".xacro", ".urdf"}
 _TO_LOOK_AT = {".rviz"}
 _LARGEST_READ_B = 2_000_000
-"""Larger ones are data, and include nothing."""
+"""Larger files are data without includes."""
 _REFERENCE = re.compile(r"\$\((find|arg|env|optenv|dirname)\s*([^()\s]*)\s*([^()]*)\)")
 _UNSOLVED = re.compile(r"\$\(|\$\{")
 _DEPTH = 20
 
 
 def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
-    """All files that a launch file brings along when it is given ``arguments``, by names that do
-    not say where they lie: the package and the way within, or the file's name. A file that is not
-    there is left out, as is one that cannot be read as XML where it is to be read on: roslaunch
-    tells."""
+    """Return all files that a launch file needs with ``arguments``.
+
+    Their names do not depend on the location: the package and the path within, or the file's name.
+    Missing files, and files that are not valid XML, are omitted; roslaunch reports them.
+    """
     found: List[Path] = []
     _follow(launch, arguments, found, _DEPTH)
     named: Dict[str, Path] = {}
@@ -51,7 +51,7 @@ def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
 
 
 def _follow(file: Path, given: Arguments, found: List[Path], depth: int) -> None:
-    """Add what ``file`` names to ``found``, and what that names."""
+    """Add the files that ``file`` names to ``found``, recursively."""
     if file.stat().st_size > _LARGEST_READ_B or depth == 0:
         return
     try:
@@ -75,7 +75,7 @@ def _follow(file: Path, given: Arguments, found: List[Path], depth: int) -> None
 
 
 def _passed(include: "etree._Element", scope: Arguments, file: Path) -> Arguments:
-    """The arguments that an ``<include>`` gives."""
+    """Return the arguments of an ``<include>``."""
     passed = dict(scope) if include.get("pass_all_args") == "true" else {}
     for argument in include.iterchildren("arg"):
         value = _replaced(argument.get("value") or argument.get("default") or "", scope, file)
@@ -85,7 +85,7 @@ def _passed(include: "etree._Element", scope: Arguments, file: Path) -> Argument
 
 
 def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterator[Path]:
-    """Files that the attributes of an element name, alone or as words of a command."""
+    """Yield the files in the attributes of an element, alone or as words of a command."""
     for text in element.attrib.values():
         value = _replaced(str(text), scope, file)
         for word in _words(value or ""):
@@ -95,7 +95,7 @@ def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterat
 
 
 def _words(text: str) -> Iterator[str]:
-    """The text, and its words: ``-d /a/b.rviz``, ``name:=/a/b``."""
+    """Yield the text and its words: ``-d /a/b.rviz``, ``name:=/a/b``."""
     yield text
     try:
         words = shlex.split(text)
@@ -117,8 +117,8 @@ def _path(word: str) -> Optional[Path]:
 
 @functools.lru_cache(maxsize=None)
 def _package(name: str, package_path: str) -> str:
-    """Where a package is, empty where there is none; to look through ``package_path`` takes
-    long, and a launch file asks often."""
+    """Return the directory of a package, empty if it does not exist. It is cached, since a search
+    of ``package_path`` is slow."""
     try:
         return str(resources.resolve(f"package://{name}", Path()))
     except ResourceError:
@@ -126,7 +126,7 @@ def _package(name: str, package_path: str) -> str:
 
 
 def _replaced(text: str, scope: Arguments, file: Path) -> Optional[str]:
-    """The text with everything put in, None where something cannot be."""
+    """Return the text with all substitutions replaced, None if one cannot be."""
 
     def put(match: "re.Match[str]") -> str:
         kind, name, rest = match.groups()

@@ -1,8 +1,8 @@
-"""The launch files of a campaign on a user's own stack: found, checked and filled in per trial.
+"""The launch files of a campaign on a user's stack: found, checked and filled in per trial.
 
-Owns which launch a planner means, where its file is, and what its arguments become. Refuses an
-argument that a launch file does not declare: roslaunch would ignore it in silence, and two
-planners would be one. Starting them is :mod:`gz_testauto.ros.stack`'s.
+Owns the launch of a planner, the location of its file, and its arguments. An argument that a launch
+file does not declare is an error, since roslaunch would ignore it and both planners would run with
+the same settings. :mod:`gz_testauto.ros.stack` starts them.
 """
 
 import os
@@ -31,7 +31,7 @@ class Launch(NamedTuple):
 
 
 def check_launches(spec: StackCampaignSpec) -> None:
-    """Raise ``SpecError`` for a launch file that is not there or does not know an argument."""
+    """Raise ``SpecError`` for a missing launch file or an unknown argument."""
     for where, launch in _launches(spec):
         file = find_launch_file(launch, where)
         declared = _declared_arguments(file)
@@ -43,8 +43,8 @@ def check_launches(spec: StackCampaignSpec) -> None:
 
 
 def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
-    """The launch files that a campaign names by their package, and the files that all of its
-    launch files bring along; others are fields of it."""
+    """Return the launch files that a campaign names by package, and the files that all of its
+    launch files need; the others are fields of the campaign."""
     inputs: Dict[str, Path] = {}
     for where, launch in _launches(spec):
         file = find_launch_file(launch, where)
@@ -57,13 +57,14 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
 
 
 def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
-    """Every launch file that the campaign's trials run, once. Raises ``SpecError``."""
+    """Return every launch file of the campaign's trials, once. Raises ``SpecError``."""
     found = (find_launch_file(launch, where) for where, launch in _launches(spec))
     return tuple(dict.fromkeys(found))
 
 
 def find_launch_file(launch: LaunchSpec, where: str) -> Path:
-    """Its path; raises ``SpecError`` that begins with ``where`` when there is none."""
+    """Return the path of a launch file. Raises ``SpecError``, which starts with ``where``, if it
+    does not exist."""
     assert launch.file is not None
     if launch.package is None:
         return Path(launch.file)
@@ -85,7 +86,7 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
 
 
 def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
-    """The launch of one trial."""
+    """Return the launch of one trial."""
     arguments = tuple(
         f"{name}:={fill(_argument_text(value), values)}" for name, value in launch.args.items()
     )
@@ -95,7 +96,7 @@ def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Lau
 def placeholder_values(
     campaign: PreparedStack, trial: Trial, map_file: Path, logs: Path
 ) -> Dict[str, object]:
-    """What every placeholder stands for in one trial."""
+    """Return the values of all placeholders in one trial."""
     spec = campaign.spec
     start = campaign.missions.start_in(trial.world)
     goal = campaign.missions.goals_in(trial.world)[-1]
@@ -121,7 +122,7 @@ def placeholder_values(
 
 
 def _launches(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
-    """Every launch that a trial may need, with its place in the campaign."""
+    """Yield every launch that a trial can need, with its place in the campaign."""
     yield "stack.simulator", spec.stack.simulator
     if spec.stack.robot is not None:
         yield "stack.robot", spec.stack.robot
@@ -130,7 +131,7 @@ def _launches(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
 
 
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
-    """Arguments that a launch file declares; None where it passes on all it is given."""
+    """Return the arguments that a launch file declares; None if it passes all arguments on."""
     try:
         root = read_xml(file)
     except (OSError, etree.XMLSyntaxError) as error:
@@ -145,5 +146,5 @@ def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
 
 
 def _argument_text(value: object) -> str:
-    """As roslaunch reads it."""
+    """Return the value as roslaunch reads it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

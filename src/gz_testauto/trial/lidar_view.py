@@ -1,7 +1,7 @@
-"""What a planar lidar should see of a world, by the collision geometry alone.
+"""The expected scan of a planar lidar in a world, from collision shapes.
 
-Owns which obstacle each ray meets first at the height at which the lidar sees, and where.
-Knows nothing of noise, of what the sensor said, or of maps.
+Owns the first obstacle on each ray at the height of the lidar. It does not use noise, the real
+scan, or maps.
 """
 
 from typing import Mapping, NamedTuple, Tuple
@@ -15,7 +15,7 @@ from gz_testauto.sdf.scene import SceneModel, WorldScene
 
 
 class Sighting(NamedTuple):
-    """Where a ray meets an obstacle first: the model, the ray's number, the point (m, world
+    """The first point of a ray on an obstacle: the model, the ray's index, the point (m, world
     frame) and its distance (m) from the lidar."""
 
     name: str
@@ -26,7 +26,7 @@ class Sighting(NamedTuple):
 
 
 def seen_models(scene: WorldScene) -> Tuple[str, ...]:
-    """The models that a lidar may see: all but the ground."""
+    """Return the models that a lidar can see: all but the ground."""
     return tuple(name for name, model in scene.models.items() if not model.is_ground)
 
 
@@ -38,9 +38,12 @@ def lidar_view(
     reach_m: float,
     poses: Mapping[str, Pose],
 ) -> Tuple[Sighting, ...]:
-    """What the rays of a lidar at ``origin_m`` meet within ``reach_m``, at most one sighting per
-    ray. ``directions_rad``, shape (n,), and heights are in the world frame. ``poses`` says where
-    the models are now; one that it does not name is gone. The ground is not seen."""
+    """Return the first hits of the rays of a lidar at ``origin_m`` within ``reach_m``, at most one
+    per ray.
+
+    ``directions_rad``, shape (n,), and heights are in the world frame. ``poses`` are the present
+    poses of the models; one that is missing does not exist. The ground is not seen.
+    """
     eye = shapely.Point(origin_m)
     towards = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
     ends = np.asarray(origin_m) + reach_m * towards
@@ -52,7 +55,7 @@ def lidar_view(
         if outline.is_empty or outline.distance(eye) > reach_m:
             continue
         distances_m = shapely.distance(eye, shapely.intersection(rays, outline))
-        nearer = distances_m < nearest_m  # false where there is no hit, which is NaN
+        nearer = distances_m < nearest_m  # NaN without a hit
         nearest_m[nearer], names[nearer] = distances_m[nearer], name
     return tuple(
         Sighting(

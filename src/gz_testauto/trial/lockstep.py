@@ -1,7 +1,7 @@
-"""Runs trials in-process and in lock-step: simulate one control period, let the planner think.
+"""The executor that runs trials in-process and in lock-step.
 
-The result depends neither on how busy the machine is nor on how long a planner thinks, and
-nobody waits for real time. Owns the simulator's life and the loop of a trial.
+The result depends neither on the load of the machine nor on the cycle time of a planner, and
+simulated time is not tied to wall time. Owns the simulator's life and the loop of a trial.
 """
 
 import functools
@@ -30,7 +30,7 @@ from gz_testauto.trial.executor import (
     TrialStopped,
     scene_faults,
 )
-from gz_testauto.trial.judge import Verdict
+from gz_testauto.trial.judge import TrialEnd
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
@@ -41,12 +41,11 @@ OpenSimulator = Callable[[PreparedBuiltin], Simulator]
 
 
 class LockstepExecutor(TrialExecutor):
-    """One simulator, all trials in this thread."""
+    """An executor with one simulator; all trials run in the calling thread."""
 
     def __init__(self, campaign: PreparedCampaign, open_simulator: OpenSimulator) -> None:
-        """Start nothing yet. Raises ``SpecError`` for a campaign on a stack of the user's own,
-        a robot that cannot be driven or cannot see, or a planner that does not take its
-        parameters."""
+        """Prepare without starting anything. Raises ``SpecError`` for a campaign on a user's stack,
+        a robot without drive controller or lidar, or a planner with invalid parameters."""
         self._campaign = require_builtin(campaign)
         for one in self._campaign.robots:
             require_drivable(one.robot)
@@ -60,9 +59,8 @@ class LockstepExecutor(TrialExecutor):
     def open(self) -> None:
         """Start the simulator.
 
-        From here to :meth:`close`, linear algebra keeps to this thread: a planner's matrices are
-        small, and helpers that spin for their share of one take the processor from the worker
-        next door and the planner's time with it.
+        Until :meth:`close`, linear algebra uses only this thread: a planner's matrices are small,
+        and further threads would take processor time from other workers and from the planner.
         """
         self._one_thread = threadpool_limits(limits=1, user_api="blas")
         for one in self._campaign.robots:
@@ -72,12 +70,12 @@ class LockstepExecutor(TrialExecutor):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Of the simulator that runs."""
+        """Return the identity of the running simulator."""
         simulator = self._require_simulator()
         return SimulatorIdentity(simulator.name, simulator.version)
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial. See the interface."""
+        """See :class:`TrialExecutor`."""
         entered = self.enter(trial)
         period_s = self._campaign.spec.control_period_s
         try:
@@ -90,10 +88,12 @@ class LockstepExecutor(TrialExecutor):
     def enter(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
     ) -> "Entered":
-        """A trial at its beginning: the scene loaded, and the planners given their tasks. With
-        ``show_objects`` the robots are told of who moves whatever their planners ask for;
-        ``planner`` drives the first robot in place of the campaign's. Whoever is given it closes
-        its actors. Raises as :meth:`execute` does."""
+        """Return a trial at its start: the scene is loaded, and the planners have their tasks.
+
+        With ``show_objects``, all robots receive tracked objects. ``planner`` drives the first
+        robot in place of the campaign's. The caller must close the actors. Raises as
+        :meth:`execute` does.
+        """
         campaign, simulator = self._campaign, self._require_simulator()
         actors = campaign.actors(trial)
         drivers = tuple(
@@ -113,7 +113,7 @@ class LockstepExecutor(TrialExecutor):
         show_objects: bool,
         planner: Optional[LocalPlanner],
     ) -> "Driver":
-        """What drives one of the campaign's robots in a trial."""
+        """Return the driver of one of the campaign's robots in a trial."""
         others = self._campaign.as_models(trial, but=one.robot.name)
         if planner is None:
             spec = one.planner(trial)
@@ -150,7 +150,7 @@ class LockstepExecutor(TrialExecutor):
 
 
 class Entered(NamedTuple):
-    """A trial at its beginning."""
+    """A loaded trial at its start."""
 
     simulation: Simulation
     drivers: "Tuple[Driver, ...]"
@@ -158,8 +158,8 @@ class Entered(NamedTuple):
 
 
 class Driver:
-    """One robot on its way: the planner that drives it, and who watches. ``tasks`` has the
-    planner's task after so many goals; ``robot`` is None for the first."""
+    """One robot in a trial: its planner and its monitor. ``tasks`` returns the planner's task after
+    a number of goals; ``robot`` is None for the first robot."""
 
     def __init__(
         self,
@@ -170,24 +170,24 @@ class Driver:
         tracker: Optional[ObjectTracker] = None,
     ) -> None:
         self.robot = robot
-        self.verdict: Optional[Verdict] = None
+        self.verdict: Optional[TrialEnd] = None
         self._planner, self._watch, self._tasks = planner, watch, tasks
         self._tracker = tracker
         self._stands = False
 
     def begin(self) -> None:
-        """Give the planner its first task."""
+        """Pass the planner its first task."""
         self._planner.begin(self._tasks(0))
 
     def look(self, snapshot: Snapshot) -> None:
-        """Watch, until it has ended."""
+        """Record a snapshot, until the robot's trial has ended."""
         if self.verdict is None:
             self.verdict = self._watch.observe(self._own(snapshot))
             if self._tracker is not None:
                 self._tracker.observe(snapshot)
 
     def act(self, simulation: Simulation, snapshot: Snapshot) -> None:
-        """Have the planner command the robot; one that has ended stands."""
+        """Run a planner cycle and command the robot; stop a robot whose trial has ended."""
         if self.verdict is None:
             if self.task_is_new:
                 self._planner.begin(self.task)
@@ -202,33 +202,33 @@ class Driver:
 
     @property
     def task_is_new(self) -> bool:
-        """Whether the latest snapshot made :attr:`task` another."""
+        """Return whether the latest snapshot changed :attr:`task`."""
         return self._watch.goal_is_new
 
     @property
     def task(self) -> Task:
-        """What the robot has to do now."""
+        """Return the present task."""
         return self._tasks(self._watch.visited)
 
     def observation(self, snapshot: Snapshot) -> Observation:
-        """What a planner is shown of the latest snapshot."""
+        """Return the planner's observation of the latest snapshot."""
         own, tracker = self._own(snapshot), self._tracker
         objects = () if tracker is None else tracker.objects
         return Observation(own.time_s, self._watch.pose, self._watch.twist, own.scan, objects)
 
     def obey(self, command: Twist2D, simulation: Simulation) -> None:
-        """Drive as told until the next snapshot."""
+        """Command the robot until the next snapshot."""
         self._watch.commanded(command)
         simulation.drive(command, self.robot)
 
     def stand(self, simulation: Simulation) -> None:
-        """Stand, where that has not been said."""
+        """Stop the robot, once."""
         if not self._stands:
             simulation.drive(Twist2D(), self.robot)
             self._stands = True
 
     def result(self, wall_time_s: float) -> TrialResult:
-        """How it ended."""
+        """Return the result."""
         assert self.verdict is not None, "the trial is over"
         result = self._watch.result(
             self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
@@ -245,10 +245,10 @@ def drive(
     control_period_s: float,
     should_stop: StopRequest,
 ) -> TrialResult:
-    """Drive a loaded simulation until all robots have ended, one control period (s) after the
-    other. The result is the first's; those of the others are numbers in it.
+    """Drive a loaded simulation in control periods (s) until all robots have ended. The result is
+    the first robot's, with numbers of the others.
 
-    The planners have been given their tasks. Raises ``TrialStopped`` and ``SimulatorError``.
+    The planners must have their tasks. Raises ``TrialStopped`` and ``SimulatorError``.
     """
     began_s = time.monotonic()
     snapshot = simulation.snapshot()
@@ -260,7 +260,7 @@ def drive(
         for driver in drivers:
             driver.act(simulation, snapshot)
         if all(driver.verdict is not None for driver in drivers):
-            break  # who was left has given up
+            break  # the remaining planners have aborted
         snapshot = simulation.step(control_period_s)
         for driver in drivers:
             driver.look(snapshot)
@@ -272,8 +272,8 @@ def drive(
 
 
 def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
-    """A trial's result with that of a further robot: how it ended as numbers, and in the line for
-    the reader."""
+    """Return a trial's result with that of a further robot, as numbers and in the line for the
+    reader."""
     recording = result.recording
     told = {
         "reached": float(result.outcome.success),

@@ -1,8 +1,7 @@
-"""What in a world could carry a robot, and how deep the deepest of it lies.
+"""The lowest surfaces of a world that can carry a robot.
 
-Owns the two levels below which nothing that moves can be where it should be. Both hold in a world
-with hills, ramps and storeys, since they ask for the lowest surface of all, not for the one that a
-body should stand on.
+Owns the two levels below which no moving model can be. Both are valid in worlds with hills, ramps
+and storeys, since they use the lowest surface of the world.
 """
 
 import math
@@ -36,13 +35,13 @@ class LowestLevels:
                     self._floor_m = min(self._floor_m, surface_m)
 
     def bottom_m(self, x_m: float, y_m: float) -> float:
-        """The lowest point of everything that the world holds, a plane's being that at this
-        place; ``-inf`` where the world holds nothing."""
+        """Return the lowest point of the world, that of a plane at this position; ``-inf`` for an
+        empty world."""
         return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
 
     def floor_m(self, x_m: float, y_m: float) -> float:
-        """The lowest surface that is known for a floor, a plane's being that at this place;
-        ``-inf`` where none is."""
+        """Return the lowest surface that is a floor, that of a plane at this position; ``-inf`` for
+        none."""
         return _lowest([self._floor_m, *self._levels(x_m, y_m)])
 
     def _levels(self, x_m: float, y_m: float) -> List[float]:

@@ -1,8 +1,8 @@
-"""One trial under observation: records every snapshot and says when the trial is over.
+"""The monitor of a trial: it records every snapshot and evaluates the termination rules.
 
-The common part of every :class:`~gz_testauto.trial.executor.TrialExecutor`'s loop. Joins
+The common part of every :class:`~gz_testauto.trial.executor.TrialExecutor`'s loop. It combines
 :mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.first_look` and
-:mod:`~gz_testauto.trial.judge`; owns no rule.
+:mod:`~gz_testauto.trial.judge`, and has no rules.
 """
 
 import math
@@ -16,8 +16,8 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.trial.executor import TrialResult
 from gz_testauto.trial.first_look import FirstLook
 from gz_testauto.trial.judge import (
-    Rules,
-    Verdict,
+    TerminationRules,
+    TrialEnd,
     judge,
     require_plausible,
     require_standing,
@@ -28,11 +28,11 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class TrialMonitor:
-    """Watches one trial from the moment the goal is sent. See the executor for its use."""
+    """The monitor of one trial from the moment at which the goal is sent. See the executor."""
 
     def __init__(
         self,
-        rules: Rules,
+        rules: TerminationRules,
         recorder: Recorder,
         levels: LowestLevels,
         first_look: FirstLook,
@@ -47,20 +47,20 @@ class TrialMonitor:
         self._goal_is_new = False
 
     def require_standing(self, pose: Pose) -> None:
-        """Raise ``SceneError`` when a robot with its base at ``pose`` has fallen or tipped over,
+        """Raise ``SceneError`` if a robot with its base at ``pose`` has fallen or tipped over
         before the goal is sent; records nothing."""
         body = self._recorder.body
         bottom_m = self._levels.bottom_m(*pose.position[:2])
         require_standing(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
 
-    def observe(self, snapshot: Snapshot) -> Optional[Verdict]:
-        """Record a snapshot; return how the trial ended, or None while it goes on. Where the
-        robot has reached a goal that is not the last, :attr:`goal` is the next from now on, and
-        :attr:`goal_is_new`.
+    def observe(self, snapshot: Snapshot) -> Optional[TrialEnd]:
+        """Record a snapshot; return the end of the trial, or None while it continues. If the robot
+        has reached a goal that is not the last, :attr:`goal` is the next from now on, and
+        :attr:`goal_is_new` is True.
 
-        Raises ``SimulatorError`` when the trial is invalid: the robot is gone, its pose
-        jumped, or simulated time did not advance since the last snapshot; and ``SceneError``
-        when the scene is at fault: the robot fell, or what :class:`FirstLook` finds.
+        Raises ``SimulatorError`` for an invalid trial: the robot is missing, its pose jumped, or
+        simulated time did not advance; and ``SceneError`` for an invalid scene: the robot fell, or
+        :class:`FirstLook` finds an error.
         """
         recorder, rules = self._recorder, self._rules
         recorder.sample(snapshot)
@@ -76,44 +76,46 @@ class TrialMonitor:
         return verdict
 
     def commanded(self, command: Twist2D) -> None:
-        """Note what the navigation asked for when shown the latest snapshot."""
+        """Record the navigation's command for the latest snapshot."""
         self._recorder.commanded(command)
 
-    def planner_aborted(self, reason: str) -> Verdict:
-        """The verdict now that the planner has given up; the robot may yet have arrived."""
+    def planner_aborted(self, reason: str) -> TrialEnd:
+        """Return the end of an aborted trial; the robot can have arrived
+        already."""
         verdict = self._judge(given_up=reason)
-        assert verdict is not None  # giving up ends every trial
+        assert verdict is not None  # an abort ends every trial
         return verdict
 
     @property
     def goal(self) -> Pose2D:
-        """Where the robot shall go now."""
+        """Return the present goal."""
         return self._rules.goal
 
     @property
     def goal_is_new(self) -> bool:
-        """Whether the latest snapshot made :attr:`goal` another: the navigation must be sent it."""
+        """Return whether the latest snapshot changed :attr:`goal`, which must then be sent."""
         return self._goal_is_new
 
     @property
     def visited(self) -> int:
-        """How many goals the robot has reached, the last not counted, which ends the trial."""
+        """Return the number of reached goals, without the last, which ends the trial."""
         return self._rules.visited
 
     @property
     def pose(self) -> Pose2D:
-        """The robot's true pose at the latest snapshot."""
+        """Return the robot's true pose at the latest snapshot."""
         return self._recorder.pose
 
     @property
     def twist(self) -> Twist2D:
-        """The robot's true forward speed and yaw rate at the latest snapshot."""
+        """Return the robot's true forward speed and yaw rate at the latest snapshot."""
         return self._recorder.twist
 
     def result(
-        self, verdict: Verdict, cycles: CycleTimes, wall_time_s: float = math.nan
+        self, verdict: TrialEnd, cycles: CycleTimes, wall_time_s: float = math.nan
     ) -> TrialResult:
-        """Close the trial. ``wall_time_s`` is what it took, for the real-time factor."""
+        """Return the result. ``wall_time_s`` is the duration of the trial, for the real-time
+        factor."""
         recording = self._recorder.recording(
             verdict.outcome.success, cycles, wall_time_s, self._world
         )
@@ -121,8 +123,8 @@ class TrialMonitor:
             recording = replace(recording, goal_times_s=self._goal_times_s(verdict))
         return TrialResult(verdict.outcome, recording, verdict.detail)
 
-    def _judge(self, given_up: Optional[str] = None) -> Optional[Verdict]:
-        """How the trial ended; goals that the robot has just reached are then behind it."""
+    def _judge(self, given_up: Optional[str] = None) -> Optional[TrialEnd]:
+        """Return the end of the trial after the goals that the robot has just reached."""
         recorder = self._recorder
         while True:
             verdict = judge(
@@ -139,8 +141,8 @@ class TrialMonitor:
             self._reached_s.append(float(recorder.time_s[-1]))
             self._rules = self._rules.onward
 
-    def _goal_times_s(self, verdict: Verdict) -> np.ndarray:
-        """When each goal was reached, NaN where it was not, shape (k,)."""
+    def _goal_times_s(self, verdict: TrialEnd) -> np.ndarray:
+        """Return the time of each goal, NaN for goals that were not reached, shape (k,)."""
         times_s = np.full(self._rules.count, math.nan)
         times_s[: len(self._reached_s)] = self._reached_s
         if verdict.outcome.success:

@@ -45,11 +45,11 @@ class Declaration:
 
 
 class Outcome(enum.Enum):
-    """The end of a trial. ``value`` is the word written to results and tables.
+    """The end of a trial. ``value`` is the word in results and tables.
 
-    ``INVALID`` says nothing about the planner: the simulator died, a world did not load, a clock
-    stalled. ``FAILED`` exists only in imported results that do not state why the robot did not
-    reach its goal.
+    An ``INVALID`` trial has no usable measurement: the simulator stopped, a world did not load, a
+    clock stalled. ``FAILED`` exists only in imported results that do not state why the robot did
+    not reach its goal.
     """
 
     REACHED = Declaration("reached", "✓", Color.BLUE, "Goal Reached!", success=True)
@@ -77,20 +77,20 @@ class Outcome(enum.Enum):
 
     @property
     def valid(self) -> bool:
-        """Whether the trial says something about the planner."""
+        """Return whether the trial is a usable measurement of the planner."""
         return self.declaration.valid
 
     @property
     def success(self) -> bool:
-        """Whether the robot reached its goal."""
+        """Return whether the robot reached its goal."""
         return self.declaration.success
 
     @property
     def label(self) -> str:
-        """The outcome in words."""
+        """Return the outcome in words."""
         return self.value.replace("_", " ")
 
     @property
     def heading(self) -> str:
-        """The outcome as the heading of a narrow column."""
+        """Return the outcome as the heading of a narrow column."""
         return self.declaration.heading or self.label

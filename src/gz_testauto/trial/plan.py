@@ -1,8 +1,7 @@
-"""Which trials a campaign has, in which order, with which seeds.
+"""The trials of a campaign, with their order and seeds.
 
-Owns the plan: worlds × repetitions × planners, worlds slowest. All planners meet a world
-before the next world begins, so that a campaign stopped half way still holds complete pairs.
-Knows nothing of files or of running.
+Owns the plan: worlds × repetitions × planners, worlds slowest. All planners run in a world before
+the next world starts, so that an unfinished campaign has complete pairs.
 """
 
 from dataclasses import dataclass
@@ -18,11 +17,10 @@ from gz_testauto.spec.campaign import CampaignSpec
 class Trial:
     """One world × one planner × one repetition.
 
-    ``index`` is its place in the whole plan, from 0, and its identity in the results.
-    ``world_index`` counts worlds from 0, in the plan's order. ``seed`` seeds the simulator,
-    and the planner's own random numbers come from it; all planners share it in the same world and
-    repetition, so that they meet the same noise (common random numbers) and the comparison stays
-    paired.
+    ``index`` is its place in the plan, from 0, and its identity in the results. ``world_index``
+    counts worlds from 0, in the plan's order. ``seed`` seeds the simulator and the planner's random
+    numbers. All planners share it in the same world and repetition, so that they have the same
+    noise (common random numbers) and the comparison is paired.
     """
 
     index: int
@@ -34,17 +32,17 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """A name fit for files and messages, ``world_0003--fgm--0``."""
+        """Return a name for files and messages, ``world_0003--fgm--0``."""
         return f"{self.world}--{self.planner}--{self.repetition}"
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Which part of the plan to run now: the first ``worlds`` worlds, these ``planners``, these
+class TrialSelection:
+    """The part of the plan to run now: the first ``worlds`` worlds, these ``planners``, these
     ``trials`` by index.
 
-    None means all. The plan itself, its seeds and its indices do not change, so the rest can
-    be run later into the same directory.
+    None means all. The plan, its seeds and its indices do not change, so the rest can be run later
+    into the same directory.
     """
 
     worlds: Optional[int] = None
@@ -52,7 +50,7 @@ class Selection:
     trials: Optional[FrozenSet[int]] = None
 
     def covers(self, trial: Trial) -> bool:
-        """Whether the trial is part of the selection."""
+        """Return whether the trial is part of the selection."""
         return (
             (self.worlds is None or trial.world_index < self.worlds)
             and (self.planners is None or trial.planner in self.planners)
@@ -60,7 +58,7 @@ class Selection:
         )
 
     def check(self, spec: CampaignSpec) -> None:
-        """Raise ``SpecError`` for a planner that the campaign does not have, or no world."""
+        """Raise ``SpecError`` for a planner that the campaign does not have, or for no world."""
         known = [planner.name for planner in spec.planners]
         for name in self.planners or ():
             if name not in known:
@@ -69,16 +67,16 @@ class Selection:
             raise SpecError(f"campaign {spec.name}: worlds is {self.worlds}; it must be at least 1")
 
 
-ALL = Selection()
+ALL = TrialSelection()
 
 
 def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
-    """Whether the campaign goes as far as the trial's world (``stop.at_most``)."""
+    """Return whether the trial's world is within the limit of the campaign (``stop.at_most``)."""
     return spec.most_worlds is None or trial.world_index < spec.most_worlds
 
 
 def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
-    """Lay out every trial of a campaign over the named worlds, in the order of running."""
+    """Return every trial of a campaign over the named worlds, in the order of execution."""
     trials: List[Trial] = []
     for world_index, world in enumerate(worlds):
         for repetition in range(spec.repetitions):

@@ -1,10 +1,10 @@
-"""How fast a trial must run, in simulated over wall seconds, to be kept.
+"""The least real-time factor of a valid trial.
 
-Owns the two limits that a campaign states and what either means. A trial that ran beside others
-below ``limits.min_parallel_real_time_factor`` is repeated alone, and that repetition kept:
-its wall times say more of its neighbors than of the planner. One on the user's own stack below
-``stack.min_real_time_factor`` says nothing at all, since nobody waits for such a navigation to
-think: it is invalid, repeated alone, and lost where that is too slow as well.
+Owns the two limits of a campaign. A trial that ran in parallel below
+``limits.min_parallel_real_time_factor`` is repeated alone, since its wall times depend more on the
+other trials than on the planner. A trial on the user's stack below ``stack.min_real_time_factor``
+is invalid, since simulated time does not wait for the navigation; it is repeated alone, and lost if
+that is too slow as well.
 """
 
 import math
@@ -16,17 +16,18 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.spec.campaign import CampaignSpec
 
 _TOO_SLOW = "real-time factor "
-"""What the cause of an attempt that was too slow begins with."""
+"""Start of the cause of an attempt that was too slow."""
 
 
 def pace_to_repeat(spec: CampaignSpec, recording: Recording) -> Optional[float]:
-    """The pace of a valid trial that ran beside others and is to be repeated alone, else None."""
+    """Return the real-time factor of a valid parallel trial that must be repeated alone, else
+    None."""
     pace = real_time_factor(recording, MetricContext())
     return pace if pace < spec.limits.min_parallel_real_time_factor else None
 
 
 def too_slow(spec: CampaignSpec, recording: Recording) -> str:
-    """Why a trial on a stack was too slow to say anything; empty where it was not."""
+    """Return why a trial on a stack was too slow to be valid; empty if it was not."""
     least = spec.least_real_time_factor
     pace = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not pace < least:
@@ -40,5 +41,5 @@ def too_slow(spec: CampaignSpec, recording: Recording) -> str:
 
 
 def was_too_slow(cause: str) -> bool:
-    """Whether that was the cause of an invalid attempt."""
+    """Return whether this was the cause of an invalid attempt."""
     return cause.startswith(_TOO_SLOW)

@@ -1,8 +1,8 @@
-"""From snapshots to a :class:`~gz_testauto.metrics.recording.Recording`.
+"""Records snapshots as a :class:`~gz_testauto.metrics.recording.Recording`.
 
-Owns what is measured while a trial runs: true pose and twist, the command, clearance between
-the robot's footprint and the nearest obstacle's collision geometry, and collisions. Refuses to
-judge (:mod:`gz_testauto.trial.judge`) and to compute metrics (:mod:`gz_testauto.metrics`).
+Owns the measurements during a trial: true pose and twist, the command, clearance between the
+robot's footprint and the nearest obstacle's collision shape, and collisions. The rules are in
+:mod:`gz_testauto.trial.judge`, the metrics in :mod:`gz_testauto.metrics`.
 """
 
 import math
@@ -36,28 +36,28 @@ _TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
 """The position is x, y, z; the pose x, y, yaw."""
 
 ROUNDING_M = 1e-6
-"""More than rounding makes of any distance here."""
+"""More than the rounding error of any distance here."""
 
 
 @dataclass(frozen=True, eq=False)
 class CycleTimes:
-    """Wall and CPU time (s) of every cycle of the local planner, both shape (m,); empty where
-    they cannot be seen."""
+    """Wall and CPU time (s) of every cycle of the local planner, both shape (m,); empty if they are
+    not known."""
 
     wall_s: np.ndarray
     cpu_s: np.ndarray
 
     @classmethod
     def unknown(cls) -> "CycleTimes":
-        """For a navigation whose cycles cannot be seen."""
+        """Return empty cycle times, for a navigation whose cycles are not known."""
         return cls(np.empty(0), np.empty(0))
 
 
 class Recorder:
-    """Samples one trial. Time counts from the first snapshot shown.
+    """A recorder of one trial. Time starts with the first snapshot.
 
-    Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` when the
-    navigation has answered it, :meth:`recording` at the end.
+    Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` for the navigation's
+    command after it, :meth:`recording` at the end.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class Recorder:
         actors: Optional[Mapping[str, np.ndarray]] = None,
         lanes: Sequence[Lane] = (),
     ) -> None:
-        """``actors`` are models whose poses are recorded, too, with their outlines about these,
-        (k, 2), and ``lanes`` those on which the robot is to drive."""
+        """Create the recorder. ``actors`` are models whose poses are recorded as well, with their
+        outlines, (k, 2), and ``lanes`` those of the robot's road."""
         self.body = body
         self._still = _stills(body, {} if actors is None else actors, lanes)
         self._actors = tuple(actors or ())
@@ -88,7 +88,7 @@ class Recorder:
         self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
-        """Record one snapshot. Raises ``SimulatorError`` when the robot is not in it."""
+        """Record one snapshot. Raises ``SimulatorError`` if it does not have the robot."""
         state = snapshot.models.get(self.body.name)
         if state is None:
             raise SimulatorError(
@@ -120,44 +120,45 @@ class Recorder:
         self._last_pose = state.pose
 
     def commanded(self, command: Twist2D) -> None:
-        """Note what the navigation asked for when shown the latest sample."""
+        """Record the navigation's command for the latest sample."""
         self._rows[self._count - 1, _COMMAND] = command
 
     @property
     def time_s(self) -> np.ndarray:
-        """Stamps so far (s since the first), shape (n,)."""
+        """Return the stamps so far (s since the first), shape (n,)."""
         return self._rows[: self._count, _TIME]
 
     @property
     def position_m(self) -> np.ndarray:
-        """Positions so far in the world frame, shape (n, 3)."""
+        """Return the positions so far in the world frame, shape (n, 3)."""
         return self._rows[: self._count, _POSITION]
 
     @property
     def pose(self) -> Pose2D:
-        """The base's pose at the latest sample, world frame."""
+        """Return the base's pose at the latest sample, world frame."""
         return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
 
     @property
     def span_m(self) -> Tuple[float, float]:
-        """Lowest and highest z of the body at the latest sample, see :meth:`RobotBody.span_m`."""
+        """Return the lowest and highest z of the body at the latest sample, see
+        :meth:`RobotBody.span_m`."""
         assert self._last_pose is not None, "sample comes first"
         return self.body.span_m(self._last_pose)
 
     @property
     def tilt_rad(self) -> np.ndarray:
-        """How far the robot's upward axis leaned from the vertical so far, shape (n,)."""
+        """Return the tilt of the robot's vertical axis so far, shape (n,)."""
         return self._rows[: self._count, _TILT]
 
     @property
     def twist(self) -> Twist2D:
-        """Forward speed and yaw rate at the latest sample."""
+        """Return forward speed and yaw rate at the latest sample."""
         forward_mps, _, turn_radps = self._rows[self._count - 1, _TWIST].tolist()
         return Twist2D(forward_mps, turn_radps)
 
     @property
     def collision(self) -> Optional[ContactEpisode]:
-        """The first collision so far, or None."""
+        """Return the first collision so far, or None."""
         return self._episodes.first
 
     def recording(
@@ -167,7 +168,7 @@ class Recorder:
         wall_time_s: float = math.nan,
         world: Optional[WorldRecord] = None,
     ) -> Recording:
-        """Everything sampled, as a value of its own; ``world`` is where it was."""
+        """Return all samples as a recording; ``world`` is the world of the trial."""
         self._measure_the_rest()
         rows = self._rows[: self._count].copy()
         return Recording(
@@ -201,7 +202,8 @@ class Recorder:
         return self._rows[self._count - 1]
 
     def _twist(self, time_s: float, yaw: float, state: ModelState) -> Tuple[float, float, float]:
-        """Velocity in the base frame: the simulator's own, or the last displacement's."""
+        """Return the velocity in the base frame: the simulator's, or that of the last
+        displacement."""
         cos, sin = math.cos(yaw), math.sin(yaw)
         if state.linear_mps is not None and state.angular_radps is not None:
             x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
@@ -226,8 +228,7 @@ class Recorder:
                 self._episodes.touch(touched_s, partner, self._speed_mps, "contact")
 
     def _look_for_touches(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
-        """Measure the clearance now, unless it is known that nothing is touched; then it is
-        measured with the others at the end."""
+        """Measure the clearance now, unless a touch is impossible; then measure it at the end."""
         if self._free is not None and self._free.holds(pose):
             self._unmeasured.append(self._count - 1)
             return
@@ -251,7 +252,7 @@ class Recorder:
 def _stills(
     body: RobotBody, actors: Mapping[str, np.ndarray], lanes: Sequence[Lane]
 ) -> Dict[str, np.ndarray]:
-    """What of a trial does not change: outlines where somebody moves, and lanes."""
+    """Return the constant series of a trial: outlines if any model moves, and lanes."""
     still = {OUTLINE_SERIES + name: outline for name, outline in actors.items()}
     for number, lane in enumerate(lanes):
         still[f"{LANE_SERIES}{number}"] = np.column_stack([lane.center_m, lane.width_m])
@@ -262,15 +263,15 @@ def _stills(
 
 
 class _FreeSpace(NamedTuple):
-    """What a measured clearance (m) says of poses nearby: a footprint within ``radius_m`` around
-    its base has moved by no more than the base, and by its turn at that radius."""
+    """A bound from a measured clearance (m) for nearby poses: a footprint within ``radius_m`` of
+    its base moves by at most the motion of the base, plus its turn at that radius."""
 
     pose: Pose2D
     clearance_m: float
     radius_m: float
 
     def holds(self, pose: Pose2D) -> bool:
-        """Whether a footprint at ``pose`` touches nothing for certain."""
+        """Return whether a footprint at ``pose`` certainly touches nothing."""
         turned_rad = abs(math.remainder(pose.yaw_rad - self.pose.yaw_rad, 2 * math.pi))
         moved_m = self.pose.distance_to(pose.x_m, pose.y_m) + self.radius_m * turned_rad
         return moved_m + ROUNDING_M < self.clearance_m

@@ -1,9 +1,9 @@
-"""The ways through the known map, as the paper's global planner lays them.
+"""The global plans on the static map.
 
-The known map shows the base world without the random obstacles. Worlds multiplied from one base
-share it; ready worlds from a directory each have their own. Owns how far the map reaches: around
-what stands in the world, the start, the goals and the places of the random obstacles; and, where
-no way leads within that, so far that a robot can drive around all of it.
+The static map is the base world without the random obstacles. Worlds multiplied from one base share
+it; worlds from a directory have one each. Owns the extent of the map: the models of the world, the
+start, the goals and the regions of random obstacles; and, if no path exists within that, a margin
+in which a robot can drive around all of it.
 """
 
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class MappedDrive(NamedTuple):
-    """What a known map depends on: ``base``, the file that it shows without random obstacles,
-    and the start and the goals, in order, that it reaches around."""
+    """The inputs of a static map: ``base``, the file that it shows without random obstacles, and
+    the start and the goals, in order, that it must contain."""
 
     base: Path
     start: Pose2D
@@ -41,11 +41,11 @@ class MappedDrive(NamedTuple):
 
     @property
     def legs(self) -> Tuple[Tuple[Pose2D, Pose2D], ...]:
-        """From where to where it leads, goal by goal."""
+        """Return the start and end of each leg, goal by goal."""
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
-        """What the campaign calls a place of the drive."""
+        """Return the campaign's name of a pose of the mission."""
         if pose is self.start:
             return "robot.start"
         if len(self.goals) == 1:
@@ -55,16 +55,16 @@ class MappedDrive(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Laid:
-    """What a base world's map covers, and the way-points on it to each goal, shapes (n, 2)."""
+    """The bounds of a base world's map, and the waypoints on it to each goal, shapes (n, 2)."""
 
     bounds: Bounds
     ways: Tuple[np.ndarray, ...]
 
 
 class KnownMap:
-    """Way-points from the campaign's start to its goals, world by world.
+    """The static maps of a campaign, and waypoints from start to goals in each world.
 
-    ``scan_height_m``, in the world frame, is where the lidar sees: there the map is cut.
+    ``scan_height_m``, in the world frame, is the height of the lidar, at which the map is cut.
     """
 
     def __init__(
@@ -76,9 +76,11 @@ class KnownMap:
         self._laid: Dict[MappedDrive, _Laid] = {}
 
     def ways(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
-        """Way-points to each goal, from the start or the goal before, in the world frame, shapes
-        (n, 2): along the road's route where there is a road. Raises ``SpecError`` where there is no
-        way on the known map, whatever the random obstacles are."""
+        """Return waypoints to each goal, from the start or the previous goal, in the world frame,
+        shapes (n, 2); on a road, they follow its route.
+
+        Raises ``SpecError`` if the static map has no path, regardless of the random obstacles.
+        """
         lanes, drive = self.lanes(world), self.drive(world)
         if not lanes:
             return self._of(drive).ways
@@ -86,17 +88,17 @@ class KnownMap:
         return waypoints_along(lanes[0], drive.start, drive.goals, names)
 
     def lanes(self, world: WorldRecord) -> Tuple[Lane, ...]:
-        """The lanes of a world's road: the route's, joined, and those beside it."""
+        """Return the lanes of a world's road: the joined route, and the lanes next to it."""
         road = self._missions.road_in(world.name)
         return () if road is None else lanes_of(road)
 
     def drive(self, world: WorldRecord) -> MappedDrive:
-        """What is known in ``world``; worlds in which that is equal share a map."""
+        """Return the inputs of the map of ``world``; worlds with equal ones share a map."""
         missions, base = self._missions, self._spec.worlds.base or world.path
         return MappedDrive(base, missions.start_in(world.name), missions.goals_in(world.name))
 
     def grid(self, drive: MappedDrive) -> OccupancyGrid:
-        """The map of a base world at the height of the lidar. Raises ``SpecError`` as
+        """Return the map of a base world at the height of the lidar. Raises ``SpecError`` as
         :meth:`ways` does."""
         return base_map(
             drive.base,
@@ -125,7 +127,7 @@ class KnownMap:
         x_min, y_min, x_max, y_max = bounds
         around = OPEN_MARGIN_M + room
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
-        held = {"the way around it": wider}
+        held = {"the path around the world": wider}
         for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MAX_SEARCHED_CELLS)):
             grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
             ways: List[np.ndarray] = []
@@ -141,11 +143,11 @@ class KnownMap:
 
     @property
     def _is_driven_on(self) -> bool:
-        """Whether it is for a navigation of the user's own, which goes nowhere else."""
+        """Return whether the map is for a user's navigation, which does not leave it."""
         return not isinstance(self._spec, BuiltinCampaignSpec)
 
     def _held(self, drive: MappedDrive) -> Dict[str, Bounds]:
-        """What has to lie on the map, by name."""
+        """Return the areas that the map must contain, by name."""
         held = {
             drive.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
             for pose in (drive.start, *drive.goals)
@@ -158,7 +160,7 @@ class KnownMap:
                     held[f"the region of obstacles {group.label!r}"] = places.bounds
         for actor in self._spec.actors if self._is_driven_on else ():
             if actor.ground is not None and not actor.ground.is_empty:
-                held[f"where the actor {actor.name!r} goes"] = actor.ground.bounds
+                held[f"the area of the actor {actor.name!r}"] = actor.ground.bounds
         return held
 
     def _refusal(
@@ -168,7 +170,7 @@ class KnownMap:
         scene: WorldScene,
         grid: OccupancyGrid,
     ) -> str:
-        """Why there is no way on one leg, and what to change."""
+        """Return why one leg has no path, and a remedy."""
         start, goal = leg
         start_name, goal_name = map(drive.named, leg)
         radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
@@ -184,13 +186,13 @@ class KnownMap:
                     f"{name}{finer}"
                 )
         said = (
-            f"the known map has no way from ({start.x_m:g}, {start.y_m:g}) to ({goal.x_m:g}, "
+            f"the static map has no path from ({start.x_m:g}, {start.y_m:g}) to ({goal.x_m:g}, "
             f"{goal.y_m:g})"
         )
         if shortest_path(grid, (start.x_m, start.y_m), (goal.x_m, goal.y_m)) is None:
             return (
-                f"{said}: at a height of {self.scan_height_m:.2f} m, what stands in the world "
-                f"separates the two; move {start_name} or {goal_name}"
+                f"{said}: at a height of {self.scan_height_m:.2f} m, obstacles of the world "
+                f"separate the two; move {start_name} or {goal_name}"
             )
         return (
             f"{said} for a robot {2 * radius_m:.2f} m wide, only for a narrower one; move "
@@ -199,7 +201,7 @@ class KnownMap:
         )
 
     def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
-        """The model of the map that is nearest, and its distance (m)."""
+        """Return the nearest model of the map, and its distance (m)."""
         point, height_m = shapely.Point(pose.x_m, pose.y_m), self.scan_height_m
         pattern = self._spec.worlds.obstacle_pattern
         found: Optional[Tuple[float, str]] = None
@@ -208,12 +210,12 @@ class KnownMap:
             if not outline.is_empty and not is_obstacle(name, pattern):
                 distance_m = float(outline.distance(point))
                 found = min(found or (distance_m, name), (distance_m, name))
-        assert found is not None  # something made the cell occupied
+        assert found is not None  # a model occupies the cell
         return found[1], found[0]
 
 
 def _scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Height (m) at which the map is cut: where the lidar sees."""
+    """Return the height (m) at which the map is cut: that of the lidar."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

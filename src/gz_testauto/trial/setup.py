@@ -1,10 +1,10 @@
-"""A campaign made ready: what an executor asks about a trial is answered here.
+"""A campaign prepared for execution: the data of each trial for an executor.
 
-Owns what one campaign's trials have in common (robot, limits, rules, known map) and the
-reading of a trial's world. There are two kinds, as of campaigns: :func:`prepare` chooses, and an
-executor that runs only one of them asks for it (:func:`require_builtin`, :func:`require_stack`).
-Writing directories is :mod:`gz_testauto.campaign.resume`'s and
-refusing bad input :mod:`gz_testauto.trial.checks`'.
+Owns the common data of one campaign's trials (robot, limits, rules, static map) and reads the world
+of a trial. There are two kinds, as of campaigns: :func:`prepare` selects one, and an executor for
+one of them uses :func:`require_builtin` or :func:`require_stack`.
+:mod:`gz_testauto.campaign.resume` writes directories, and :mod:`gz_testauto.trial.checks` rejects
+invalid input.
 """
 
 import math
@@ -31,11 +31,11 @@ from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.robot import BODY_MISSING
 from gz_testauto.spec.stack import LaunchSpec
-from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
+from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.first_look import FirstLook
-from gz_testauto.trial.judge import Rules
+from gz_testauto.trial.judge import TerminationRules
 from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
@@ -47,11 +47,9 @@ from gz_testauto.worlds.record import WorldRecord
 class PreparedCampaign:
     """A campaign whose trials can be run; one of the two kinds below.
 
-    ``robot`` is where its body is, ``limits`` what its base can do,
-    ``heights`` those at which something obstructs it;
-    ``worlds`` in the plan's order, ``trials`` in the order of running. The methods answer what
-    an executor needs to know about one trial, and remember the last world they were asked
-    about: trials of one world follow one another.
+    ``robot`` is its body, ``limits`` those of its base, ``heights`` those at which a shape
+    obstructs it; ``worlds`` are in the plan's order, ``trials`` in the order of execution. The last
+    world is cached, since trials of one world are consecutive.
     """
 
     def __init__(
@@ -71,12 +69,12 @@ class PreparedCampaign:
         self._surveyed: Optional[Tuple[str, _Survey]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """What a worker process is given; it reads worlds and maps for itself."""
+        """Return the data for a worker process, which reads worlds and maps itself."""
         return type(self), (self.spec, self.robot, self.worlds, self.missions)
 
     @property
     def metric_context(self) -> MetricContext:
-        """What metrics need to know of the campaign."""
+        """Return the parameters of the metrics."""
         return MetricContext(
             safety_distance_m=self.spec.metrics.safety_distance_m,
             acceleration_cutoff_hz=self.spec.metrics.acceleration_cutoff_hz,
@@ -87,14 +85,14 @@ class PreparedCampaign:
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:
-        """What is measured of every trial."""
+        """Return the metrics of every trial."""
         return (*installed_metrics(), *task_metrics(self.spec))
 
-    def rules(self, trial: Trial) -> Rules:
-        """When a trial is over."""
+    def rules(self, trial: Trial) -> TerminationRules:
+        """Return the termination rules of a trial."""
         limits = self.spec.limits
         goal, *further = self.missions.goals_in(trial.world)
-        return Rules(
+        return TerminationRules(
             goal=goal,
             tolerance_m=self.spec.goal.tolerance_m,
             timeout_s=limits.timeout_s,
@@ -106,11 +104,11 @@ class PreparedCampaign:
         )
 
     def world(self, trial: Trial) -> WorldRecord:
-        """The world of a trial."""
+        """Return the world of a trial."""
         return self.worlds[trial.world_index]
 
     def watch(self, trial: Trial, beside: Sequence[NamedModel] = ()) -> TrialMonitor:
-        """A fresh watch over one trial, in whose world these models stand, too."""
+        """Return a new monitor of one trial; ``beside`` are further models in its world."""
         survey = self._survey(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
@@ -129,18 +127,18 @@ class PreparedCampaign:
         )
 
     def actors(self, trial: Trial) -> TrialActors:
-        """Who moves and what is drawn in a trial."""
+        """Return the actors, hooks and filters of a trial."""
         return prepare_actors(self.spec, self._site(trial), trial.world_index, trial.repetition)
 
-    def _site(self, trial: Trial) -> Site:
+    def _site(self, trial: Trial) -> ActorContext:
         world = self.world(trial)
         start = self.missions.start_in(trial.world)
-        return Site(self.robot, start, world.path, self.world_scene(world))
+        return ActorContext(self.robot, start, world.path, self.world_scene(world))
 
     def tracker(
         self, trial: Trial, actors: TrialActors, others: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
-        """Who tells the robot what moves around it in a trial, ``others`` too; nobody where the
+        """Return the tracker of a trial for moving objects, including ``others``; None if the
         campaign has no tracking."""
         if self.spec.tracking is None:
             return None
@@ -148,11 +146,11 @@ class PreparedCampaign:
         return tracker_of(spec, self._site(trial), actors, index, repetition, others)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
-        """The obstacles of a world where its file puts them."""
+        """Return the obstacles of a world at their poses in its file."""
         return self._survey(world).obstacles()
 
     def world_scene(self, world: WorldRecord) -> WorldScene:
-        """A world's file, read."""
+        """Return a parsed world file."""
         return self._survey(world).scene
 
     def _survey(self, world: WorldRecord) -> "_Survey":
@@ -183,15 +181,15 @@ class PreparedBuiltin(PreparedCampaign):
 
     @property
     def robots(self) -> "Tuple[PreparedBuiltin, ...]":
-        """The campaign as each of its robots sees it: this one, and the companions'."""
+        """Return the campaign for each of its robots: this one, and the companions'."""
         return (self, *self.companions)
 
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
-        """The planner under test."""
+        """Return the planner under test."""
         return next(entry for entry in self.spec.planners if entry.name == trial.planner)
 
     def scene(self, trial: Trial) -> Scene:
-        """What the simulator loads: world, robots, start poses, seed."""
+        """Return the scene for the simulator: world, robots, start poses, seed."""
         start = self.missions.start_in(trial.world)
         others = tuple(
             PlacedRobot(one.robot, one.missions.start_in(trial.world)) for one in self.companions
@@ -199,7 +197,7 @@ class PreparedBuiltin(PreparedCampaign):
         return Scene(self.world(trial).path, self.robot, start, trial.seed, others=others)
 
     def as_models(self, trial: Trial, but: str) -> Tuple[NamedModel, ...]:
-        """All robots but one as models where they start, as that one has them around it."""
+        """Return all robots except one as models at their starts."""
         return tuple(
             NamedModel(one.robot.name, one.robot.sdf, one.missions.start_in(trial.world).to_pose())
             for one in self.robots
@@ -207,14 +205,13 @@ class PreparedBuiltin(PreparedCampaign):
         )
 
     def planner_seed(self, trial: Trial, visited: int = 0) -> int:
-        """The seed of the planner's random numbers on the way to the next goal after ``visited``
-        others; see :class:`~gz_testauto.planners.interface.Task`."""
+        """Return the seed of the planner's random numbers for the goal after ``visited`` others;
+        see :class:`~gz_testauto.planners.interface.Task`."""
         return seeds.child_seed(trial.seed, seeds.PLANNER, self.robot.name, visited)
 
     def task(self, trial: Trial, visited: int = 0) -> Task:
-        """The next goal after ``visited`` others, way-points to it on the known map from where it
-        is after, the start or the goal before, and limits. Raises ``SpecError`` where the known
-        map has no way."""
+        """Return the task for the goal after ``visited`` others, with waypoints on the static map
+        from the start or the previous goal. Raises ``SpecError`` if the static map has no path."""
         return Task(
             goal=self.missions.goals_in(trial.world)[visited],
             goal_tolerance_m=self.spec.goal.tolerance_m,
@@ -227,10 +224,10 @@ class PreparedBuiltin(PreparedCampaign):
 
 
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
-    """Return the campaign as a further robot sees it: with its own name and model, and its own
-    planner where it has one."""
+    """Return the campaign for a further robot: with its name and model, and its planner if it has
+    one."""
     changed: Dict[str, Any] = {"name": entry.name}
-    if entry.model is not None:  # where its body is, that model says, and not `robot:`
+    if entry.model is not None:  # the model has the body, not `robot:`
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
         changed.update(model=entry.model, **body)
     robot = spec.robot.model_copy(update=changed)
@@ -243,7 +240,7 @@ def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCam
 
 
 class PreparedStack(PreparedCampaign):
-    """A campaign on the user's own launch files, which spawn the robot and drive it."""
+    """A campaign on the user's launch files, which spawn the robot and drive it."""
 
     spec: StackCampaignSpec
 
@@ -257,7 +254,7 @@ class PreparedStack(PreparedCampaign):
         super().__init__(spec, robot, worlds, missions)
 
     def navigation(self, trial: Trial) -> LaunchSpec:
-        """What drives the robot for the planner under test."""
+        """Return the launch for the planner under test."""
         entry = next(entry for entry in self.spec.planners if entry.name == trial.planner)
         return self.spec.navigation(entry)
 
@@ -278,28 +275,28 @@ def prepare(
 
 
 def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
-    """The campaign as one of this package's planners. Raises ``SpecError`` if it is not."""
+    """Return the campaign as one of this package's planners. Raises ``SpecError`` if it is not."""
     if isinstance(campaign, PreparedBuiltin):
         return campaign
     raise SpecError(
-        f"campaign {campaign.spec.name} drives a robot by launch files of the user's own (stack); "
+        f"campaign {campaign.spec.name} drives a robot by launch files (stack); "
         "only gz_testauto run does that: gz_testauto run CAMPAIGN.yaml --out DIR"
     )
 
 
 def require_stack(campaign: PreparedCampaign) -> PreparedStack:
-    """The campaign as one on the user's own launch files. Raises ``SpecError`` if it is not."""
+    """Return the campaign as one on the user's launch files. Raises ``SpecError`` if it is not."""
     if isinstance(campaign, PreparedStack):
         return campaign
     raise SpecError(
-        f"campaign {campaign.spec.name} has no launch files of the user's own (stack) to run; give "
+        f"campaign {campaign.spec.name} has no launch files (stack); add "
         "stack: {simulator: ..., navigation: ...}"
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Survey:
-    """What recording a trial in one world needs to know of the world's file."""
+    """The data of a world file that a recording needs."""
 
     scene: WorldScene
     heights: Heights
@@ -326,8 +323,8 @@ def read_body(spec: CampaignSpec) -> RobotBody: ...
 
 
 def read_body(spec: CampaignSpec) -> RobotBody:
-    """The robot as its model file has it, or, where the user's own launch files spawn it and there
-    is no such file, the body that the campaign describes. Raises ``SdfError``."""
+    """Return the robot from its model file or, if a user's launch files spawn it without one, the
+    body that the campaign describes. Raises ``SdfError``."""
     robot = spec.robot
     if robot.model is not None:
         model = read_robot(robot.model, robot.name)

@@ -8,7 +8,7 @@ import pytest
 from gate_tables import GOOD, WORSE, import_table, table
 
 from gz_testauto.cli.main import main
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_json_contains_every_verdict(results, capsys):
 
 
 def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, capsys):
-    half = run(selection=Selection(trials=frozenset({0, 2, 3})))
+    half = run(selection=TrialSelection(trials=frozenset({0, 2, 3})))
     assert main(["gate", str(half.out), "--baseline-planner", "straight"]) == 2
     assert "UNDECIDED: no world has the trials" in capsys.readouterr().out
 

@@ -15,7 +15,7 @@ from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.extras.gate import request as gate_request
 from gz_testauto.extras.gate.cli import gate as cli
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def test_verdict_stays_failed_if_a_world_is_missing(results, gate):
 
 @pytest.mark.slow
 def test_a_campaign_that_has_not_ended_is_an_error(run, gate):
-    half = run(selection=Selection(worlds=1))
+    half = run(selection=TrialSelection(worlds=1))
     names = [world.name for world in half.results.worlds]
     command = (str(half.out), "--min-success", "0.01")
     ended = gate(*command)
@@ -254,7 +254,7 @@ def test_a_campaign_that_has_not_ended_is_an_error(run, gate):
 
 
 def test_a_planner_of_the_campaign_that_was_never_run_is_an_error(run, gate, smoke):
-    part = run(selection=Selection(planners=("fgm",)))
+    part = run(selection=TrialSelection(planners=("fgm",)))
     others = [planner.name for planner in smoke.planners if planner.name != "fgm"]
     ended = gate(str(part.out), "--min-success", "0.01")
     reasons = [entry["reason"] for entry in ended.document["not_judged"]]

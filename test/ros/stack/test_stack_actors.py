@@ -17,7 +17,7 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import parse
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "config" / "own_stack_campaign.yaml"
 
@@ -43,7 +43,7 @@ def test_actors_walk_come_and_go_and_begin_anew_in_each_trial(tmp_path):
     text = example().replace("run: fresh", "run: warm") + ACTORS
     spec = parse(text, CampaignSpec, EXAMPLE)
     out = tmp_path / "out"
-    run_campaign(spec, out, chosen_executor(spec, out), selection=Selection(worlds=1))
+    run_campaign(spec, out, chosen_executor(spec, out), selection=TrialSelection(worlds=1))
     with ResultStore.read(CampaignDirectory(out)) as store:
         results = store.results()
         recordings = [store.trajectory(record) for record in results.trials]
@@ -88,7 +88,7 @@ def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
     )
     spec = parse(text + TRAFFIC, CampaignSpec, EXAMPLE)
     out = tmp_path / "out"
-    run_campaign(spec, out, chosen_executor(spec, out), selection=Selection(worlds=1))
+    run_campaign(spec, out, chosen_executor(spec, out), selection=TrialSelection(worlds=1))
     with ResultStore.read(CampaignDirectory(out)) as store:
         results = store.results()
         (record,) = results.trials
@@ -108,15 +108,15 @@ def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
     [
         (
             "randomize: [{name: noise, term: scan_noise, set: 0.01}]",
-            "randomize 'noise': scan_noise is not done on a stack of the user's own",
+            "randomize 'noise': scan_noise is not supported on a stack",
         ),
         (
             'randomize: [{name: floor, term: friction, select: {names: ".*"}, set: 0.5}]',
-            "randomize 'floor': gazebo_ros, with which a stack simulates, takes no SetFriction",
+            "randomize 'floor': gazebo_ros, with which a stack simulates, does not support",
         ),
         (
             "robots: [{name: b, start: {x_m: -3, y_m: 2}, goal: {x_m: 3, y_m: 2}}]",
-            "robots: a stack of the user's own has one robot",
+            "robots: a campaign on a stack has one robot",
         ),
         (
             "actors: [{name: walls, behavior: patrol, waypoints_m: [[-3, 2], [3, 2]]}]",

@@ -36,7 +36,7 @@ from gz_testauto.spec.loader import load, parse
 from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 CONFIG = Path(__file__).resolve().parents[3] / "config"
 EXAMPLE = CONFIG / "own_stack_campaign.yaml"
@@ -76,7 +76,7 @@ def trials(out):
 def test_two_planners_in_one_world_end_as_they_must_and_leave_nothing(tmp_path, mark):
     spec = spec_with()
     out = tmp_path / "out"
-    run_campaign(spec, out, chosen_executor(spec, out), selection=Selection(worlds=1))
+    run_campaign(spec, out, chosen_executor(spec, out), selection=TrialSelection(worlds=1))
     assert mark() == {}
     results, recordings = trials(out)
     outcomes = {record.planner: record.outcome for record in results.trials}
@@ -188,7 +188,7 @@ def test_whatever_is_killed_costs_one_attempt_with_its_cause_and_no_trial(tmp_pa
     out = tmp_path / "out"
     killer = Killer(mark, [what for what, _ in VICTIMS])
     killer.start()
-    fgm = Selection(planners=("fgm",))
+    fgm = TrialSelection(planners=("fgm",))
     results = run_campaign(spec, out, chosen_executor(spec, out), selection=fgm)
     assert killer.killed == [what for what, _ in VICTIMS]
     causes = [attempt.cause for attempt in results.invalid_attempts]
@@ -222,7 +222,7 @@ def test_a_killed_runner_leaves_nothing_and_its_campaign_is_continued(tmp_path, 
     with ResultStore.read(CampaignDirectory(out)) as store:
         finished = {record.trial for record in store.results().trials}
     results = run_campaign(
-        spec, out, chosen_executor(spec, out), selection=Selection(worlds=1), resume=True
+        spec, out, chosen_executor(spec, out), selection=TrialSelection(worlds=1), resume=True
     )
     assert {record.trial for record in results.trials} == finished | {0, 1}
     assert results.invalid_attempts == ()
@@ -277,7 +277,7 @@ def test_a_trial_that_was_not_watched_is_invalid(tmp_path, mark):
         ("limits: {", "limits: {max_attempts: 1, "),
     )
     out = tmp_path / "out"
-    part = Selection(worlds=1, planners=("straight",))
+    part = TrialSelection(worlds=1, planners=("straight",))
     with pytest.raises(LostTrialsError, match=r"more than stack\.max_truth_gap_s = 0\.01"):
         run_campaign(spec, out, chosen_executor(spec, out), selection=part)
 
@@ -306,7 +306,7 @@ def test_what_is_missing_is_said_with_what_is_there_before_the_time_is_up(
         ("limits: {", "limits: {max_attempts: 1, "),
     )
     out = tmp_path / "out"
-    part = Selection(worlds=1, planners=("straight",))
+    part = TrialSelection(worlds=1, planners=("straight",))
     with pytest.raises(LostTrialsError) as lost:
         run_campaign(spec, out, chosen_executor(spec, out), selection=part)
     assert says in lost.value.full
@@ -322,7 +322,7 @@ def test_a_launch_that_takes_simulated_time_away_is_named(tmp_path, mark):
         ("limits: {", "limits: {max_attempts: 1, "),
     )
     out = tmp_path / "out"
-    part = Selection(worlds=1, planners=("straight",))
+    part = TrialSelection(worlds=1, planners=("straight",))
     with pytest.raises(LostTrialsError) as lost:
         run_campaign(spec, out, chosen_executor(spec, out), selection=part)
     assert f"stack.robot ({launch}) has set /use_sim_time to false" in lost.value.full

@@ -17,7 +17,7 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.trial.launch_files import check_launches
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 CONFIG = Path(__file__).resolve().parents[3] / "config"
 NEEDED = {
@@ -54,7 +54,9 @@ def test_a_world_by_two_parameter_sets_ends_validly_and_leaves_nothing(
     text = text.replace(cap, f"{cap}  min_real_time_factor: 0.3\n")
     spec = parse(text, CampaignSpec, campaign)
     out = tmp_path / "out"
-    results = run_campaign(spec, out, chosen_executor(spec, out), selection=Selection(worlds=1))
+    results = run_campaign(
+        spec, out, chosen_executor(spec, out), selection=TrialSelection(worlds=1)
+    )
     assert [record.outcome.valid for record in results.trials] == [True, True]
     for record in results.trials:
         assert record.metrics["global_plans"] > 0

@@ -39,7 +39,7 @@ from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign_parameters import output_directory, read_campaign, read_selection
 from gz_testauto.ros.node import run_node
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers.processes import local_workers
 
 RESULT_FILE = "--gtest_output=xml:"
@@ -95,7 +95,7 @@ def _output_directory(spec: CampaignSpec) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"gz_testauto_{spec.name}_"))
 
 
-def _request(out: Path, selection: Selection) -> GateRequest:
+def _request(out: Path, selection: TrialSelection) -> GateRequest:
     """Return the request; ``selection`` is the part of the campaign that is expected."""
     base = parameters.read("baseline_planner", str, "")
     baseline = parameters.read_path("baseline", "")

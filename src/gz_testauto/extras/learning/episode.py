@@ -29,7 +29,7 @@ from gz_testauto.simulators.interface import Simulation
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import TrialResult
-from gz_testauto.trial.judge import Verdict
+from gz_testauto.trial.judge import TrialEnd
 from gz_testauto.trial.lockstep import Driver, LockstepExecutor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
@@ -258,7 +258,7 @@ class Agent:
         self._begin_task()
 
     @property
-    def verdict(self) -> Optional[Verdict]:
+    def verdict(self) -> Optional[TrialEnd]:
         """How it ended, None while it goes on."""
         return self._driver.verdict
 
@@ -303,7 +303,7 @@ class Agent:
         if self.verdict is None:
             reason = self._judge.reason(transition)
             if reason is not None:
-                driver.verdict = Verdict(Outcome.PLANNER_ABORTED, reason)
+                driver.verdict = TrialEnd(Outcome.PLANNER_ABORTED, reason)
         self.goal_is_new = self.verdict is None and driver.task_is_new
         if self.goal_is_new:
             self._begin_task()

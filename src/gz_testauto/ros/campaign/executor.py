@@ -39,7 +39,7 @@ from gz_testauto.trial.executor import (
     TrialStopped,
     scene_faults,
 )
-from gz_testauto.trial.judge import Verdict
+from gz_testauto.trial.judge import TrialEnd
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.route import MappedDrive
@@ -146,10 +146,10 @@ class RosTrialExecutor(TrialExecutor):
         scene: LoadSceneResponse,
         lateness: Lateness,
         should_stop: StopRequest,
-    ) -> Tuple[Verdict, PeriodSnapshot]:
+    ) -> Tuple[TrialEnd, PeriodSnapshot]:
         """Pass every snapshot to the monitor until it returns a verdict."""
         stall_timeout_s = self._campaign.spec.limits.stall_timeout_s
-        verdict: Optional[Verdict] = None
+        verdict: Optional[TrialEnd] = None
         last: Optional[PeriodSnapshot] = None
         progress_s = time.monotonic()
         while verdict is None or last is None:

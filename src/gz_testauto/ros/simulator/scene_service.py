@@ -15,7 +15,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
-from gz_testauto.trial.actors import Site, TrialActors, prepare_actors, tracker_of
+from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 
 
 class SceneService:
@@ -65,10 +65,10 @@ class SceneService:
         self._objects.scene_began(tracker)
         self._loop.load(scene, actors)
 
-    def _campaign_site(self, scene: Scene) -> Tuple[BuiltinCampaignSpec, Site]:
+    def _campaign_site(self, scene: Scene) -> Tuple[BuiltinCampaignSpec, ActorContext]:
         """Return the campaign and the site of its trial."""
         if self._campaign is None:
             raise SpecError("with_actors: the simulator node has no campaign; set ~campaign")
         assert scene.robot is not None, "a campaign's scene has a robot"
-        site = Site(scene.robot, scene.start, scene.world, read_scene(scene.world))
+        site = ActorContext(scene.robot, scene.start, scene.world, read_scene(scene.world))
         return self._campaign, site

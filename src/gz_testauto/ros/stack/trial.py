@@ -40,7 +40,7 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.executor import TrialResult, scene_faults
-from gz_testauto.trial.judge import Verdict
+from gz_testauto.trial.judge import TrialEnd
 from gz_testauto.trial.launch_files import placeholder_values
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
@@ -293,7 +293,7 @@ class StackTrialRunner:
             )
         )
 
-    def _follow(self, watch: TrialMonitor, first: Snapshot, simulation: Simulation) -> Verdict:
+    def _follow(self, watch: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:
         """Pass the truth of each period to the monitor until it returns a verdict."""
         period_s = self._campaign.spec.control_period_s
         verdict = watch.observe(first)
@@ -332,7 +332,7 @@ class StackTrialRunner:
             rospy.logwarn("%s", error)
             self._running.end_navigation()
 
-    def _result(self, watch: TrialMonitor, verdict: Verdict, wall_s: float) -> TrialResult:
+    def _result(self, watch: TrialMonitor, verdict: TrialEnd, wall_s: float) -> TrialResult:
         self._stack_monitor.sample()
         cycles_s = self._stack_monitor.cycle_times_s
         result = watch.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)

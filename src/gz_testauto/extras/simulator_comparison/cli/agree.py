@@ -38,7 +38,7 @@ from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
 from gz_testauto.extras.simulator_comparison.report.open_loop import print_open_loop
 from gz_testauto.report.agreement import print_agreement
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
-from gz_testauto.trial.plan import Selection
+from gz_testauto.trial.plan import TrialSelection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     stop = StopSignals(on_first=announce_stop)
     with stop:
         results = [
-            run_in_simulator(one, arguments, Selection(arguments.worlds), stop) for one in specs
+            run_in_simulator(one, arguments, TrialSelection(arguments.worlds), stop)
+            for one in specs
         ]
     print_agreement(agreement(*results), first, second)
     return exit_status(stop, *results)
