@@ -255,7 +255,7 @@ class TestDriving:
 
 
 class TestBodies:
-    def test_dropped_box_falls_with_gravity_and_comes_to_rest(self, simulator, tmp_path):
+    def test_dropped_box_falls_with_gravity_and_rests(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 3.0, static=False))
         simulation = scenes.load(simulator, world)
         falling = simulation.step(0.5).models["box"]
@@ -502,8 +502,8 @@ class TestMeshes:
 
 @pytest.mark.parametrize("roll", [0.0, -math.pi / 2])
 def test_cylinder_that_rotates_above_a_plane_does_not_jump(tmp_path, roll):
-    """Upright to the last bits, MuJoCo takes it to be as deep in the plane as its radius. Its
-    frame is that of its link, or lies in it as that of a wheel does."""
+    """For a cylinder that is upright to the last bits MuJoCo computes a penetration of its radius.
+    Its frame is that of its link, or rotated in it like that of a wheel."""
     path = tmp_path / "spin.world"
     path.write_text(
         '<sdf version="1.6"><world name="w"><model name="floor"><static>1</static><link name="l">'

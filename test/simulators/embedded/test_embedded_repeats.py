@@ -1,4 +1,4 @@
-"""The same scene and calls give identical bits, in this process and in others."""
+"""Repeatability: identical bits for equal scenes and calls, also in another process."""
 
 import hashlib
 import os

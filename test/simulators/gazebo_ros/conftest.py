@@ -1,4 +1,4 @@
-"""These tests convert ROS messages: without them they are left out."""
+"""These tests need ROS messages and are skipped without them."""
 
 from without_ros import LEFT_OUT
 

@@ -1,8 +1,8 @@
-"""A gazebo_ros that answers as awkwardly as the real one may, over real TCPROS, on demand.
+"""A substitute for gazebo_ros over TCPROS, with the delays and errors of the real one.
 
-A ROS master that knows services only, and the services, each in a thread per connection. What a
-service answers can be put out of order by name: ``trouble["spawn_sdf_model"] = script``, where
-``script(request, serve)`` is called in its place, once per call until it is taken away again.
+A ROS master with services only, and the services, each in a thread per connection. A script can
+replace a service by name: ``trouble["spawn_sdf_model"] = script``. Then ``script(request, serve)``
+is called in its place until it is removed.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ LENGTH = struct.Struct("<I")
 
 
 class Vanish(Exception):
-    """Raised by a script: the connection breaks without an answer."""
+    """Raised by a script to close the connection without a response."""
 
 
 class FakeGazeboRos:
-    """``models`` are pairs of name and pose, in order; a name may come twice."""
+    """A fake server; ``models`` are pairs of name and pose; a name can occur twice."""
 
     def __init__(self, *names):
         self.models = [[name, Pose()] for name in names]
@@ -60,12 +60,12 @@ class FakeGazeboRos:
         self._master.server_close()
 
     def offer(self, name):
-        """Offer a service, at a new address."""
+        """Provide a service at a new address."""
         server = self._servers[name] = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self._accept, args=(name, server), daemon=True).start()
 
     def withdraw(self, name):
-        """Take a service away with all its connections."""
+        """Stop a service and close its connections."""
         server = self._servers.pop(name)
         server.shutdown(socket.SHUT_RDWR)
         server.close()
@@ -79,7 +79,7 @@ class FakeGazeboRos:
     def pose(self, name):
         return dict(reversed(self.models))[name]
 
-    # the wire
+    # protocol
 
     def _look_up(self, caller, name):
         server = self._servers.get(name.rsplit("/", 1)[-1])
@@ -191,14 +191,14 @@ class FakeGazeboRos:
 
 
 def later(delay_s, do):
-    """Do it in a while, on another thread."""
+    """Call the function later, in another thread."""
     timer = threading.Timer(delay_s, do)
     timer.daemon = True
     timer.start()
 
 
 def hang(request, serve):
-    """A script: never answer while a test could be waiting for it."""
+    """Do not respond during the test (a script)."""
     time.sleep(30.0)
     raise Vanish
 

@@ -1,4 +1,4 @@
-"""What the client makes of gazebo_ros's awkward answers: what counts is what is shown, soon."""
+"""Client of gazebo_ros with delayed, wrong and missing responses."""
 
 import time
 
@@ -35,7 +35,7 @@ def client(fake):
 
 @pytest.fixture
 def impatient(fake):
-    """One that gives up soon, for what never comes."""
+    """Return a client with a short timeout of effects."""
     client = GazeboRosClient(PATIENCE_S, effect_timeout_s=0.6, master_uri=fake.master_uri)
     yield client
     client.close()
@@ -43,7 +43,7 @@ def impatient(fake):
 
 @pytest.fixture
 def hurried(fake):
-    """One that does not wait long for an answer."""
+    """Return a client with a short timeout of responses."""
     client = GazeboRosClient(LIMIT_S, PATIENCE_S, master_uri=fake.master_uri)
     yield client
     client.close()
@@ -57,13 +57,13 @@ def timed_out(request, serve):
     return srv.SpawnModelResponse(False, "SpawnModel: Entity pushed to spawn queue, but timed out")
 
 
-def test_models_are_spawned_at_the_pose_asked_for_and_not_composed_with_their_own(fake, client):
+def test_spawned_models_have_the_requested_pose_only(fake, client):
     client.spawn_models([a("one"), a("two")])
     assert fake.names() == ["floor", "one", "two"]
     assert fake.pose("two").position == pytest.approx(PLACE.position)
 
 
-def test_many_states_are_asked_for_before_the_first_answer_is_read(fake, client):
+def test_many_requests_are_sent_before_the_first_response_is_read(fake, client):
     fake.models = [[f"box_{i}", Pose((float(i), 0.0, 0.0))] for i in range(250)]
     states = client.states([*fake.names(), "nobody"])
     assert list(states) == fake.names()
@@ -71,13 +71,13 @@ def test_many_states_are_asked_for_before_the_first_answer_is_read(fake, client)
     assert fake.asked_ahead == {"get_model_state"}
 
 
-def test_one_connection_serves_call_after_call(fake, client):
+def test_one_connection_is_used_for_many_calls(fake, client):
     for _ in range(3):
         client.states(["floor"])
     assert [name for name, _ in fake._connections] == ["get_model_state"]
 
 
-def test_a_spawn_that_is_said_to_have_timed_out_is_good_once_the_model_appears(fake, client):
+def test_spawn_with_a_reported_timeout_succeeds_if_the_model_appears(fake, client):
     def slowly(request, serve):
         later(0.2, lambda: serve(request))
         return timed_out(request, serve)
@@ -87,13 +87,13 @@ def test_a_spawn_that_is_said_to_have_timed_out_is_good_once_the_model_appears(f
     assert "late" in fake.names()
 
 
-def test_a_spawn_that_is_said_to_be_good_is_not_when_nothing_appears(fake, impatient):
+def test_spawn_with_reported_success_fails_if_no_model_appears(fake, impatient):
     fake.trouble["spawn_sdf_model"] = lambda request, serve: srv.SpawnModelResponse(True, "done")
     with pytest.raises(SimulatorError, match="lost not shown after spawning: done"):
         impatient.spawn("lost", BOX)
 
 
-def test_a_refusal_is_believed_at_once_and_what_was_spawned_with_it_goes(fake, client):
+def test_rejected_spawn_fails_immediately_and_removes_the_other_models(fake, client):
     def refuse_two(request, serve):
         if request.model_name == "two":
             return srv.SpawnModelResponse(False, "no room")
@@ -107,7 +107,7 @@ def test_a_refusal_is_believed_at_once_and_what_was_spawned_with_it_goes(fake, c
     assert fake.names() == ["floor"]
 
 
-def test_an_entity_that_exists_already_is_good_when_it_was_not_there_before(fake, client):
+def test_spawn_that_reports_an_existing_entity_succeeds_if_it_is_new(fake, client):
     def twice(request, serve):
         serve(request)
         return serve(request)
@@ -117,7 +117,7 @@ def test_an_entity_that_exists_already_is_good_when_it_was_not_there_before(fake
     assert fake.names() == ["floor", "one"]
 
 
-def test_a_name_that_was_taken_is_refused_and_its_owner_stays(fake, client):
+def test_name_in_use_is_rejected_and_its_model_stays(fake, client):
     for models in ([a("one"), a("floor")], [a("one"), a("one")]):
         with pytest.raises(SimulatorError, match="exists already"):
             client.spawn_models(models)
@@ -133,7 +133,7 @@ def test_a_name_that_was_taken_is_refused_and_its_owner_stays(fake, client):
         BOX.replace('<link name="link"/>', "<link/>"),
     ],
 )
-def test_what_gazebo_would_reject_in_silence_is_never_sent(fake, client, sdf):
+def test_invalid_sdf_is_never_sent(fake, client, sdf):
     with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
         client.spawn_models([NamedModel("broken", sdf)])
     with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
@@ -141,9 +141,7 @@ def test_what_gazebo_would_reject_in_silence_is_never_sent(fake, client, sdf):
     assert "spawn_sdf_model" not in fake.calls
 
 
-def test_a_spawn_that_never_answers_is_given_up_and_the_next_call_is_not_waited_for_as_long(
-    fake, hurried
-):
+def test_spawn_without_a_response_times_out_and_shortens_the_next_timeout(fake, hurried):
     fake.trouble["spawn_sdf_model"] = hang
     began = time.monotonic()
     with pytest.raises(SimulatorError, match=r"one was not spawned.*1.5 s of wall time.*paused"):
@@ -151,7 +149,7 @@ def test_a_spawn_that_never_answers_is_given_up_and_the_next_call_is_not_waited_
     assert LIMIT_S <= time.monotonic() - began < 30.0
 
 
-def test_a_service_that_vanishes_in_a_call_and_comes_back_is_called_again(fake, client):
+def test_service_that_restarts_during_a_call_is_called_again(fake, client):
     def vanish_once(request, serve):
         del fake.trouble["get_model_state"]
         raise Vanish
@@ -160,27 +158,27 @@ def test_a_service_that_vanishes_in_a_call_and_comes_back_is_called_again(fake, 
     assert list(client.states(["floor"])) == ["floor"]
 
 
-def test_a_kept_connection_to_a_service_that_was_restarted_is_replaced(fake, client):
+def test_connection_to_a_restarted_service_is_replaced(fake, client):
     client.states(["floor"])
     fake.withdraw("get_model_state")
     fake.offer("get_model_state")
     assert list(client.states(["floor"])) == ["floor"]
 
 
-def test_a_service_that_is_gone_for_good_is_named_with_the_master(fake, client):
+def test_missing_service_is_named_with_the_master(fake, client):
     fake.withdraw("get_model_state")
     with pytest.raises(SimulatorError, match=f"/gazebo/get_model_state.*{fake.master_uri}"):
         client.states(["floor"])
 
 
-def test_a_master_that_is_not_there_is_named():
+def test_missing_master_is_named():
     client = GazeboRosClient(master_uri="http://127.0.0.1:9")
     with pytest.raises(SimulatorError, match=r"master at http://127.0.0.1:9 .*start roscore"):
         client.world()
 
 
 @pytest.mark.parametrize("heard", [True, False])
-def test_a_spawn_whose_connection_breaks_is_made_once_in_the_end(fake, client, heard):
+def test_spawn_with_a_broken_connection_spawns_one_model(fake, client, heard):
     def break_once(request, serve):
         del fake.trouble["spawn_sdf_model"]
         if heard:
@@ -192,7 +190,7 @@ def test_a_spawn_whose_connection_breaks_is_made_once_in_the_end(fake, client, h
     assert fake.names() == ["floor", "one"]
 
 
-def test_a_state_that_is_set_later_than_answered_is_waited_for(fake, client):
+def test_set_states_waits_for_a_delayed_state(fake, client):
     def later_than_said(request, serve):
         later(0.2, lambda: serve(request))
         return srv.SetModelStateResponse(True, "set model state done")
@@ -202,40 +200,36 @@ def test_a_state_that_is_set_later_than_answered_is_waited_for(fake, client):
     assert fake.pose("floor").position == pytest.approx(PLACE.position)
 
 
-def test_a_state_that_is_answered_and_never_set_is_an_error(fake, impatient):
+def test_set_states_raises_if_a_state_is_never_set(fake, impatient):
     fake.trouble["set_model_state"] = lambda request, serve: srv.SetModelStateResponse(True, "")
-    with pytest.raises(SimulatorError, match="still elsewhere after being placed: floor"):
+    with pytest.raises(SimulatorError, match="floor"):
         impatient.set_states({"floor": ModelState(PLACE)})
 
 
-def test_what_was_set_down_above_the_floor_may_have_fallen_when_it_is_seen_from_above(
-    fake, client, impatient
-):
+def test_from_above_ignores_the_height(fake, client, impatient):
     def fall(request, serve):
         request.model_state.pose.position.z -= 0.2
         return serve(request)
 
     fake.trouble["set_model_state"] = fall
     client.set_states({"floor": ModelState(PLACE)}, from_above=True)
-    with pytest.raises(SimulatorError, match="still elsewhere"):
+    with pytest.raises(SimulatorError, match="did not reach"):
         impatient.set_states({"floor": ModelState(PLACE)})
 
 
-def test_a_state_that_is_refused_does_not_keep_the_others_back(fake, client):
+def test_rejected_state_does_not_affect_the_others(fake, client):
     with pytest.raises(SimulatorError, match="nobody: SetModelState: model does not exist"):
         client.set_states({"nobody": ModelState(PLACE), "floor": ModelState(PLACE)})
     assert fake.pose("floor").position == pytest.approx(PLACE.position)
 
 
-def test_all_models_of_a_name_that_comes_twice_are_deleted(fake, client):
+def test_delete_removes_all_models_of_a_repeated_name(fake, client):
     fake.models += [["twin", Pose()], ["twin", Pose()]]
     client.delete(["twin"])
     assert fake.names() == ["floor"]
 
 
-def test_a_name_is_not_given_again_while_gazebo_may_obey_its_own_notice_of_the_deletion(
-    fake, client
-):
+def test_name_is_not_used_again_immediately_after_a_deletion(fake, client):
     asked_s = {}
 
     def noting(service):
@@ -253,7 +247,7 @@ def test_a_name_is_not_given_again_while_gazebo_may_obey_its_own_notice_of_the_d
     assert fake.names() == ["floor", "one"]
 
 
-def test_deleting_many_may_take_longer_than_one_may_take_to_go(fake, impatient):
+def test_deleting_many_models_can_exceed_the_timeout_of_one(fake, impatient):
     def slowly(request, serve):
         time.sleep(0.25)
         return serve(request)
@@ -264,15 +258,15 @@ def test_deleting_many_may_take_longer_than_one_may_take_to_go(fake, impatient):
     assert fake.names() == ["floor"]
 
 
-def test_models_that_stay_when_they_are_deleted_are_named(fake, impatient):
+def test_models_that_cannot_be_deleted_are_named(fake, impatient):
     fake.trouble["delete_model"] = lambda request, serve: srv.DeleteModelResponse(
         False, "timed out"
     )
-    with pytest.raises(SimulatorError, match=r"still there .*: floor \(floor: timed out\)"):
+    with pytest.raises(SimulatorError, match=r": floor \(floor: timed out\)"):
         impatient.delete(["floor"])
 
 
-def test_a_model_that_the_world_file_puts_elsewhere_is_put_where_it_was_asked_for(fake, client):
+def test_pose_of_the_world_file_is_replaced_by_the_requested_pose(fake, client):
     def where_the_file_says(request, serve):
         answer = serve(request)
         fake.models[-1][1] = Pose((20.0, 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""What a robot is given so that its drive and sensors speak ROS."""
+"""gazebo_ros's plugins for the drive and the sensors of a robot."""
 
 import pytest
 from lxml import etree
@@ -25,7 +25,7 @@ def plugins_of(path):
     return {plugin.get("filename"): plugin for plugin in found}
 
 
-def test_drive_lidar_imu_and_body_speak_ros_under_the_names_asked_for(fitted):
+def test_plugins_use_the_requested_topic_names(fitted):
     plugins = plugins_of(fitted)
     drive = plugins.pop("libgazebo_ros_diff_drive.so")
     assert drive.getparent().tag == "model"
@@ -41,7 +41,7 @@ def test_drive_lidar_imu_and_body_speak_ros_under_the_names_asked_for(fitted):
     }
 
 
-def test_the_drive_is_the_same_drive(fitted):
+def test_drive_plugin_keeps_the_drive_parameters(fitted):
     before, after = read_robot(WHEELCHAIR).drive, read_robot(fitted).drive
     assert after.plugin == "libgazebo_ros_diff_drive.so"
     assert (after.left_joints, after.right_joints) == (before.left_joints, before.right_joints)
@@ -49,13 +49,13 @@ def test_the_drive_is_the_same_drive(fitted):
     assert after.wheel_diameter_m == pytest.approx(before.wheel_diameter_m)
 
 
-def test_the_bumper_feels_the_body_and_not_the_wheels(fitted):
+def test_bumper_has_the_body_but_not_the_wheels(fitted):
     felt = {c.text for c in etree.parse(str(fitted)).iterfind(".//sensor/contact/collision")}
     assert "seat" in felt
     assert "tire" not in felt
 
 
-def test_a_robot_that_speaks_ros_already_is_left_as_its_author_made_it(fitted):
+def test_robot_with_a_ros_drive_plugin_is_not_changed(fitted):
     robot = read_robot(fitted)
     assert with_ros_plugins(robot, TopicNames()) == robot.sdf
 
@@ -63,7 +63,7 @@ def test_a_robot_that_speaks_ros_already_is_left_as_its_author_made_it(fitted):
 HUSKY = share_directory() / "models" / "husky_a200"
 
 
-def test_a_drive_of_two_axles_becomes_one_skid_steer_drive(tmp_path):
+def test_drive_with_two_axles_becomes_a_skid_steer_drive(tmp_path):
     path = tmp_path / "husky.sdf"
     path.write_text(with_ros_plugins(read_robot(HUSKY), TopicNames()))
     before, after = read_robot(HUSKY).drive, read_robot(path).drive
@@ -72,7 +72,7 @@ def test_a_drive_of_two_axles_becomes_one_skid_steer_drive(tmp_path):
     assert (after.left_joints, after.right_joints) == (before.left_joints, before.right_joints)
 
 
-def test_a_drive_of_three_axles_is_refused(tmp_path):
+def test_drive_with_three_axles_is_rejected(tmp_path):
     axle = """<plugin name="third" filename="libDiffDrivePlugin.so"><left_joint>left</left_joint>
     <right_joint>right</right_joint></plugin>"""
     text = (HUSKY / "model.sdf").read_text()

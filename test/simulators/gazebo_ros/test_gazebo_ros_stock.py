@@ -1,4 +1,4 @@
-"""The adaptor's tests once more, against a stock gazebo_ros that this file starts and ends."""
+"""The conformance suite on a stock gazebo_ros, which this file starts and stops."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def free_port():
 
 @pytest.fixture
 def environment(tmp_path):
-    """The environment in which the processes find a gazebo_ros of their own, with no model."""
+    """Return the environment of a separate gazebo_ros without models."""
     world = tmp_path / "empty.world"
     world.write_text(WORLD)
     master = free_port()
@@ -76,7 +76,7 @@ def await_services(master_uri, launch):
 
 
 @pytest.mark.gazebo_ros
-def test_the_adaptor_conforms_on_a_stock_gazebo_ros(environment):
+def test_conformance_on_a_stock_gazebo_ros(environment):
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES],
         cwd=HERE,

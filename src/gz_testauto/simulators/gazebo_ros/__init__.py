@@ -1,8 +1,8 @@
-"""Anybody's running Gazebo as a simulator, through the services and topics of gazebo_ros.
+"""A running Gazebo with gazebo_ros as a simulator, through its services and topics.
 
-From the bottom up: ``connection`` speaks TCPROS; ``client`` knows the services and ``topics`` what
-a robot says and hears; ``model_diff`` and ``plugins`` say what has to be done for a scene;
-``simulation`` and ``simulator`` are the adaptor. Nothing is started here and nothing ended.
+From the bottom up: ``connection`` implements TCPROS; ``client`` calls the services, and ``topics``
+has the topics of a robot; ``model_diff`` and ``plugins`` compute the changes for a scene;
+``simulation`` and ``simulator`` implement the interface. No process is started or stopped here.
 """
 
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, WorldNow

@@ -1,9 +1,8 @@
-"""Changes of a world on a gazebo_ros, as service calls.
+"""Property changes of a world in gazebo_ros, as service calls.
 
-Owns what each kind of change is there, every field filled, since what is left out would be
-overwritten; and the way back: what was changed of the world, which stays for the next scene, is set
-again as it was. Friction and looks gazebo_ros has no service for. It has one for masses
-(``set_link_properties``), which succeeds and leaves the physics with the mass that was there.
+Every field of a request is set, since the service overwrites all. Changes of the world, which would
+remain for the next scene, can be restored. gazebo_ros has no service for friction and visuals. Its
+service for masses (``set_link_properties``) reports success but does not change the physics.
 """
 
 from typing import Callable, Dict, FrozenSet, Mapping, Sequence
@@ -34,7 +33,7 @@ from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
 from gz_testauto.simulators.interface import PhysicsSettings
 
 EXACT = 1e-4
-"""How near its place (m, rad) a model must be shown while time stands still."""
+"""Largest error of a model's pose (m, rad) after it was set while time is paused."""
 
 SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetGravity, Push, SetLight)
@@ -42,20 +41,20 @@ SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
 
 
 def check(change: Change, truth: Callable[[], Description]) -> None:
-    """Raise ``SimulatorError`` for what gazebo_ros has no field for."""
+    """Raise ``SimulatorError`` for a change without a service or a field in gazebo_ros."""
     if isinstance(change, SetLight) and change.range_m is not None:
-        raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros takes no range_m of a light")
+        raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros cannot set range_m of a light")
     if isinstance(change, SetJoint) and change.velocity is not None:
-        raise SimulatorError(f"SetJoint: {change.name!r}: gazebo_ros takes no velocity of a joint")
+        raise SimulatorError(f"SetJoint: {change.name!r}: gazebo_ros cannot set a joint's velocity")
     if isinstance(change, SetLink) and any(
         joint.child == change.name for joint in truth().joints.values()
     ):
-        raise SimulatorError(f"SetLink: {change.name!r} is held by a joint; set the model")
+        raise SimulatorError(f"SetLink: {change.name!r} is attached to a joint; set the model")
 
 
 def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:
-    """The state that a change asks for. A twist without a pose is given where the thing is, and
-    what is left out of it stays: such a thing must be in ``states``."""
+    """Return the state that a change specifies. Without a pose, the pose and the unspecified parts
+    of the twist are those of ``states``, which must contain the name."""
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
     present = states[change.name]
@@ -65,9 +64,8 @@ def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelSta
 
 
 class ChangeCalls:
-    """Makes changes. ``truth`` tells what the world consists of, ``step_s`` is the physics step.
-    While time runs (``paused`` is False) nobody waits to see a model where it was put: it has gone
-    on."""
+    """Applies changes. ``truth`` returns the description of the world, ``step_s`` is the physics
+    step. If time runs (``paused`` is False), poses are not verified, since the models move."""
 
     def __init__(
         self,
@@ -85,11 +83,11 @@ class ChangeCalls:
         self._before: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Make changes, in order, and then all of models in one go."""
-        told = [change for change in changes if change.part != "model"]
-        if told:
+        """Apply changes in order, and then all changes of models in one call."""
+        properties = [change for change in changes if change.part != "model"]
+        if properties:
             truth = self._described_world()
-            self._set_properties(told, truth.before, truth.now)
+            self._set_properties(properties, truth.before, truth.now)
         moved = {
             change.name: change
             for change in changes
@@ -99,13 +97,13 @@ class ChangeCalls:
             self._move(moved)
 
     def restore(self) -> None:
-        """Set gravity and lights, which stay for the next scene, as they were."""
+        """Restore gravity and lights, which would remain for the next scene."""
         setters, self._before = self._before, {}
         for setter in setters.values():
             setter()
 
     def _move(self, changes: Mapping[str, SetModel]) -> None:
-        """A twist without a pose is given where the model is."""
+        """Set states of models; a twist without a pose applies at the present pose."""
         present = self._client.states([name for name, one in changes.items() if one.pose is None])
         states = {
             name: wanted_state(one, present)
@@ -120,7 +118,7 @@ class ChangeCalls:
     def _set_properties(
         self, changes: Sequence[Change], before: Description, now: Description
     ) -> None:
-        """``before`` is the world as it was loaded, ``now`` as it is to be."""
+        """Apply changes; ``before`` is the loaded world, ``now`` the world after the changes."""
         for change in changes:
             if isinstance(change, SetGravity):
                 self._gravity_setter(now.gravity_mps2)()
@@ -153,8 +151,8 @@ class ChangeCalls:
         return set_light
 
     def _push(self, push: Push) -> None:
-        """It acts in every physics step that ends within its time: half a step more of that, and
-        rounding does not take one away."""
+        """Apply a wrench in every physics step that ends within its duration, which is extended by
+        half a step so that rounding does not omit the last one."""
         wrench = Wrench(Vector3(*push.force_n), Vector3(*push.torque_nm))
         steps = max(1, round(push.duration_s / self._step_s))
         lasts = rospy.Duration.from_sec((steps + 0.5) * self._step_s)

@@ -1,12 +1,12 @@
-"""A running Gazebo, anybody's, through the services of gazebo_ros.
+"""Client of the services of gazebo_ros in a running Gazebo.
 
-Owns two rules. What counts is what the simulator shows, not what a service answered: a spawn may
-be said to have timed out, because gazebo_ros waits for the model in simulated time, while the
-model appears; a state may be said to be set before it is. And nothing waits for ever: simulated
-time may stand still, so every wait has a limit in wall time.
+It verifies effects by the state of the simulator and not by responses: gazebo_ros can report a
+timeout of a spawn, because it waits for the model in simulated time, although the model appears,
+and it can report success before a state is set. Every wait has a timeout in wall time, since
+simulated time can be paused.
 
-Many models are asked after in one go: the requests for all go out on a kept connection before
-the first answer is read (:mod:`~gz_testauto.simulators.gazebo_ros.connection`). Needs no node.
+Requests for many models are sent over a persistent connection before the first response is read
+(:mod:`~gz_testauto.simulators.gazebo_ros.connection`). No ROS node is needed.
 """
 
 import math
@@ -38,17 +38,17 @@ from gz_testauto.simulators.gazebo_ros.connection import (
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
 POLL_S = 0.02
-"""Wall time between two looks for something that is to happen."""
+"""Wall time between two polls for an effect."""
 IMPATIENT_S = 2.0
-"""Limit for calls after one that was not answered: gazebo_ros serves one call at a time, so one
-that hangs holds up all others."""
+"""Timeout of calls after one without a response: gazebo_ros handles one call at a time, so a call
+that hangs blocks all others."""
 ECHO_S = 0.45
-"""Wall time for which the name of a deleted model is not given to another. Gazebo hears its own
-notice of the deletion and obeys it, in its next round of messages; they are 0.2 s apart."""
+"""Wall time for which the name of a deleted model is not used again. Gazebo receives its own
+message about the deletion and handles it with its next messages, 0.2 s later."""
 PLACED_M = 0.02
 PLACED_RAD = 0.02
-"""How far a model that was placed may be from its place when it is next looked at; one that is
-free to move has had a few milliseconds to do so."""
+"""Largest errors of a model's pose when it is read after it was set; a model that can move has
+moved for a few milliseconds."""
 WORLD = "world"
 
 KINDS = {
@@ -75,8 +75,8 @@ KINDS = {
 
 @dataclass(frozen=True)
 class WorldNow:
-    """Simulated time (s) and the names of all models, in the simulator's order. A name may come
-    twice: Gazebo does not forbid it."""
+    """Simulated time (s) and the names of all models, in the simulator's order. A name can occur
+    twice, since Gazebo does not prevent it."""
 
     time_s: float
     names: Tuple[str, ...]
@@ -85,9 +85,9 @@ class WorldNow:
 class GazeboRosClient:
     """Calls ``/gazebo/*`` at one ROS master. Every method raises ``SimulatorError``.
 
-    ``answer_timeout_s`` is the longest wait (wall time) for the answer to one call,
-    ``effect_timeout_s`` how long something may take to show once it was answered. ``namespace``
-    is where the services are; names are remapped as rospy does. May be used from any thread.
+    ``answer_timeout_s`` is the timeout (wall time) of one call, ``effect_timeout_s`` that of its
+    effect. ``namespace`` is the namespace of the services; names are remapped as by rospy. Can be
+    used from any thread.
     """
 
     def __init__(
@@ -110,46 +110,46 @@ class GazeboRosClient:
         }
 
     def close(self) -> None:
-        """Close all connections. The next call opens what it needs."""
+        """Close all connections. The next call opens one again."""
         for service in self._services.values():
             service.close()
 
-    # looking
+    # reading
 
     def ros_version(self) -> str:
-        """Name and version of the ROS that the master is of; gazebo_ros tells none of its own."""
-        told = (self._master.parameter(name) for name in ("/rosdistro", "/rosversion"))
-        return "ROS " + " ".join(str(text or "?").strip() for text in told)
+        """Return name and version of the master's ROS distribution; gazebo_ros reports none."""
+        values = (self._master.parameter(name) for name in ("/rosdistro", "/rosversion"))
+        return "ROS " + " ".join(str(text or "?").strip() for text in values)
 
     def world(self) -> WorldNow:
-        """Simulated time and the names of all models."""
+        """Return the simulated time and the names of all models."""
         (answer,) = self._succeed("get_world_properties", [srv.GetWorldPropertiesRequest()])
         return WorldNow(answer.sim_time, tuple(answer.model_names))
 
     def model_names(self) -> Set[str]:
-        """Names of all models in the world."""
+        """Return the names of all models in the world."""
         return set(self.world().names)
 
     def states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """States in the world frame of these models; one that is not there is left out."""
+        """Return the states in the world frame of those of these models that exist."""
         return self._states(list(names))[0]
 
     def states_now(self, names: Iterable[str]) -> Tuple[float, Dict[str, ModelState]]:
-        """The same, with the simulated time (s) of the first.
+        """Return the states, with the simulated time (s) of the first.
 
-        Its stamp is the time that gazebo_ros's own node has heard of, which may lag behind on a
-        busy machine: the world's time just before counts where it is later.
+        The stamp of a response is the time that gazebo_ros's node has received, which can be late
+        on a busy machine; the world's time before the call is used if it is later.
         """
         time_s = self.world().time_s
         states, stamp_s = self._states(list(names))
         return max(time_s, stamp_s), states
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """World poses of these models; one that is not there is left out."""
+        """Return the world poses of those of these models that exist."""
         return {name: state.pose for name, state in self.states(names).items()}
 
     def links_of(self, models: Iterable[str]) -> Dict[str, Tuple[str, ...]]:
-        """Scoped names of the links of these models; one that is not there is left out."""
+        """Return the scoped names of the links of those of these models that exist."""
         asked = list(models)
         requests = [srv.GetModelPropertiesRequest(name) for name in asked]
         return {
@@ -159,7 +159,7 @@ class GazeboRosClient:
         }
 
     def link_states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """States in the world frame of links, by scoped name; one that is gone is left out."""
+        """Return the states in the world frame of links that exist, by scoped name."""
         asked = list(names)
         requests = [srv.GetLinkStateRequest(name, WORLD) for name in asked]
         return {
@@ -169,19 +169,19 @@ class GazeboRosClient:
         }
 
     def physics(self) -> PhysicsSettings:
-        """The solver's step, update rate and gravity."""
+        """Return the solver's step, update rate and gravity."""
         answer = self._physics()
         gravity = (answer.gravity.x, answer.gravity.y, answer.gravity.z)
         return PhysicsSettings(answer.time_step, answer.max_update_rate, gravity)
 
     def paused(self) -> bool:
-        """Whether time stands still."""
+        """Return whether simulated time is paused."""
         return bool(self._physics().pause)
 
     # changing
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Change step, update rate and gravity; the rest stays as it is."""
+        """Change step, update rate and gravity; other settings do not change."""
         now = self._physics()
         gravity = Vector3(*settings.gravity_mps2)
         request = srv.SetPhysicsPropertiesRequest(
@@ -190,19 +190,19 @@ class GazeboRosClient:
         self._succeed("set_physics_properties", [request])
 
     def pause(self) -> None:
-        """Make time stand still."""
+        """Pause simulated time."""
         self._call("pause_physics", [EmptyRequest()])
 
     def unpause(self) -> None:
-        """Let time run."""
+        """Resume simulated time."""
         self._call("unpause_physics", [EmptyRequest()])
 
     def reset_world(self) -> None:
-        """Put every model back where it first stood; time goes on."""
+        """Move every model to its initial pose; simulated time continues."""
         self._call("reset_world", [EmptyRequest()])
 
     def reset_simulation(self) -> None:
-        """The same, and simulated time begins at 0 again."""
+        """Move every model to its initial pose, and set simulated time to 0."""
         self._call("reset_simulation", [EmptyRequest()])
 
     def set_states(
@@ -212,11 +212,11 @@ class GazeboRosClient:
         within_rad: float = PLACED_RAD,
         from_above: bool = False,
     ) -> None:
-        """Place models, and see them there, within these tolerances; a state without twist
-        leaves the model at rest. One that is refused does not keep the others back.
+        """Set states of models, and wait until the poses are reached within these tolerances. A
+        state without a twist leaves the model at rest. A rejected model does not affect the others.
 
-        ``from_above`` looks at x, y and yaw only: while time runs, what was set down above the
-        floor falls until it is looked at.
+        ``from_above`` compares x, y and yaw only: while time runs, a model that was placed above
+        the floor falls until it is read.
         """
         self.send_states(states)
         left: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
@@ -232,11 +232,11 @@ class GazeboRosClient:
 
         if not self._await(there):
             raise SimulatorError(
-                f"still elsewhere after being placed: {join_truncated(sorted(left))}"
+                f"these models did not reach their poses: {join_truncated(sorted(left))}"
             )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
-        """The same without looking; who moves while time runs is elsewhere by then."""
+        """Set states without a verification, e.g. of models that move while time runs."""
         requests = [
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
@@ -250,23 +250,23 @@ class GazeboRosClient:
             raise SimulatorError(f"not placed: {join_truncated(refused)}")
 
     def spawn(self, name: str, xml: str, urdf: bool = False) -> None:
-        """Add a model from SDF or URDF where it says itself, and see it there.
+        """Spawn a model from SDF or URDF at its own pose, and wait until it exists.
 
-        A name that is taken before raises ``SimulatorError``, and nothing is asked for.
+        A name that is in use raises ``SimulatorError`` before any request.
         """
         if not urdf:
             _readable(name, xml)
         self._spawn([(name, xml, Pose())], urdf)
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
-        """Add models, each at its pose, and see them there. Raises ``SimulatorError`` when a name
-        is taken or a text is no SDF, and nothing stays of any of them."""
-        parts = [(model.name, _placeless(model), model.pose) for model in models]
+        """Spawn models, each at its pose, and wait until they exist. Raises ``SimulatorError`` if a
+        name is in use or a text is not SDF; then no model remains."""
+        parts = [(model.name, _without_pose(model), model.pose) for model in models]
         names = [model.name for model in models]
         try:
             self._spawn(parts, urdf=False)
-            # Gazebo 11 gives a model whose name is in the world file that it was started with
-            # the pose that the file says.
+            # For a name in the world file that it was started with, Gazebo 11 uses the pose of the
+            # file.
             self.set_states({model.name: ModelState(model.pose) for model in models})
         except _NameTaken:
             raise
@@ -275,8 +275,8 @@ class GazeboRosClient:
             raise
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models and see them gone; tries all before it says which stayed. Of several
-        models of one name all are removed."""
+        """Remove models and wait until they no longer exist; all are tried before an error is
+        raised. If several models have one name, all are removed."""
         wanted = set(names)
         said: Dict[str, str] = {}
         deadline = math.inf
@@ -287,7 +287,7 @@ class GazeboRosClient:
             if time.monotonic() > deadline:
                 reasons = "; ".join(said[name] for name in left[:MAX_NAMES] if name in said)
                 raise SimulatorError(
-                    f"still there after being deleted: {join_truncated(left)} ({reasons})"
+                    f"these models still exist after deletion: {join_truncated(left)} ({reasons})"
                 )
             requests = [srv.DeleteModelRequest(name) for name in left]
             for name, answer in zip(left, self._call("delete_model", requests)):
@@ -297,7 +297,7 @@ class GazeboRosClient:
             deadline = min(deadline, time.monotonic() + self._effect_timeout_s)
             time.sleep(POLL_S)
 
-    # how
+    # details
 
     def _spawn(self, parts: Sequence[Tuple[str, str, Pose]], urdf: bool) -> None:
         before = self.model_names()
@@ -326,12 +326,12 @@ class GazeboRosClient:
             )
 
     def _spawn_one(self, service: str, request: srv.SpawnModelRequest) -> str:
-        """Ask for a model and return what was said, where it may appear; else raise."""
+        """Request a model and return the response if the model can still appear, or raise."""
         name = request.model_name
         try:
             (answer,) = self._call(service, [request], repeatable=False)
         except ServiceGone as error:
-            # It may have been heard or not, and the service may be back or not.
+            # The request was handled or not, and the service exists again or not.
             if name in self.model_names():
                 return str(error)
             (answer,) = self._call(service, [request], repeatable=False)
@@ -347,7 +347,7 @@ class GazeboRosClient:
         return str(answer.status_message)
 
     def _states(self, names: Sequence[str]) -> Tuple[Dict[str, ModelState], float]:
-        """States by name, and the stamp (s) of the first answer, 0 where there is none."""
+        """Return the states by name, and the stamp (s) of the first response, 0 without one."""
         requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
         answers = self._call("get_model_state", requests)
         found = {
@@ -362,7 +362,7 @@ class GazeboRosClient:
         return answer
 
     def ask(self, service: str, requests: Sequence[Any]) -> List[Any]:
-        """The answers of a service of :data:`KINDS` whose answers say whether it succeeded."""
+        """Return the responses of a service of :data:`KINDS` with a ``success`` field."""
         return self._succeed(service, requests)
 
     def _succeed(self, service: str, requests: Sequence[Any]) -> List[Any]:
@@ -396,7 +396,7 @@ class GazeboRosClient:
 
 
 class _NameTaken(SimulatorError):
-    """A model of that name stood there before; it is not ours to remove."""
+    """A model of that name existed before and must not be removed."""
 
 
 def _state_message(name: str, state: ModelState) -> ModelStateMessage:
@@ -406,8 +406,8 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
 
 
 def _readable(name: str, sdf: str) -> Element:
-    """The root of SDF text whose model can be read. Raises ``SimulatorError`` for any other:
-    Gazebo would let gazebo_ros wait for it in vain. What it includes is Gazebo's to find."""
+    """Return the root of SDF text. Raises ``SimulatorError`` for text without a valid model, for
+    which gazebo_ros would wait in vain. Gazebo resolves its includes."""
     try:
         document = SdfDocument.parse(sdf, name)
         if document.model is None:
@@ -419,8 +419,9 @@ def _readable(name: str, sdf: str) -> Element:
     return document.root
 
 
-def _placeless(model: NamedModel) -> str:
-    """SDF text without the model's own pose, with which gazebo_ros would compose ours."""
+def _without_pose(model: NamedModel) -> str:
+    """Return SDF text without the model's pose, with which gazebo_ros would compose the given
+    one."""
     root = _readable(model.name, model.sdf)
     element = root.find("model")
     for pose in element.findall("pose"):
@@ -430,7 +431,7 @@ def _placeless(model: NamedModel) -> str:
 
 
 def is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
-    """Whether two poses are that close."""
+    """Return whether two poses are equal within these tolerances."""
     turn = (wanted.inverse() * pose).quaternion
     angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
     return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad

@@ -1,12 +1,11 @@
-"""One kept TCPROS connection to one ROS service, over which many requests go out at once.
+"""A persistent TCPROS connection to one ROS service, which sends many requests before it reads.
 
-Owns the wire: looking a service up at the master, the handshake, requests written before the
-answers to earlier ones are read, and a wall-clock limit around every wait. Needs no node and
-keeps no global state, so that one process can talk to several masters. Knows neither Gazebo nor
-what a request means.
+It looks up the service at the master, does the handshake, sends requests before earlier responses
+are read, and has a timeout in wall time for every wait. It needs no node and no global state, so
+one process can use several masters.
 
-``rospy.ServiceProxy`` opens a connection per call, or keeps one and waits for every answer
-before it asks again; neither of them ever stops waiting.
+``rospy.ServiceProxy`` opens a connection per call, or keeps one and waits for every response before
+the next request; neither has a timeout.
 """
 
 import http.client
@@ -24,7 +23,7 @@ from urllib.parse import urlsplit
 from gz_testauto.base.errors import SimulatorError
 
 IN_FLIGHT = 100
-"""Requests written ahead of the answers. Both fit into the sockets' buffers, so that neither
+"""Number of requests sent before their responses. Both fit into the sockets' buffers, so that no
 side waits for the other to read."""
 LENGTH = struct.Struct("<I")
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
@@ -32,15 +31,15 @@ _numbers = itertools.count()
 
 
 class ServiceGone(SimulatorError):
-    """Nobody offers the service, or its connection broke before everything was answered."""
+    """No process provides the service, or its connection was closed before all responses."""
 
 
 class ServiceSilent(SimulatorError):
-    """The service took longer than the limit over one answer."""
+    """The service exceeded the timeout of one response."""
 
 
 class MasterLink:
-    """A ROS master, asked where services are; by default the one of ``ROS_MASTER_URI``."""
+    """A ROS master that looks up services; by default that of ``ROS_MASTER_URI``."""
 
     def __init__(self, uri: Optional[str] = None, timeout_s: float = 5.0) -> None:
         self.uri = uri or os.environ.get("ROS_MASTER_URI", "http://localhost:11311")
@@ -48,17 +47,17 @@ class MasterLink:
         self._timeout_s = timeout_s
 
     def service_address(self, name: str) -> Tuple[str, int]:
-        """Host and port of a service; raises ``ServiceGone``."""
-        code, said, uri = self._ask("lookupService", name)
+        """Return host and port of a service; raises ``ServiceGone``."""
+        code, reason, uri = self._ask("lookupService", name)
         if code != 1:
             raise ServiceGone(
-                f"{name} is not offered at {self.uri} ({said}); is gazebo_ros running there?"
+                f"{name} is not provided at {self.uri} ({reason}); check that gazebo_ros runs there"
             )
         address = urlsplit(uri)
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        """The value of a ROS parameter, None where it is not set; raises ``ServiceGone``."""
+        """Return the value of a ROS parameter, None if it is not set; raises ``ServiceGone``."""
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
@@ -68,7 +67,7 @@ class MasterLink:
                 return getattr(master, question)(self.caller_id, name)
         except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
             raise ServiceGone(
-                f"the ROS master at {self.uri} cannot be asked: {error}; start roscore, or set "
+                f"the ROS master at {self.uri} cannot be reached: {error}; start roscore, or set "
                 "ROS_MASTER_URI"
             ) from error
 
@@ -76,7 +75,7 @@ class MasterLink:
 class ServiceConnection:
     """Calls one service of type ``kind``, a generated service class.
 
-    Opens with the first call and stays open; may be used from any thread, one at a time.
+    It opens with the first call and stays open. Can be used from any thread, one at a time.
     """
 
     def __init__(self, master: MasterLink, name: str, kind: Any) -> None:
@@ -88,12 +87,11 @@ class ServiceConnection:
         self._received = bytearray()
 
     def call(self, requests: Sequence[Any], timeout_s: float, repeatable: bool = True) -> List[Any]:
-        """The answers to all requests, in order; ``timeout_s`` is the longest wait for one.
+        """Return the responses to all requests, in order; ``timeout_s`` applies to each response.
 
-        Where the connection breaks, requests that are ``repeatable`` are all made once more over
-        a new one: the service may have been restarted since the last call. Raises
-        ``ServiceGone``, ``ServiceSilent``, or ``SimulatorError`` with what the service said when
-        it could not process a request.
+        If the connection is closed, ``repeatable`` requests are all sent once more over a new one,
+        since the service can have been restarted. Raises ``ServiceGone``, ``ServiceSilent``, or
+        ``SimulatorError`` with the service's error if it could not process a request.
         """
         if not self._turn.acquire(timeout=timeout_s):
             raise ServiceSilent(
@@ -110,7 +108,7 @@ class ServiceConnection:
             self._turn.release()
 
     def close(self) -> None:
-        """Close the connection; the next call opens another."""
+        """Close the connection; the next call opens another one."""
         connection, self._socket = self._socket, None
         self._received.clear()
         if connection is not None:
@@ -138,9 +136,9 @@ class ServiceConnection:
             ) from error
         except OSError as error:
             self.close()
-            raise ServiceGone(f"{self.name} went away during a call: {error}") from error
+            raise ServiceGone(f"{self.name} was closed during a call: {error}") from error
         except BaseException:
-            self.close()  # whatever is still on its way belongs to nobody
+            self.close()  # later responses would belong to other requests
             raise
         if refused:
             raise SimulatorError(f"{self.name} could not process a request: {refused[0]}")
@@ -162,7 +160,7 @@ class ServiceConnection:
         deadline = time.monotonic() + timeout_s
         answer = _header_fields(self._read(LENGTH.unpack(self._read(4, deadline))[0], deadline))
         if "error" in answer:
-            raise SimulatorError(f"{self.name} refuses the connection: {answer['error']}")
+            raise SimulatorError(f"{self.name} rejects the connection: {answer['error']}")
 
     def _send(self, content: bytes, timeout_s: float) -> None:
         assert self._socket is not None
@@ -181,8 +179,8 @@ class ServiceConnection:
                 raise socket.timeout()
             self._socket.settimeout(left_s)
             if _QUICK_ACK is not None:
-                # Else the far side, which may hold small answers back until what it sent before
-                # is acknowledged, waits 40 ms for that now and then. It does not last: anew.
+                # Otherwise the peer sometimes waits 40 ms for an acknowledgment before it sends
+                # small responses. The option is not permanent, so it is set again.
                 self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
             received = self._socket.recv(65536)
             if not received:
@@ -194,7 +192,7 @@ class ServiceConnection:
 
 
 class _TimedTransport(xmlrpc.client.Transport):
-    """HTTP with a limit on every wait."""
+    """HTTP with a timeout for every wait."""
 
     def __init__(self, timeout_s: float) -> None:
         super().__init__()

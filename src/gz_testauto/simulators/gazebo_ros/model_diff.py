@@ -1,8 +1,8 @@
-"""What has to be done to a running world so that it becomes a scene.
+"""The changes with which a running world becomes a scene, as plain data.
 
-Owns what is taken for whose, as plain data; does none of it. What neither the scene, nor the one
-before, nor the world that Gazebo was started with has is somebody else's and stays. Which of the
-others are moved, and which replaced, is :mod:`gz_testauto.sdf.world_diff`'s.
+A model that is neither in the scene, nor in the previous one, nor in the world that Gazebo was
+started with belongs to another process and is not changed. :mod:`gz_testauto.sdf.world_diff`
+decides which of the other models are moved and which are replaced.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from gz_testauto.simulators.world_models import check_shapes, physics_of
 
 @dataclass(frozen=True)
 class ModelDiff:
-    """Models to delete, to spawn, and to place, in this order."""
+    """Models to delete, to spawn, and to move, in this order."""
 
     delete: Tuple[str, ...]
     spawn: Tuple[NamedModel, ...]
@@ -30,8 +30,8 @@ class ModelDiff:
 
 
 def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
-    """All models of a world file, by name, each with its SDF text and pose, and its physics.
-    Raises ``SimulatorError`` that names what is broken or missing."""
+    """Return all models of a world file, by name, each with its SDF text and pose, and its physics.
+    Raises ``SimulatorError`` for an invalid or missing element."""
     try:
         scene = read_scene(world)
         if scene.document.world is None:
@@ -52,11 +52,11 @@ def diff_models(
     known: Mapping[str, str],
     obstacles: Optional[Pattern[str]],
 ) -> ModelDiff:
-    """How ``standing`` models become the ``wanted`` ones.
+    """Return the changes from the ``standing`` models to the ``wanted`` ones.
 
-    ``known`` has the SDF texts of those whose text is known. One of unknown text is taken for
-    what the scene has under its name, unless its name is that of a random obstacle, as
-    ``obstacles`` says (by default those that the spawner gives).
+    ``known`` has the SDF texts that are known. A model with an unknown text is assumed to equal the
+    scene's model of its name, unless its name is that of a random obstacle, which ``obstacles``
+    matches (by default the names of the spawner).
     """
     texts = {name: model.sdf for name, model in wanted.items()}
     ours: Dict[str, Optional[str]] = {}
@@ -74,7 +74,7 @@ def diff_models(
 
 
 def write_world(base: Path, models: Mapping[str, NamedModel], path: Path) -> None:
-    """Write ``base`` with these models, at their poses, in place of its own."""
+    """Write ``base`` with these models, at their poses, in place of its models."""
     try:
         document: SdfDocument = read_scene(base).document.copy()
         for name in list(model_elements(document)):

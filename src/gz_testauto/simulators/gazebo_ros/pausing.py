@@ -1,7 +1,7 @@
-"""Time that stands still but when it is asked to pass, in a gazebo_ros that has no step.
+"""Paused time that advances on request, in a gazebo_ros without a step service.
 
-Owns what a step is: time is let run and stopped at the first clock at or after the due time. How
-far it went, a little more than was asked for, is what the simulator says when it rests.
+A step resumes time and pauses it at the first clock message at or after the due time. The simulator
+reports the time at rest, which is a little later.
 """
 
 import math
@@ -18,9 +18,9 @@ PROBE_S = 1.0
 
 
 class PausedTime:
-    """Simulated time of one gazebo_ros, in whole nanoseconds. Everything raises
-    ``SimulatorError``; ``stall_timeout_s`` is how long (wall time) time may stand still while it
-    is to run."""
+    """Simulated time of one gazebo_ros, in whole nanoseconds. Every method raises
+    ``SimulatorError``; ``stall_timeout_s`` is the longest wall time without progress of time in a
+    step."""
 
     def __init__(
         self, client: GazeboRosClient, topics: RobotTopics, stall_timeout_s: float
@@ -31,8 +31,8 @@ class PausedTime:
         self.now_ns = 0
 
     def stop(self) -> int:
-        """Pause, and return the time once it does not go on any more: a physics step that was
-        under way when the pause was answered still ends."""
+        """Pause, and return the time when it no longer changes: a physics step that was active when
+        the pause was answered still ends."""
         self._client.pause()
         deadline = time.monotonic() + STOP_PATIENCE_S
         before = self._client.world().time_s
@@ -43,11 +43,11 @@ class PausedTime:
                 self.now_ns = nanoseconds_of(now)
                 return self.now_ns
             if time.monotonic() > deadline:
-                raise SimulatorError("simulated time goes on though paused: who else unpauses it?")
+                raise SimulatorError("simulated time continues while paused; stop other clients")
             before = now
 
     def run(self, duration_s: float) -> int:
-        """Let at least that much time pass since it last stopped; return what it is then."""
+        """Advance by at least ``duration_s`` since the last pause; return the time."""
         self._client.unpause()
         due_ns = self.now_ns + nanoseconds_of(duration_s)
         try:
@@ -61,8 +61,8 @@ class PausedTime:
         return self.stop()
 
     def _await(self, due_ns: int) -> bool:
-        """Whether it became ``due_ns``. While the clock says nothing the simulator is asked, so
-        that one that died is known for it at once."""
+        """Return whether the time reached ``due_ns``. Without clock messages the simulator is
+        polled, so that a dead one is detected immediately."""
         probe_s = min(PROBE_S, self._stall_timeout_s)
         stood_s, seen = 0.0, math.nan
         while not self._topics.await_clock(due_ns, probe_s):

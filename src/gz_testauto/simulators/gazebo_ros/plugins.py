@@ -1,7 +1,7 @@
-"""Fits a robot with gazebo_ros's plugins, so that its drive and sensors speak ROS.
+"""Adds gazebo_ros's plugins to a robot, so that its drive and sensors use ROS topics.
 
-Owns which plugin belongs to what. A robot whose drive is one of gazebo_ros's own, or none that is
-known, is its author's and left as it is. What is added to the SDF changes no physics.
+A robot whose drive plugin belongs to gazebo_ros, or is unknown, is not changed. The added elements
+do not affect physics.
 """
 
 from typing import Mapping
@@ -21,25 +21,25 @@ from gz_testauto.simulators.gazebo_ros.topics import TopicNames
 
 DRIVE_RATE_HZ = 100
 BUMPER_RATE_HZ = 50
-MOST_AXLES = 2
+MAX_AXLES = 2
 TORQUE_NM = "30"
-"""Where the robot's own plugin states none: Gazebo's DiffDrivePlugin does not limit it much."""
+"""Used if the robot's plugin has none: Gazebo's DiffDrivePlugin hardly limits it."""
 
 
 def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
-    """The robot's SDF text with plugins that subscribe ``cmd_vel`` and publish ``odom``,
-    ``scan``, ``imu`` and the first of ``contacts``. Raises ``SimulatorError`` for a drive of more
-    axles than any plugin of gazebo_ros has."""
+    """Return the robot's SDF text with plugins that subscribe ``cmd_vel`` and publish ``odom``,
+    ``scan``, ``imu`` and the first of ``contacts``. Raises ``SimulatorError`` for a drive with more
+    axles than gazebo_ros's plugins support."""
     if robot.drive is None or "gazebo_ros" in robot.drive.plugin:
         return robot.sdf
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     model = document.model
-    assert model is not None, "read_robot looks before"
+    assert model is not None, "checked by read_robot()"
     own = [p for p in model.findall("plugin") if _library(p) == robot.drive.plugin]
-    if len(robot.drive.left_joints) > MOST_AXLES:
+    if len(robot.drive.left_joints) > MAX_AXLES:
         raise SimulatorError(
             f"{robot.path}: the drive has {len(robot.drive.left_joints)} axles, and gazebo_ros's "
-            f"skid_steer_drive has {MOST_AXLES}; simulate it by 'gazebo' or 'embedded'"
+            f"skid_steer_drive supports {MAX_AXLES}; use the simulator 'gazebo' or 'embedded'"
         )
     torque_nm = text_of(own[0], "torque") or TORQUE_NM
     model.replace(own[0], _drive(robot.drive, torque_nm, names))
@@ -124,6 +124,6 @@ TOPICS = ("topicName", "commandTopic", "odometryTopic", "bumperTopicName")
 def _plugin(library: str, told: Mapping[str, str]) -> Element:
     plugin = etree.Element("plugin", name=library[3:-3], filename=library)
     for tag, text in told.items():
-        # Else the plugin takes it as relative to a namespace of its own.
+        # Otherwise the plugin resolves it in its own namespace.
         etree.SubElement(plugin, tag).text = rospy.resolve_name(text) if tag in TOPICS else text
     return plugin

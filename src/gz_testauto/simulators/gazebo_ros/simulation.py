@@ -1,6 +1,6 @@
-"""One scene in a running gazebo_ros, from its beginning to the end of the trial.
+"""One scene in a running gazebo_ros, from the start to the end of the trial.
 
-Owns what a snapshot is made of: all states are asked for while time stands still, in one go.
+A snapshot reads all states in one call while time is paused.
 """
 
 from pathlib import Path
@@ -19,14 +19,14 @@ from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 SCAN_PATIENCE_S = 0.25
-"""How long a scan that is due may be on its way (wall time)."""
+"""Timeout (wall time) for a scan that is due."""
 
 
 class GazeboRosSimulation(Simulation):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`.
+    """A scene in gazebo_ros; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    ``texts`` has the SDF of every model of the scene by name; it is kept up to date. ``scan`` is
-    the scan of time 0.
+    ``texts`` has the SDF of every model of the scene by name and is updated. ``scan`` is the scan
+    of time 0.
     """
 
     changes = SUPPORTED_CHANGES
@@ -58,7 +58,7 @@ class GazeboRosSimulation(Simulation):
 
     @property
     def time_s(self) -> float:
-        """Scene time at which the world rests."""
+        """Scene time of the paused world."""
         return (self._clock.now_ns - self._origin_ns) / NANOSECONDS
 
     def _snapshot(self) -> Snapshot:
@@ -74,7 +74,7 @@ class GazeboRosSimulation(Simulation):
         )
 
     def _drive(self, command: Twist2D) -> None:
-        """The drive holds to it until commanded again."""
+        """Publish the command; the drive controller holds it until the next one."""
         self._topics.command(command)
 
     def _step(self, count: int) -> None:
@@ -83,12 +83,12 @@ class GazeboRosSimulation(Simulation):
             self._topics.await_scan(self.time_s - self._scan_period_s, SCAN_PATIENCE_S)
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        """gazebo_ros takes some 0.2 s of wall time over each."""
+        """Spawn models; gazebo_ros needs about 0.2 s of wall time for each."""
         self._client.spawn_models(models)
         self._texts.update((model.name, model.sdf) for model in models)
 
     def _delete(self, names: Sequence[str]) -> None:
-        """gazebo_ros takes some 0.4 s of wall time over each."""
+        """Delete models; gazebo_ros needs about 0.4 s of wall time for each."""
         self._client.delete(names)
         if self.robot is not None and self.robot.name in names:
             self._scan_period_s = 0.0
@@ -106,22 +106,22 @@ class GazeboRosSimulation(Simulation):
         check(change, lambda: self._described_world.now)
 
     def restore(self) -> None:
-        """Set what was changed and stays for the next scene as it was."""
+        """Restore the changes that would remain for the next scene."""
         self._calls.restore()
 
     def _save_world(self, path: Path) -> None:
-        """The scene's world file with the models that stand, where they are. Raises
-        ``SimulatorError`` for a model that others brought: its shape is not known."""
+        """Write the scene's world file with the present models at their poses. Raises
+        ``SimulatorError`` for a model of another process, whose SDF is unknown."""
         poses = self._client.poses(self._client.world().names)
         strangers = sorted(set(poses) - set(self._texts))
         if strangers:
             raise SimulatorError(
-                f"{', '.join(strangers)}: brought by others, so what it is cannot be saved; "
-                "gazebo_ros does not tell a model's SDF"
+                f"{', '.join(strangers)}: spawned by another process, so the SDF is unknown and "
+                "the world cannot be saved; delete these models before"
             )
         texts = dict(self._texts)
         if self.robot is not None:
-            texts[self.robot.name] = self.robot.sdf  # without ROS's plugins
+            texts[self.robot.name] = self.robot.sdf  # without gazebo_ros's plugins
         models = {name: NamedModel(name, texts[name], pose) for name, pose in poses.items()}
         write_world(self._file, models, path)
 

@@ -1,8 +1,7 @@
-"""Makes a running gazebo_ros show scene after scene.
+"""Loads scenes one after the other into a running gazebo_ros.
 
-Owns the bringing of a scene by services alone: nothing is started and nothing ended here, and of
-a world file only the models are brought. Light, physics, gravity and plugins of the world are what
-Gazebo was started with.
+It uses services only, starts and stops no process, and loads only the models of a world file.
+Light, physics, gravity and plugins are those of the world that Gazebo was started with.
 """
 
 import logging
@@ -30,18 +29,17 @@ from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene,
 LOGGER = logging.getLogger(__name__)
 
 SETTLING_S = 0.2
-"""Simulated time that a robot is given to come to rest, before the scene begins."""
+"""Simulated time for a robot to reach its rest pose before the scene starts."""
 
 
 class GazeboRosSimulator(Simulator):
-    """The gazebo_ros at ``ROS_MASTER_URI``, whoever serves it.
+    """The gazebo_ros at ``ROS_MASTER_URI``, which any process can have started.
 
-    ``world`` is the file that it was started with, where that is known: obstacles of it that a
-    scene has too are then moved, not replaced. ``obstacle_names`` is a regular expression that
-    matches the whole names of the random obstacles, those that the spawner gives unless told.
-    ``limit_s`` is the longest wait (wall time) for the answer to one call, ``patience_s`` how long
-    something may take to show, ``stall_timeout_s`` how long simulated time may stand still in a
-    step. The rest are names.
+    ``world`` is the file that it was started with, if known: obstacles that a scene also has are
+    then moved, not replaced. ``obstacle_names`` is a regular expression for the whole names of the
+    random obstacles, by default the names that the spawner uses. ``limit_s`` is the timeout (wall
+    time) of one call, ``patience_s`` that of its effect, ``stall_timeout_s`` the longest wall time
+    without progress of simulated time in a step. The other parameters are names.
     """
 
     name = "gazebo_ros"
@@ -51,7 +49,7 @@ class GazeboRosSimulator(Simulator):
     steps_exactly = False
     runs_plugins = True
     shared = True
-    inertial = "period"  # as Gazebo's sensor has it; who else serves it may differ
+    inertial = "period"  # as of Gazebo's sensor; other simulators with these services can differ
 
     def __init__(
         self,
@@ -68,7 +66,7 @@ class GazeboRosSimulator(Simulator):
         cmd_vel: str = TopicNames.cmd_vel,
         odom: str = TopicNames.odom,
     ) -> None:
-        """Reach gazebo_ros; raises ``SimulatorError`` when it is not there."""
+        """Connect to gazebo_ros; raises ``SimulatorError`` if it does not run."""
         if limit_s <= 0 or patience_s <= 0 or stall_timeout_s <= 0:
             raise ValueError("limit_s, patience_s and stall_timeout_s must be positive")
         bumpers = (contacts,) if isinstance(contacts, str) else tuple(contacts)
@@ -87,12 +85,12 @@ class GazeboRosSimulator(Simulator):
             self.was_started_with(Path(world))
 
     def was_started_with(self, world: Path) -> None:
-        """Take the models that stand for those of this file, as after a start of Gazebo."""
+        """Assume that the present models of this file's names are those of the file."""
         self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
 
     def _load(self, scene: Scene) -> GazeboRosSimulation:
-        """Make the models that stand those of ``scene``, each at its place and at rest. A robot
-        of the scene's name that stands is taken as it is; otherwise it is spawned, with
+        """Replace the present models by those of ``scene``, each at its pose and at rest. A present
+        robot with the name of the scene's is used; otherwise the robot is spawned, with
         gazebo_ros's plugins in place of Gazebo's."""
         wanted, physics = read_models(scene.world)
         if scene.robot is not None:
@@ -109,31 +107,31 @@ class GazeboRosSimulator(Simulator):
         twice = sorted({name for name in now.names if now.names.count(name) > 1})
         if twice:
             raise SimulatorError(
-                f"several models are named {', '.join(twice)}, so none of them can be addressed; "
-                "delete them, or start Gazebo with a world in which every name is one model's"
+                f"several models are named {', '.join(twice)}, so they cannot be distinguished; "
+                "delete them, or start Gazebo with a world without repeated names"
             )
-        self._bring(wanted, now.names, scene.robot)
+        self._apply_diff(wanted, now.names, scene.robot)
         scan = None
         if scene.robot is not None:
             self._topics.await_robot(scene.robot.lidar is not None, self._patience_s)
             self._topics.command(Twist2D())
-            # What its sensors and its drive still have of where it was gets out: a bumper tells
-            # what it gathered until then whenever time runs again.
+            # Messages of the robot at its previous pose arrive now: a bumper publishes its earlier
+            # contacts when time runs again.
             lidar = scene.robot.lidar
             self._topics.begin(self._clock.now_ns, lidar.mount if lidar else Pose())
             self._clock.run(SETTLING_S)
             scan = self._await_first_scan(lidar) if lidar else None
             self._place({name: model.pose for name, model in wanted.items()}, scene.robot)
-        self._warn_of_other_physics(physics)
+        self._warn_about_physics(physics)
         self._last = GazeboRosSimulation(
             self._client, self._topics, self._clock, scene, self._texts, scan
         )
         return self._last
 
     def _await_first_scan(self, lidar: LidarDescription) -> LaserScan:
-        """Return a scan of the robot at rest at its start, the first of the scene. Nothing is
-        measured while time is paused, so time passes until a scan has arrived: it shows the robot
-        where it came to rest, before it is placed at its start again. Raises ``SimulatorError``
+        """Return a scan of the robot at rest at its start, the first of the scene. Sensors do not
+        measure while time is paused, so time passes until a scan has arrived: it shows the robot
+        at its rest pose, before its start pose is set again. Raises ``SimulatorError``
         after ``patience_s`` of wall time."""
         period_s = 1.0 / lidar.update_rate_hz if lidar.update_rate_hz > 0 else 0.0
         deadline = time.monotonic() + self._patience_s
@@ -150,11 +148,11 @@ class GazeboRosSimulator(Simulator):
         return replace(scan, stamp_s=0.0)
 
     def _close(self) -> None:
-        """Let go of all connections; gazebo_ros runs on, as it stands."""
+        """Close all connections; gazebo_ros continues to run, with its present models."""
         self._topics.close()
         self._client.close()
 
-    def _bring(
+    def _apply_diff(
         self, wanted: Dict[str, NamedModel], standing: Sequence[str], robot: Optional[RobotModel]
     ) -> None:
         change = diff_models(wanted, standing, self._texts, self._obstacles)
@@ -166,17 +164,18 @@ class GazeboRosSimulator(Simulator):
         self._place(change.place, robot)
 
     def _place(self, poses: Mapping[str, Pose], robot: Optional[RobotModel]) -> None:
-        """Put models to rest at their places; those that are there already are left alone."""
+        """Set models to rest at their poses; those that are at rest there are not changed."""
         found = self._client.states(poses)
         self._client.set_states(
             {
                 name: ModelState(pose)
                 for name, pose in poses.items()
-                if _stirred(found.get(name), pose) or (robot is not None and name == robot.name)
+                if _is_displaced(found.get(name), pose)
+                or (robot is not None and name == robot.name)
             }
         )
 
-    def _warn_of_other_physics(self, wanted: PhysicsSettings) -> None:
+    def _warn_about_physics(self, wanted: PhysicsSettings) -> None:
         found = self._client.physics()
         for what, there, asked in (
             ("a physics step of {} s", found.step_size_s, wanted.step_size_s),
@@ -189,17 +188,17 @@ class GazeboRosSimulator(Simulator):
 
 
 def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
-    """The robot at ``start``, as high above the floor as its SDF has it."""
+    """Return the robot at ``start``, with the height above the floor of its SDF."""
     document = SdfDocument.parse(robot.sdf, str(robot.path))
-    assert document.model is not None, "read_robot looks before"
+    assert document.model is not None, "checked by read_robot()"
     own = pose_value(document, document.model.find("pose"))
     roll, pitch, _ = own.rpy
     pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
     return NamedModel(robot.name, with_ros_plugins(robot, names), pose)
 
 
-def _stirred(found: Optional[ModelState], pose: Pose) -> bool:
-    """Whether a model is not exactly at its place or not at rest."""
+def _is_displaced(found: Optional[ModelState], pose: Pose) -> bool:
+    """Return whether a model is not exactly at its pose or not at rest."""
     if found is None or not is_at(found.pose, pose, EXACT, EXACT):
         return True
     return any(map(bool, (*(found.linear_mps or ()), *(found.angular_radps or ()))))

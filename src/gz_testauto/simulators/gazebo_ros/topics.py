@@ -1,12 +1,12 @@
-"""What a robot under gazebo_ros says and hears on topics.
+"""The topics of a robot in gazebo_ros.
 
-Owns the subscriptions, the newest scan, the IMU samples and contacts since they were last
-taken, the clock and waiting for it, and the commands. Stamps become scene time here: they count
-from the origin that :meth:`RobotTopics.begin` is told, and what is older is dropped. Simulated
-time is read off ``/clock``; every wait has a limit in wall time.
+It subscribes to the clock and the sensors, stores the newest scan, and the IMU samples and contacts
+since the last read, waits for the clock, and publishes commands. Stamps are converted to scene
+time, which starts at the origin of :meth:`RobotTopics.begin`; older messages are dropped. Every
+wait has a timeout in wall time.
 
-``/gazebo/model_states`` and ``link_states`` are not listened to: at Gazebo's 1 kHz they cost a
-processor, and they are silent while time stands still. States are asked for instead.
+``/gazebo/model_states`` and ``link_states`` are not subscribed: at Gazebo's 1 kHz they use a
+processor, and they are not published while time is paused. Services return the states instead.
 """
 
 import threading
@@ -43,8 +43,8 @@ class TopicNames:
 
 
 class RobotTopics:
-    """The topics of one robot. Makes this process a ROS node, if it is none yet; the master must
-    be up."""
+    """The topics of one robot. Initializes a ROS node if this process has none; the master must
+    run."""
 
     def __init__(self, names: TopicNames) -> None:
         if not rospy.core.is_initialized():
@@ -76,17 +76,17 @@ class RobotTopics:
         self._commands.unregister()
 
     def begin(self, origin_ns: int, mount: Pose) -> None:
-        """Forget everything; simulated time ``origin_ns`` is the scene's zero from now on, and
+        """Drop all messages; the simulated time ``origin_ns`` is the scene's zero from now on, and
         ``mount`` the pose of the lidar on the robot."""
         with self._news:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
 
     def await_robot(self, hears_scans: bool, timeout_s: float) -> None:
-        """Return once a drive listens and, where there is to be a lidar, somebody publishes
-        scans. Raises ``SimulatorError`` that names the topic after ``timeout_s`` of wall time."""
+        """Wait until a drive controller subscribes and, with ``hears_scans``, a lidar publishes.
+        Raises ``SimulatorError`` with the topic after ``timeout_s`` of wall time."""
         wanted: List[Tuple[str, Callable[[], int], str]] = [
-            (self._names.cmd_vel, self._commands.get_num_connections, "listens to")
+            (self._names.cmd_vel, self._commands.get_num_connections, "subscribes to")
         ]
         if hears_scans:
             scans = self._subscribers[self._names.scan]
@@ -96,18 +96,18 @@ class RobotTopics:
             while not connections():
                 if time.monotonic() > deadline:
                     raise SimulatorError(
-                        f"nobody {verb} {rospy.resolve_name(topic)} after {timeout_s:g} s; does "
-                        "the robot's model have gazebo_ros's plugins for it, under this name?"
+                        f"no node {verb} {rospy.resolve_name(topic)} after {timeout_s:g} s; check "
+                        "that the robot's model has gazebo_ros's plugin with this topic name"
                     )
                 time.sleep(POLL_S)
 
     def command(self, command: Twist2D) -> None:
-        """Send a command to the drive."""
+        """Publish a velocity command."""
         self._commands.publish(ros_messages.command_message(command))
 
     def await_clock(self, due_ns: int, stall_timeout_s: float) -> bool:
-        """Return True with the first clock at or after simulated time ``due_ns``; False when the
-        clock stood still for ``stall_timeout_s`` of wall time."""
+        """Return True at the first clock message at or after ``due_ns`` (simulated time); False if
+        the clock does not advance for ``stall_timeout_s`` of wall time."""
         with self._news:
             while self._clock_ns is None or self._clock_ns < due_ns:
                 if not self._moves(self._clock_ns, stall_timeout_s):
@@ -115,11 +115,13 @@ class RobotTopics:
         return True
 
     def _moves(self, clock_ns: Optional[int], timeout_s: float) -> bool:
-        """Whether the clock is another than ``clock_ns`` within ``timeout_s``; the lock is held."""
+        """Return whether the clock changes from ``clock_ns`` within ``timeout_s``; requires the
+        lock."""
         return self._news.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
 
     def await_scan(self, since_s: float, timeout_s: float) -> bool:
-        """Whether a scan later than ``since_s`` (scene time) came within ``timeout_s``."""
+        """Return whether a scan later than ``since_s`` (scene time) arrives within
+        ``timeout_s``."""
 
         def fresh() -> bool:
             return self._scan is not None and self._scan.stamp_s > since_s
@@ -133,7 +135,7 @@ class RobotTopics:
         return self._scan
 
     def take(self) -> Tuple[Tuple[ImuSample, ...], Tuple[Contact, ...]]:
-        """The IMU samples and contacts since they were last taken, in order of time."""
+        """Return the IMU samples and contacts since the last call, in order of time."""
         with self._news:
             imu, contacts = self._imu, self._contacts
             self._imu, self._contacts = [], []
@@ -170,8 +172,7 @@ class RobotTopics:
 
 
 def _without_limits(scan: LaserScan) -> LaserScan:
-    """The same scan as REP-117 wants it: what Gazebo reports as its farthest or nearest reading
-    is no reading."""
+    """Return the scan as in REP-117: distances at Gazebo's limits become infinite."""
     ranges = scan.ranges_m
     ranges[~(ranges < scan.range_max_m)] = np.inf
     ranges[ranges < scan.range_min_m] = -np.inf
