@@ -77,11 +77,11 @@ def test_map_and_multiply_report_repairs_and_omissions(smoke, worlds, tmp_path, 
     given = ["--repair", "--allow-missing", LOST]
     assert main(["map", base, "--out", str(tmp_path / "m"), *given]) == 0
     said = capsys.readouterr().err
-    assert "mended: line" in said
-    assert f"not there, left out: {LOST}" in said
+    assert "corrected: line" in said
+    assert f"missing, left out: {LOST}" in said
     made = ["multiply", base, "--spec", str(spec), "--count", "1", "--out", str(tmp_path / "w")]
     assert main([*made, *given]) == 0
-    assert f"not there, left out: {LOST}" in capsys.readouterr().err
+    assert f"missing, left out: {LOST}" in capsys.readouterr().err
     assert LOST in (tmp_path / "w" / "worlds.json").read_text()
     assert LOST not in (tmp_path / "w" / "world_0000.world").read_text()
     assert main([*made, "--repair"]) == 2

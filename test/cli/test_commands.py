@@ -83,7 +83,7 @@ def test_run_ends_with_status_1_when_a_trial_is_invalid_and_says_how_to_try_agai
     command += ["--simulator", "kinematic_that_fails"]
     assert main(command) == 1
     told = capsys.readouterr()
-    assert "invalid trials: 2; to try them again: --retry-invalid" in told.err
+    assert "invalid trials: 2; to repeat them: --retry-invalid" in told.err
     assert "2 trials lost" in told.out
     assert main([*command, "--retry-invalid"]) == 1
     assert "2 of 4 trials to run, 2 were done before" in capsys.readouterr().err
@@ -286,7 +286,7 @@ def test_one_signal_ends_cleanly_and_the_same_command_continues(
     process.send_signal(number)
     printed, told = process.communicate(timeout=60)
     assert process.returncode == status
-    assert "once more to stop at once" in told
+    assert "Ctrl-C again" in told
     assert "closed" in told
     assert "stopped after 1 of 4 trials; the same command continues" in told
     assert "1 trial of 4" in printed or "1 of 4" in printed

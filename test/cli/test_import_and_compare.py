@@ -155,7 +155,7 @@ def test_a_damaged_table_is_refused_with_its_line(imported, tmp_path, capsys, te
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--outcome-word", "crash"), "give it as NAME=OUTCOME"),
+        (("--outcome-word", "crash"), "NAME=OUTCOME"),
         (("--outcome-column", "ok=won"), "unknown outcome 'won'"),
         (("--metric", "a=time s"), "is no name"),
         (("--metric", "outcome=x:more"), "'more' is not one of"),

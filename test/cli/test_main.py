@@ -68,7 +68,7 @@ def test_multiply_says_what_it_made(capsys, spec, tmp_path):
     assert (status, err) == (0, "")
     assert out.startswith("4 worlds in ")
     assert "shortest path " in out
-    assert "centerd discrepancy " in out
+    assert "centered discrepancy " in out
     assert len(list(out_dir.glob("world_*.world"))) == 4
     table = [line for line in out.splitlines() if "/" not in line]
     assert max(map(len, table)) <= 80

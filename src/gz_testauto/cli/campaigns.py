@@ -1,4 +1,4 @@
-"""Runs campaigns for the verbs that do, as their options say. No verb."""
+"""Functions of the verbs that run campaigns: options, execution and exit status. No verb."""
 
 import argparse
 import sys
@@ -37,7 +37,7 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--retry-invalid",
         action="store_true",
-        help="try those trials again that were given up as invalid",
+        help="repeat the trials that are stored as invalid",
     )
     parser.add_argument(
         "--no-plugins",
@@ -124,12 +124,12 @@ def _seed(text: str) -> int:
 
 
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:
-    """0 when all trials are done and valid, 1 when some are invalid, which is told on standard
-    error, 128 + signal when stopped."""
+    """Return 0 if all trials are done and valid, 1 after printing the number of invalid ones, and
+    128 + signal if stopped."""
     if stop():
         return stop.exit_status
     invalid = sum(len(results.invalid) for results in campaigns)
     if not invalid:
         return 0
-    print(f"invalid trials: {invalid}; to try them again: --retry-invalid", file=sys.stderr)
+    print(f"invalid trials: {invalid}; to repeat them: --retry-invalid", file=sys.stderr)
     return EXIT_INVALID

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare; 0, or 1 when a campaign does not compare with the first and was left out."""
+    """Compare the campaigns; return 1 if one is not comparable and left out, else 0."""
     paths: List[Path] = arguments.directories
     if len(paths) < 2:
         raise SpecError("compare needs two or more results directories")
@@ -58,6 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _labels(paths: Sequence[Path]) -> List[str]:
-    """The directories' names, as far as they are different; else their paths."""
+    """Return the directories' names, or their paths if names are equal."""
     names = [path.absolute().name for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]

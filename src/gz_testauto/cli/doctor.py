@@ -48,11 +48,11 @@ LIBRARIES = (
     "trimesh",
 )
 BOOTSTRAP_BUILD = ".build"
-"""The folder of a checkout in which ./bootstrap has a catkin workspace of its own."""
+"""The folder of a checkout with the catkin workspace of ./bootstrap."""
 
 
 class Remedies(NamedTuple):
-    """How to get what is missing, each a whole line."""
+    """The commands that install missing parts, one line each."""
 
     libraries: str
     gazebo: str
@@ -62,7 +62,7 @@ class Remedies(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing looked for: where it is or what follows from its absence, and how to get it."""
+    """The result of one check: the location of a part, or the effect and remedy of its absence."""
 
     name: str
     found: bool
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every finding; returns 1 when something needed is missing."""
+    """Print every finding; return 1 if a required part is missing."""
     findings = list(examine())
     if arguments.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """Look for one thing after the other."""
+    """Check each part in order."""
     remedies = _remedies()
     yield _python()
     yield _libraries(remedies.libraries)
@@ -102,7 +102,7 @@ def examine() -> Iterator[Finding]:
 
 
 def _remedies() -> Remedies:
-    """Those that fit the place where this is used."""
+    """Return the remedies for this installation."""
     workspace = _sourced_workspace()
     if workspace is not None:
         return Remedies(
@@ -124,8 +124,8 @@ def _remedies() -> Remedies:
 
 
 def _sourced_workspace() -> Optional[Path]:
-    """The source folder of the catkin workspace that is sourced last, by the mark that catkin
-    leaves in its devel space; None where there is none, or it is the one of ./bootstrap."""
+    """Return the source folder of the catkin workspace that was sourced last, as catkin stores it
+    in the devel space; None without one, or if it is that of ./bootstrap."""
     for prefix in map(Path, filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":"))):
         with contextlib.suppress(OSError):
             sources = (prefix / ".catkin").read_text().split(";")

@@ -1,8 +1,8 @@
-"""Convert results measured by others into a results directory.
+"""Convert results of other software into a results directory.
 
-The file has one row per trial, with columns world, planner and outcome, and may have repetition,
-detail and metrics. Columns of other names are named by options; a column that has the name of a
-metric of this package is taken, others are by --metric.
+The file has one row per trial with the columns world, planner and outcome, and optionally
+repetition, detail and metrics. Options set other names of columns. A column with the name of a
+metric of this package is imported; --metric imports others.
 
 examples:
   gz_testauto import trials.csv --out results/theirs
@@ -37,17 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument("trials", type=Path, help="table with one row per trial (CSV, UTF-8)")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="directory to make; new or empty"
+        "--out", type=Path, required=True, metavar="DIR", help="directory to create; new or empty"
     )
     parser.add_argument("--name", default="", help="name of the campaign (default: the file's)")
     parser.add_argument(
-        "--simulator", default="", metavar="TEXT", help="name and version of what simulated"
+        "--simulator", default="", metavar="TEXT", help="name and version of the simulator"
     )
     parser.add_argument(
         "--world-files",
         type=Path,
         metavar="DIR",
-        help="folder with WORLD.world of each world, to know which worlds are the same elsewhere",
+        help="folder with WORLD.world of each world, to find the same worlds elsewhere",
     )
     columns = parser.add_argument_group("columns")
     for name in ("world", "planner", "outcome", "repetition"):
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", default=name, metavar="COLUMN", help=f"column of the {name}"
         )
     columns.add_argument(
-        "--planner-name", default="", metavar="NAME", help="the planner, where no column says it"
+        "--planner-name", default="", metavar="NAME", help="the planner, if no column contains it"
     )
     columns.add_argument(
         "--outcome-word",
@@ -79,18 +79,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a column that holds a metric; BETTER is lower, higher or neither; repeatable",
     )
     columns.add_argument(
-        "--header", default="", metavar="A,B,...", help="the columns, where no line names them"
+        "--header",
+        default="",
+        metavar="A,B,...",
+        help="names of the columns, if the file has no header",
     )
     columns.add_argument(
         "--delimiter",
         choices=sorted(DELIMITERS),
         default="comma",
-        help="what stands between cells (default: %(default)s)",
+        help="separator of cells (default: %(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Import; 0."""
+    """Import the table; return 0."""
     mapped, metrics = _metrics(arguments.metric)
     columns = Columns(
         world=arguments.world,
@@ -127,7 +130,7 @@ def _outcomes(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
     for text in texts:
         word, _, name = text.rpartition("=")
         if not word:
-            raise SpecError(f"{option} {text!r}: give it as NAME=OUTCOME")
+            raise SpecError(f"{option} {text!r}: use the form NAME=OUTCOME")
         if name not in known:
             raise SpecError(f"{option} {text!r}: {unknown_name('outcome', name, known)}")
         found[word] = known[name]
@@ -135,7 +138,7 @@ def _outcomes(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
 
 
 def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
-    """The metric's name of each column, and those metrics that this package does not have."""
+    """Return the metric's name of each column, and the metrics that are not of this package."""
     mapped: Dict[str, str] = {}
     own = []
     for text in texts:
@@ -149,7 +152,7 @@ def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
             continue
         if not re.match(NAME, name):
             raise SpecError(
-                f"--metric {text!r}: {name!r} is no name; give COLUMN=NAME with letters, digits "
+                f"--metric {text!r}: {name!r} is no name; use COLUMN=NAME with letters, digits "
                 "and _ only"
             )
         if better not in ("", *BETTER):

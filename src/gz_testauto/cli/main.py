@@ -1,7 +1,7 @@
 """The command ``gz_testauto``: finds the verb and runs it.
 
-Owns the boundary between errors and exit statuses: a known error prints one line per fault
-and exits 2, an interruption exits 130, a bug keeps its traceback. A verb is a module with a
+Converts errors to exit statuses: a known error prints one line per fault and exits with 2, an
+interruption exits with 130, a bug keeps its traceback. A verb is a module with a
 docstring (its help, of which the overview shows the first line), ``add_arguments(parser)`` and
 ``run(arguments) -> int``. It is imported only when it is requested. Verbs are found by a registry:
 those of this folder, of the extras, and of other packages.
@@ -38,7 +38,7 @@ EXIT_INTERRUPTED = 130
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Run one verb; returns the exit status."""
+    """Run one verb; return the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_overview())
@@ -56,7 +56,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     except KeyboardInterrupt:
         print("gz_testauto: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has closed it, as `head` does
+    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -73,7 +73,7 @@ def _run_verb(name: str, arguments: List[str]) -> int:
 
 
 def _kept(message: str) -> str:
-    """Write a message to a file; says where, or why not."""
+    """Write a message to a file; return its path, or why it was not written."""
     try:
         descriptor, path = tempfile.mkstemp(prefix="gz_testauto_", suffix=".txt")
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
@@ -95,7 +95,7 @@ def _overview() -> str:
             "",
             *lines,
             "",
-            "gz_testauto VERB --help says more; gz_testauto --version the version.",
+            "gz_testauto VERB --help prints more; gz_testauto --version the version.",
         ]
     )
 

@@ -1,8 +1,8 @@
 """Write the map of a base world as map_server's image and YAML.
 
-The map holds what stands in the world at the lidar's height, from its collision
-geometry, but none of the random obstacles: it is what a global planner knows.
-Outside of the walls it says unknown.
+The map contains the collision shapes of the world at the height of the lidar,
+without the random obstacles: it is the static map of a global planner. Cells
+outside of the walls are unknown.
 
 example:
   gz_testauto map worlds/arena.world --resolution 0.05 --out maps
@@ -18,7 +18,7 @@ from typing import List, Optional
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, say_what_was_done
+from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, print_repairs
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
@@ -32,29 +32,29 @@ from gz_testauto.worlds.known_map import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's options."""
+    """Declare the verb's arguments."""
     parser.add_argument("base", metavar="BASE", type=Path, help="the world to map")
     parser.add_argument(
         "--resolution", type=float, default=0.05, metavar="M", help="m per cell (default 0.05)"
     )
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
-    parser.add_argument("--name", metavar="NAME", help="of the files (default: that of BASE)")
+    parser.add_argument("--name", metavar="NAME", help="name of the files (default: that of BASE)")
     height = parser.add_mutually_exclusive_group()
     height.add_argument(
         "--height",
         type=float,
         metavar="M",
-        help=f"m above the ground at which to look (default {DEFAULT_HEIGHT_M:g})",
+        help=f"height of the map's section above the ground in m (default {DEFAULT_HEIGHT_M:g})",
     )
     height.add_argument(
-        "--robot", type=Path, metavar="SDF", help="look at the height of this robot's lidar"
+        "--robot", type=Path, metavar="SDF", help="use the height of this robot's lidar"
     )
     parser.add_argument(
         "--bounds",
         type=float,
         nargs=4,
         metavar=("X_MIN", "Y_MIN", "X_MAX", "Y_MAX"),
-        help="what the map covers, in m (default: all that stands in BASE)",
+        help="area of the map in m (default: all models in BASE)",
     )
     parser.add_argument(
         "--pattern",
@@ -62,14 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whole names of models to leave out (default: the spawner's obstacles)",
     )
     parser.add_argument(
-        "--repair", action="store_true", help="mend what Gazebo accepts and XML parsers do not"
+        "--repair", action="store_true", help="correct XML errors that Gazebo accepts"
     )
     add_allow_missing(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the map, and say what is in it."""
+    """Write the map and print its properties."""
     if not 0 < arguments.resolution < math.inf:
         raise SpecError(f"--resolution is {arguments.resolution:g}; it must be finite and > 0")
     height, bounds = _height_m(arguments.height, arguments.robot), _bounds(arguments.bounds)
@@ -78,13 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     pattern = compile_pattern(arguments.pattern)
     grid = map_of(scene, arguments.resolution, height, pattern, bounds)
-    say_what_was_done(scene)
+    print_repairs(scene)
     if bounds is None and not grid.occupied.any():
         low_m, high_m = heights_m(scene, pattern)
         raise SpecError(
-            f"{arguments.base}: nothing stands {height:g} m above the ground, so the map would be "
-            f"empty; all that stands lies between {low_m:.2f} and {high_m:.2f} m: give a --height "
-            "at which there are walls, or --bounds"
+            f"{arguments.base}: no collision shape is {height:g} m above the ground, so the map "
+            f"would be empty; the shapes are between {low_m:.2f} and {high_m:.2f} m: set --height "
+            "to that of walls, or set --bounds"
         )
     unknown = unknown_outside(grid)
     name = arguments.name or arguments.base.stem
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(f"{description}\n{image}")
     print(
-        f"{columns} x {rows} cells of {grid.resolution_m:g} m, seen {height:g} m above the ground\n"
+        f"{columns} x {rows} cells of {grid.resolution_m:g} m, {height:g} m above the ground\n"
         f"origin ({grid.origin_x_m:g}, {grid.origin_y_m:g}), "
         f"{100 * share['occupied']:.1f} % occupied, {100 * share['unknown']:.1f} % unknown"
     )

@@ -1,4 +1,4 @@
-"""Make many worlds from one, each with other random obstacles.
+"""Generate worlds from one, each with other random obstacles.
 
 BASE is a bare world, to which the obstacles of the specification are added, or
 a saved one that holds random obstacles already, which are then given other
@@ -31,13 +31,13 @@ REPAIRS_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's options."""
+    """Declare the verb's arguments."""
     parser.add_argument("base", metavar="BASE", type=Path, help="the world to multiply")
     parser.add_argument(
         "--spec", required=True, type=Path, metavar="YAML", help="obstacle specification"
     )
     parser.add_argument(
-        "--count", type=int, default=100, metavar="N", help="how many worlds (default 100)"
+        "--count", type=int, default=100, metavar="N", help="number of worlds (default 100)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
@@ -47,10 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whole names of the random obstacles in BASE (default: as the spawner names them)",
     )
     parser.add_argument(
-        "--force", action="store_true", help="replace worlds that were made from other inputs"
+        "--force", action="store_true", help="replace worlds that were generated from other inputs"
     )
     parser.add_argument(
-        "--repair", action="store_true", help="mend what Gazebo accepts and XML parsers do not"
+        "--repair", action="store_true", help="correct XML errors that Gazebo accepts"
     )
     parser.add_argument(
         "--no-plugins",
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Multiply, and say what was made."""
+    """Generate the worlds and print their properties."""
     pattern = compile_pattern(arguments.pattern)
     spec = load(arguments.spec, ObstacleSpec)
     started = time.monotonic()
@@ -87,12 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.base, pattern, arguments.repair, allow_missing=arguments.allow_missing
     )
     print("\n".join(_report(worlds, base, seconds)))
-    say_what_was_done(base.scene)
+    print_repairs(base.scene)
     return 0
 
 
 def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
-    """The user's pattern for names of obstacles; raises ``SpecError`` when it is none."""
+    """Return the pattern for names of obstacles. Raises ``SpecError`` if it is invalid."""
     if text is None:
         return None
     try:
@@ -102,7 +102,7 @@ def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
 
 
 def add_allow_missing(parser: argparse.ArgumentParser) -> None:
-    """The option that says without what a world may be read."""
+    """Declare the option for missing models, meshes and height maps."""
     parser.add_argument(
         "--allow-missing",
         action="append",
@@ -113,25 +113,25 @@ def add_allow_missing(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def say_what_was_done(scene: WorldScene) -> None:
-    """Say on standard error what of a world was mended, and what was left out of it."""
+def print_repairs(scene: WorldScene) -> None:
+    """Print the corrections of a world, and its left-out parts, on standard error."""
     repairs = scene.document.repairs
     for repair in repairs[:REPAIRS_SHOWN]:
-        print(f"mended: {repair}", file=sys.stderr)
+        print(f"corrected: {repair}", file=sys.stderr)
     if len(repairs) > REPAIRS_SHOWN:
-        print(f"mended: and {len(repairs) - REPAIRS_SHOWN} more", file=sys.stderr)
+        print(f"corrected: and {len(repairs) - REPAIRS_SHOWN} more", file=sys.stderr)
     for name in scene.missing:
-        print(f"not there, left out: {escape_text(name)}", file=sys.stderr)
+        print(f"missing, left out: {escape_text(name)}", file=sys.stderr)
 
 
 class WorldCounter:
-    """A counter on stderr that stays on its line."""
+    """Return a callback that shows a counter on one line of stderr."""
 
     def __init__(self) -> None:
         self._shown = 0.0
 
     def __call__(self, done: int, count: int) -> None:
-        """Show it, or leave the line empty when all are done."""
+        """Show the counter, or an empty line after the last world."""
         now = time.monotonic()
         if done == count:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -141,7 +141,7 @@ class WorldCounter:
 
 
 def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
-    """What is known of the worlds, by name; worlds of which it is not known are left out."""
+    """Return measures of the worlds by name, for the worlds that have them."""
     found: Dict[str, List[Any]] = {
         "shortest_path_m": [world.shortest_path_m for world in worlds],
     }
@@ -191,8 +191,11 @@ def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
             lines.append(f"{title:<22}{cells} {unit}")
     discarded = sum(world.redrawn for world in worlds)
     if discarded:
-        lines += ["", f"{discarded} sets of obstacles were drawn again: no way led through them"]
+        lines += [
+            "",
+            f"{discarded} sets of obstacles were drawn again: there was no path through them",
+        ]
     if worlds.coverage is not None:
         found, chance = worlds.coverage["discrepancy"], worlds.coverage["independent"]
-        lines += ["", f"centerd discrepancy {found:.3g} (independent draws: {chance:.3g})"]
+        lines += ["", f"centered discrepancy {found:.3g} (independent draws: {chance:.3g})"]
     return lines

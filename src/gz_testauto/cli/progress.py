@@ -1,7 +1,6 @@
-"""Shows how far a campaign is, on standard error.
+"""Progress of a campaign on standard error.
 
-A bar with the time left in a terminal; one plain line per trial where the output goes to a file
-or a build log.
+A terminal has a bar with the remaining time; a file or a build log has one line per trial.
 """
 
 import sys
@@ -19,7 +18,7 @@ from gz_testauto.trial.plan import Trial
 
 
 def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
-    """The listener that fits the stream, standard error unless told."""
+    """Return the listener for a stream; the default is standard error."""
     stream = stream or sys.stderr
     if stream.isatty():
         return BarListener(Console(file=stream, highlight=False))
@@ -27,42 +26,42 @@ def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
 
 
 class LineListener(CampaignListener):
-    """One line per trial."""
+    """Prints one line per trial."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
     def noticed(self, notice: str) -> None:
-        """Say it."""
-        self._say(notice)
+        """Print the notice."""
+        self._print(notice)
 
     def began(self, progress: CampaignProgress) -> None:
-        """Say what lies ahead."""
+        """Print the number of remaining trials."""
         left = progress.total - progress.done
         resumed = f", {progress.done} were done before" if progress.done else ""
-        self._say(f"{left} of {progress.total} trials to run{resumed}")
+        self._print(f"{left} of {progress.total} trials to run{resumed}")
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
-        """Say how it ended and how long the rest will take."""
-        self._say(
+        """Print the outcome and the remaining time."""
+        self._print(
             f"[{progress.done}/{progress.total}, {time_left(progress)}] {record.world} "
             f"{record.planner}: {record.outcome.value}, {record.detail}"
         )
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """Say that a try said nothing, and why."""
-        self._say(f"{trial.world} {trial.planner}: attempt {attempt} is invalid: {cause}")
+        """Print the cause of an invalid attempt."""
+        self._print(f"{trial.world} {trial.planner}: attempt {attempt} is invalid: {cause}")
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Say that a trial was too slow."""
-        self._say(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
+        """Print that a trial was too slow."""
+        self._print(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         print(escape_text(text), file=self._stream, flush=True)
 
 
 class BarListener(CampaignListener):
-    """A bar, with the trials scrolling by above it."""
+    """Shows a bar, with finished trials above it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -76,7 +75,7 @@ class BarListener(CampaignListener):
         self._task = self._bar.add_task("starting the simulator", total=None, left="")
 
     def noticed(self, notice: str) -> None:
-        """Let it stand above the bar."""
+        """Print the notice above the bar."""
         self._show(notice)
 
     def began(self, progress: CampaignProgress) -> None:
@@ -85,11 +84,11 @@ class BarListener(CampaignListener):
         self._bar.update(self._task, total=progress.total, completed=progress.done)
 
     def trial_began(self, trial: Trial, progress: CampaignProgress) -> None:
-        """Name the trial under way."""
+        """Show the running trial."""
         self._update(f"{trial.world} {trial.planner}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
-        """Let the trial scroll up and move the bar."""
+        """Print the trial above the bar and advance the bar."""
         style = "green" if record.completed else "red" if record.outcome.valid else "yellow"
         self._show(
             f"{record.world} {record.planner}: ",
@@ -99,7 +98,7 @@ class BarListener(CampaignListener):
         self._update(f"{record.world} {record.planner}", progress)
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """Let the cause scroll up."""
+        """Print the cause of an invalid attempt above the bar."""
         self._show(
             f"{trial.world} {trial.planner}: attempt {attempt} is ",
             ("invalid", "yellow"),
@@ -107,15 +106,15 @@ class BarListener(CampaignListener):
         )
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Let it scroll up that a trial was too slow."""
+        """Print above the bar that a trial was too slow."""
         self._show(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
 
     def ended(self, progress: CampaignProgress) -> None:
-        """Leave the bar as it is."""
+        """Stop updating the bar."""
         self._bar.stop()
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
-        """Text, or text with a style; names and details are shown as they are."""
+        """Print texts, and texts with a style, without interpreting markup."""
         shown = (escape_text(part) if isinstance(part, str) else part for part in parts)
         self._console.print(Text.assemble(*shown))
 
@@ -138,12 +137,12 @@ def print_status(text: str) -> None:
 
 
 def announce_stop() -> None:
-    """Say, at the first Ctrl-C, what a second one would do."""
-    print("\nstopping; once more to stop at once", file=sys.stderr, flush=True)
+    """Print the effect of a second Ctrl-C after the first one."""
+    print("\nstopping; press Ctrl-C again to stop immediately", file=sys.stderr, flush=True)
 
 
 def time_left(progress: CampaignProgress) -> str:
-    """``12 s left``, ``3 min left`` or ``2 h 05 min left``; empty while it is unknown."""
+    """Return ``12 s left``, ``3 min left``, ``2 h 05 min left`` or ``time left unknown``."""
     seconds = progress.remaining_s
     if seconds is None:
         return "time left unknown"

@@ -1,15 +1,14 @@
 """Run one trial of a campaign again and compare the outcome.
 
-The trial is run from what the results directory holds: the same campaign, world, robot, seed
-and simulator; if one of them is not what it was, the difference is named and nothing is run.
-A planner may have been changed meanwhile: that is said, and the trial shows what it changed.
-Nothing is written. Exit status 0: the same outcome and the same trajectory, bit for bit;
-1: something differs.
+The trial runs with the campaign, world, robot, seed and simulator of the results directory. If one
+of them has changed, the difference is printed and nothing is run. If the code of the planner has
+changed, a line reports it, and the trial shows the effect. Nothing is written. Exit status 0: the
+same outcome and the same trajectory, bit for bit; 1: a difference.
 
-A trial on a stack of the user's own seldom repeats to the bit: 0 is then the same outcome. What the
-stack said, and the bag, are in a new directory that is named. Its launch files run programs of
-whoever made the results, and so does a policy of Stable-Baselines3: they are named and you are
-asked, unless --yes says that you know them.
+A trial on your own stack rarely has the same bits; 0 is then the same outcome. The output of the
+stack and the bag are in a new directory, which is printed. Launch files and policies of
+Stable-Baselines3 run programs of the author of the results: they are listed, and you must confirm,
+unless you use --yes.
 
 example:
   gz_testauto replay results/paper 139 fgm
@@ -53,28 +52,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("world", help="name of the world, or its number")
     parser.add_argument("planner", help="name of the planner")
     parser.add_argument(
-        "--repetition", type=int, default=0, metavar="N", help="which one (default: %(default)s)"
+        "--repetition",
+        type=int,
+        default=0,
+        metavar="N",
+        help="index of the repetition (default: %(default)s)",
     )
     parser.add_argument(
-        "--gui", action="store_true", help="show it, in real time unless --speed says otherwise"
+        "--gui", action="store_true", help="show the trial, in real time unless --speed is set"
     )
     parser.add_argument(
         "--speed",
         type=float,
         metavar="FACTOR",
-        help="simulated seconds per second (default: 1 with --gui, else as fast as it goes)",
+        help="simulated seconds per second (default: 1 with --gui, else unlimited)",
     )
 
     parser.add_argument(
         "--yes",
         action="store_true",
         help="run the launch files of a campaign with stack, and policies that are programs, "
-        "without asking",
+        "without confirmation",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the trial; 0 when it ended the same, 1 when not, 128 + signal when stopped."""
+    """Run the trial; return 0 for the same end, 1 for another, 128 + signal if stopped."""
     directory = CampaignDirectory(arguments.directory)
     with ResultStore.read(directory) as store:
         campaign = open_for_replay(directory, store)
@@ -103,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             return stop.exit_status
     slow = too_slow(campaign.spec, result.recording)
     if slow:
-        raise SimulatorError(f"{trial.world} {trial.planner}: not to be compared: {slow}")
+        raise SimulatorError(f"{trial.world} {trial.planner}: not comparable: {slow}")
     detail = escape_text(result.detail)
     print(f"{escape_text(trial.world)} {trial.planner}: {result.outcome.value}, {detail}")
     if stored is None or recording is None:
@@ -129,8 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _require_trust(spec: CampaignSpec) -> None:
-    """Ask whether what the campaign names may be run; raises ``ResultsError`` when nobody says
-    yes."""
+    """Ask the user for permission to run the programs. Raises ``ResultsError`` without it."""
     runs, what = _programs(spec)
     if not runs:
         return
@@ -141,11 +143,11 @@ def _require_trust(spec: CampaignSpec) -> None:
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
         raise ResultsError("nothing was run")
-    raise ResultsError(f"{says}\nnothing was run; give --yes if you know where they come from")
+    raise ResultsError(f"{says}\nnothing was run; use --yes if you trust their source")
 
 
 def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
-    """The files that a campaign names and that run as programs, and what they are."""
+    """Return the programs that a campaign runs, and their kind."""
     if isinstance(spec, StackCampaignSpec):
         return launch_files(spec), "launch files, and what they start"
     assert isinstance(spec, BuiltinCampaignSpec), "there is no third kind"
@@ -156,7 +158,7 @@ def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
-    """The trial that a user names. Raises ``ResultsError`` with what there is."""
+    """Return the requested trial. Raises ``ResultsError`` with the existing ones."""
     names = [record.name for record in campaign.worlds]
     if world not in names:
         numbers = {
@@ -182,14 +184,14 @@ def _in_lockstep(gui: bool) -> ExecutorFactory:
 
 
 def _on_stack(campaign: PreparedCampaign, arguments: argparse.Namespace) -> ExecutorFactory:
-    """With a directory of its own, so that logs and bags of the campaign stay as they are."""
+    """Return an executor with a temporary directory, to keep the campaign's logs and bags."""
     if arguments.gui or arguments.speed:
         raise SpecError(
             "--gui and --speed are for this package's planners; a stack has "
             "stack.max_real_time_factor and the arguments of its launch files"
         )
     out = Path(tempfile.mkdtemp(prefix=f"gz_testauto_replay_{campaign.spec.name}_"))
-    print(f"what the stack says is kept in {out}", file=sys.stderr)
+    print(f"the output of the stack is in {out}", file=sys.stderr)
     return chosen_executor(campaign.spec, out)
 
 
@@ -210,7 +212,7 @@ def _run_once(
 def _paced(
     stop: Callable[[], bool], campaign: PreparedCampaign, speed: float
 ) -> Callable[[], bool]:
-    """``stop``, which is asked once per control period, made to take as long as that should."""
+    """Return ``stop`` with a delay: it is called once per control period, at this speed."""
     if speed <= 0.0:
         return stop
     period_s = campaign.spec.control_period_s / speed

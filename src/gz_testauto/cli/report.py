@@ -134,14 +134,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_complete(results: CampaignResults) -> bool:
-    """Whether every trial is done and valid, or the decision is in that ends the campaign."""
+    """Return true if every trial is done and valid, or the campaign has stopped early."""
     end = early_end(results)
     valid = sum(record.outcome.valid for record in results.trials)
     return valid >= results.planned or (end is not None and end.decided)
 
 
 def _serve(directory: Path, port: int) -> int:
-    """Serve the page until interrupted; 0."""
+    """Serve the page until interrupted; return 0."""
     from gz_testauto.report.page.server import PageServer
 
     try:

@@ -1,12 +1,12 @@
 """Drive every planner through every world, measure, and compare.
 
-The simulation runs in lock-step and as fast as the machine allows, several trials side by side.
-Results go to a directory; the same command given again continues there with the first unfinished
-trial. Ctrl-C ends the campaign after the current control period, twice at once.
+The simulation runs in lock-step and as fast as possible, with several trials in parallel. Results
+are stored in a directory; the same command continues with the first unfinished trial. Ctrl-C stops
+the campaign after the current control period, a second Ctrl-C immediately.
 
-With --screen and --confirm all trials run in the first simulator, in DIR/SCREEN, and then in the
-second, in DIR/CONFIRM, those that matter: where planners disagree, collisions, the lowest
-clearances, and a random sample of the others, which says how far the first is to be believed.
+With --screen and --confirm all trials run in the first simulator, in DIR/SCREEN. Selected ones
+then run in the second, in DIR/CONFIRM: different outcomes of planners, collisions, the lowest
+clearances, and a random sample of the others, which measures the reliability of the first.
 
 example:
   gz_testauto run config/campaign.yaml --out results/paper
@@ -46,12 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="directory for the results; a campaign begun there is continued",
+        help="directory for the results; a campaign in it is continued",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="only continue: refuse to begin a new campaign in DIR",
+        help="only continue a campaign; do not start a new one in DIR",
     )
     parser.add_argument(
         "--simulator",
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign_arguments(parser)
     speeds = parser.add_argument_group("two speeds")
     speeds.add_argument("--screen", metavar="NAME", help="simulator for all trials")
-    speeds.add_argument("--confirm", metavar="NAME", help="simulator for those that matter")
+    speeds.add_argument("--confirm", metavar="NAME", help="simulator for the selected trials")
     speeds.add_argument(
         "--closest",
         type=_number,
@@ -94,8 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the campaign; 0 when all selected trials are done and none is invalid, 1 when some
-    are, 128 + signal when stopped."""
+    """Run the campaign; return 0 if all selected trials are done and valid, 1 if some are invalid,
+    128 + signal if stopped."""
     spec = load_campaign(arguments)
     selection = TrialSelection(arguments.worlds, arguments.planners)
     stop = StopSignals(on_first=announce_stop)
@@ -112,7 +112,7 @@ def _run_at_one_speed(
 ) -> CampaignResults:
     if arguments.simulator or isinstance(spec, BuiltinCampaignSpec):
         spec = with_simulator(spec, arguments.simulator or "")
-        simulator_options(spec)  # raises before worlds are made
+        simulator_options(spec)  # raises before worlds are generated
     results = run_trials(spec, arguments.out, arguments, selection, stop, arguments.resume)
     _show(results, arguments, arguments.out)
     if stop():

@@ -3,9 +3,9 @@
 Shows progress, success rates with intervals, running trials, the last outcomes, and invalid
 attempts with their causes.
 
-Only reads, so any number of terminals may watch. Ends when every trial has ended or the decision
-is in, or by Ctrl-C. A runner that is killed is told as such; when it is started again, this goes
-on.
+The command only reads, so any number of terminals can watch. It ends when every trial has ended or
+the campaign has stopped early, or by Ctrl-C. It reports a killed runner, and continues when the
+runner is restarted.
 
 example:
   gz_testauto watch results/paper
@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=2.0,
         metavar="S",
-        help="seconds between two looks (default: %(default)s)",
+        help="seconds between two updates (default: %(default)s)",
     )
-    parser.add_argument("--once", action="store_true", help="look once and end")
+    parser.add_argument("--once", action="store_true", help="print the state once and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look until every trial has ended; 0."""
+    """Show the campaign until every trial has ended; return 0."""
     directory = CampaignDirectory(arguments.directory)
     directory.require_begun()
     console = report_console()
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
-    """What there is to see now, and whether every trial has ended. What cannot be read at this
-    moment, as before the first trial has ended, is told and may be there at the next look."""
+    """Return the present state, and whether every trial has ended. A file that cannot be read now,
+    as before the first trial has ended, is reported and may exist at the next update."""
     try:
         with ResultStore.read(directory) as store:
             results = store.results()
@@ -74,7 +74,7 @@ def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
 
 
 def _print(directory: CampaignDirectory, console: Console, arguments: argparse.Namespace) -> int:
-    """One picture under the other, where there is no terminal to draw in."""
+    """Print one state after another, without a terminal."""
     while True:
         shown, over = look(directory)
         console.print(shown)

@@ -80,7 +80,7 @@ def test_an_episode_and_the_trial_of_what_it_saved_are_the_same_to_the_bit(
         assert np.array_equal(store.trajectory(found).pose, recorded.pose)
     capsys.readouterr()
     assert main(["replay", str(out), "2", "learned"]) == 2
-    assert f"which are programs:\n  {file}\nnothing was run; give --yes" in capsys.readouterr().err
+    assert f"which are programs:\n  {file}\nnothing was run; use --yes" in capsys.readouterr().err
     assert main(["replay", str(out), "2", "learned", "--yes"]) == 0
     assert "the same as before, bit for bit" in capsys.readouterr().out
 

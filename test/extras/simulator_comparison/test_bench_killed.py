@@ -122,7 +122,7 @@ def test_second_ctrl_c_stops_immediately_and_stores_nothing(bench, tmp_path):
         time.sleep(0.05)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)
-    while "once more to stop at once" not in process.stderr.readline():
+    while "Ctrl-C again" not in process.stderr.readline():
         assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=60)

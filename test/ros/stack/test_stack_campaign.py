@@ -105,7 +105,7 @@ def assert_replays(out, mark):
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
     )
     assert asked.returncode == 2
-    assert "run launch files" in asked.stderr and "give --yes" in asked.stderr
+    assert "run launch files" in asked.stderr and "use --yes" in asked.stderr
     command.append("--yes")
     ran = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert ran.returncode == 0, ran
