@@ -1,4 +1,4 @@
-"""Two campaigns of the same trials: who ended alike, and by how much drives differ."""
+"""Two campaigns of the same trials: equal outcomes, and differences of metrics."""
 
 import math
 from dataclasses import replace
@@ -36,7 +36,7 @@ def campaign(*trials, worlds=WORLDS):
     return CampaignResults("c", ("a", "b"), worlds, 6, trials)
 
 
-def test_alike_is_the_same_outcome_of_the_same_trial():
+def test_agreement_is_the_same_outcome_of_the_same_trial():
     first = campaign(trial(0, "a"), trial(1, "a"), trial(0, "b", Outcome.STUCK))
     second = campaign(trial(0, "b", Outcome.STUCK), trial(0, "a"), trial(1, "a", Outcome.COLLIDED))
     found = agreement(first, second)
@@ -51,13 +51,13 @@ def test_alike_is_the_same_outcome_of_the_same_trial():
     )
 
 
-def test_invalid_and_missing_trials_say_nothing():
+def test_invalid_and_missing_trials_are_excluded():
     first = campaign(trial(0, "a", Outcome.INVALID), trial(1, "a"), trial(2, "a"))
     second = campaign(trial(0, "a"), trial(1, "a", Outcome.INVALID))
     assert sum(agreement(first, second).trials.values()) == 0
 
 
-def test_drives_are_compared_where_both_arrived_and_repetitions_are_told_apart():
+def test_metrics_are_compared_for_completed_trials_of_the_same_repetition():
     first = campaign(
         trial(0, "a", length_m=10.0),
         trial(0, "a", length_m=20.0, repetition=1),
@@ -91,7 +91,7 @@ def test_trials_of_one_world_are_not_taken_for_independent():
 
 def test_other_worlds_are_refused():
     changed = (WORLDS[0], replace(WORLDS[1], sha256="other"), WORLDS[2])
-    with pytest.raises(ResultsError, match="world_0001 is not the same"):
+    with pytest.raises(ResultsError, match="world_0001 differs"):
         agreement(campaign(trial(0, "a")), campaign(trial(0, "a"), worlds=changed))
 
 
@@ -104,7 +104,7 @@ def screened(count, *others):
     return campaign(*trials, worlds=worlds)
 
 
-def test_the_control_sample_stands_for_what_was_not_chosen():
+def test_control_sample_represents_the_trials_that_were_not_chosen():
     first = screened(100)
     second = screened(100, (0, Outcome.STUCK), (12, Outcome.COLLIDED))
     reasons = {**dict.fromkeys(range(10), "close"), **dict.fromkeys(range(10, 20), "control")}
@@ -134,12 +134,12 @@ def test_without_a_control_sample_the_others_are_unknown():
     assert math.isnan(found.overall.value)
 
 
-def test_whether_planners_are_told_apart_alike_is_said_by_success_and_spl():
+def test_correlations_of_planners_are_by_success_and_spl():
     first = campaign(trial(0, "a"), trial(0, "b", Outcome.STUCK), trial(1, "a"), trial(1, "b"))
     success, spl = agreement(first, first).correlations
     assert (success.metric, success.cells) == ("success", 4)
     assert success.pearson.estimate.value == 1.0
-    assert spl.missing == "there is no planner and world of which both have a value"
+    assert spl.missing == "no planner has a value in the same world of both"
 
 
 def test_differences_are_those_of_worlds_and_not_of_their_trials():

@@ -1,4 +1,4 @@
-"""Bets whose capital is known on paper, and that nobody wins by who is right."""
+"""Bets whose capital is known on paper, and that do not win against a true hypothesis."""
 
 import math
 
@@ -10,7 +10,7 @@ from gz_testauto.analysis.anytime import BETS, DIFFERENCE, RATE
 
 
 def test_one_world_multiplies_the_capital_by_what_was_bet():
-    # a bet of c on a mean above 0 of a number in [-1, 1] that comes out 1, 0 or -1
+    # a bet of c on a mean above 0 of a number in [-1, 1] that is 1, 0 or -1
     for value, gain in ((1.0, 1 + BETS), (0.0, 1 + 0 * BETS), (-1.0, 1 - BETS)):
         found = np.exp(anytime.above(np.array([value]), 0.0, DIFFERENCE)[0])
         assert found == pytest.approx(gain)
@@ -45,7 +45,7 @@ def test_the_capital_does_not_depend_on_the_order():
 
 
 def test_a_fair_bet_is_expected_to_leave_the_capital_as_it_is():
-    # over all 3^4 ways in which four worlds can come out, weighed by their probabilities
+    # over all 3^4 outcomes of four worlds, weighted by their probabilities
     chances = {1.0: 0.3, 0.0: 0.6, -1.0: 0.1}
     mean = 0.2
     for side in (anytime.above, anytime.below):

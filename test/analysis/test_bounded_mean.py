@@ -89,7 +89,7 @@ def test_swapping_the_planners_mirrors_interval_and_test(values):
 
 
 @pytest.mark.parametrize("worlds", [2, 20])
-def test_worlds_that_all_end_alike_do_not_make_a_difference_certain(worlds):
+def test_equal_outcomes_in_all_worlds_do_not_make_a_difference_certain(worlds):
     found = mean_interval(np.zeros(worlds), DIFFERENCE, HALF)
     assert found.value == 0.0
     assert -found.low == found.high == pytest.approx(beta.ppf(0.975, 0.5, worlds))

@@ -14,7 +14,7 @@ from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.spec.stopping import StopSpec
 
 
-def test_invalid_trials_are_told_and_never_counted():
+def test_invalid_trials_are_reported_and_excluded():
     (summary,) = summarize(campaign(a="RRCI"))
     assert (summary.trials, summary.invalid, summary.reached) == (3, 1, 2)
     assert summary.success.value == pytest.approx(2 / 3)
@@ -86,18 +86,18 @@ def test_a_campaign_that_ends_when_decided_has_no_test_of_a_number_of_worlds_set
     assert [pair.test for pair in ended.pairs] == [TEST] * 3
 
 
-def test_planners_that_never_met_are_not_compared():
+def test_planners_without_a_common_world_are_not_compared():
     (pair,) = compare(campaign(a="RI", b="IR")).pairs
     assert pair.worlds == 0
     assert math.isnan(pair.p_value)
 
 
-def test_worlds_are_grouped_by_who_won_them():
+def test_worlds_are_grouped_by_their_winners():
     groups = {g.winners: g.worlds for g in group_worlds(campaign(a="RRCCI", b="RCRCR"))}
     assert groups == {("a",): ("w1",), ("b",): ("w2",), ("a", "b"): ("w0",), (): ("w3",)}
 
 
-def test_with_repetitions_the_one_who_succeeded_more_often_wins():
+def test_with_repetitions_the_planner_that_succeeded_more_often_wins():
     groups = {g.winners: g.worlds for g in group_worlds(campaign(a="RR RC", b="RC CR"))}
     assert groups == {("a",): ("w0",), ("a", "b"): ("w1",)}
 
@@ -132,14 +132,14 @@ def test_a_metric_of_others_counts_among_the_questions_of_holm():
     )
 
 
-def test_nothing_finished_is_nothing_to_say():
+def test_campaign_without_finished_trials_has_no_statistics():
     empty = CampaignResults("c", ("a", "b"), (), 4, (), (AttemptRecord(0, 1, "died", 1.0, ""),))
     assert [summary.trials for summary in summarize(empty)] == [0, 0]
     assert compare(empty).pairs[0].worlds == 0
     assert group_worlds(empty) == ()
 
 
-def test_significant_is_said_of_the_adjusted_p_value():
+def test_significance_is_that_of_the_adjusted_p_value():
     pairs = compare(campaign(a="R" * 6 + "C", b="C" * 7, c="C" * 7)).pairs
     assert pairs[0].p_value == pytest.approx(2 / 2**6)
     assert pairs[0].p_adjusted == pytest.approx(3 * 2 / 2**6)

@@ -1,4 +1,4 @@
-"""Two campaigns of which it is known how far they tell planners apart alike."""
+"""Two campaigns with a known correlation of planners."""
 
 import math
 
@@ -91,9 +91,9 @@ def test_coefficients_are_those_of_scipy():
         assert one.estimate.low < one.estimate.value < one.estimate.high
 
 
-def test_a_simulator_that_lets_robots_slide_along_walls_predicts_little():
-    """As Kadian et al. found: sliding makes reckless planners succeed, in the simulator only, and
-    SRCC rises once it is forbidden."""
+def test_simulator_in_which_robots_slide_along_walls_predicts_little():
+    """Reproduce the finding of Kadian et al.: sliding makes reckless planners succeed, in the
+    simulator only, and SRCC rises once it is forbidden."""
     random = np.random.default_rng(5)
     skill, recklessness = random.random((60, 4)), np.array([0.0, 0.2, 0.5, 0.9])
     real = np.clip(skill - 0.8 * recklessness, 0.0, 1.0)
@@ -118,7 +118,7 @@ def test_the_share_of_pairs_with_the_same_winner_is_counted_by_means_over_worlds
     assert correlation(tied, tied, "spl").same_winner.estimate.value == 1.0
 
 
-def test_with_one_planner_nothing_is_said():
+def test_one_planner_has_no_correlation():
     both = campaign_of(drawn(6)), campaign_of(drawn(6)[:, :1], planners="a")
     for simulated, real in (both, both[::-1]):
         found = correlation(simulated, real, "spl")
@@ -127,7 +127,7 @@ def test_with_one_planner_nothing_is_said():
             assert math.isnan(one.estimate.value) and np.isnan(one.draws).all()
 
 
-def test_where_everybody_always_arrives_success_tells_nobody_apart():
+def test_success_has_no_correlation_if_all_planners_always_succeed():
     found = correlation(campaign_of(drawn(7)), campaign_of(drawn(8)), SUCCESS)
     assert math.isnan(found.pearson.estimate.value)
     assert found.same_winner.estimate.value == 1.0
@@ -152,5 +152,5 @@ def test_a_cell_is_the_mean_of_its_valid_trials_and_length_of_those_that_arrived
 
 
 def test_other_worlds_are_refused():
-    with pytest.raises(ResultsError, match="world_0000 is not the same in both campaigns"):
+    with pytest.raises(ResultsError, match="world_0000 differs"):
         correlation(campaign(), campaign(hashes="other"), "spl")

@@ -16,7 +16,7 @@ NAMES = [f"w{index}" for index in range(300)]
 
 
 def capital(values, mean):
-    """What one unit becomes: half of it on either side, spread evenly over 64 bets."""
+    """Return the capital of one unit: half of it on either side, spread evenly over 64 bets."""
     total = 0.0
     for step in range(64):
         share = math.sin((step + 0.5) * math.pi / 128.0)

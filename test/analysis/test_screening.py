@@ -1,4 +1,4 @@
-"""Which trials are run again, and why."""
+"""The selection of trials to run again, with reasons."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def campaign(*outcomes_of_worlds, clearances=()):
 FINE = (Outcome.REACHED, Outcome.REACHED)
 
 
-def test_what_matters_is_taken_with_its_first_reason():
+def test_trials_are_selected_with_their_first_reason():
     results = campaign(
         FINE,
         (Outcome.REACHED, Outcome.STUCK),
@@ -56,7 +56,7 @@ def test_what_matters_is_taken_with_its_first_reason():
     }
 
 
-def test_the_lowest_clearances_of_the_others_are_taken():
+def test_lowest_clearances_of_the_others_are_selected():
     disagree = (Outcome.REACHED, Outcome.STUCK)
     clearances = ((0, 0.01), (3, 0.2), (4, 0.3), (5, 0.25))
     found = choose_trials(

@@ -48,7 +48,7 @@ def test_shift_of_too_few_pairs_has_no_bounds():
     assert (estimate.low, estimate.high) == (-math.inf, math.inf)
 
 
-def test_shift_intervals_cover_as_often_as_they_say():
+def test_shift_intervals_have_their_nominal_coverage():
     generator = np.random.default_rng(5)
     hits = 0
     for _ in range(400):
@@ -85,7 +85,7 @@ def test_one_trial_per_world_gives_the_exact_interval():
     assert clustered_rate([1, 0, 1], [1, 1, 1]) == success_rate(2, 3)
 
 
-def test_repetitions_that_all_end_alike_count_as_their_worlds():
+def test_repetitions_with_equal_outcomes_count_as_their_worlds():
     always = clustered_rate([3, 3, 3, 3], [3, 3, 3, 3])
     assert always.value == 1.0
     assert always.low == pytest.approx(success_rate(4, 4).low)

@@ -44,12 +44,12 @@ def test_repetitions_in_a_world_do_not_count_as_worlds():
 
 
 @pytest.mark.parametrize("figures", [[1.0, 2.0, 3.0], [2.0] * 9, [math.nan] * 9])
-def test_too_few_worlds_or_worlds_that_are_alike_give_no_curve(figures):
+def test_too_few_worlds_or_equal_worlds_give_no_curve(figures):
     assert success_curve(figures, [1] * len(figures), [1] * len(figures)) is None
 
 
 def test_the_fit_maximizes_the_penalized_likelihood():
-    """By a maximizer that knows nothing of scores: log-likelihood + log |information| / 2."""
+    """Fit by a maximizer without scores: log-likelihood + log |information| / 2."""
     generator = np.random.default_rng(8)
     figure = generator.uniform(0, 4, size=15)
     trials = generator.integers(1, 6, size=15)
@@ -81,7 +81,7 @@ def test_few_worlds_with_repetitions_seldom_show_a_slope_that_is_not_there():
 
 
 @pytest.mark.parametrize("success", [[0] * 6, [5] * 6])
-def test_all_alike_give_a_curve_that_depends_on_nothing(success):
+def test_equal_outcomes_give_a_constant_curve(success):
     curve = success_curve(range(6), success, [5] * 6)
     assert curve.slope.low <= 0.0 <= curve.slope.high
     assert np.isfinite([curve.rate, curve.low, curve.high]).all()

@@ -1,4 +1,4 @@
-"""What each planner achieved, counted by hand."""
+"""Summaries of planners, counted by hand."""
 
 import math
 
@@ -9,7 +9,7 @@ from gz_testauto.analysis.summary import failures, summarize
 from gz_testauto.trial.outcome import Outcome
 
 
-def test_invalid_trials_are_counted_apart_and_failures_cut_metrics_short():
+def test_invalid_trials_are_counted_separately_and_failures_have_no_completed_metrics():
     summary, _ = summarize(campaign(a="RRCI", b="SSSS"))
     assert (summary.trials, summary.invalid, summary.worlds, summary.reached) == (3, 1, 3, 2)
     assert summary.outcomes == {Outcome.REACHED: 2, Outcome.COLLIDED: 1}

@@ -138,7 +138,7 @@ def test_the_design_effect_of_worlds_that_decide_is_the_number_of_repetitions():
 @pytest.mark.parametrize(
     ("successes", "trials"), [([3, 3], [3, 3]), ([0, 0], [2, 2]), ([1], [2]), ([1, 1], [1, 1])]
 )
-def test_no_correlation_is_known_where_all_end_alike_or_one_world_remains(successes, trials):
+def test_no_correlation_for_equal_outcomes_or_one_world(successes, trials):
     assert math.isnan(intraclass_correlation(successes, trials))
     assert math.isnan(design_effect(successes, trials))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from published_trials import REACHED_OF_TEN, trials_csv
 
-from gz_testauto.analysis.across import bring_together
+from gz_testauto.analysis.across import pair_campaigns
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.results.loaded import load_campaign
@@ -225,7 +225,7 @@ def test_a_metric_with_another_parameter_is_not_compared_and_the_others_are(run,
     metrics = smoke.metrics.model_copy(update={"safety_distance_m": 0.3})
     changed = smoke.model_copy(update={"metrics": metrics})
     other = load_campaign(run(spec=changed, out=tmp_path / "other").out)
-    across = bring_together([one, other])
+    across = pair_campaigns([one, other])
     assert not across.sides[1].left_out
     assert any("metrics.safety_distance_m" in note for note in across.sides[1].notes)
     compared = {metric.name for metric in across.results.metrics if metric.in_comparison}
@@ -282,14 +282,14 @@ def test_worlds_of_equal_files_with_another_start_are_named_as_the_cause(importe
     content = {**other.manifest.content, "inputs": {**other.manifest.inputs, **places}}
     moved = replace(other, manifest=Manifest(content))
     with pytest.raises(ResultsError, match="the same hash have another start or goal"):
-        bring_together([one, moved])
+        pair_campaigns([one, moved])
 
 
 def test_imported_worlds_of_other_names_are_named_as_the_cause(imported):
     one = load_campaign(imported("world,planner,outcome\na,p,1\n", name="one"))
     other = load_campaign(imported("world,planner,outcome\nb,p,1\n", name="other"))
     with pytest.raises(ResultsError, match=r"one, other: .* no two worlds have the same name"):
-        bring_together([one, other])
+        pair_campaigns([one, other])
 
 
 @pytest.mark.parametrize("what", ["empty", "no store", "other version", "cut short"])

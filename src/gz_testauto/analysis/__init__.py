@@ -1,1 +1,1 @@
-"""What a campaign's numbers say: rates with intervals, and planners compared world by world."""
+"""Statistics of campaigns: rates with intervals, and comparisons of planners world by world."""

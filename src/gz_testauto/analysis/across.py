@@ -1,9 +1,8 @@
-"""Campaigns of different days, machines or planner versions, world by world.
+"""Pair the trials of campaigns of different days, machines or planner versions.
 
-Owns which trials of two results directories are a pair: those in worlds whose files have the same
-hash, with the same start and goal, under the same conditions
-(:mod:`gz_testauto.analysis.conditions`). What is compared and how is
-:mod:`gz_testauto.analysis.comparison`'s.
+Owns the pairing of trials in several results directories: they are paired in worlds whose files
+have the same hash, with the same start and goal, under the same conditions
+(:mod:`gz_testauto.analysis.conditions`). :mod:`gz_testauto.analysis.comparison` compares them.
 """
 
 import itertools
@@ -17,13 +16,13 @@ from gz_testauto.results.loaded import LoadedCampaign
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 Key = Tuple[str, ...]
-"""What is the same for the same world wherever it lies."""
+"""Identifies a world independent of its directory."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the campaigns: its ``worlds`` and how many of them are ``common`` to all that are
-    compared; the ``reasons`` for which it does not compare with the first one, and ``notes``."""
+    """One of the campaigns: the number of its ``worlds``, and of those ``common`` to all compared
+    campaigns; the ``reasons`` why it is not comparable with the first one, and ``notes``."""
 
     label: str
     campaign: str
@@ -40,10 +39,10 @@ class Side:
 class Across:
     """Several campaigns as one.
 
-    ``results`` has the trials in common worlds, each planner under its name and, where several
-    campaigns have one of that name, the campaign's label: ``fgm (monday)``; ``names`` has them by
-    label and planner. ``pairs`` are those whom no campaign compares by itself. ``only`` are the
-    worlds that some campaign lacks, by the label of one that has them.
+    ``results`` has the trials in common worlds. A planner whose name several campaigns have gets
+    the campaign's label: ``fgm (monday)``; ``names`` has them by label and planner. ``pairs`` are
+    the pairs that no single campaign compares. ``only`` are the worlds that not all campaigns have,
+    by label.
     """
 
     sides: Tuple[Side, ...]
@@ -53,11 +52,11 @@ class Across:
     only: Mapping[str, Tuple[str, ...]]
 
 
-def bring_together(campaigns: Sequence[LoadedCampaign], ignore_differences: bool = False) -> Across:
-    """Find the pairs of two or more campaigns, each compared with the first as to conditions.
+def pair_campaigns(campaigns: Sequence[LoadedCampaign], ignore_differences: bool = False) -> Across:
+    """Pair the trials of two or more campaigns; the conditions of each are compared with the first.
 
-    One that does not compare is left out unless ``ignore_differences``. Raises ``ResultsError``
-    where labels are not different, or no world is common to those that are left.
+    A campaign that is not comparable is left out unless ``ignore_differences``. Raises
+    ``ResultsError`` if labels are equal, or the remaining campaigns have no common world.
     """
     _require_labels(campaigns)
     found = [SAME, *(conditions(campaigns[0], campaign) for campaign in campaigns[1:])]
@@ -104,8 +103,8 @@ def _require_labels(campaigns: Sequence[LoadedCampaign]) -> None:
 
 
 def _keys(campaign: LoadedCampaign) -> Dict[str, Key]:
-    """What each world is: its hash, which copy of equal files it is, its start and goal. Worlds
-    of imported trials whose files nobody has are known by their names."""
+    """Return the key of each world: its hash, its number among equal files, its start and goal.
+    Worlds of imported trials without files have their names as keys."""
     own = drives(campaign.manifest.inputs)
     copies: Counter[str] = Counter()
     keys: Dict[str, Key] = {}
@@ -128,8 +127,8 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign]) -> str:
         reason = "they were imported without files, and no two worlds have the same name"
     elif nameless:
         reason = (
-            f"no two files have the same hash, and the files of {', '.join(nameless)} are not "
-            "known: import those trials again with --world-files"
+            f"no two files have the same hash, and the files of {', '.join(nameless)} are unknown: "
+            "import those trials again with --world-files"
         )
     elif set.intersection(*hashes):
         reason = "the files with the same hash have another start or goal"
@@ -139,7 +138,7 @@ def _nothing_in_common(campaigns: Sequence[LoadedCampaign]) -> str:
 
 
 def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str], str]:
-    """What each planner of each campaign is called in tables."""
+    """Return the name of each planner of each campaign in tables."""
     counts = Counter(planner for one in campaigns for planner in one.results.planners)
     return {
         (one.label, planner): planner if counts[planner] == 1 else f"{planner} ({one.label})"
@@ -151,7 +150,7 @@ def _planner_names(campaigns: Sequence[LoadedCampaign]) -> Dict[Tuple[str, str],
 def _pairs(
     campaigns: Sequence[LoadedCampaign], names: Mapping[Tuple[str, str], str]
 ) -> Tuple[Tuple[str, str], ...]:
-    """Planners of two campaigns each, but for those that one of the two compares by itself."""
+    """Return the pairs of planners of two campaigns that neither campaign compares by itself."""
     pairs = []
     for one, other in itertools.combinations(campaigns, 2):
         for first, second in itertools.product(one.results.planners, other.results.planners):

@@ -1,9 +1,9 @@
-"""How far two simulators agree about the same trials.
+"""Compute the agreement of two simulators on the same trials.
 
-Owns the pairing, trial by trial, of two campaigns that differ in the simulator only: how often
-they end alike, with an interval over worlds, and by how much the drives differ in which both
-reached the goal, by the metrics that declare ``in_agreement``; whether both tell planners apart
-alike is :mod:`gz_testauto.analysis.correlation`'s.
+Owns the pairing, trial by trial, of two campaigns that differ only in the simulator: the share with
+the same outcome, with an interval over worlds, and the differences of the metrics that declare
+``in_agreement``, over trials in which both reached the goal.
+:mod:`gz_testauto.analysis.correlation` computes the correlation of planners in both.
 """
 
 import math
@@ -27,7 +27,7 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 Pair = Tuple[TrialRecord, TrialRecord]
 
 CORRELATED = (SUCCESS, "spl")
-"""By what planners are told apart, as Kadian et al. did."""
+"""Metrics of the correlation of planners, as in Kadian et al."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class MetricAgreement:
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """What became of the trials that are valid in both.
+class SimulatorAgreement:
+    """The agreement of two simulators on the trials that are valid in both.
 
-    ``same`` counts, by planner, those that ended alike, of ``trials``; ``rate`` is over all of
-    them; ``disagreements`` are the others, in the plan's order. ``correlations`` are those of
-    the second with the first, by :data:`CORRELATED`.
+    ``same`` counts, by planner, those of ``trials`` with the same outcome; ``rate`` is over all
+    planners; ``disagreements`` are the others, in the plan's order. ``correlations`` are those of
+    the second with the first simulator, by :data:`CORRELATED`.
     """
 
     trials: Mapping[str, int]
@@ -64,22 +64,22 @@ class Agreement:
     disagreements: Tuple[Pair, ...]
 
 
-def agreement(first: CampaignResults, second: CampaignResults) -> Agreement:
+def agreement(first: CampaignResults, second: CampaignResults) -> SimulatorAgreement:
     """Compare two campaigns of the same worlds and planners.
 
-    Raises ``ResultsError`` when they are not of the same worlds.
+    Raises ``ResultsError`` if their worlds differ.
     """
     pairs = _pairs(first, second)
     trials: Dict[str, int] = dict.fromkeys(first.planners, 0)
     same = dict(trials)
     by_world: Dict[str, List[bool]] = {}
     for one, other in pairs:
-        alike = one.outcome is other.outcome
+        is_same = one.outcome is other.outcome
         trials[one.planner] += 1
-        same[one.planner] += alike
-        by_world.setdefault(one.world, []).append(alike)
+        same[one.planner] += is_same
+        by_world.setdefault(one.world, []).append(is_same)
     both = [pair for pair in pairs if pair[0].completed and pair[1].completed]
-    return Agreement(
+    return SimulatorAgreement(
         trials=trials,
         same=same,
         rate=clustered_rate(
@@ -93,11 +93,11 @@ def agreement(first: CampaignResults, second: CampaignResults) -> Agreement:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What a second simulator made of the trials that were chosen for it.
+    """The results of a second simulator for the trials that were chosen for it.
 
-    ``trials`` and ``same`` count by reason, those that are valid in both and those of them that
-    ended alike. ``overall`` estimates how many of all ``screened`` trials would: the chosen
-    count as they are, the control sample stands for the others, and gives the interval.
+    ``trials`` and ``same`` count, by reason, the trials that are valid in both, and those of them
+    with the same outcome. ``overall`` estimates this share for all ``screened`` trials: the chosen
+    trials count directly, and the control sample represents the others and gives the interval.
     """
 
     screened: int
@@ -110,21 +110,21 @@ class Confirmation:
 def confirmation(
     first: CampaignResults, second: CampaignResults, reasons: Mapping[int, str], control: str
 ) -> Confirmation:
-    """Compare a screened campaign with its confirmation; ``reasons`` has why each trial, by
-    index, was chosen, ``control`` being the one that means: at random.
+    """Compare a screened campaign with its confirmation. ``reasons`` has the reason of each chosen
+    trial by its index; ``control`` is the reason of the random sample.
 
-    Raises ``ResultsError`` when they are not of the same worlds.
+    Raises ``ResultsError`` if their worlds differ.
     """
     trials: Dict[str, int] = {}
     same: Dict[str, int] = {}
     drawn: Dict[str, List[bool]] = {}
     pairs = [pair for pair in _pairs(first, second) if pair[0].trial in reasons]
     for one, other in pairs:
-        reason, alike = reasons[one.trial], one.outcome is other.outcome
+        reason, is_same = reasons[one.trial], one.outcome is other.outcome
         trials[reason] = trials.get(reason, 0) + 1
-        same[reason] = same.get(reason, 0) + alike
+        same[reason] = same.get(reason, 0) + is_same
         if reason == control:
-            drawn.setdefault(one.world, []).append(alike)
+            drawn.setdefault(one.world, []).append(is_same)
     rate = clustered_rate(
         [sum(alike) for alike in drawn.values()], [len(alike) for alike in drawn.values()]
     )
@@ -141,7 +141,8 @@ def confirmation(
 
 
 def _stratified(agreed: int, chosen: int, rate: Estimate, others: int) -> Estimate:
-    """The share of all when ``agreed`` of ``chosen`` are known and ``rate`` holds for others."""
+    """Return the share of all if ``agreed`` of ``chosen`` are known and ``rate`` is that of the
+    ``others``."""
     if chosen + others == 0:
         return Estimate.unknown()
     if others == 0:

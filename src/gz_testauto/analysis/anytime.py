@@ -1,26 +1,26 @@
-"""Tests and intervals that hold however often they are looked at.
+"""Tests and intervals that are valid at every number of worlds.
 
-Owns the betting. Somebody who believes that the mean of bounded numbers is ``m`` would take a
-fair bet on each before it is seen; one who bets against ``m`` in such a way multiplies a capital
-of 1 by ``1 + λ (x − m)`` per number, and if ``m`` is the mean of each number given those before,
-the capital is expected to stay what it is. By Ville's inequality it then ever reaches ``1/α``
-with probability ``α`` at most: at no number of worlds, and not by looking after each, is ``m``
-refused wrongly more often. The values of ``m`` that are not refused are a confidence sequence.
+Owns the betting. Under the hypothesis that the mean of bounded numbers is ``m``, a bet on each next
+number is fair. A bet against ``m`` multiplies a capital of 1 by ``1 + λ (x − m)`` per number; if
+``m`` is the mean of each number given the previous ones, the expected capital is constant. By
+Ville's inequality it then ever reaches ``1/α`` with a probability of at most ``α``: ``m`` is not
+rejected wrongly more often, even if the test is evaluated after each world. The values of ``m``
+that are not rejected are a confidence sequence.
 
 The bets ``λ`` are a fixed mixture, ``c = sin θ`` of the largest that cannot lose everything, ``θ``
 evenly spaced in (0, π/2). For the differences 1, 0, −1 of two planners and ``m = 0``, worlds
 without a difference change nothing, and this is the mixture test of the discordant worlds with
 Jeffreys' prior, the anytime-valid form of McNemar's. The capital does not depend on the order of
-the numbers, only whether it ever reached ``1/α`` does: who looks at parts must add worlds in an
-order that does not depend on how they ended.
+the numbers, only whether it ever reached ``1/α`` does: worlds must be added in an order that does
+not depend on their outcomes.
 
 J. Ville, "Étude critique de la notion de collectif" (1939); H. Robbins, Annals of Mathematical
 Statistics 41 (1970) 1397–1409 (mixtures); I. Waudby-Smith and A. Ramdas, "Estimating means of
 bounded random variables by betting", JRSS-B 86 (2024) 1–27; A. Ramdas, P. Grünwald, V. Vovk and
 G. Shafer, "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38
 (2023) 576–601. For shifts of a metric the bet is on the sign of a difference, in proportion to the
-rank of its magnitude among those so far, which a symmetric distribution leaves to chance, as
-Wilcoxon's test has it.
+rank of its magnitude among those so far, which is random for a symmetric distribution, as in
+Wilcoxon's test.
 """
 
 import functools
@@ -38,29 +38,29 @@ TEST = "bets on the discordant worlds, at any time"
 METHOD = "confidence sequence by betting"
 
 BETS = np.sin((np.arange(64) + 0.5) * (np.pi / 128))
-"""Shares of the largest bet; one of the mixture's components each."""
+"""Shares of the largest bet, one per component of the mixture."""
 
 HALVINGS = 60
 NEVER = 10_000_000
-"""More worlds than this are none that somebody runs."""
+"""Numbers of worlds above this count as unreachable."""
 
 
 def above(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """Of each value the logarithm of what bets gain that are placed on a mean above ``mean``;
-    shape (*values.shape, bets). ``mean`` lies above the lower bound."""
+    """Return the logarithmic gain of each value for bets on a mean above ``mean``, shape
+    (*values.shape, bets). ``mean`` is above the lower bound."""
     share = (np.asarray(values, dtype=float) - bounds[0]) / (mean - bounds[0])
     return np.log((1.0 - BETS) + BETS * share[..., np.newaxis])
 
 
 def below(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """The same for bets on a mean below ``mean``, which lies below the upper bound."""
+    """Return the same for bets on a mean below ``mean``, which is below the upper bound."""
     mirrored = (-bounds[1], -bounds[0])
     return above(-np.asarray(values, dtype=float), -mean, mirrored)
 
 
 def shift_above(differences: np.ndarray, center: float) -> np.ndarray:
-    """Of each difference, in the order in which they came, what bets gain that are placed on a
-    distribution symmetric about more than ``center``; shape (n, bets)."""
+    """Return the logarithmic gain of each difference, in their order, for bets on a distribution
+    symmetric about more than ``center``; shape (n, bets)."""
     values = rounding.differences(differences, np.full(len(differences), center))
     sizes = np.abs(values)
     later_than = np.tri(len(values), dtype=bool)
@@ -70,29 +70,30 @@ def shift_above(differences: np.ndarray, center: float) -> np.ndarray:
 
 
 def capital(bets: np.ndarray) -> float:
-    """The logarithm of the whole capital after all values; ``bets`` has shape (n, bets)."""
+    """Return the logarithm of the whole capital after all values; ``bets`` has shape (n, bets)."""
     return float(_log_mean_exp(bets.sum(axis=0)))
 
 
 def capital_over_time(bets: np.ndarray) -> np.ndarray:
-    """The logarithm of the capital after each value: shape (..., n) of (..., n, bets)."""
+    """Return the logarithm of the capital after each value: shape (..., n) of (..., n, bets)."""
     return _log_mean_exp(np.cumsum(bets, axis=-2))
 
 
 def _log_mean_exp(bets: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the mean of what the bets of the last axis gain, shape (...)."""
+    """Return the logarithm of the mean gain over the last axis, shape (...)."""
     return np.logaddexp.reduce(bets, axis=-1) - math.log(bets.shape[-1])
 
 
 def two_sided(values: np.ndarray, mean: float, bounds: Tuple[float, float]) -> np.ndarray:
-    """The logarithm over time of a capital of which one half is bet on either side of ``mean``;
-    shape of ``values``, which are in their order along the last axis."""
+    """Return the logarithm over time of a capital of which one half is bet on either side of
+    ``mean``; shape of ``values``, which are in their order along the last axis."""
     sides = [capital_over_time(side(values, mean, bounds)) for side in (above, below)]
     return np.logaddexp(*sides) - math.log(2.0)
 
 
 def p_value(differences: np.ndarray) -> float:
-    """That the mean difference is 0: the reciprocal of the largest capital so far; 1 for none."""
+    """Return the p-value of a mean difference of 0: the reciprocal of the largest capital; 1 for no
+    difference."""
     if not len(differences):
         return 1.0
     return min(1.0, math.exp(-float(two_sided(differences, 0.0, DIFFERENCE).max())))
@@ -101,8 +102,8 @@ def p_value(differences: np.ndarray) -> float:
 def one_sided_bounds(
     values: np.ndarray, alpha: float, bounds: Tuple[float, float]
 ) -> Tuple[float, float]:
-    """A lower bound for the mean, and an upper one, each of which ever fails with probability
-    ``alpha`` at most."""
+    """Return a lower and an upper bound for the mean, each of which ever fails with a probability
+    of at most ``alpha``."""
     low, high = bounds
     limit = -math.log(alpha)
     center = float(np.mean(values))
@@ -119,7 +120,7 @@ def one_sided_bounds(
 def interval(
     values: np.ndarray, bounds: Tuple[float, float], alpha: float = 1.0 - LEVEL
 ) -> Estimate:
-    """The mean with its confidence sequence, at this moment; unknown for no values."""
+    """Return the mean with its present confidence sequence; unknown for no values."""
     if not len(values):
         return Estimate.unknown(METHOD)
     center = float(np.mean(values))
@@ -134,8 +135,8 @@ def interval(
 
 
 def shift_bounds(differences: np.ndarray, alpha: float) -> Tuple[float, float]:
-    """A lower bound for the center of symmetric differences, and an upper one, as in
-    :func:`one_sided_bounds`; infinite where there are too few."""
+    """Return a lower and an upper bound for the center of symmetric differences, as in
+    :func:`one_sided_bounds`; infinite for too few differences."""
     values = np.asarray(differences, dtype=float)
     limit = -math.log(alpha)
 
@@ -155,8 +156,8 @@ def shift_bounds(differences: np.ndarray, alpha: float) -> Tuple[float, float]:
 
 
 def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
-    """About how many values it takes in all, if further ones are as those so far, until the
-    capital reaches ``1/alpha``; None where it never would."""
+    """Return the approximate total number of values until the capital reaches ``1/alpha``, if
+    further values are like the present ones; None if it never does."""
     count, limit = len(bets), -math.log(alpha)
     if not count:
         return None
@@ -175,7 +176,7 @@ def worlds_needed(bets: np.ndarray, alpha: float) -> Optional[int]:
 
 
 def _last(refuted: Callable[[float], bool], start: float, end: float) -> float:
-    """Where what is refuted at ``start`` is no longer so on the way to ``end``, which is not."""
+    """Return the last refuted value from ``start``, which is refuted, to ``end``, which is not."""
     for _ in range(HALVINGS):
         middle = (start + end) / 2.0
         if middle in (start, end):

@@ -1,4 +1,4 @@
-"""The mean of bounded numbers, one per world: its interval and its test, which never disagree.
+"""The mean of bounded numbers, one per world: its interval and its consistent test.
 
 Owns Gaffke's bound: a Bayesian bootstrap over the n worlds and one more world at the end of the
 scale. With Dirichlet weights ``D`` the lower limit is the quantile of ``Σ D_i x_i + D_0·lowest``
@@ -28,15 +28,15 @@ Bounds = Tuple[float, float]
 
 RATE: Bounds = (0.0, 1.0)
 DIFFERENCE: Bounds = (-1.0, 1.0)
-"""What the difference of two rates lies between."""
+"""Bounds of the difference of two rates."""
 
 WHOLE = 1.0
 HALF = 0.5
-"""What the additional world counts."""
+"""Weight of the additional world."""
 
 METHOD = "Gaffke"
 METHOD_HALF = "Gaffke, mid-P"
-ONE_WORLD = "one world says nothing of others"
+ONE_WORLD = "one world is not enough"
 
 _LARGEST_STEP = 0.15
 _STEP = 0.6
@@ -44,7 +44,7 @@ _SMALLEST = 1e-13
 
 
 def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate:
-    """Return the mean of ``values`` (n,), which lie within ``bounds``, with its interval.
+    """Return the mean of ``values`` (n,), which are within ``bounds``, with its interval.
 
     Unknown for no world; for one world the value alone, with the reason in ``method``.
     """
@@ -72,7 +72,7 @@ def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate
 
 def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -> float:
     """Return the two-sided p-value that the mean is ``at``: below 0.05 exactly where the interval
-    does not contain it. 1 for fewer than two worlds, which give no interval either."""
+    does not contain it. 1 for fewer than two worlds, which have no interval either."""
     numbers = without_noise(values)
     if len(numbers) < 2:
         return 1.0

@@ -1,8 +1,8 @@
 """One success rate with repetitions: the world is the unit, not the trial.
 
-Trials in one world resemble each other, so the rate is the mean of the worlds' rates, with an
-interval over worlds (:mod:`gz_testauto.analysis.bounded_mean`), and the intra-class correlation
-says how alike they are: one-way analysis-of-variance estimator for unequal group sizes, S. Wu,
+Trials in one world are correlated, so the rate is the mean of the worlds' rates, with an interval
+over worlds (:mod:`gz_testauto.analysis.bounded_mean`). The intra-class correlation measures their
+similarity: one-way analysis-of-variance estimator for unequal group sizes, S. Wu,
 C. M. Crespi and W. K. Wong, Contemporary Clinical Trials 33 (2012), eq. (ANOVA); the design
 effect is ``1 + (m − 1)·ICC``.
 """
@@ -35,7 +35,7 @@ def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
 
 def intraclass_correlation(successes: Sequence[int], trials: Sequence[int]) -> float:
     """Return the ICC of success between trials of one world, 0 where the estimate is negative; NaN
-    with one trial per world, fewer than two worlds, or when every trial ended alike."""
+    with one trial per world, fewer than two worlds, or if all trials have the same outcome."""
     success, count = _worlds(successes, trials)
     total, worlds = count.sum(), len(count)
     if worlds < 2 or total <= worlds:

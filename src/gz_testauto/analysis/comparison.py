@@ -1,9 +1,9 @@
-"""Which planner was better, world by world.
+"""Compare planners in pairs, world by world.
 
-Owns the pairing: a world counts in a comparison when both planners have a valid trial in it.
-Success is the one primary question. The metrics that declare ``in_comparison`` are secondary and
-Holm-adjusted together over all pairs of planners; those that a failure cuts short are compared on
-worlds in which both succeeded, and how many that is goes with every number.
+Owns the pairing: a world counts in a comparison if both planners have a valid trial in it. Success
+is the primary endpoint. The metrics that declare ``in_comparison`` are secondary and Holm-adjusted
+together over all pairs of planners; metrics of completed trials are compared in worlds in which
+both succeeded, and every number has its number of worlds.
 """
 
 import itertools
@@ -37,7 +37,7 @@ WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """One metric, first minus second, over ``worlds`` worlds in which both gave a number.
+    """One metric, first minus second, over ``worlds`` worlds in which both have a value.
 
     ``significant`` is that the adjusted p-value is below 0.05, ``relevant`` that the estimate is at
     least ``smallest_relevant`` (in the metric's unit).
@@ -82,9 +82,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """All pairs, and whether all planners together differ: ``overall_p`` by ``overall_test``,
-    NaN for two planners, whose pair says it, and in a campaign that ends when decided: these tests
-    are for a number of worlds that was set before."""
+    """All pairs, and the p-value ``overall_p`` of ``overall_test`` that all planners are equal.
+
+    It is NaN for two planners, and in a campaign with early stop, because these tests assume a
+    fixed number of worlds.
+    """
 
     pairs: Tuple[Comparison, ...]
     overall_p: float = math.nan
@@ -92,26 +94,25 @@ class Comparisons:
 
 
 def compare(
-    results: CampaignResults, asked: Optional[Sequence[Tuple[str, str]]] = None
+    results: CampaignResults, selected: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Comparisons:
-    """Compare the pairs of planners that are ``asked``, every pair in the campaign's order unless
-    told."""
+    """Compare the ``selected`` pairs of planners; by default all pairs in the campaign's order."""
     by_planner = {planner: _judged(results, planner) for planner in results.planners}
     metrics = [metric for metric in results.metrics if metric.in_comparison]
     pairs = [
         _compare(results, first, by_planner[first], second, by_planner[second], metrics)
         for first, second in (
-            itertools.combinations(results.planners, 2) if asked is None else asked
+            itertools.combinations(results.planners, 2) if selected is None else selected
         )
     ]
     compared = tuple(_adjusted(pairs))
-    if results.stop is not None:  # the number of worlds depends on how they ended
+    if results.stop is not None:  # the number of worlds depends on their outcomes
         return Comparisons(compared)
     return Comparisons(compared, *_overall(list(by_planner.values())))
 
 
 def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecord]]:
-    """The valid trials of each world that has some."""
+    """Return the valid trials of each world with at least one."""
     worlds: Dict[str, List[TrialRecord]] = {}
     for record in records:
         if record.outcome.valid:
@@ -120,8 +121,8 @@ def trials_by_world(records: Sequence[TrialRecord]) -> Dict[str, List[TrialRecor
 
 
 def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecord]]:
-    """The valid trials of each world; where the campaign ends when decided, of those that were
-    judged, in that order."""
+    """Return the valid trials of each world; in a campaign with early stop, of the judged worlds in
+    their order."""
     worlds = trials_by_world(results.of(planner))
     if results.stop is None:
         return worlds
@@ -129,7 +130,7 @@ def _judged(results: CampaignResults, planner: str) -> Dict[str, List[TrialRecor
 
 
 def rate(records: Sequence[TrialRecord]) -> float:
-    """Share of the trials that reached the goal."""
+    """Return the share of the trials that reached the goal."""
     return sum(record.completed for record in records) / len(records)
 
 
@@ -173,7 +174,8 @@ def _compare(
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:
-    """First minus second success rate of each world in which both have valid trials, shape (n,)."""
+    """Return the first minus the second success rate in each world with valid trials of both, shape
+    (n,)."""
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     return _ahead(of_first, of_second, [world for world in of_first if world in of_second])
 
@@ -181,7 +183,7 @@ def success_differences(results: CampaignResults, first: str, second: str) -> np
 def metric_differences(
     results: CampaignResults, first: str, second: str, metric: Metric
 ) -> Dict[str, float]:
-    """First minus second, by the name of each world in which both planners gave a number."""
+    """Return first minus second, by the name of each world in which both planners have a value."""
     of_first, of_second = (_judged(results, planner) for planner in (first, second))
     common = [world for world in of_first if world in of_second]
     return _differences(metric, of_first, of_second, common)
@@ -215,8 +217,8 @@ def _differences(
 
 
 def _adjusted(pairs: Sequence[Comparison]) -> List[Comparison]:
-    """Fill in Holm's adjustment, success over pairs, all other metrics over pairs together, and
-    what of it is significant and relevant."""
+    """Add Holm's adjustment, of success over pairs and of all other metrics over pairs together,
+    and which differences are significant and relevant."""
     primary = holm([pair.p_value for pair in pairs])
     secondary = iter(holm([metric.p_value for pair in pairs for metric in pair.metrics]))
     return [
@@ -241,12 +243,13 @@ def _judged_metric(found: MetricComparison, p_adjusted: float) -> MetricComparis
 
 
 def _is_relevant(estimate: float, smallest: float) -> bool:
-    """Whether the estimate has the size; NaN and 0 have not."""
+    """Return whether the estimate has at least the size ``smallest``; false for NaN and 0."""
     return abs(estimate) > smallest * (1.0 - rounding.TOLERANCE)
 
 
 def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
-    """Whether more than two planners succeed equally often, over worlds that all have met."""
+    """Return p-value and name of the test that more than two planners succeed equally often, over
+    their common worlds."""
     if len(planners) < 3:
         return math.nan, ""
     common = [world for world in planners[0] if all(world in other for other in planners)]

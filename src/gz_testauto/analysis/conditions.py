@@ -1,7 +1,7 @@
-"""Under which conditions two campaigns were run, and what of them does not compare.
+"""Compare the conditions of two campaigns.
 
-Owns the question whether a difference between their trials can be something else than the
-planners' doing. Which worlds they share is said by the worlds' hashes, and not here.
+Owns the decision whether a difference between their trials can have another cause than the
+planners. The hashes of worlds, not this module, decide which worlds they share.
 """
 
 import json
@@ -14,15 +14,15 @@ from gz_testauto.results.loaded import LoadedCampaign
 from gz_testauto.results.manifest import PATIENCE
 
 OF_WORLDS_THAT_COUNTS = "worlds.plugins"
-"""The one field of ``worlds`` that no hash of a world's file and no start or goal says."""
+"""The only field of ``worlds`` that hashes of the files, starts and goals do not cover."""
 
 _HARMLESS = re.compile(
     r"(name|seed|repetitions|simulator|worlds|planners|stop|stack\.metrics)\b"
     r"|metrics\.smallest_relevant\b"
     r"|planner (?!of robot )"
 )
-"""Inputs that say what is compared, how often, and which differences matter; files and origins of
-planners too, but for those of further robots; the simulator is known from the manifest."""
+"""Inputs that may differ: the compared planners with their files, except those of further robots,
+the numbers of trials, and the relevant differences; the simulator is in the manifest."""
 
 _CODE = ("code of ", "imported ")
 
@@ -37,21 +37,21 @@ _DEPENDING: Mapping[str, Tuple[str, ...]] = {
     ),
     "metrics.barn_k": ("barn_score",),
 }
-"""Metrics by the parameter that they have."""
+"""Metrics by the parameter on which they depend."""
 
 _WALL_TIMES = frozenset(
     ("cycle_mean_s", "cycle_p95_s", "cycle_p99_s", "cycle_max_s", "cycle_cpu_mean_s")
 )
-"""Metrics that say as much of the machine as of the planner."""
+"""Metrics that depend on the machine as much as on the planner."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is not the same in two campaigns.
+    """The differences between two campaigns.
 
-    ``reasons`` are those for which their trials do not compare at all, ``notes`` what a reader
-    has to know and what takes away the metrics ``without``. All are sentences' parts that begin
-    with what differs: ``robot.max_linear_mps: 1.0, and 2.0``.
+    ``reasons`` are the differences that make their trials incomparable, ``notes`` other ones;
+    ``without`` are the metrics that cannot be compared. All texts start with the name of the
+    difference: ``robot.max_linear_mps: 1.0, and 2.0``.
     """
 
     reasons: Tuple[str, ...]
@@ -70,7 +70,7 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
     without: FrozenSet[str] = frozenset()
     imported = [side.label for side in (first, second) if side.manifest.is_imported]
     if imported:
-        notes.append(f"{', '.join(imported)}: imported; robot, limits and goal are not known")
+        notes.append(f"{', '.join(imported)}: imported; robot, limits and goal are unknown")
     else:
         for name, values in _different_inputs(one.inputs, other.inputs):
             text = f"{name}: {values[0]}, and {values[1]}"
@@ -90,7 +90,7 @@ def conditions(first: LoadedCampaign, second: LoadedCampaign) -> Conditions:
 
 
 def drives(inputs: Mapping[str, str]) -> Dict[str, Tuple[Tuple[str, str], ...]]:
-    """The start and the goal that each world has of its own, by the world's name."""
+    """Return the separate start and goal of each world that has them, by the world's name."""
     entries: Dict[str, Dict[str, str]] = {}
     for name, value in inputs.items():
         found = _ENTRY.match(name)
@@ -123,7 +123,7 @@ def _shown(value: str) -> str:
 
 
 def _text(value: str) -> str:
-    """What JSON text says; empty for anything but text."""
+    """Return the text of a JSON string; empty for other values."""
     try:
         found = json.loads(value or '""')
     except ValueError:

@@ -1,11 +1,11 @@
-"""Whether a simulator tells planners apart as its reference does.
+"""Compute the correlation of planners in a simulator and in its reference.
 
 Owns the sim-against-real correlation coefficient, SRCC, of two campaigns of the same worlds: A.
 Kadian et al., "Sim2Real predictivity: does evaluation in simulation predict real-world
 performance?", IEEE Robotics and Automation Letters 5, 2020 (arXiv 1912.06321). It is Pearson's r of
 a metric over the cells (planner, world), each the mean over repetitions, simulator against
-reference; beside it stand Spearman's and the share of pairs of planners of which the same one has
-the greater mean. Intervals are by bootstrap with the world as the unit.
+reference. In addition there are Spearman's rank correlation, and the share of pairs of planners in
+which the same planner has the greater mean. Intervals are by bootstrap over worlds.
 """
 
 import itertools
@@ -24,18 +24,17 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.sampling.seeds import child_generator
 
 DRAWS = 2000
-"""Unless told."""
+"""Default number of bootstrap draws."""
 
 BOOTSTRAP = "bootstrap over worlds"
-"""Path of the generator, and what is said of the interval."""
+"""Name of the random generator and of the interval's method."""
 
 UNDEFINED = "undefined in half of the draws of worlds or more"
 WITHOUT_WIDTH = "the same in each draw of worlds"
 
 
 class Resampled(NamedTuple):
-    """A statistic, and what it would be of worlds drawn anew (draws,), NaN where of those nothing
-    can be said."""
+    """A statistic, and its values for resampled worlds, shape (draws,), NaN where undefined."""
 
     estimate: Estimate
     draws: np.ndarray
@@ -43,8 +42,8 @@ class Resampled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlannerCorrelation:
-    """One metric in two campaigns. ``cells`` are the pairs of planner and world of which both have
-    a value. NaN, with ``missing`` saying why, where planners cannot be told apart at all."""
+    """The correlation of one metric in two campaigns. ``cells`` is the number of pairs of planner
+    and world with a value in both. NaN, with the reason in ``missing``, if it is undefined."""
 
     metric: str
     planners: Tuple[str, ...]
@@ -63,16 +62,16 @@ def correlation(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> PlannerCorrelation:
-    """Compare two campaigns of the same worlds by ``metric``, or by :data:`SUCCESS`; of a metric
-    that only completed trials have, by those.
+    """Compare two campaigns of the same worlds by ``metric``, or by :data:`SUCCESS`; by completed
+    trials if the metric is restricted to them.
 
-    Raises ``ResultsError`` when they are not of the same worlds.
+    Raises ``ResultsError`` if their worlds differ.
     """
     require_same_worlds(simulated, reference)
     planners = tuple(name for name in simulated.planners if name in reference.planners)
     worlds = [world.name for world in simulated.worlds]
     cells = np.stack([_cells(one, metric, planners, worlds) for one in (simulated, reference)])
-    cells[:, np.isnan(cells).any(axis=0)] = np.nan  # a cell that one lacks says nothing
+    cells[:, np.isnan(cells).any(axis=0)] = np.nan  # both campaigns must have the cell
     cells = cells[:, ~np.isnan(cells[0]).all(axis=1)]
     count, found = int((~np.isnan(cells[0])).sum()), cells.shape[1]
     missing = _why_not(planners, cells)
@@ -90,29 +89,29 @@ def correlation(
 
 
 def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None:
-    """Raises ``ResultsError`` for a world of the first that the second has otherwise, or not."""
+    """Raise ``ResultsError`` for a world of the first that is missing or differs in the second."""
     hashes = {world.name: world.sha256 for world in second.worlds}
     for world in first.worlds:
         if hashes.get(world.name) != world.sha256:
             raise ResultsError(
-                f"{world.name} is not the same in both campaigns, so nothing can be compared"
+                f"{world.name} differs in the two campaigns; only equal worlds can be compared"
             )
 
 
 def _why_not(planners: Sequence[str], cells: np.ndarray) -> str:
     if len(planners) < 2:
-        said = ", ".join(planners) or "none"
-        return f"two planners are needed that both campaigns have, here: {said}"
+        common = ", ".join(planners) or "none"
+        return f"two planners are needed that both campaigns have, here: {common}"
     if np.isnan(cells).all():
-        return "there is no planner and world of which both have a value"
+        return "no planner has a value in the same world of both"
     return ""
 
 
 def _cells(
     results: CampaignResults, metric: str, planners: Sequence[str], worlds: Sequence[str]
 ) -> np.ndarray:
-    """Means over repetitions (worlds, planners), equal ones alike to the bit, NaN where there is
-    nothing."""
+    """Return means over repetitions, shape (worlds, planners), without floating-point noise, NaN
+    for none."""
     partial = {one.name for one in results.metrics if one.completed_only}
     of_cells: Dict[Tuple[str, str], List[float]] = {}
     for trial in results.trials:
@@ -134,17 +133,18 @@ def _resampled(
     cells: np.ndarray,
     weights: np.ndarray,
 ) -> Resampled:
-    """``weights`` (n, worlds) say how often each world counts in each of the draws."""
+    """Return a statistic with its bootstrap; ``weights`` (n, worlds) are the counts of each world
+    in each draw."""
     value = float(statistic(cells, np.ones((1, cells.shape[1])))[0])
     draws = statistic(cells, weights)
-    told = draws[np.isfinite(draws)]
+    defined = draws[np.isfinite(draws)]
     if math.isnan(value):
         return Resampled(Estimate.unknown(), draws)
     if cells.shape[1] < 2:
         return Resampled(Estimate.without_interval(value, ONE_WORLD), draws)
-    if len(told) <= len(draws) / 2:
+    if len(defined) <= len(draws) / 2:
         return Resampled(Estimate.without_interval(value, UNDEFINED), draws)
-    low, high = np.quantile(told, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     if high - low <= rounding.TOLERANCE:
         return Resampled(Estimate.without_interval(value, WITHOUT_WIDTH), draws)
     return Resampled(Estimate(value, float(low), float(high), BOOTSTRAP), draws)
@@ -160,14 +160,14 @@ def _spearman(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _flat(cells: np.ndarray, weights: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values (1, cells) of both, and how often each counts (n, cells)."""
+    """Return the values (1, cells) of both, and the counts of each (n, cells)."""
     there = ~np.isnan(cells[0])
     world = np.broadcast_to(np.arange(len(there))[:, None], there.shape)[there]
     return cells[0][there][None], cells[1][there][None], weights[:, world]
 
 
 def _weighted_r(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Pearson's r of each row; NaN where one of the two does not vary."""
+    """Return Pearson's r of each row; NaN if one of the two does not vary."""
     total = weights.sum(axis=1, keepdims=True)
     one = first - (weights * first).sum(axis=1, keepdims=True) / total
     other = second - (weights * second).sum(axis=1, keepdims=True) / total
@@ -184,8 +184,7 @@ def _size(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndar
 
 
 def _midranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Ranks (n, cells) of ``values`` (cells,), each there ``weights`` (n, cells) times; equal ones
-    share the middle of theirs."""
+    """Return the midranks (n, cells) of ``values`` (cells,) with counts ``weights`` (n, cells)."""
     _, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
     begins = np.flatnonzero(np.diff(place[order], prepend=-1))
@@ -194,21 +193,22 @@ def _midranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _same_winner(cells: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Over the worlds in which both campaigns have both planners of a pair."""
-    alike = []
+    """Return the share of pairs with the same winner, over worlds that have both planners in both
+    campaigns."""
+    agreeing = []
     for first, second in itertools.combinations(range(cells.shape[2]), 2):
-        apart = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)
-        there = ~np.isnan(apart[0])
+        differences = cells[:, :, first] - cells[:, :, second]  # (campaigns, worlds)
+        there = ~np.isnan(differences[0])
         counts = weights[:, there]
         total = np.maximum(counts.sum(axis=1), 1.0)
-        means = np.stack([(counts * one[there]).sum(axis=1) / total for one in apart])
+        means = np.stack([(counts * one[there]).sum(axis=1) / total for one in differences])
         signs = np.where(np.abs(means) > rounding.TOLERANCE, np.sign(means), 0.0)
-        alike.append(np.where(counts.any(axis=1), signs[0] == signs[1], np.nan))
-    told = np.array(alike)
-    there = ~np.isnan(told)
+        agreeing.append(np.where(counts.any(axis=1), signs[0] == signs[1], np.nan))
+    same = np.array(agreeing)
+    there = ~np.isnan(same)
     return np.divide(
-        np.where(there, told, 0.0).sum(axis=0),
+        np.where(there, same, 0.0).sum(axis=0),
         there.sum(axis=0),
-        out=np.full(told.shape[1], np.nan),
+        out=np.full(same.shape[1], np.nan),
         where=there.any(axis=0),
     )

@@ -1,12 +1,12 @@
-"""Is the decision in? What a campaign that ends when decided knows after each world.
+"""Decide after each world whether a campaign with early stop is decided.
 
-Owns the decision: a pair of planners is decided after the first world at which the bets against
-"they succeed equally often" (:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, ``α``
-split among the pairs; or, where a difference is said to be negligible, at which their confidence
-sequence lies within it. Both hold however often it is looked at. Everything is a function of the
-worlds judged, in the order in which they were (table ``judged``): that is the
-order of the plan, and a world is judged when all trials of it and of all worlds before it have
-ended. So what finishes first, in how many workers, and when the runner was killed change nothing.
+Owns the decision. A pair of planners is decided after the first world at which the bets against
+equal success rates (:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, ``α`` split among the
+pairs; or, with an equivalence margin, at which their confidence sequence is within it. Both are
+valid at every number of worlds. Everything is a function of the judged worlds in their order (table
+``judged``), which is that of the plan: a world is judged when all trials of it and of all worlds
+before it have ended. The order of finished trials, the number of workers and kills of the runner
+therefore have no effect.
 """
 
 import itertools
@@ -19,15 +19,17 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 from gz_testauto.spec.stopping import StopSpec
 
 Rates = Mapping[str, Mapping[str, float]]
-"""Of every planner the success rate in each world, by their names."""
+"""The success rate of every planner in each world, by their names."""
 
 
 @dataclass(frozen=True)
 class PairDecision:
-    """Two planners. ``difference`` is the first's success rate minus the second's with the
-    confidence sequence that belongs to ``alpha``, ``p_value`` holds at any number of worlds.
-    ``better`` names the one that succeeds more often, ``negligible`` says that they differ by less
-    than matters; while neither is, the pair is open."""
+    """The decision on two planners.
+
+    ``difference`` is the first's success rate minus the second's with the confidence sequence of
+    level ``alpha``; ``p_value`` is valid at every number of worlds. ``better`` is the planner with
+    the higher rate, ``negligible`` is true for equivalence; otherwise the pair is undecided.
+    """
 
     first: str
     second: str
@@ -40,13 +42,13 @@ class PairDecision:
 
     @property
     def decided(self) -> bool:
-        """Whether an answer is in."""
+        """True if the pair is decided."""
         return bool(self.better) or self.negligible
 
 
 @dataclass(frozen=True)
 class EarlyEnd:
-    """What is known after ``worlds`` judged worlds of at most ``at_most``."""
+    """The decisions after ``worlds`` judged worlds of at most ``at_most``."""
 
     rule: StopSpec
     worlds: int
@@ -55,12 +57,12 @@ class EarlyEnd:
 
     @property
     def decided(self) -> bool:
-        """Whether every pair is."""
+        """True if every pair is decided."""
         return bool(self.pairs) and all(pair.decided for pair in self.pairs)
 
 
 def early_end(results: CampaignResults) -> Optional[EarlyEnd]:
-    """What a campaign knows that ends when decided; None for one that does not."""
+    """Return the decisions of a campaign with early stop; None for another one."""
     if results.stop is None:
         return None
     rates = success_rates(results.trials)
@@ -73,18 +75,18 @@ def early_end(results: CampaignResults) -> Optional[EarlyEnd]:
 def decide(
     rule: StopSpec, planners: Sequence[str], judged: Sequence[str], rates: Rates
 ) -> Tuple[PairDecision, ...]:
-    """Judge every pair that the rule asks for."""
-    asked = [
+    """Decide every pair of the rule."""
+    selected = [
         pair
         for pair in itertools.combinations(planners, 2)
         if not rule.baseline or rule.baseline in pair
     ]
-    alpha = rule.alpha / max(len(asked), 1)
-    return tuple(_decide(pair, judged, rates, alpha, rule.equivalence_margin) for pair in asked)
+    alpha = rule.alpha / max(len(selected), 1)
+    return tuple(_decide(pair, judged, rates, alpha, rule.equivalence_margin) for pair in selected)
 
 
 def success_rates(trials: Sequence[TrialRecord]) -> Dict[str, Dict[str, float]]:
-    """Of the valid trials."""
+    """Return the success rates of the valid trials, by planner and world."""
     ended: Dict[str, Dict[str, List[bool]]] = {}
     for record in trials:
         if record.outcome.valid:

@@ -1,7 +1,7 @@
-"""The value that every statistic here is made of: an estimate with its interval.
+"""The value of every statistic: an estimate with its interval.
 
-For one success rate, one trial per world, that is the exact interval: C. J. Clopper and E. S.
-Pearson, Biometrika 26 (1934), by scipy.
+A success rate with one trial per world has the exact interval: C. J. Clopper and E. S. Pearson,
+Biometrika 26 (1934), by scipy.
 """
 
 import math
@@ -14,7 +14,7 @@ LEVEL = 0.95
 class Estimate(NamedTuple):
     """A number and its two-sided confidence interval at :data:`LEVEL`; NaN where there is none.
 
-    ``method`` names what made the interval, fit for a table's footnote, or the reason why there is
+    ``method`` names the method of the interval, for a table's footnote, or the reason why there is
     none.
     """
 
@@ -25,7 +25,7 @@ class Estimate(NamedTuple):
 
     @classmethod
     def unknown(cls, method: str = "") -> "Estimate":
-        """What can be said of nothing."""
+        """Return the estimate without data."""
         return cls(math.nan, math.nan, math.nan, method)
 
     @classmethod
@@ -35,7 +35,7 @@ class Estimate(NamedTuple):
 
     @property
     def has_interval(self) -> bool:
-        """Whether there is an interval; one with infinite ends counts."""
+        """True if there is an interval; its ends can be infinite."""
         return not math.isnan(self.low)
 
 

@@ -1,7 +1,7 @@
-"""How far the machine's load may be in the trials of a planner that nobody waits for.
+"""Count the trials that the load of the machine can have affected.
 
-Owns the counting. Only trials on a stack of the user's own, or over ROS at a pace that waits for
-nobody, can suffer so; all counts are 0 for others, which are the same on any machine.
+Owns the counting. Only trials on a user's stack, or over ROS in real time, can be affected; all
+counts are 0 for others, which are the same on any machine.
 """
 
 import math
@@ -17,13 +17,13 @@ ON_STACK = "missed_control_cycles"
 
 
 @dataclass(frozen=True)
-class Load:
-    """What of one planner's trials came late.
+class MachineLoad:
+    """The late trials of one planner.
 
-    ``slow_attempts`` were repeated or given up for their pace. Of the valid trials,
+    ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
     ``slow_trials`` on a stack ran at a real-time factor below :data:`MIN_REAL_TIME_FACTOR`, in
     ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
-    period began without the planner's answer.
+    period started without the planner's command.
     """
 
     slow_attempts: int
@@ -32,11 +32,11 @@ class Load:
     late_trials: int
 
 
-def load_of(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> Load:
-    """Count one planner's; ``attempts`` are the invalid ones of all planners."""
+def load_of(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> MachineLoad:
+    """Count those of one planner; ``attempts`` are the invalid ones of all planners."""
     trials = {record.trial for record in records}
     metrics = [record.metrics for record in records if record.outcome.valid]
-    return Load(
+    return MachineLoad(
         sum(one.trial in trials and was_too_slow(one.cause) for one in attempts),
         sum(
             m.get("real_time_factor", math.nan) < MIN_REAL_TIME_FACTOR

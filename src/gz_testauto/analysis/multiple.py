@@ -1,4 +1,4 @@
-"""Several questions at once: Holm's adjustment, and tests of more than two planners.
+"""Multiple comparisons: Holm's adjustment, and tests of more than two planners.
 
 S. Holm, Scandinavian Journal of Statistics 6 (1979); W. G. Cochran, Biometrika 37 (1950);
 M. Friedman, JASA 32 (1937). Cochran's Q is Friedman's statistic of numbers 0 and 1. Both have a χ²
@@ -22,19 +22,19 @@ _CHUNK = 303
 
 
 def holm(p_values: Sequence[float]) -> List[float]:
-    """Return adjusted p-values in the order given; NaN stays NaN and counts as no question."""
+    """Return adjusted p-values in the given order; NaN stays NaN and counts as no question."""
     adjusted = [math.nan] * len(p_values)
-    asked = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
+    known = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     highest = 0.0
-    for rank, (p, index) in enumerate(asked):
-        highest = max(highest, min(1.0, (len(asked) - rank) * p))
+    for rank, (p, index) in enumerate(known):
+        highest = max(highest, min(1.0, (len(known) - rank) * p))
         adjusted[index] = highest
     return adjusted
 
 
 def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
     """Return the p-value that several planners succeed equally often in the same worlds, and the
-    name of the test; 1 when no world tells them apart.
+    name of the test; 1 if they are equal in every world.
 
     ``rates`` has shape (worlds, planners): Cochran's Q where each is 0 or 1, else Friedman's test.
     """

@@ -1,6 +1,6 @@
-"""All that is found of one campaign, computed once for whoever shows it.
+"""Compute all statistics of one campaign once, for all reports.
 
-Owns nothing but the list: each part is computed by the module that is named for it.
+Owns only the list: each part is computed by the module of its name.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from gz_testauto.results.records import CampaignResults
 
 @dataclass(frozen=True)
 class Analysis:
-    """The results, the metrics to show, in order, and what the results come to."""
+    """The results, the metrics to show, in order, and all statistics."""
 
     results: CampaignResults
     metrics: Tuple[Metric, ...]
@@ -24,13 +24,13 @@ class Analysis:
     comparisons: Comparisons
     winners: Tuple[WorldGroup, ...]
     early_end: Optional[EarlyEnd] = None
-    """What a campaign knows that ends when decided; None for one that does not."""
+    """The decisions of a campaign with early stop; None for another one."""
 
 
 def analyze(
     results: CampaignResults, pairs: Optional[Sequence[Tuple[str, str]]] = None
 ) -> Analysis:
-    """Compute all of it; ``pairs`` of planners are compared, every pair unless told."""
+    """Compute all statistics; ``pairs`` are the compared planners, by default every pair."""
     comparisons = compare(results, pairs)
     return Analysis(
         results,

@@ -1,6 +1,6 @@
-"""Did A succeed more often than B? One trial of each per world.
+"""Compare the success of two planners with one trial of each per world.
 
-Only worlds in which exactly one of them succeeded tell them apart: McNemar's test in its exact
+Only discordant worlds, in which exactly one of them succeeded, count: McNemar's test in its exact
 (binomial) form. The interval of the difference of the two rates is Gaffke's
 (:mod:`gz_testauto.analysis.bounded_mean`): its own test of a difference of 0 has the same p-value.
 """
@@ -14,7 +14,7 @@ from gz_testauto.analysis.intervals import Estimate
 
 
 class PairedCounts(NamedTuple):
-    """In how many worlds both succeeded, only the first, only the second, or neither."""
+    """The numbers of worlds in which both, only the first, only the second, or neither succeeded."""
 
     both: int
     first_only: int
@@ -23,12 +23,13 @@ class PairedCounts(NamedTuple):
 
     @property
     def worlds(self) -> int:
-        """All of them."""
+        """The number of all worlds."""
         return sum(self)
 
 
 def mcnemar(counts: PairedCounts) -> float:
-    """Return the two-sided exact p-value that both succeed equally often; 1 when no world tells."""
+    """Return the two-sided exact p-value that both succeed equally often; 1 without discordant
+    worlds."""
     from scipy.stats import binomtest
 
     discordant = counts.first_only + counts.second_only

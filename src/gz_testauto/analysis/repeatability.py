@@ -1,7 +1,7 @@
-"""Whether a trial that was run again ended the same.
+"""Compare a repeated trial with its first run.
 
-Owns the comparison of two recordings of one trial: bit for bit, and where that fails, by how
-much and from when on.
+Owns the comparison of two recordings of one trial: bit for bit, and if they differ, the size and
+the start of the difference.
 """
 
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from gz_testauto.metrics.recording import Recording
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """How far two recordings agree.
+class ReplayComparison:
+    """The comparison of two recordings.
 
-    ``identical`` means every stamp, pose and command is the same, every bit. Otherwise
-    ``first_difference_s`` is the simulated time of the first sample that is not, and
-    ``deviation_m`` the largest distance between the two paths at the same sample, over the
-    samples that both have; ``samples`` are the lengths of the two.
+    ``identical`` is true if every stamp, pose and command is bit-identical. Otherwise
+    ``first_difference_s`` is the simulated time of the first sample that differs. ``deviation_m``
+    is the largest distance between the two paths at the same sample, over the samples that both
+    have; ``samples`` are the lengths of the two.
     """
 
     identical: bool
@@ -28,8 +28,8 @@ class Agreement:
     samples: Tuple[int, int]
 
 
-def compare_recordings(first: Recording, second: Recording) -> Agreement:
-    """Compare two recordings of what should be the same trial; both hold a sample."""
+def compare_recordings(first: Recording, second: Recording) -> ReplayComparison:
+    """Compare two recordings of the same trial; both must have a sample."""
     common = min(len(first.time_s), len(second.time_s))
     same = np.ones(common, dtype=bool)
     for name in ("time_s", "pose", "command"):
@@ -41,7 +41,7 @@ def compare_recordings(first: Recording, second: Recording) -> Agreement:
     differing = np.flatnonzero(~same)
     begin = int(differing[0]) if len(differing) else common - 1
     offset = first.pose[:common, :2] - second.pose[:common, :2]
-    return Agreement(
+    return ReplayComparison(
         identical,
         float("nan") if identical else float(first.time_s[begin]),
         float(np.hypot(offset[:, 0], offset[:, 1]).max()),

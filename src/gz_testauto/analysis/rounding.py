@@ -1,6 +1,6 @@
-"""Equal numbers that floating point made different.
+"""Remove floating-point noise from equal numbers.
 
-Owns the tolerance below which two values, or a value and zero, are the same. A mean of three times
+Owns the tolerance below which two values, or a value and zero, are equal. A mean of three times
 on a 0.1 s grid and the same mean in another order differ by 1e-16 s; a test that ranks differences
 would rank that as well.
 """

@@ -1,7 +1,6 @@
-"""Which trials of a screened campaign are worth another run in a simulator that costs more.
+"""Select the trials of a screened campaign to run again in a more expensive simulator.
 
-Owns the choice. Those that matter are all taken; of the others a random sample is, which stands
-for the rest.
+Owns the selection: all trials with a reason, and a random sample that represents the others.
 """
 
 from dataclasses import dataclass
@@ -18,31 +17,31 @@ CONTROL = "control sample"
 
 
 def possible_reasons() -> Tuple[str, ...]:
-    """Return the reasons for which a trial is chosen; the first that applies counts."""
+    """Return the reasons to select a trial; the first that applies counts."""
     crashes = (outcome.label for outcome in Outcome if outcome.declaration.crash)
     return (INVALID, DISAGREE, *crashes, CLOSEST, CONTROL)
 
 
 @dataclass(frozen=True)
 class Screening:
-    """The trials chosen, each index with its reason, of ``screened`` in all."""
+    """The selected trials, each index with its reason, of ``screened`` trials."""
 
     reasons: Mapping[int, str]
     screened: int
 
     @property
     def trials(self) -> FrozenSet[int]:
-        """The indices."""
+        """The indices of the selected trials."""
         return frozenset(self.reasons)
 
 
 def choose_trials(results: CampaignResults, seed: int, closest: int, control: int) -> Screening:
-    """Choose from a screened campaign.
+    """Select trials of a screened campaign.
 
-    Taken are the trials that are invalid, all planners' trials where only some of them reached
-    the goal, collisions, robots that tipped over, the ``closest`` trials of lowest clearance among
-    the others, and ``control`` more drawn at random. The same results and seed give the same
-    choice.
+    These are the invalid trials, the trials of all planners in worlds in which only some of them
+    reached the goal, collisions, robots that tipped over, the ``closest`` trials of lowest
+    clearance among the others, and ``control`` more drawn at random. The same results and seed give
+    the same selection.
     """
     reasons: Dict[int, str] = {}
 
@@ -51,9 +50,9 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
             reasons.setdefault(record.trial, reason)
 
     take([r for r in results.trials if not r.outcome.valid], INVALID)
-    for met in _meetings(results):
-        if len({record.completed for record in met}) > 1:
-            take(met, DISAGREE)
+    for records in _trials_by_run(results):
+        if len({record.completed for record in records}) > 1:
+            take(records, DISAGREE)
     for outcome in Outcome:
         if outcome.declaration.crash:
             take([one for one in results.trials if one.outcome is outcome], outcome.label)
@@ -66,10 +65,10 @@ def choose_trials(results: CampaignResults, seed: int, closest: int, control: in
     return Screening(reasons, len(results.trials))
 
 
-def _meetings(results: CampaignResults) -> List[List[TrialRecord]]:
-    """The valid trials of the same world and repetition, all planners'."""
-    met: Dict[tuple, List[TrialRecord]] = {}
+def _trials_by_run(results: CampaignResults) -> List[List[TrialRecord]]:
+    """Return the valid trials of all planners for each world and repetition."""
+    runs: Dict[tuple, List[TrialRecord]] = {}
     for record in results.trials:
         if record.outcome.valid:
-            met.setdefault((record.world_index, record.repetition), []).append(record)
-    return list(met.values())
+            runs.setdefault((record.world_index, record.repetition), []).append(record)
+    return list(runs.values())

@@ -1,12 +1,12 @@
-"""By how much does A differ from B, over worlds in which both gave a number?
+"""Test and estimate the shift of a metric between two planners, over worlds with values of both.
 
 Wilcoxon's signed-rank test and, in the metric's own unit, the Hodges–Lehmann estimate of the
 shift: the median of all Walsh averages ``(d_i + d_j)/2, i ≤ j``, with the interval that belongs
 to the test. F. Wilcoxon, Biometrics Bulletin 1 (1945); J. L. Hodges and E. L. Lehmann, Annals
 of Mathematical Statistics 34 (1963); worked example in M. Hollander and D. A. Wolfe,
 "Nonparametric Statistical Methods" (1973), pp. 27–39. Differences of zero are dropped, equal
-magnitudes share the middle of their ranks, and given the ranks the signs are coins: this
-distribution is exact, with ties too, for up to :data:`EXACT_UP_TO` differences.
+magnitudes have midranks, and given the ranks the signs are fair coins: this distribution is exact,
+also with ties, for up to :data:`EXACT_UP_TO` differences.
 """
 
 import math
@@ -21,7 +21,7 @@ EXACT_UP_TO = 50
 """More differences than this use the normal approximation of the rank sum."""
 
 METHOD = "Hodges–Lehmann"
-ONE_WORLD = "one world says nothing of others"
+ONE_WORLD = "one world is not enough"
 
 Differences = Union[Sequence[float], np.ndarray]
 
@@ -70,11 +70,11 @@ def shift(differences: Differences) -> Estimate:
     common, times = _most_common(values)
     if low == high or times == count:
         which = f"equal in {times} of {count} worlds"
-        return Estimate.without_interval(center, which if common == 0.0 else _alike(times, count))
+        return Estimate.without_interval(center, which if common == 0.0 else _equal(times, count))
     return Estimate(center, float(low), float(high), METHOD)
 
 
-def _alike(times: int, count: int) -> str:
+def _equal(times: int, count: int) -> str:
     return f"the same difference in {times} of {count} worlds"
 
 
@@ -99,11 +99,11 @@ def _critical_rank(count: int) -> int:
 
 
 def _null_distribution(ranks: np.ndarray) -> np.ndarray:
-    """P(W = w) of the sum of ``ranks`` (whole numbers) whose coins fall upwards, shape
+    """Return P(W = w) of the sum of ``ranks`` (integers) with a positive sign, shape
     (sum of ranks + 1,)."""
-    ways = np.zeros(int(ranks.sum()) + 1)
-    ways[0] = 1.0
+    probability = np.zeros(int(ranks.sum()) + 1)
+    probability[0] = 1.0
     for rank in ranks:
-        with_rank = np.concatenate([np.zeros(rank), ways[:-rank]])
-        ways = (ways + with_rank) / 2.0
-    return ways
+        with_rank = np.concatenate([np.zeros(rank), probability[:-rank]])
+        probability = (probability + with_rank) / 2.0
+    return probability

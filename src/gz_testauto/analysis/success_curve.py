@@ -1,4 +1,4 @@
-"""How likely is success, the harder the world? A logistic curve with its band.
+"""Fit a logistic curve with its band to success against the difficulty of worlds.
 
 Owns the fit of ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` over worlds, ``x`` being a figure of the
 world. Firth's penalized likelihood keeps the curve finite where the figure separates success from
@@ -19,7 +19,7 @@ import numpy as np
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 
 LEAST_WORLDS = 4
-"""Fewer say nothing about a curve."""
+"""Smallest number of worlds for a curve."""
 _STEPS = 100
 _LARGEST_STEP = 2.0
 _TOLERANCE = 1e-9
@@ -29,8 +29,8 @@ _TOLERANCE = 1e-9
 class SuccessCurve:
     """The curve at ``x``, shape (n,): ``rate`` with the limits ``low`` and ``high``.
 
-    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``; below 0: the larger
-    ``x``, the fewer succeed. ``worlds`` are those behind it.
+    ``slope`` is ``b``, the change of the log-odds of success per unit of ``x``; below 0, success
+    decreases with ``x``. ``worlds`` is the number of fitted worlds.
     """
 
     x: np.ndarray
@@ -47,9 +47,9 @@ def success_curve(
     trials: Sequence[int],
     points: int = 61,
 ) -> Optional[SuccessCurve]:
-    """Fit the curve; one entry per world each: its figure, how many of its trials succeeded, and
-    how many there were. None for fewer than :data:`LEAST_WORLDS` worlds, or where all have the
-    same figure."""
+    """Fit the curve. Each argument has one entry per world: its figure, the number of its successes
+    and of its trials. None for fewer than :data:`LEAST_WORLDS` worlds, or if all have the same
+    figure."""
     figure, success, count = (np.asarray(v, dtype=float) for v in (figures, successes, trials))
     used = (count > 0) & np.isfinite(figure)
     figure, success, count = figure[used], success[used], count[used]
@@ -79,7 +79,7 @@ def success_curve(
 
 
 def _fit(design: np.ndarray, success: np.ndarray, count: np.ndarray) -> tuple:
-    """The coefficients, by Newton's method on Firth's score, and the information there."""
+    """Return the coefficients, by Newton's method on Firth's score, and their information."""
     from scipy.special import expit
 
     beta = np.zeros(design.shape[1])
@@ -106,7 +106,7 @@ def _variance(
     beta: np.ndarray,
     information: np.ndarray,
 ) -> np.ndarray:
-    """The inverse information; with repetitions the sandwich over worlds where that is wider."""
+    """Return the inverse information; with repetitions the sandwich over worlds if it is wider."""
     from scipy.special import expit
 
     inverse = np.linalg.inv(information)

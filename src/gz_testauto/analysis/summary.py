@@ -1,7 +1,7 @@
-"""What each planner achieved, on its own.
+"""Summarize the results of each planner.
 
-Owns the counting: invalid trials are told and never counted, metrics that a failure cuts short
-are averaged over completed trials only, and every mean carries the number of trials behind it.
+Owns the counting: invalid trials are reported but excluded, metrics of completed trials are
+averaged over those only, and every mean has its number of trials.
 """
 
 import math
@@ -17,7 +17,7 @@ from gz_testauto.analysis.clusters import (
     intraclass_correlation,
 )
 from gz_testauto.analysis.intervals import Estimate, success_rate
-from gz_testauto.analysis.load import Load, load_of
+from gz_testauto.analysis.load import MachineLoad, load_of
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.trial.outcome import Outcome
@@ -38,11 +38,10 @@ class MetricSummary:
 class PlannerSummary:
     """One planner over all its finished trials.
 
-    ``trials`` are the valid ones, in ``worlds`` worlds; ``invalid`` trials count nowhere else.
+    ``trials`` are the valid ones, in ``worlds`` worlds; ``invalid`` trials are not among them.
     ``correlation`` is the intra-class correlation of success within worlds, NaN without
-    repetitions. ``naive`` is what the interval would be if trials in one world had nothing to do
-    with each other, and ``design_effect`` how many such trials are worth one. ``load`` says what
-    came late.
+    repetitions. ``naive`` has the interval for independent trials, ``design_effect`` is the number
+    of correlated trials that are worth one independent trial. ``load`` counts late trials.
     """
 
     planner: str
@@ -55,11 +54,11 @@ class PlannerSummary:
     naive: Estimate
     design_effect: float
     metrics: Mapping[str, MetricSummary]
-    load: Load
+    load: MachineLoad
 
     @property
     def reached(self) -> int:
-        """How many valid trials reached the goal."""
+        """The number of valid trials that reached the goal."""
         return sum(count for outcome, count in self.outcomes.items() if outcome.success)
 
     def mean_trials(self, metric: str) -> int:
@@ -69,7 +68,7 @@ class PlannerSummary:
 
 
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
-    """One summary per planner, in the campaign's order."""
+    """Return one summary per planner, in the campaign's order."""
     metrics = sorted(results.metrics, key=lambda metric: metric.name)
     return tuple(
         _summarize(planner, results.of(planner), results.invalid_attempts, metrics)
@@ -129,7 +128,7 @@ def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSumma
 
 
 def comparable_values(metric: Metric, records: Sequence[TrialRecord]) -> List[float]:
-    """The metric's known values over the trials in which it is not cut short."""
+    """Return the metric's known values over the trials for which it is defined."""
     values = [
         record.metrics.get(metric.name, math.nan)
         for record in records

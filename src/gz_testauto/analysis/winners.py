@@ -1,7 +1,6 @@
-"""Which planner won which world.
+"""Group worlds by the planners that were best in them.
 
-Owns the grouping of worlds by who did best in them; a world counts when every planner has a
-valid trial in it.
+Owns the grouping; a world counts if every planner has a valid trial in it.
 """
 
 from dataclasses import dataclass
@@ -12,15 +11,15 @@ from gz_testauto.results.records import CampaignResults
 
 @dataclass(frozen=True)
 class WorldGroup:
-    """Worlds that the same ``winners`` won: those who succeeded (with repetitions: succeeded
-    most often), in the campaign's order; empty where nobody did."""
+    """Worlds with the same ``winners``: the planners that succeeded (with repetitions: most often),
+    in the campaign's order; empty if none did."""
 
     winners: Tuple[str, ...]
     worlds: Tuple[str, ...]
 
 
 def group_worlds(results: CampaignResults) -> Tuple[WorldGroup, ...]:
-    """All worlds by their winners: one winner first, then several, all, nobody."""
+    """Return all worlds by their winners: first one winner, then several, all, none."""
     ended: Dict[str, Dict[str, List[bool]]] = {}
     for record in results.trials:
         if record.outcome.valid:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import List, Sequence
 
-from gz_testauto.analysis.across import bring_together
+from gz_testauto.analysis.across import pair_campaigns
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(paths) < 2:
         raise SpecError("compare needs two or more results directories")
     campaigns = [load_campaign(path, label) for path, label in zip(paths, _labels(paths))]
-    across = bring_together(campaigns, arguments.ignore_differences)
+    across = pair_campaigns(campaigns, arguments.ignore_differences)
     analysis = analyze(across.results, across.pairs)
     if arguments.json:
         text = to_json(analysis, directories=across.sides, only_in=across.only)

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gz_testauto.analysis.agreement import Agreement, Confirmation, Pair
+from gz_testauto.analysis.agreement import Confirmation, Pair, SimulatorAgreement
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.screening import possible_reasons
 from gz_testauto.base.escaping import escape_all_texts
@@ -25,14 +25,14 @@ from gz_testauto.results.records import TrialRecord
 
 
 def print_agreement(
-    found: Agreement, first: str, second: str, console: Optional[Console] = None
+    found: SimulatorAgreement, first: str, second: str, console: Optional[Console] = None
 ) -> None:
     """Print the report on ``console``; ``first`` and ``second`` are the simulators."""
     console = console or report_console()
     console.print(agreement_report(escape_all_texts(found), first, second))
 
 
-def agreement_report(found: Agreement, first: str, second: str) -> RenderableType:
+def agreement_report(found: SimulatorAgreement, first: str, second: str) -> RenderableType:
     """Return the whole report, as rich renders it."""
     total, same = sum(found.trials.values()), sum(found.same.values())
     if not total:
@@ -83,7 +83,7 @@ def _how(record: TrialRecord) -> str:
     return f"{record.outcome.value}, {record.detail}" if record.detail else record.outcome.value
 
 
-def _correlations(found: Agreement) -> List[RenderableType]:
+def _correlations(found: SimulatorAgreement) -> List[RenderableType]:
     missing = next((one.missing for one in found.correlations if one.missing), "")
     if missing:
         return ["", f"The correlation of planners in both simulators is unknown: {missing}."]
@@ -103,7 +103,7 @@ def _with_interval(one: Estimate) -> str:
     return f"{number_text(one.value, 2)} {interval_text(one, 2)}".strip()
 
 
-def _metrics(found: Agreement) -> Table:
+def _metrics(found: SimulatorAgreement) -> Table:
     table = plain_table(
         "difference of", "pairs", "worlds", "shift", "95 % interval", "median of magnitudes"
     )

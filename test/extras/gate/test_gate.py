@@ -23,7 +23,7 @@ def test_a_planner_passes_against_itself(results, capsys):
     said = capsys.readouterr().out
     assert said.startswith("PASSED: the success rate of fgm (new) equals that of fgm (baseline)")
     assert said.splitlines()[1:] == [
-        "note: new, baseline: imported; robot, limits and goal are not known"
+        "note: new, baseline: imported; robot, limits and goal are unknown"
     ]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Iterable, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.across import Across, bring_together
+from gz_testauto.analysis.across import Across, pair_campaigns
 from gz_testauto.analysis.conditions import conditions
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
@@ -208,7 +208,7 @@ def _against(
     matched, missing = _match(
         request.planners or mine.planners, _planners_with_trials(mine), run, request
     )
-    across = bring_together([campaign, other], request.ignore_differences)
+    across = pair_campaigns([campaign, other], request.ignore_differences)
     if across.sides[1].left_out:
         raise ResultsError(
             f"{request.baseline}: is not comparable with {request.directory}, independent of the "
@@ -254,7 +254,7 @@ def _both_sides(
 ) -> Tuple[GateSide, ...]:
     """Return the new results and the baseline in their common worlds."""
     asked = [planner for planner, _ in matched], [of for _, of in matched if of]
-    settled = bring_together([*map(_settled, campaigns, asked)], request.ignore_differences).results
+    settled = pair_campaigns([*map(_settled, campaigns, asked)], request.ignore_differences).results
     first = {world.name for world in campaigns[0].results.worlds[: request.worlds]}
     sides = []
     for title, campaign, planners in zip(("the new results", "the baseline"), campaigns, asked):
