@@ -14,7 +14,7 @@ from gz_testauto.analysis.intervals import Estimate
 
 
 class PairedCounts(NamedTuple):
-    """The numbers of worlds in which both, only the first, only the second, or neither succeeded."""
+    """The numbers of worlds in which both, only the first, only the second or none succeeded."""
 
     both: int
     first_only: int
