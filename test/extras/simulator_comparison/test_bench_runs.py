@@ -205,7 +205,7 @@ def test_run_of_a_simulator_that_died_once_is_repeated_with_a_new_one(tmp_path, 
     monkeypatch.setattr(Dying, "deaths", 1)
     told = []
     assert run(bench(), tmp_path, Dying, told=told).complete
-    assert any("is tried again: its process died" in text for text in told)
+    assert any("trying again after an error: its process died" in text for text in told)
 
 
 def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path, monkeypatch):

@@ -90,7 +90,7 @@ def test_the_box_is_pushed_by_what_pushes_it_and_by_nothing_else(tmp_path):
     for name in ("push", "straight"):
         host.open("embedded", {})
         driven[name] = host.run_maneuver(
-            plan.order(PlannedRun("embedded", "flat", name, 0), directory)
+            plan.request(PlannedRun("embedded", "flat", name, 0), directory)
         ).recording
     host.end()
     assert driven["straight"].box is None

@@ -29,7 +29,7 @@ def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys)
     assert run(tmp_path, "--closest", "1", "--control", "1") == 0
     said = capsys.readouterr()
     assert "4 trials screened in embedded" in said.out
-    assert "end alike in both" in said.out
+    assert "same outcome in both" in said.out
     with ResultStore.read(CampaignDirectory(tmp_path / "embedded")) as store:
         assert len(store.results().trials) == 4
     with ResultStore.read(CampaignDirectory(tmp_path / "kinematic")) as store:
