@@ -399,6 +399,7 @@ def test_a_model_that_creeps_moves_sideways_only(caplog, monkeypatch, mmps, rise
     assert [record.args[1:3] for record in caplog.records] == (
         [("cube", "table")] if logged else []
     )
+    assert [record.args[3] for record in caplog.records] == [pytest.approx(mmps)] * logged
 
 
 @pytest.mark.parametrize("x_m", [-30.0, 10.0, 40.0])
