@@ -48,17 +48,17 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/metrics": Limit(15.0, 19),
     "src/gz_testauto/planners": Limit(2.0),
     "src/gz_testauto/processes": Limit(2.0),
-    "src/gz_testauto/randomization": Limit(41.0, 6),
+    "src/gz_testauto/randomization": Limit(2.0),
     "src/gz_testauto/results": Limit(22.0, 20),
     "src/gz_testauto/ros": Limit(2.0, 10),
-    "src/gz_testauto/sampling": Limit(27.0, 39),
+    "src/gz_testauto/sampling": Limit(2.0),
     "src/gz_testauto/sdf": Limit(2.0),
     "src/gz_testauto/simulators": Limit(2.0),
     "src/gz_testauto/spec": Limit(2.0),
     "src/gz_testauto/testing": Limit(27.0, 25),
     "src/gz_testauto/trial": Limit(2.0),
     "src/gz_testauto/workers": Limit(2.0, 7),
-    "src/gz_testauto/worlds": Limit(30.0, 14),
+    "src/gz_testauto/worlds": Limit(2.5),
     "srv": Limit(2.0),
     "test": Limit(14.0),
     "test/actors": Limit(2.0),
@@ -87,7 +87,7 @@ LIMITS: Dict[str, Limit] = {
 
 REPEATED_CLASS_NAMES = set(
     """
-    Drawn Drive Lidar Progress Reader Scene Simulator Stretch Task Tree
+    Drive Lidar Progress Reader Scene Simulator Stretch Task Tree
     """.split()  # noqa: SIM905
 )
 """Names that several classes still have; each is to get one class."""

@@ -51,7 +51,7 @@ def results(smoke, tmp_path):
 
 def test_first_line_of_a_run_lists_unmeasured_parts(results):
     first, _ = results
-    assert first[0].startswith("not measured, as neither clearance nor shortest path knows of it")
+    assert first[0].startswith("not measured, as neither clearance nor shortest path includes it")
     assert first[0].endswith("<road> (in 2 worlds), a second model named 'm' (in 1 world)")
 
 

@@ -128,7 +128,7 @@ def test_map_covers_what_it_is_told_to(capsys, tmp_path):
     empty.write_text("<sdf version='1.6'><world name='w'/></sdf>")
     status, _, err = gz_testauto(capsys, "map", empty, "--out", tmp_path)
     assert status == 2
-    assert "nothing stands in this world" in err
+    assert "this world is empty" in err
     assert "--bounds" in err
     bounds = ("--bounds", -1, -2, 3, 4)
     status, out, _ = gz_testauto(capsys, "map", empty, "--out", tmp_path, "--json", *bounds)

@@ -160,7 +160,7 @@ def test_a_corridor_must_be_as_wide_as_the_robot_with_its_margin(margin_m, passe
 
 
 def test_solvable_without_a_drive_is_rejected():
-    with pytest.raises(PlacementError, match="give drive"):
+    with pytest.raises(PlacementError, match="set drive"):
         check_base(Site(), 0.0)
 
 

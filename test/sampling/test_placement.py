@@ -167,7 +167,7 @@ def test_world_that_no_draw_can_solve_is_an_error_with_remedies():
         "obstacles: [{type: box, count: 1, size_x_m: 0.3, size_y_m: 15, yaw_rad: 0,\n"
         "  x_m: 0, y_m: 0}]\nsolvable: true\n"
     )
-    with pytest.raises(PlacementError, match=r"no way 1\.20 m wide led from start .*\(1\) lower"):
+    with pytest.raises(PlacementError, match=r"no path 1\.20 m wide .* from start .*\(1\) lower"):
         place_obstacles(barrier, np.random.default_rng(0), SITE)
 
 

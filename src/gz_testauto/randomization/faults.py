@@ -1,7 +1,7 @@
-"""Faults of the lidar and of the drive, between the robot and who drives it.
+"""Faults of the lidar and of the drive controller, between the robot and its planner.
 
-Owns what each does to scans and commands. None of them changes the world, so what is recorded of
-the robot is true.
+Owns the effect of each on scans and commands. None of them changes the world, so the recorded
+states of the robot are true.
 """
 
 import math
@@ -15,18 +15,18 @@ from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.observation import LaserScan, Twist2D
 
 OfScan = Callable[[float], np.random.Generator]
-"""What the faults of a scan are drawn from, by its stamp (s): so they depend neither on how many
-scans came before, of which simulators have one more or less, nor on who looked at them."""
+"""A generator for the faults of a scan, by its stamp (s). So they depend neither on the number of
+scans before, which differs between simulators, nor on the reader of the scan."""
 
 
 class ScanNoise(Filter):
-    """Adds a number to every range that met something, from a normal distribution (m)."""
+    """A fault that adds a normally distributed error (m) to every range with a return."""
 
     def __init__(self, stddev_m: float, mean_m: float, draw: OfScan) -> None:
         self._stddev_m, self._mean_m, self._draw = stddev_m, mean_m, draw
 
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """See :class:`Filter`. A range beyond the lidar's ends is what a lidar says there."""
+        """See :class:`Filter`. A range beyond the lidar's limits has the value of a lidar there."""
         ranges = np.array(scan.ranges_m)
         error = np.full(len(ranges), self._mean_m)
         if self._stddev_m:
@@ -39,7 +39,7 @@ class ScanNoise(Filter):
 
 
 class ScanDropout(Filter):
-    """Lets a share of the rays see nothing, drawn anew for each scan."""
+    """A fault that drops the return of a share of the rays, drawn for each scan."""
 
     def __init__(self, share: float, draw: OfScan) -> None:
         self._share, self._draw = share, draw
@@ -52,8 +52,8 @@ class ScanDropout(Filter):
 
 
 class ScanDelay(Filter):
-    """Shows the scan that was the newest so long ago, with its own stamp; before there is one that
-    old, the first."""
+    """A fault that delays scans: it returns the newest scan of that age, with its stamp; before
+    that, the first."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
@@ -69,8 +69,8 @@ class ScanDelay(Filter):
 
 
 class ActuatorLag(Filter):
-    """Lets the drive follow commands as a first-order system with a time constant (s) does, by its
-    value at the end of each period."""
+    """A fault by which the base follows commands as a first-order system with a time constant (s),
+    with its value at the end of each period."""
 
     def __init__(self, time_constant_s: float) -> None:
         self._time_constant_s = time_constant_s
@@ -89,7 +89,7 @@ class ActuatorLag(Filter):
 
 
 class WheelSlip(Filter):
-    """Takes a share of their speed from the left wheels and from the right."""
+    """A fault that reduces the speed of the left and the right wheels by a share."""
 
     def __init__(self, left: float, right: float, separation_m: float) -> None:
         self._keep = (1.0 - left, 1.0 - right)

@@ -1,8 +1,7 @@
-"""From the terms of a campaign to what is drawn for one trial, and who brings it about.
+"""The draws of a campaign's terms for one trial, and the hooks and filters that apply them.
 
-Owns the drawing. Values that hold for a whole trial are drawn before it begins, so that they are
-known wherever it runs; those that come at intervals are drawn while it runs, from the term's own
-generator.
+Owns the draws. Values for a whole trial are drawn before it starts, so that they are known in every
+process. Values at intervals are drawn during the trial, from the term's generator.
 """
 
 import functools
@@ -58,14 +57,14 @@ from gz_testauto.spec.randomize import (
 )
 
 PREFIX = "drawn_"
-"""Begins the name of a column with what a term drew."""
+"""Prefix of the columns with drawn values."""
 
 LEAST_MASS_KG = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What terms are drawn for: what the world consists of, its models with their poses, and the
+    """The input of terms: the description of the world, its models with their poses, and the
     robot."""
 
     description: Description
@@ -74,9 +73,9 @@ class Subject:
 
 
 @dataclass(eq=False)
-class Drawn:
-    """What was drawn for a trial: ``numbers`` for its results, by column, and who brings it
-    about."""
+class DrawnTerms:
+    """The draws for a trial: ``numbers`` for its results, by column, and hooks and filters that
+    apply them."""
 
     numbers: Dict[str, float] = field(default_factory=dict)
     hooks: List[Hook] = field(default_factory=list)
@@ -100,8 +99,8 @@ class Term:
 
 
 def kinds_of(specs: Sequence[RandomizationTermSpec]) -> FrozenSet[ChangeKind]:
-    """The kinds of change that terms make. Raises ``UnknownNameError`` for a plugin that is not
-    there."""
+    """Return the kinds of change that terms request. Raises ``UnknownNameError`` for an unknown
+    plug-in."""
     kinds: List[ChangeKind] = []
     for spec in specs:
         if isinstance(spec, PluginTerm):
@@ -113,10 +112,10 @@ def kinds_of(specs: Sequence[RandomizationTermSpec]) -> FrozenSet[ChangeKind]:
 
 def draw_terms(
     specs: Sequence[RandomizationTermSpec], seed: int, world: int, repetition: int, subject: Subject
-) -> Drawn:
-    """Everything that is drawn for a trial of a world. Raises ``SpecError`` for a pattern that
-    nothing matches, or a value that makes no sense."""
-    drawn = Drawn()
+) -> DrawnTerms:
+    """Return all draws for a trial of a world. Raises ``SpecError`` for a pattern without a match,
+    or for an invalid value."""
+    drawn = DrawnTerms()
     for spec in specs:
         of_trial = (world, repetition)
         random = child_generator(
@@ -137,7 +136,7 @@ def draw_terms(
 
 
 class AtStart(Hook):
-    """Hands in changes in the first period."""
+    """A hook that requests changes in the first step."""
 
     priority = HIGH
 
@@ -152,7 +151,7 @@ class AtStart(Hook):
 
 
 class Repeated(Hook):
-    """Draws and hands in changes after intervals that it draws."""
+    """A hook that draws and requests changes after random intervals."""
 
     priority = HIGH
 
@@ -174,8 +173,8 @@ class Repeated(Hook):
 
 
 class _Drawing:
-    """Draws one term; what is drawn always starts from what the world was at its beginning, so that
-    a term that scales again and again does not run away."""
+    """The draws of one term. They are always relative to the initial world, so that a repeated
+    scale does not accumulate."""
 
     def __init__(
         self, spec: RandomizationTermSpec, subject: Subject, random: np.random.Generator
@@ -193,7 +192,7 @@ class _Drawing:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, before: float) -> float:
-        """What a number becomes."""
+        """Return the new value of a number."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn = float(distribution.quantile(float(self.random.random())))
@@ -202,7 +201,7 @@ class _Drawing:
         return before * drawn if spec.scale is not None else drawn
 
     def values(self, befores: Sequence[float], alike: bool) -> List[float]:
-        """What numbers become: each of a draw of its own, or all of one."""
+        """Return the new values of numbers, by a separate draw for each or one for all."""
         if not alike:
             return [self.value(before) for before in befores]
         state = self.random.bit_generator.state
@@ -213,7 +212,7 @@ class _Drawing:
         return found
 
     def selected(self, names: Sequence[str], what: str) -> List[str]:
-        """The names that the term is about. Raises ``SpecError`` where there are none."""
+        """Return the names that the term selects. Raises ``SpecError`` if there are none."""
         select = self.spec.select  # type: ignore[attr-defined]
         found = [name for name in names if re.fullmatch(select.names, name)]
         if not found:
@@ -344,10 +343,10 @@ def _add_fault(
     random: np.random.Generator,
     of_scan: OfScan,
     subject: Subject,
-    drawn: Drawn,
+    drawn: DrawnTerms,
 ) -> None:
-    """``of_scan`` is what the fault itself draws from while the trial runs."""
-    assert spec.set is not None, "the specification asks for it"
+    """Add a fault. ``of_scan`` is the generator for its draws during the trial."""
+    assert spec.set is not None, "the specification requires it"
 
     def draw() -> float:
         assert spec.set is not None
@@ -387,7 +386,7 @@ def _plugin(spec: PluginTerm) -> Term:
         term = construct(TERMS, spec.term, spec.parameters)
         if not isinstance(term, Term):
             raise SpecError(
-                f"randomize {spec.name!r}: {spec.term!r} is no term; it must be a subclass of "
+                f"randomize {spec.name!r}: {spec.term!r} is not a term; it must be a subclass of "
                 "gz_testauto.randomization.terms.Term"
             )
         return term

@@ -1,7 +1,7 @@
-"""Whether a world can be driven, how far that is, and how hard.
+"""The difficulty of a world: whether a path exists, its length, and its clearance.
 
-Owns the figures that the manifest gives for each world. The way is the exact shortest one of
-the robot's circle widened by the margin (:mod:`gz_testauto.grid.visibility`).
+Owns the numbers in the manifest for each world. The path is the exact shortest one of the robot's
+circle enlarged by the margin (:mod:`gz_testauto.grid.visibility`).
 """
 
 from dataclasses import dataclass
@@ -17,26 +17,26 @@ from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
 GAP_HORIZON_M = 5.0
-"""Two things farther apart than this have no gap between them, but open space."""
+"""Obstacles with a larger distance have open space between them, not a gap."""
 
 STEP_M = 0.2
-"""Spacing of the points along a way at which clearance is taken."""
+"""Spacing of the points along a path for the clearance."""
 
 _NOWHERE = np.zeros((1, 2))
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """Figures of one world.
+    """Numbers of one world.
 
-    - ``density``: share of the ground on which obstacles can lie that they cover. That ground
-      is the same for all worlds of one specification: the places of their centers, widened by as
-      far as the largest of them reaches (:meth:`~.draws.Roster.ground`), without what stands in
-      the base world.
+
+    - ``density``: the share of the ground that obstacles cover. The ground is the same for all
+      worlds of one specification: the regions of their centers, enlarged by the extent of the
+      largest (:meth:`~.draws.Roster.ground`), without the walls of the base world.
     - ``mean_clearance_m``: distance from the robot's center to the nearest obstacle or wall that
-      obstructs it, averaged along the shortest way.
-    - ``narrowest_gap_m``: the smallest distance between two things that the shortest way
-      passes between; None when it passes between none (``GAP_HORIZON_M``).
+      obstructs it, averaged along the shortest path.
+    - ``narrowest_gap_m``: the smallest distance between two obstacles or walls on both sides of
+      the shortest path; None without a pair (``GAP_HORIZON_M``).
     """
 
     density: float
@@ -45,11 +45,9 @@ class Difficulty:
 
 
 class DifficultyEvaluator:
-    """Evaluates worlds of one site. ``margin_m`` widens the robot's circle; ``ground`` is where
-    obstacles can lie, in the world frame (m).
-
-    Raises ``PlacementError`` when the base world alone cannot be driven.
-    """
+    """The difficulty of worlds of one site. ``margin_m`` enlarges the robot's circle; ``ground`` is
+    the area of obstacles, in the world frame (m). Raises ``PlacementError`` if the base world alone
+    has no path."""
 
     def __init__(self, site: Site, margin_m: float, ground: BaseGeometry) -> None:
         self._site = site
@@ -64,8 +62,8 @@ class DifficultyEvaluator:
         self._wall_gaps = shapely.STRtree(lines)
 
     def shortest_way(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
-        """Corners of the shortest way among the obstacles, of which ``outlines`` are what obstructs
-        the robot, shape (n, 2), or None."""
+        """Return the corners of the shortest path among the obstacles, shape (n, 2), or None;
+        ``outlines`` are those that obstruct the robot."""
         drive = self._site.drive
         assert drive is not None and self._blocked is not None
         cores, radii = cores_and_radii(outlines)
@@ -78,8 +76,8 @@ class DifficultyEvaluator:
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, way: Optional[np.ndarray]
     ) -> Difficulty:
-        """The figures, ``outlines`` being what obstructs the robot and ``covered_m2`` what all
-        obstacles cover; those of the way are None when there is none."""
+        """Return the numbers; ``outlines`` obstruct the robot, and ``covered_m2`` is the area of
+        all obstacles. Numbers of the path are None without a path."""
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if way is None:
             return Difficulty(density, None, None)
@@ -113,15 +111,15 @@ class DifficultyEvaluator:
 
 
 def length_m(way: Optional[np.ndarray]) -> Optional[float]:
-    """The length of a way in meters; None for none."""
+    """Return the length of a path in meters; None for none."""
     return None if way is None else path_length_m(way)
 
 
 def _gaps(
     things: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Shortest lines between things that are near but apart, and the free width along them: of each
-    pair of them, or of each with each of the walls."""
+    """Return the shortest lines between neighboring outlines, and the free width along them: of
+    each pair of them, or of each with each of the walls."""
     others = shapely.STRtree(things) if walls is None else walls
     if not len(things) or not len(others.geometries):
         return np.empty(0, dtype=object), np.empty(0)
@@ -138,7 +136,7 @@ def _gaps(
 
 
 def _along(way: np.ndarray) -> np.ndarray:
-    """Points evenly spaced along a polyline by ``STEP_M`` or a little less, ends included."""
+    """Return points spaced evenly along a polyline by at most ``STEP_M``, ends included."""
     steps = np.hypot(*np.diff(way, axis=0).T)
     traveled = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
@@ -147,7 +145,7 @@ def _along(way: np.ndarray) -> np.ndarray:
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
-    """Meters from points (n, 2), outside of all cores, to each of the outlines: (n, m)."""
+    """Return the distances (m) of points (n, 2), outside of all cores, to each outline: (n, m)."""
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
     corners = [one.corners if one.corners is not None else _NOWHERE for one in outlines]

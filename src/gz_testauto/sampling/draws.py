@@ -1,10 +1,9 @@
-"""What the numbers behind a world mean: which obstacles, how large, turned how, proposed where.
+"""The meaning of the random numbers of a world: counts, sizes, headings and proposed positions.
 
-Owns the order of those numbers, which is fixed by the specification alone: first one per
-group whose count is a range, then for every obstacle that there may be its x, y, heading and
-each size that is drawn. An obstacle that is not there this time leaves its numbers unused, so
-that each number means the same in every world. Whether a proposal fits is
-:mod:`gz_testauto.sampling.placement`'s business.
+Owns the order of these numbers, which depends only on the specification: first one per group with a
+range of counts, then for every possible obstacle its x, y, heading and each size that is drawn. An
+obstacle that a world does not have leaves its numbers unused, so that each number has the same
+meaning in every world. :mod:`gz_testauto.sampling.placement` checks whether a proposal fits.
 """
 
 import functools
@@ -26,17 +25,14 @@ from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 _DIGITS = 6
-"""Drawn values are rounded to micrometers: worlds stay readable, and what the manifest says
-is what the world holds."""
+"""Number of digits: values are rounded to micrometers, so that the manifest and the world agree."""
 _STEPS_PER_UNIT = 10.0**_DIGITS
 
 
 @dataclass(frozen=True)
 class Slot:
-    """An obstacle that there may be: its name, how it is drawn, what it is made of.
-
-    ``ground_z_m`` is the height on which it stands.
-    """
+    """A possible obstacle: its name, its distributions and its model. ``ground_z_m`` is the height
+    of the ground."""
 
     name: str
     group: AnyObstacles
@@ -46,7 +42,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Proposal:
-    """An obstacle as first drawn: everything but whether its place is free."""
+    """A drawn obstacle, before the check of its position."""
 
     slot: Slot
     x_m: float
@@ -56,21 +52,20 @@ class Proposal:
 
 
 class _Drawn:
-    """A number that is drawn, rounded; its bounds are looked up once."""
+    """A distribution with rounded values; its bounds are computed once."""
 
     def __init__(self, distribution: Distribution) -> None:
         self._quantile = distribution.quantile
         self._low, self._high = distribution.support
 
     def at(self, probability: float) -> float:
-        """The value that belongs to a number in [0, 1)."""
+        """Return the value for a number in [0, 1)."""
         return min(max(_rounded(self._quantile(probability)), self._low), self._high)
 
 
 class _GroupDraws:
-    """How the obstacles of one group are drawn: where, turned how, how large. ``sizes`` has None
-    for a size that stays as the model has it. Raises ``PlacementError`` for a region without area.
-    """
+    """The distributions of the obstacles of one group: position, heading, sizes. ``sizes`` has None
+    for a size that is the model's. Raises ``PlacementError`` for a region without area."""
 
     def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:
         self.region = _region_sampler(spec, group)
@@ -79,7 +74,7 @@ class _GroupDraws:
         self.sizes = [None if drawn is None else _Drawn(drawn) for _, drawn in group.sizes]
 
     def place(self, first: float, second: float) -> Tuple[float, float]:
-        """The center (x, y) that belongs to two numbers in [0, 1)."""
+        """Return the center (x, y) for two numbers in [0, 1)."""
         if self.x is not None and self.y is not None:
             return self.x.at(first), self.y.at(second)
         assert self.region is not None  # the specification has a region or x_m and y_m
@@ -88,10 +83,10 @@ class _GroupDraws:
 
 
 class Roster:
-    """All obstacles that a world may have.
+    """All possible obstacles of a world.
 
-    ``choose`` is True when how many of each group there are is drawn as well, and False when
-    all of ``slots`` are there, as in a saved world.
+    ``choose`` is True if the number of each group is drawn as well, and False if all of ``slots``
+    exist, as in a saved world.
     """
 
     def __init__(self, spec: ObstacleSpec, slots: Sequence[Slot], choose: bool) -> None:
@@ -103,11 +98,12 @@ class Roster:
 
     @classmethod
     def of_spec(cls, spec: ObstacleSpec) -> "Roster":
-        """What the specification alone asks for. Raises ``SdfError`` for a bad model file."""
+        """Return the obstacles of a specification. Raises ``SdfError`` for an invalid model
+        file."""
         slots: List[Slot] = []
         files: Dict[Tuple[str, Path], ObstacleModel] = {}
         for group in spec.obstacles:
-            if group.count.max == 0:  # only says how to redraw what a saved world has
+            if group.count.max == 0:  # only describes obstacles of a saved world
                 continue
             if group.model is None:
                 model = ObstacleModel.unit(group.type)
@@ -123,12 +119,12 @@ class Roster:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers one world takes."""
+        """Return the number of random numbers for one world."""
         drawn = sum(3 + _drawn_sizes(slot.group) for slot in self.slots)
         return drawn + (len(self.spec.obstacles) if self._choose else 0)
 
     def propose(self, numbers: np.ndarray) -> List[Proposal]:
-        """The obstacles for ``numbers``, shape (dimensions,), each in [0, 1)."""
+        """Return the obstacles for ``numbers``, shape (dimensions,), each in [0, 1)."""
         supply = iter(numbers.tolist())
         counts: Dict[int, int] = {}
         if self._choose:
@@ -145,20 +141,20 @@ class Roster:
         return proposals
 
     def place_for(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
-        """The center (x, y) that belongs to two numbers in [0, 1)."""
+        """Return the center (x, y) for two numbers in [0, 1)."""
         return self._draws[id(slot.group)].place(first, second)
 
     def ground(self) -> BaseGeometry:
-        """All ground that obstacles can cover, in the world frame (m): the places of their
-        centers, widened by as far as the largest of each group reaches."""
+        """Return the ground that obstacles can cover, in the world frame (m): the regions of their
+        centers, enlarged by the extent of the largest of each group."""
         groups = {id(slot.group): slot.group for slot in self.slots}
         places = np.array([places_of(self.spec, g) for g in groups.values()], dtype=object)
         return shapely.union_all(inflate(places, np.array([self.reach_m[key] for key in groups])))
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """How far (m) the largest obstacle of each group reaches from its center, by the ``id`` of
-        the group."""
+        """Return the extent (m) of the largest obstacle of each group from its center, by the
+        ``id`` of the group."""
         found: Dict[int, float] = {}
         for slot in self.slots:
             largest = slot.model.outline(_largest(slot)).reach_m
@@ -166,7 +162,7 @@ class Roster:
         return found
 
     def area_m2(self) -> float:
-        """Area of all regions, the larger ones where groups have different ones."""
+        """Return the area of all regions; with different regions of groups, that of the largest."""
         areas = [one.region.area_m2 for one in self._draws.values() if one.region is not None]
         return max(areas, default=0.0)
 
@@ -183,15 +179,15 @@ class Roster:
 
 
 def _rounded(value: float) -> float:
-    """Rounded to ``_DIGITS``: a number of Python's as Python does it, to the nearest; one of
-    numpy's, as places that are drawn again are, as numpy does it, ten times as fast."""
+    """Return the value rounded to ``_DIGITS``: Python numbers to the nearest by Python, numpy
+    numbers, as for repeated positions, by numpy, which is ten times as fast."""
     if type(value) is float:
         return round(value, _DIGITS)
     return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
 
 
 def _largest(slot: Slot) -> Size:
-    """The largest size that an obstacle can have."""
+    """Return the largest size of an obstacle."""
     return tuple(
         fixed if drawn is None else drawn.support[1]
         for fixed, (_, drawn) in zip(slot.model.size, slot.group.sizes)

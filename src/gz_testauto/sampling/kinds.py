@@ -1,9 +1,9 @@
-"""The kinds of random obstacles: what an entry of ``obstacles.yaml`` states, and what it makes.
+"""The kinds of random obstacles: entries of ``obstacles.yaml`` and their models.
 
-Owns one class per kind, found by its ``type`` in
-:data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A kind reads the size of a model from its SDF,
-computes outline and mass for another size, and writes that size into the SDF. What all kinds share
-is :mod:`gz_testauto.sampling.models`'. CONTRIBUTING has the steps to add a kind.
+Owns one class per kind, found by its ``type`` in :data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`.
+A kind reads the size of a model from its SDF, computes outline and mass for another size, and
+writes that size into the SDF. Common parts are in :mod:`gz_testauto.sampling.models`. CONTRIBUTING
+has the steps to add a kind.
 """
 
 import math
@@ -38,10 +38,10 @@ from gz_testauto.spec.model import LARGEST
 
 
 class ModelObstacles(ObstacleKind):
-    """Any model of the user's, as it is or scaled as a whole, mass and inertia with it.
+    """A model of the user, unchanged or scaled with its mass and inertia.
 
-    Without ``model``, and with a count of 0, this says how those that a saved world holds are
-    drawn anew.
+    Without ``model``, and with a count of 0, the entry has the distributions for the models of a
+    saved world.
     """
 
     size_names: ClassVar[Tuple[str, ...]] = ("scale",)
@@ -82,11 +82,11 @@ class ModelObstacles(ObstacleKind):
 
 
 class ShapeObstacles(ObstacleKind):
-    """What boxes, cylinders, spheres and other single shapes have in common.
+    """Common base of boxes, cylinders, spheres and other single shapes.
 
-    ``model`` is a model SDF with one such shape, for looks and for sizes that stay fixed;
-    Gazebo's unit shape unless said. The mass is volume times ``density_kgpm3``, or, where that
-    is not given, the model's own mass scaled with the volume.
+    ``model`` is a model SDF with one shape of this kind, for visuals and for constant sizes;
+    default: Gazebo's unit shape. The mass is volume times ``density_kgpm3``; without it, the
+    model's mass scaled with the volume.
     """
 
     shape: ClassVar[Type[Geometry]]
@@ -98,7 +98,7 @@ class ShapeObstacles(ObstacleKind):
     color: ClassVar[str]
     """Red, green, blue and opacity of the unit model."""
     turns: ClassVar[Tuple[bool, bool]] = (False, True)
-    """Whether the shape may be tilted in its model, and whether it may be turned about z."""
+    """Two flags: the shape can be tilted in its model, and it can be rotated about z."""
 
     density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
 
@@ -114,8 +114,8 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """Return what the upright shape covers when its center is at a place in the model: the
-        circle of the first size."""
+        """Return the circle that the upright shape covers with its center at a position in the
+        model."""
         return Outline.disc(x_m, y_m, size[0])
 
     @classmethod
@@ -297,8 +297,9 @@ _GAP = re.compile(r"@gap_(\w+?)@")
 
 
 class _ModelForm:
-    """The text of ``element``, a model of one shape that is centerd on its link, with gaps for all
-    that depends on name, place and size: filling them costs a fiftieth of editing the tree."""
+    """Return the text of ``element``, a model of one shape that is centered on its link, with gaps
+    for values that depend on name, pose and size: filling them takes a fiftieth of the time to edit
+    the tree."""
 
     def __init__(self, element: Element, kind: Type[ShapeObstacles]) -> None:
         self._kind = kind
@@ -335,7 +336,7 @@ class _ModelForm:
 
 
 def _ensure_inertials(element: Element) -> None:
-    """Say what SDF leaves unsaid, so that mass and inertia can follow the size."""
+    """Write defaults that SDF omits, so that mass and inertia can follow the size."""
     for link in element.iter("link"):
         if link.find("inertial") is None:
             inertial = etree.Element("inertial")

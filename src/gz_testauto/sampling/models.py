@@ -1,7 +1,7 @@
-"""What an obstacle is made of: a model that can be given another size, place and name.
+"""Obstacle models: models with a variable size, pose and name.
 
-Owns reading such a model, what is computed of it once for all sizes, and the interface of a kind.
-The kinds themselves are in :mod:`gz_testauto.sampling.kinds`.
+Owns their reading, values that are computed once for all sizes, and the interface of a kind. The
+kinds are in :mod:`gz_testauto.sampling.kinds`.
 """
 
 import copy
@@ -51,7 +51,7 @@ class ObstacleKind(ObstacleGroup):
     @classmethod
     def unit_model(cls) -> str:
         """Return the SDF of the model to use where an entry names none."""
-        raise NotImplementedError(f"{cls.__name__} has no model of its own")
+        raise NotImplementedError(f"{cls.__name__} has no unit model")
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
@@ -60,9 +60,9 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the size of a model of this kind and what it covers of the ground.
+        """Return the size of a model of this kind and its outline on the ground.
 
-        Raises ``SdfError`` that begins with ``where`` (file and line) for another model.
+        Raises ``SdfError``, which starts with ``where`` (file and line), for another model.
         """
         raise NotImplementedError
 
@@ -78,8 +78,8 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def cut(cls, model: "ObstacleModel", size: Size, heights: Heights) -> Optional[Outline]:
-        """Return what it covers between two heights above its lowest point, of which at least one
-        is its own; None where that is as much as the whole obstacle covers."""
+        """Return the area that it covers between two heights above its lowest point, of which at
+        least one is inside it; None if it is the whole outline."""
         scale = cls.factors(model.size, size)[2]
         low_m, high_m = heights.low_m / scale - model.lift_m, heights.high_m / scale - model.lift_m
         core = model.slice(low_m, high_m)
@@ -100,13 +100,13 @@ class ObstacleKind(ObstacleGroup):
 
 @dataclass(frozen=True, eq=False)
 class ObstacleModel:
-    """One kind of obstacle, in the size ``size`` that it has before anybody changes it.
+    """One kind of obstacle with its original size ``size``.
 
-    ``type`` is box, cylinder, sphere or model; ``size`` is as
-    its kind's ``size_names`` orders it (of a model: its scale, 1).
-    ``lift_m`` is the height of the model's frame above its lowest point and ``base_outline``
-    what it covers, both in that size and in the model's frame; ``shapes`` are its
-    collisions. ``element`` is the ``<model>`` or ``<include>`` of ``document`` that stands for it.
+    ``type`` is box, cylinder, sphere or model; ``size`` is in the order of the kind's
+    ``size_names`` (of a model: its scale, 1). ``lift_m`` is the height of the model's frame above
+    its lowest point and ``base_outline`` its outline, both in that size and in the model's frame;
+    ``shapes`` are its collision shapes. ``element`` is its ``<model>`` or ``<include>`` in
+    ``document``.
     """
 
     type: str
@@ -121,16 +121,16 @@ class ObstacleModel:
 
     @classmethod
     def unit(cls, type_: str) -> "ObstacleModel":
-        """Return the kind's unit model: of a shape, 1 m across and high, static unless said."""
+        """Return the kind's unit model: for a shape, 1 m across and high; default: static."""
         text = OBSTACLE_KINDS.get(type_).unit_model()
         document = SdfDocument.parse(text, f"unit {type_}")
         return cls.of(type_, next(iter(read_scene(document).models.values())), document)
 
     @classmethod
     def of(cls, type_: str, model: SceneModel, document: SdfDocument) -> "ObstacleModel":
-        """A model of a scene, to be used as obstacles of ``type_``.
+        """Return a model of a scene as obstacles of ``type_``.
 
-        Raises ``SdfError`` when it is nothing of that type, or has no collision shape.
+        Raises ``SdfError`` for a model of another type, or without a collision shape.
         """
         where = document.where(model.element)
         if not model.collisions:
@@ -159,26 +159,29 @@ class ObstacleModel:
 
     @functools.cached_property
     def kind(self) -> Type[ObstacleKind]:
-        """The kind's class."""
+        """Return the kind's class."""
         return OBSTACLE_KINDS.get(self.type)  # type: ignore[no-any-return]
 
     @property
     def resizable(self) -> bool:
-        """False for an include: it can be moved, but has to be expanded to be resized."""
+        """Return False for an include: it can be moved, but must be expanded before it is
+        resized."""
         return bool(self.element.tag == "model") and self.element.find(".//include") is None
 
     def outline(self, size: Size) -> Outline:
-        """What the obstacle covers in that size, in the model's frame."""
+        """Return the outline of the obstacle in that size, in the model's frame."""
         fx, fy, _ = self._factors(size)
         return self.base_outline.scaled(fx, fy)
 
     def inner_m(self, size: Size) -> float:
-        """Radius (m) of a circle around the model's frame that the outline in that size holds."""
+        """Return the radius (m) of the largest circle around the model's frame inside the
+        outline."""
         fx, fy, _ = self._factors(size)
         return self._base_inner_m * min(fx, fy)
 
     def outer_m(self, size: Size) -> float:
-        """Radius (m) of a circle around the model's frame that holds the outline in that size."""
+        """Return the radius (m) of the smallest circle around the model's frame that contains the
+        outline."""
         fx, fy, _ = self._factors(size)
         x_m, y_m = self.base_outline.extent_m
         return math.hypot(x_m * fx, y_m * fy) + self.base_outline.radius_m * fx
@@ -188,11 +191,11 @@ class ObstacleModel:
         return self.base_outline.inner_m
 
     def height_of_frame_m(self, size: Size) -> float:
-        """Height of the model's frame above its lowest point in that size."""
+        """Return the height of the model's frame above its lowest point in that size."""
         return self.lift_m * self._factors(size)[2]
 
     def height_m(self, size: Size) -> float:
-        """Height of the highest point above the lowest in that size."""
+        """Return the height of the highest point above the lowest in that size."""
         return self._own_height_m * self._factors(size)[2]
 
     @functools.cached_property
@@ -201,9 +204,9 @@ class ObstacleModel:
         return float(top_m + self.lift_m)
 
     def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
-        """What of the obstacle, in that size, lies between two heights above its lowest point, in
-        the model's frame; its core is empty where nothing does. None where that covers as much
-        as the whole obstacle."""
+        """Return the outline of the obstacle, in that size, between two heights above its lowest
+        point, in the model's frame; its core is empty if nothing is there. None: it is the whole
+        outline."""
         height_m = self.height_m(size)
         if not heights.overlap(0.0, height_m):
             return Outline(EMPTY)
@@ -230,7 +233,7 @@ class ObstacleModel:
         return {}
 
     def slice(self, low_m: float, high_m: float) -> BaseGeometry:
-        """Return the outline of what lies between two heights (m), in the model's own size."""
+        """Return the outline between two heights (m), in the model's original size."""
         key = (low_m, high_m)
         if key not in self._slices:
             parts = [shape.geometry.footprint(shape.local_pose, *key) for shape in self.shapes]
@@ -238,11 +241,12 @@ class ObstacleModel:
         return self._slices[key]
 
     def mass_of(self, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Mass (kg) in that size: by density, or the model's own scaled with the volume."""
+        """Return the mass (kg) in that size: by density, or the model's mass scaled with the
+        volume."""
         return self.kind.mass_kg(self.size, self.mass_kg, size, density_kgpm3)
 
     def sdf(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """The element that places such an obstacle, as text, without the ``<sdf>`` around it."""
+        """Return the element of an obstacle, as text, without the ``<sdf>`` around it."""
         if self._writer is not None:
             return self._writer(name, pose, size, mass_kg, static)
         element = self.copy_element()
@@ -268,15 +272,14 @@ class ObstacleModel:
         return element
 
     def _factors(self, size: Size) -> Tuple[float, float, float]:
-        """By how much x, y and z are stretched to come to ``size``."""
+        """Return the scale of x, y and z for ``size``."""
         return self.kind.factors(self.size, size)
 
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
-    """The first model of an SDF file as obstacles of ``type_``; raises ``SdfError``.
+    """Return the first model of an SDF file as obstacles of ``type_``. Raises ``SdfError``.
 
-    Includes in it are expanded and relative paths made absolute, so that it stands in any
-    other file.
+    Includes are expanded and relative paths made absolute, so that it is valid in any other file.
     """
     document = SdfDocument.read(path)
     if document.model is None:

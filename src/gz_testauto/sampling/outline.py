@@ -1,7 +1,7 @@
-"""What an obstacle covers of the ground, exactly.
+"""The exact outline of an obstacle on the ground.
 
-Owns the outline as a core widened by a radius: a cylinder is a point and its radius, so that
-distances to it are exact and cheap, where a polygon of many corners would be neither.
+Owns the outline as a core enlarged by a radius: a cylinder is a point and its radius, so that
+distances are exact and fast, in contrast to a polygon with many corners.
 """
 
 import functools
@@ -13,7 +13,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 QUARTER_SEGMENTS = 16
-"""Pieces per quarter circle where a polygon must stand for a circle."""
+"""Segments per quarter circle of a polygon that approximates a circle."""
 
 
 class Outline:
@@ -25,8 +25,8 @@ class Outline:
 
     @functools.cached_property
     def corners(self) -> Optional[np.ndarray]:
-        """The core's corners, shape (n, 2), the first repeated as the last; (1, 2) of a point, None
-        of anything but a point or a polygon without holes."""
+        """Return the core's corners, shape (n, 2), the first repeated as the last; (1, 2) for a
+        point; None for anything but a point or a polygon without holes."""
         kind = self.core.geom_type
         if kind == "Point" or (kind == "Polygon" and not self.core.interiors):
             return shapely.get_coordinates(self.core)
@@ -34,42 +34,43 @@ class Outline:
 
     @classmethod
     def disc(cls, x_m: float, y_m: float, radius_m: float) -> "Outline":
-        """A circle's inside."""
+        """Return a disc."""
         return cls(shapely.Point(x_m, y_m), radius_m)
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float) -> "Outline":
-        """A rectangle centerd on the origin."""
+        """Return a rectangle centered on the origin."""
         return cls(shapely.box(-size_x_m / 2, -size_y_m / 2, size_x_m / 2, size_y_m / 2))
 
     @property
     def polygon(self) -> BaseGeometry:
-        """The outline as a polygon; round parts lie inside of the true ones by 0.1 %."""
+        """Return the outline as a polygon; round parts are inside the true ones by 0.1 %."""
         if self.radius_m == 0.0:
             return self.core
         return self.core.buffer(self.radius_m, quad_segs=QUARTER_SEGMENTS)
 
     @functools.cached_property
     def is_disc(self) -> bool:
-        """Whether the core is a point."""
+        """Return whether the core is a point."""
         return self.corners is not None and len(self.corners) == 1
 
     @property
     def area_m2(self) -> float:
-        """The area of what is covered."""
+        """Return the covered area."""
         if self.is_disc:
             return math.pi * self.radius_m**2
         return float(self.polygon.area)
 
     @property
     def reach_m(self) -> float:
-        """Radius of the circle around the origin that holds the outline."""
+        """Return the radius of the circle around the origin that contains the outline."""
         corners = shapely.get_coordinates(self.core) if self.corners is None else self.corners
         return float(np.hypot(corners[:, 0], corners[:, 1]).max()) + self.radius_m
 
     @property
     def inner_m(self) -> float:
-        """Radius of the largest circle around the origin that the outline holds; 0 for none."""
+        """Return the radius of the largest circle around the origin inside the outline; 0 for
+        none."""
         if self.is_disc:
             off_center_m = self.reach_m - self.radius_m
             return max(0.0, self.radius_m - off_center_m)
@@ -80,17 +81,18 @@ class Outline:
 
     @functools.cached_property
     def extent_m(self) -> Tuple[float, float]:
-        """How far the core reaches from the origin, either way, along x and along y."""
+        """Return the extent of the core from the origin, in both directions, along x and along
+        y."""
         x, y = np.abs(shapely.get_coordinates(self.core)).max(axis=0, initial=0.0)
         return float(x), float(y)
 
     def scaled(self, factor_x: float, factor_y: float) -> "Outline":
-        """The outline stretched from the origin; its radius goes with x."""
+        """Return the outline stretched from the origin; its radius is scaled as x."""
         radius_m = self.radius_m * factor_x
         return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
-        """The outline, given in a model's frame, when the model stands at a place."""
+        """Return the outline, which is in a model's frame, with the model at a pose."""
 
         def placed(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
@@ -99,14 +101,14 @@ class Outline:
         return _Changed(self, self.radius_m, placed)
 
     def distance_m(self, other: "Outline") -> float:
-        """Meters between two outlines; 0 when they touch or overlap."""
+        """Return the distance (m) of two outlines; 0 if they touch or overlap."""
         between = shapely.distance(self.core, other.core) - self.radius_m - other.radius_m
         return max(0.0, float(between))
 
 
 class _Changed(Outline):
-    """An outline made of another one, when somebody asks: most places that are tried for an
-    obstacle are refused, or taken, before anybody does."""
+    """An outline that is computed from another one on demand: most proposed positions are rejected
+    or accepted without it."""
 
     def __init__(
         self, source: Outline, radius_m: float, change: Callable[[np.ndarray], np.ndarray]
@@ -136,7 +138,7 @@ class _Changed(Outline):
 
 
 def cores_and_radii(outlines: Sequence[Outline]) -> Tuple[np.ndarray, np.ndarray]:
-    """The outlines as arrays for shapely and numpy: cores (n,) and radii (n,)."""
+    """Return the outlines as arrays for shapely and numpy: cores (n,) and radii (n,)."""
     cores = np.empty(len(outlines), dtype=object)
     cores[:] = [outline.core for outline in outlines]
     return cores, np.array([outline.radius_m for outline in outlines], dtype=float)

@@ -1,9 +1,9 @@
-"""Places obstacles: apart from one another, from walls, and out of the zones kept free.
+"""Placement of obstacles with gaps between each other and to walls, outside of keep-outs.
 
-Owns random sequential placement: obstacles are placed one after the other, each where it was
-proposed if that is free, else at places drawn independently. When one finds no place the
-whole set is begun anew. All of it within a fixed number of tries; what does not fit then is
-an error that says how far it came. Which numbers are drawn is :mod:`~.draws`' business.
+Owns random sequential placement: obstacles are placed one after the other, each at its proposed
+position if it is free, otherwise at positions that are drawn independently. If one has no free
+position, the whole set is drawn again. The number of tries is limited; the error then states the
+progress. :mod:`~.draws` defines the numbers.
 """
 
 import functools
@@ -30,22 +30,22 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 PATIENCE = 100
-"""Places tried for one obstacle before the whole set is begun anew."""
+"""Positions tried for one obstacle before the whole set is drawn again."""
 
 MAX_DRAWS = 200
-"""Sets drawn, each complete, before saying that no solvable one can be found."""
+"""Complete sets that are drawn before the error that no solvable one was found."""
 
 
 SLACK_M = 1e-5
-"""Circles decide whether things are apart where they say so by more than what is rounded away."""
+"""Tolerance: circles decide a comparison only if the difference is larger than rounding."""
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """One obstacle of a world.
+    """An obstacle of a world.
 
-    ``type`` is that of its kind; ``size`` as the kind's ``size_names`` orders it;
-    ``pose`` that of the model frame in the world.
+    ``type`` is that of its kind; ``size`` in the order of the kind's ``size_names``; ``pose`` that
+    of the model frame in the world.
     """
 
     name: str
@@ -59,11 +59,11 @@ class Obstacle:
 
     @property
     def footprint(self) -> BaseGeometry:
-        """What it covers of the ground, in the world frame (m)."""
+        """Return its outline on the ground, in the world frame (m)."""
         return self.outline.polygon
 
     def obstructing(self, heights: Heights) -> Outline:
-        """What of it lies at these heights, in the world frame; its core may be empty."""
+        """Return its outline at these heights, in the world frame; its core can be empty."""
         ground_m = self.pose.position[2] - self.model.height_of_frame_m(self.size)
         part = self.model.cut(self.size, heights.above(ground_m))
         return self.outline if part is None else part.moved(*self.pose.planar)
@@ -73,28 +73,28 @@ class Obstacle:
         return self.model.sdf_file(self.name, self.pose, self.size, self.mass_kg, self.static)
 
     def element_text(self) -> str:
-        """The ``<model>`` element alone, to stand in a world."""
+        """Return only the ``<model>`` element, for a world."""
         return self.model.sdf(self.name, self.pose, self.size, self.mass_kg, self.static)
 
 
 @dataclass(frozen=True)
 class ObstacleSet:
-    """The obstacles of one world, with what is known of the drive through them.
+    """The obstacles of one world, with the results for the mission.
 
-    ``shortest_path_m`` and ``difficulty`` are None when no drive was given.
+    ``shortest_path_m`` and ``difficulty`` are None without a mission.
     """
 
     obstacles: Tuple[Obstacle, ...]
     shortest_path_m: Optional[float] = None
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
-    """How many sets were drawn and discarded before, because no way led through them."""
+    """Number of sets that were discarded before, because no path existed."""
 
 
 class Placer:
-    """Places sets of obstacles for one specification and one site, again and again.
+    """A generator of sets of obstacles for one specification and one site.
 
-    Raises ``PlacementError`` at once when the base world alone makes the specification
+    Raises ``PlacementError`` immediately if the base world alone makes the specification
     impossible.
     """
 
@@ -112,10 +112,11 @@ class Placer:
     def place(
         self, generator: np.random.Generator, first: Optional[np.ndarray] = None
     ) -> ObstacleSet:
-        """Draw one set. ``first`` are the numbers for the first proposals, shape
-        (``roster.dimensions``,); they are drawn from ``generator`` unless given.
+        """Draw one set.
 
-        Raises ``PlacementError`` when the obstacles do not fit, or no set leaves a way.
+        ``first`` are the numbers for the first proposals, shape (``roster.dimensions``,), by
+        default drawn from ``generator``. Raises ``PlacementError`` if the obstacles do not fit, or
+        no set leaves a path.
         """
         for draw in range(MAX_DRAWS):
             numbers = generator.random(self.roster.dimensions) if first is None else first
@@ -135,7 +136,7 @@ class Placer:
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator
     ) -> Tuple[Obstacle, ...]:
-        """Place one drawn set; sizes and headings stay as drawn, places may change."""
+        """Place one drawn set; sizes and headings are kept, positions can change."""
         refusals: CounterType[str] = Counter()
         most, tries, anew = 0, 0, False
         forms = [_Form(proposal) for proposal in proposals]
@@ -181,14 +182,14 @@ class Placer:
         assert drive is not None and self.spec.solvable is not None
         width = 2 * (drive.radius_m + self.spec.solvable.margin_m)
         return (
-            f"in {MAX_DRAWS} sets of obstacles, each drawn again, no way {width:.2f} m wide led "
-            f"from start {drive.start} to goal {drive.goal}: (1) lower count or the sizes, "
-            "(2) raise min_gap_m, (3) keep_out start and goal, (4) lower solvable.margin_m"
+            f"in {MAX_DRAWS} sets of obstacles, each drawn again, no path {width:.2f} m wide "
+            f"was found from start {drive.start} to goal {drive.goal}: (1) lower count or the "
+            "sizes, (2) raise min_gap_m, (3) keep_out start and goal, (4) lower solvable.margin_m"
         )
 
 
 class _Form:
-    """A proposal without its place: what of it is the same wherever it is put."""
+    """A proposal without its position: the values that do not depend on it."""
 
     def __init__(self, proposal: Proposal) -> None:
         model, size = proposal.slot.model, proposal.size
@@ -200,26 +201,26 @@ class _Form:
 
 
 class _Put:
-    """A form at a place. What it covers is made only where circles do not say enough."""
+    """A form at a position. Its outline is computed only if circles do not decide."""
 
     def __init__(self, form: _Form, x_m: float, y_m: float) -> None:
         self.form, self.x_m, self.y_m = form, x_m, y_m
 
     @functools.cached_property
     def outline(self) -> Outline:
-        """What it covers, in the world frame."""
+        """Return its outline, in the world frame."""
         return self.form.outline.moved(self.x_m, self.y_m, self.form.proposal.yaw_rad)
 
 
 class _Zone:
-    """What is kept free: all within ``radius_m`` of ``core``."""
+    """A keep-out: all points within ``radius_m`` of ``core``."""
 
     def __init__(self, core: BaseGeometry, radius_m: float) -> None:
         self._core, self._radius_m = core, radius_m
         self._bounds = core.bounds
 
     def holds(self, put: _Put) -> bool:
-        """Whether some of what is put is in it."""
+        """Return whether a part of a placed form is in it."""
         x_min, y_min, x_max, y_max = self._bounds
         away_x = max(x_min - put.x_m, 0.0, put.x_m - x_max)
         away_y = max(y_min - put.y_m, 0.0, put.y_m - y_max)
@@ -229,7 +230,7 @@ class _Zone:
 
 
 class _Rules:
-    """What refuses a place, whatever else has been placed: prepared once for all worlds."""
+    """The constraints that do not depend on other obstacles, prepared once for all worlds."""
 
     def __init__(self, spec: ObstacleSpec, site: Site, roster: Roster) -> None:
         self.gap_m = spec.min_gap_m
@@ -250,8 +251,8 @@ class _Rules:
 
 
 class _Ground:
-    """The obstacles placed so far, in square cells no smaller than two of them are apart that can
-    crowd each other, and what refuses the next one."""
+    """The placed obstacles, in square cells that are at least as large as the distance at which two
+    of them can interfere, and the check of the next one."""
 
     def __init__(self, rules: _Rules) -> None:
         self._rules = rules
@@ -259,12 +260,12 @@ class _Ground:
         self.placed: List[_Put] = []
 
     def put(self, put: _Put) -> None:
-        """Add what nothing refuses."""
+        """Add a form that satisfies all constraints."""
         self._cells[self._cell(put)].append(put)
         self.placed.append(put)
 
     def refusal(self, put: _Put) -> Optional[str]:
-        """What is in the way, if something is."""
+        """Return the name of the violated constraint, if any."""
         rules, form = self._rules, put.form
         admitted = rules.admitted.get(form.group)
         if admitted is not None and not shapely.intersects_xy(admitted, put.x_m, put.y_m):
@@ -289,7 +290,8 @@ class _Ground:
         return False
 
     def _crowd(self, put: _Put, other: _Put) -> bool:
-        """Whether two are too near to each other. Circles around and within them decide most."""
+        """Return whether two are too near to each other. Circles around and within them decide most
+        cases."""
         one, two, gap_m = put.form, other.form, self._rules.gap_m
         away_m = math.sqrt((other.x_m - put.x_m) ** 2 + (other.y_m - put.y_m) ** 2)
         if away_m > gap_m + one.outer_m + two.outer_m + SLACK_M:
@@ -307,13 +309,13 @@ class _Ground:
 
 
 def _within(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
-    """Whether two geometries are nearer than a distance, or overlap."""
+    """Return whether two geometries are nearer than a distance, or overlap."""
     between = shapely.distance(one, other)
     return bool(between < distance_m or between == 0.0)
 
 
 def _obstacle(put: _Put) -> Obstacle:
-    """The obstacle at its place."""
+    """Return the obstacle at its position."""
     proposal = put.form.proposal
     slot = proposal.slot
     z = slot.ground_z_m + slot.model.height_of_frame_m(proposal.size)
@@ -333,8 +335,8 @@ def _obstacle(put: _Put) -> Obstacle:
 def place_obstacles(
     spec: ObstacleSpec, generator: np.random.Generator, site: Optional[Site] = None
 ) -> ObstacleSet:
-    """Draw one set of obstacles for a site (an open, empty plane unless given).
+    """Draw one set of obstacles for a site (default: an open, empty plane).
 
-    Raises ``PlacementError`` when it cannot be done, ``SdfError`` for a bad model file.
+    Raises ``PlacementError`` if it is not possible, ``SdfError`` for an invalid model file.
     """
     return Placer(spec, site or Site()).place(generator)

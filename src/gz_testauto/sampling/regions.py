@@ -1,10 +1,10 @@
-"""Where the centers of obstacles may lie, and points of a region by area.
+"""Regions of the centers of obstacles, and uniform points of a region.
 
-Owns the places that a specification gives to a group of obstacles, and the map from the unit
-square onto a region (Rosenblatt 1952, "Remarks on a multivariate transformation"): the first
-number chooses x by the area to its left, the second the place on the vertical line through x.
-It takes equal areas to equal areas, so that stratified numbers give stratified points; drawing
-from a bounding box and rejecting would not.
+Owns the regions of a specification's groups, and the map from the unit square onto a region
+(Rosenblatt 1952, "Remarks on a multivariate transformation"): the first number selects x by the
+area to its left, the second the position on the vertical line through x. It maps equal areas to
+equal areas, so that stratified numbers give stratified points, in contrast to rejection from a
+bounding box.
 """
 
 import bisect
@@ -23,9 +23,9 @@ def places_of(
     spec: ObstacleSpec,
     group: AnyObstacles,
 ) -> BaseGeometry:
-    """Where the centers of a group's obstacles may lie, in the world frame (m): its region or
-    the specification's, the rectangle of all that ``x_m`` and ``y_m`` can be, or, of both, what
-    they have in common. A place that is fixed has no area."""
+    """Return the region of the centers of a group's obstacles, in the world frame (m): its region
+    or the specification's, the rectangle of all values of ``x_m`` and ``y_m``, or the intersection
+    of both. A fixed position has no area."""
     regions = group.region or spec.region
     if group.x_m is None or group.y_m is None:
         return union_of(regions or [])
@@ -44,11 +44,10 @@ class _Edge(NamedTuple):
 
 
 class RegionSampler:
-    """Maps the unit square onto ``region``, a polygon or several, in meters.
+    """A map of the unit square onto ``region``, one or several polygons, in meters.
 
-    Between two neighboring abscissae of corners the same edges are met by every vertical line, and
-    the length of it that lies in the region changes linearly. Raises ``ValueError`` for a region
-    without area.
+    Between two neighboring abscissae of corners, every vertical line intersects the same edges, and
+    its length inside the region changes linearly. Raises ``ValueError`` for a region without area.
     """
 
     def __init__(self, region: BaseGeometry) -> None:
@@ -69,11 +68,11 @@ class RegionSampler:
 
     @property
     def area_m2(self) -> float:
-        """The region's area."""
+        """Return the region's area."""
         return float(self._area[-1])
 
     def point(self, first: float, second: float) -> Tuple[float, float]:
-        """The point (x, y) of the region that belongs to two numbers in [0, 1)."""
+        """Return the point (x, y) of the region for two numbers in [0, 1)."""
         if self._box is not None:
             x_min, y_min, x_max, y_max = self._box
             return x_min + first * (x_max - x_min), y_min + second * (y_max - y_min)
@@ -97,7 +96,8 @@ class RegionSampler:
         return np.array([sum(high - low for low, high in self._spans(x)) for x in xs.tolist()])
 
     def _spans(self, x: float) -> List[Tuple[float, float]]:
-        """The (lowest, highest) y of each piece of the vertical line at ``x`` in the region."""
+        """Return the (lowest, highest) y of each piece of the vertical line at ``x`` in the
+        region."""
         slab = bisect.bisect_right(self._abscissae, x) - 1
         if not 0 <= slab < len(self._crossing):
             return []
@@ -109,8 +109,8 @@ class RegionSampler:
 
 
 def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
-    """The edges of a region's outlines that lie between each two neighboring ``abscissae``, which
-    are those of all their corners."""
+    """Return the edges of a region's outlines between each two neighboring ``abscissae``, which are
+    those of all their corners."""
     rings = shapely.get_rings(shapely.get_parts(region))
     outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]
     edges = [
@@ -131,7 +131,7 @@ def _is_upright_rectangle(region: BaseGeometry) -> bool:
 
 
 def _along(area: float, first: float, second: float, width: float) -> float:
-    """The share of ``width`` at which a trapezium's area from the left is ``area``."""
+    """Return the share of ``width`` at which a trapezium's area from the left is ``area``."""
     slope = second - first
     if abs(slope) < 1e-12 * max(first, second):
         return area / (width * first)

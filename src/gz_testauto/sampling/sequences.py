@@ -1,8 +1,8 @@
 """Numbers in [0, 1) for world *i*: independent, by Latin hypercube, or by Sobol.
 
-Owns how the worlds of one campaign cover what can be drawn, and the figure that says how well
-they do. World *i*'s numbers depend on the seed, *i* and the specification alone, never on how
-many worlds there are. What the numbers mean is :mod:`gz_testauto.sampling.draws`'.
+Owns the coverage of the distributions by the worlds of one campaign, and its measure. World *i*'s
+numbers depend only on the seed, *i* and the specification, never on the number of worlds.
+:mod:`gz_testauto.sampling.draws` defines their meaning.
 """
 
 from typing import Dict, NamedTuple
@@ -13,20 +13,20 @@ import scipy
 from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, child_generator
 from gz_testauto.spec.obstacles import SamplingSpec
 
-# The keyword by which scipy takes a generator; the old one goes away with scipy 2.
+# The keyword by which scipy accepts a generator; scipy 2 removes the old one.
 _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "seed"
 
 
 class Coverage(NamedTuple):
-    """How evenly points fill the unit cube: their centerd discrepancy (Hickernell 1998), and
-    what as many independent points have on average. Lower is more even."""
+    """The uniformity of points in the unit cube: their centered discrepancy (Hickernell 1998), and
+    the mean of as many independent points. Lower is more uniform."""
 
     discrepancy: float
     independent: float
 
 
 class UnitSequence:
-    """The point in the unit cube of ``dimensions`` that each world is drawn from."""
+    """The point in the unit cube of ``dimensions`` from which each world is drawn."""
 
     def __init__(self, sampling: SamplingSpec, dimensions: int, seed: int) -> None:
         self._sampling = sampling
@@ -35,21 +35,21 @@ class UnitSequence:
         self._blocks: Dict[int, np.ndarray] = {}
 
     def point(self, index: int) -> np.ndarray:
-        """World ``index``'s numbers, shape (dimensions,), each in [0, 1)."""
+        """Return world ``index``'s numbers, shape (dimensions,), each in [0, 1)."""
         method = self._sampling.method
         if method == "lhs":
             return self._block(index // self._sampling.block)[index % self._sampling.block]
         if method == "sobol":
-            # Blocks again, because scrambling anew for every world would cost far more than
-            # the points; a block is a stretch of the one sequence.
+            # Blocks, since scrambling for every world would take far more time than the points; a
+            # block is a section of the one sequence.
             return self._sobol_block(index // 256)[index % 256]
         return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
 
     def coverage(self, count: int) -> Coverage:
-        """How evenly worlds 0 to ``count`` - 1 are spread.
+        """Return the uniformity of worlds 0 to ``count`` - 1.
 
         Over 16 obstacles a sequence has some 80 dimensions, in which the discrepancy of a few
-        hundred points says nothing. What is given is the mean over all pairs of neighboring
+        hundred points has no meaning. The result is the mean over all pairs of neighboring
         dimensions, which are x and y, or two sizes, of the same obstacle.
         """
         from scipy.stats import qmc

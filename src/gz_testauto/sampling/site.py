@@ -1,8 +1,8 @@
-"""Where obstacles go: what stands there already, and the drive that must stay possible.
+"""The fixed part of a world for the placement: walls, keep-outs, and the mission that must be
+possible.
 
-Owns the fixed part of every world, prepared once, so that placing and judging one world costs
-milliseconds: the outlines of the base world, the same widened by the robot, the keep-out
-zones.
+It is prepared once, so that placement and check of one world take milliseconds: the outlines of the
+base world, the same enlarged by the robot, the keep-outs.
 """
 
 import functools
@@ -23,15 +23,14 @@ from gz_testauto.spec.regions import KeepOut
 Point = Tuple[float, float]
 
 OPEN_MARGIN_M = 10.0
-"""How far beyond everything in a world a way may lead."""
+"""Margin around the world in which a path can lead."""
 
 
 @dataclass(frozen=True)
 class RequiredDrive:
-    """The drive that a world must allow. ``radius_m`` is the radius of the circle, centerd on
-    the robot's frame, that holds its outline: in it the robot can turn wherever it stands.
-    ``heights`` are those at which something obstructs it; ``via`` are goals before the goal, in
-    order."""
+    """The mission that a world must allow. ``radius_m`` is the radius of the circle, centered on
+    the robot's frame, that contains its outline: in it the robot can turn anywhere. ``heights`` are
+    those at which a shape obstructs it; ``via`` are goals before the goal, in order."""
 
     start: Point
     goal: Point
@@ -41,21 +40,21 @@ class RequiredDrive:
 
     @property
     def goals(self) -> Tuple[Point, ...]:
-        """All goals, in order."""
+        """Return all goals, in order."""
         return (*self.via, self.goal)
 
 
 def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
-    """Radius (m) of the circle around the origin that holds a footprint's corners."""
+    """Return the radius (m) of the circle around the origin that contains a footprint's corners."""
     return max(math.hypot(x, y) for x, y in footprint_m)
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """The outlines (m, world frame) of what stands in the base world, and the drive.
+    """The outlines (m, world frame) of the base world, and the mission.
 
-    ``walls`` are what obstacles keep away from, whatever robot there is; ``drive_walls`` what of
-    them obstructs the robot of the drive: all unless said.
+    ``walls`` are the outlines that obstacles avoid, for any robot; ``drive_walls`` those that
+    obstruct the robot of the mission (default: all).
     """
 
     walls: Tuple[BaseGeometry, ...] = ()
@@ -66,7 +65,7 @@ class Site:
     def of(
         cls, scene: WorldScene, drive: Optional[RequiredDrive], without: Iterable[str] = ()
     ) -> "Site":
-        """What stands in a world, but for the models called ``without``."""
+        """Return the outlines of a world, without the models named ``without``."""
         heights, excluded = ANY_ROBOT if drive is None else drive.heights, set(without)
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)
         walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded)
@@ -74,26 +73,26 @@ class Site:
 
     @property
     def obstructing(self) -> Tuple[BaseGeometry, ...]:
-        """What of the walls obstructs the robot of the drive."""
+        """Return the walls that obstruct the robot of the mission."""
         return self.walls if self.drive_walls is None else self.drive_walls
 
     @functools.cached_property
     def wall_union(self) -> BaseGeometry:
-        """All walls as one prepared geometry."""
+        """Return all walls as one prepared geometry."""
         union = shapely.union_all(list(self.walls))
         shapely.prepare(union)
         return union
 
     @functools.cached_property
     def _bounds_of_walls(self) -> List[BaseGeometry]:
-        """A rectangle around all that obstructs the robot, or nothing."""
+        """Return a rectangle around all walls that obstruct the robot, or an empty one."""
         if not self.obstructing:
             return []
         return [shapely.box(*shapely.total_bounds(np.array(self.obstructing, dtype=object)))]
 
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
-        """The zones as (core, radius). Raises ``PlacementError`` when one is around a start
-        or goal that nobody gave."""
+        """Return the keep-outs as (core, radius). Raises ``PlacementError`` for one around a start
+        or goal that is not known."""
         found = []
         for zone in zones:
             if zone.shape is not None:
@@ -110,7 +109,7 @@ class Site:
         return found
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
-        """The rectangle in which ways are looked for: everything, with a margin."""
+        """Return the rectangle for the search of paths: all walls, with a margin."""
         everything = [*self._bounds_of_walls, *obstacles]
         if self.drive is not None:
             everything += map(shapely.Point, (self.drive.start, *self.drive.goals))
@@ -122,10 +121,8 @@ class Site:
 def walls_of(
     scene: WorldScene, heights: Heights = ANY_ROBOT, without: Iterable[str] = ()
 ) -> Tuple[BaseGeometry, ...]:
-    """Outlines of everything in a world that is neither ground nor named in ``without``.
-
-    One polygon per connected part of what lies at ``heights``.
-    """
+    """Return the outlines of all models in a world except the ground and ``without``: one polygon
+    per connected part at ``heights``."""
     excluded = set(without)
     parts: List[BaseGeometry] = []
     for name, model in scene.models.items():
@@ -139,17 +136,16 @@ def walls_of(
 
 
 def check_base(site: Site, margin_m: float) -> BaseGeometry:
-    """What obstructs the robot, widened by it and the margin, when that leaves a way from start to
-    goal.
+    """Return the walls that obstruct the robot, enlarged by it and the margin, if a path from start
+    to goal exists.
 
-    Raises ``PlacementError`` that says what is wrong when there is none even without any
-    obstacle, or no drive is known.
+    Raises ``PlacementError`` with the cause if there is none even without any obstacle, or if no
+    mission is known.
     """
     drive = site.drive
     if drive is None:
         raise PlacementError(
-            "solvable needs to know the drive: give drive with start, goal, and robot or "
-            "footprint_m"
+            "solvable needs a mission: set drive with start, goal, and robot or footprint_m"
         )
     radius = drive.radius_m + margin_m
     obstructing = shapely.union_all(list(site.obstructing))
@@ -166,7 +162,7 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
     blocked = shapely.union_all(inflate(np.array(site.obstructing, dtype=object), radius))
     if free_region(site.area(), blocked, drive.start, *drive.goals) is None:
         raise PlacementError(
-            f"no way {2 * radius:.2f} m wide leads from start {drive.start} to goal "
+            f"no path {2 * radius:.2f} m wide leads from start {drive.start} to goal "
             f"{' to goal '.join(map(str, drive.goals))} even without obstacles: move start or goal"
             + (", or lower margin_m" if margin_m > 0 else "")
         )

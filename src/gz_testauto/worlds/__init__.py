@@ -1,1 +1,1 @@
-"""Many worlds from one: multiplication, the manifest of what was made, the known map."""
+"""Many worlds from one: multiplication, the manifest of the worlds, the static map."""

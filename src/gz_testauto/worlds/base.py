@@ -1,8 +1,8 @@
-"""A base world taken apart: what stays as it is, and where the random obstacles go.
+"""A base world, split into its fixed part and the places of random obstacles.
 
-Owns finding the random obstacles of a saved world and putting a world's file together again
-around other ones. What is not an obstacle is written as it was read; a ``<state>`` is applied
-and dropped. Drawing obstacles is :mod:`gz_testauto.sampling`'s.
+Owns the search for the random obstacles of a saved world, and the assembly of a world file with
+other ones. All other elements are written as they were read; a ``<state>`` is applied and dropped.
+:mod:`gz_testauto.sampling` draws obstacles.
 """
 
 from collections import Counter
@@ -29,12 +29,12 @@ _MARK = "gz_testauto obstacle"
 class BaseWorld:
     """A world file to be multiplied.
 
-    ``obstacles`` are the random obstacles found in it: models whose whole name matches
-    ``pattern``, by default the names that the spawner gives. ``scene`` is everything in it, but
-    for plugins where those are not wanted, and for what is ``missing`` and may be.
+    ``obstacles`` are its random obstacles: models whose full name matches ``pattern``, by default
+    the spawner's names. ``scene`` is everything in it, without plug-ins if they are excluded, and
+    without ``missing`` resources that are allowed.
 
-    Raises ``SdfError`` when the file cannot be read, ``SpecError`` when a pattern was given
-    and matches nothing.
+    Raises ``SdfError`` for a file that cannot be read, and ``SpecError`` for a pattern without a
+    match.
     """
 
     def __init__(
@@ -66,19 +66,19 @@ class BaseWorld:
 
     @property
     def obstacles(self) -> Tuple[SceneModel, ...]:
-        """The random obstacles that the world holds already, in file order."""
+        """Return the random obstacles of the world, in file order."""
         return tuple(self.scene.models[name] for name in self._names)
 
     @property
     def summary(self) -> str:
-        """How many random obstacles of which type there are: ``8 box, 8 cylinder``."""
+        """Return the number of random obstacles by type: ``8 box, 8 cylinder``."""
         types = Counter(type_of(model) for model in self.obstacles)
         return ", ".join(f"{count} {type_}" for type_, count in sorted(types.items()))
 
     def roster(self, spec: ObstacleSpec) -> Roster:
-        """The obstacles to draw: those that the world has, else those that the spec asks for.
+        """Return the obstacles to draw: those of the world, otherwise those of the specification.
 
-        Raises ``SpecError`` when the spec does not say how to draw one that is there.
+        Raises ``SpecError`` if the specification does not describe one of the world's.
         """
         if not self._names:
             return Roster.of_spec(spec)
@@ -100,7 +100,7 @@ class BaseWorld:
         return Roster(spec, slots, choose=False)
 
     def template(self) -> "WorldTemplate":
-        """The world's file with gaps for the obstacles."""
+        """Return the world's file with gaps for the obstacles."""
         document = self.scene.document.copy()
         self._library.make_paths_absolute(document)
         world = document.world
@@ -121,7 +121,7 @@ class BaseWorld:
         return WorldTemplate(document, 1)
 
     def _expand(self, models: Iterable[SceneModel]) -> None:
-        """Write out the includes of obstacles that are to be given another size."""
+        """Expand the includes of obstacles that get another size."""
         document, expanded = self.scene.document, False
         for model in models:
             if model.element.tag == "include":
@@ -136,7 +136,7 @@ class BaseWorld:
 
 
 class WorldTemplate:
-    """A world's file as bytes with gaps, one per obstacle, or one for all of them."""
+    """A world file as bytes with gaps, one per obstacle, or one for all of them."""
 
     def __init__(self, document: SdfDocument, gaps: int) -> None:
         self._encoding = document.root.getroottree().docinfo.encoding or "UTF-8"
@@ -148,7 +148,7 @@ class WorldTemplate:
         self._pieces.append(rest)
 
     def fill(self, obstacles: Tuple[Obstacle, ...]) -> bytes:
-        """The file with these obstacles in it, in this order."""
+        """Return the file with these obstacles, in this order."""
         texts = [obstacle.element_text().encode(self._encoding) for obstacle in obstacles]
         if len(self._pieces) == 2:
             texts = [b"\n    ".join(texts)]
@@ -157,7 +157,7 @@ class WorldTemplate:
 
 
 def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:
-    """Which part of the specification an obstacle found in a world is drawn by."""
+    """Return the group of the specification for an obstacle of a world."""
     parsed = parse_obstacle_name(model.name)
     if parsed is not None:
         for group in spec.obstacles:

@@ -1,8 +1,8 @@
-"""The map of a base world that a global planner knows: without the random obstacles.
+"""The static map of a base world, without the random obstacles.
 
-Owns taking it from the collision geometry, at the height at which the lidar would have seen
-it, so that no SLAM is needed, and how far it reaches: around all that stands in the world, and
-around what else has to lie on it. The files are :mod:`gz_testauto.grid.map_server`'s.
+Owns its computation from the collision shapes at the height of the lidar, so that no SLAM is
+needed, and its extent: around all models of the world and further areas.
+:mod:`gz_testauto.grid.map_server` has the files.
 """
 
 from pathlib import Path
@@ -35,13 +35,14 @@ def base_map(
     repair: bool = False,
     allow_missing: Sequence[str] = (),
 ) -> OccupancyGrid:
-    """The occupancy of a world at ``height_m``, without its random obstacles.
+    """Return the occupancy grid of a world at ``height_m``, without its random obstacles.
 
-    ``pattern`` matches the whole names of these, by default those that the spawner gives.
-    ``bounds`` are :func:`bounds_of` the world unless given. A cell is occupied when anything
-    touches it; what ``allow_missing`` names need not be there. Raises ``SdfError`` for a bad
-    world, ``SpecError`` when there is nothing in it, or something is so far away that no map can
-    hold it.
+    ``pattern`` matches their full names, by default the spawner's. ``bounds`` default to
+    :func:`bounds_of` the world. A cell is occupied if any shape touches it. Resources that
+    ``allow_missing`` names can be missing.
+
+    Raises ``SdfError`` for an invalid world, and ``SpecError`` for an empty one or one that is too
+    large for a map.
     """
     scene = read_scene(Path(base_world), repair=repair, allow_missing=allow_missing)
     return map_of(scene, resolution_m, height_m, pattern, bounds)
@@ -54,7 +55,7 @@ def map_of(
     pattern: Optional[Pattern[str]] = None,
     bounds: Optional[Bounds] = None,
 ) -> OccupancyGrid:
-    """As :func:`base_map`, of a scene that is read already."""
+    """Return the map as :func:`base_map` does, for a scene that is read already."""
     if bounds is None:
         bounds = bounds_of(scene, resolution_m)
     elif _is_too_large(bounds, resolution_m):
@@ -76,12 +77,11 @@ def bounds_of(
     room_m: float = 0.0,
     most_cells: float = MOST_CELLS,
 ) -> Bounds:
-    """The rectangle around all that stands in a world at whatever height, random obstacles
-    included, and around ``hold``: what else has to lie on the map, by the name that a message
-    gives it. What of that lies outside has ``room_m`` around it; what lies inside changes
-    nothing. Widened to whole multiples of ``resolution_m``.
+    """Return the rectangle around all models of a world at any height, including random obstacles,
+    and around ``hold``: further areas, by their names in messages.
 
-    Raises ``SpecError`` when there is nothing, or when that is more than ``most_cells``.
+    An area of it that is outside is surrounded by ``room_m``. The result is enlarged to multiples
+    of ``resolution_m``. Raises ``SpecError`` for an empty world, or for more than ``most_cells``.
     """
     things = [
         (f"model {name}", tuple(shape.bounds[:2].T.ravel()))
@@ -97,7 +97,7 @@ def bounds_of(
     bounds = _around([bounds for _, bounds in things])
     if bounds is None:
         raise SpecError(
-            f"{scene.document.source}: nothing stands in this world, so its map has no bounds; "
+            f"{scene.document.source}: this world is empty, so its map has no bounds; "
             "give them (--bounds)"
         )
     if _is_too_large(bounds, resolution_m, most_cells):
@@ -111,8 +111,8 @@ def bounds_of(
 
 
 def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tuple[float, float]:
-    """Between which heights (m) all lies that stands in a world, without its random obstacles; 0
-    and 0 where nothing does."""
+    """Return the lowest and highest height (m) of a world's models, without random obstacles; 0 and
+    0 for an empty world."""
     found = [
         shape.bounds[2]
         for name, model in scene.models.items()
@@ -126,7 +126,7 @@ def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tupl
 
 
 def _around(several: List[Bounds]) -> Optional[Bounds]:
-    """The bounds of several bounds together; None of none."""
+    """Return the bounds of several bounds; None for none."""
     if not several:
         return None
     low, high = np.min(several, axis=0), np.max(several, axis=0)
@@ -148,10 +148,10 @@ def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Which free cells lie outside of the walls, where no robot has ever been.
+    """Return which free cells are outside of the walls, where no robot has been.
 
-    These are the free cells that are connected to the map's border, when there are more free
-    cells that are not; else there are no walls around, and the answer is None.
+    These are the free cells that are connected to the map's border, if more free cells are not;
+    otherwise there are no enclosing walls, and the result is None.
     """
     from scipy import ndimage
 

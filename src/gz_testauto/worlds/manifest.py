@@ -1,7 +1,7 @@
-"""The worlds of a directory: what ``worlds.json`` says of them.
+"""The worlds of a directory, with the data of ``worlds.json``.
 
-Owns the manifest's format and the reading of any directory of ``.world`` files, with or
-without one. Making worlds is :mod:`gz_testauto.worlds.multiply`'s.
+Owns the manifest's format, and reads any directory of ``.world`` files, with or without a manifest.
+:mod:`gz_testauto.worlds.multiply` generates worlds.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class WorldSet:
-    """The worlds of one directory, in order. ``inputs`` says from what they were made: seed,
-    hashes, pattern and drive; it is empty for a directory without manifest."""
+    """The worlds of one directory, in order. ``inputs`` are the inputs of their generation: seed,
+    hashes, pattern and mission; it is empty for a directory without manifest."""
 
     directory: Path
     worlds: Tuple[WorldRecord, ...]
     inputs: Mapping[str, Any]
     coverage: Optional[Mapping[str, float]] = None
-    """Of stratified sampling: the discrepancy, and what independent draws have on average."""
+    """For stratified sampling: the discrepancy, and the mean of independent draws."""
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -43,12 +43,12 @@ class WorldSet:
 
 
 def sha256_of(content: bytes) -> str:
-    """The hash by which files are told apart, as hexadecimal text."""
+    """Return the hash that identifies a file, as hexadecimal text."""
     return hashlib.sha256(content).hexdigest()
 
 
 def manifest_bytes(worlds: WorldSet) -> bytes:
-    """``worlds.json``: UTF-8, one line per world, always the same for the same worlds."""
+    """Return ``worlds.json``: UTF-8, one line per world, always the same for the same worlds."""
     head = {"schema_version": SCHEMA_VERSION, "count": len(worlds), "inputs": dict(worlds.inputs)}
     if worlds.coverage is not None:
         head["coverage"] = dict(worlds.coverage)
@@ -58,12 +58,11 @@ def manifest_bytes(worlds: WorldSet) -> bytes:
 
 
 def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> WorldSet:
-    """The worlds of a directory: those of its manifest, else all ``.world`` files by name; of
-    these, ``files`` if given, by their file names.
+    """Return the worlds of a directory: those of its manifest, otherwise all ``.world`` files by
+    name; of these only ``files``, by file name, if specified.
 
-    Raises ``SpecError`` when there are none, or not those that are asked for, when the manifest is
-    damaged or newer than this program, and when a file is missing or not the one that the manifest
-    describes.
+    Raises ``SpecError`` if there are none or some of ``files`` are missing, if the manifest is
+    damaged or newer than this program, and if a file is missing or differs from the manifest.
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
@@ -122,7 +121,7 @@ def _read_manifest(directory: Path) -> WorldSet:
 
 
 def read_manifest_data(path: Path) -> Dict[str, Any]:
-    """The manifest's JSON; raises ``SpecError`` when it cannot be used."""
+    """Return the manifest's JSON. Raises ``SpecError`` if it is invalid."""
     data = read_json_object(path, SpecError)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:
@@ -166,7 +165,7 @@ class _Drive:
 
 @dataclass(frozen=True)
 class _Listed:
-    """One world as the file lists it."""
+    """Return one world of the manifest."""
 
     name: str
     file: str
@@ -179,7 +178,7 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Content:
-    """What is read of the file again; the other inputs are only compared."""
+    """Return the inputs that are parsed again; the others are only compared."""
 
     worlds: Tuple[_Listed, ...]
     inputs: Mapping[str, Any]

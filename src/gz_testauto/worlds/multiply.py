@@ -1,8 +1,8 @@
-"""Makes many worlds from one: the same base, other random obstacles in each.
+"""Multiplication: many worlds from one base world, with other random obstacles in each.
 
-Owns the making of a whole directory of worlds with its manifest, all or nothing: it appears
-under its name only when it is complete. World *i* depends on the seed and *i* alone, so a
-longer run starts with the very files of a shorter one, whatever the order they are made in.
+Owns the generation of a directory of worlds with its manifest: the directory appears under its name
+only when it is complete. World *i* depends only on the seed and *i*, so a longer run starts with
+the same files as a shorter one, regardless of the order of generation.
 """
 
 import json
@@ -42,15 +42,15 @@ WORLD_FILE = re.compile(r"world_\d{4,}\.world")
 
 
 def world_name(index: int) -> str:
-    """``world_0000`` for index 0."""
+    """Return ``world_0000`` for index 0."""
     return f"world_{index:04d}"
 
 
 def drive_of(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredDrive]:
-    """The drive that a specification describes, or None when it does not say all of it.
+    """Return the mission of a specification, or None if it is incomplete.
 
-    Where nothing says how high the robot is, what is at the height of any is taken to obstruct it.
-    Raises ``SdfError`` when the robot's model cannot be read.
+    Without a height of the robot, shapes at any height obstruct it. Raises ``SdfError`` for a model
+    of the robot that cannot be read.
     """
     if spec is None or spec.start is None or spec.goal is None:
         return None
@@ -65,7 +65,7 @@ def drive_of(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredDrive]:
 
 
 def drive_record(drive: RequiredDrive) -> Dict[str, Any]:
-    """A drive as the manifest's inputs have it: what the shortest ways depend on."""
+    """Return a mission for the manifest's inputs: the inputs of the shortest paths."""
     record: Dict[str, Any] = {
         "start": list(drive.start),
         "goal": list(drive.goal),
@@ -78,10 +78,10 @@ def drive_record(drive: RequiredDrive) -> Dict[str, Any]:
 
 
 class WorldMaker:
-    """Makes single worlds of one base, specification and seed, in any order.
+    """A generator of single worlds of one base, specification and seed, in any order.
 
-    ``drive`` overrides the specification's own. Raises ``SpecError``, ``SdfError`` or
-    ``PlacementError`` when what it is given cannot give worlds.
+    ``drive`` replaces the specification's. Raises ``SpecError``, ``SdfError`` or ``PlacementError``
+    for inputs from which no worlds can be generated.
     """
 
     def __init__(
@@ -193,12 +193,12 @@ def _inputs(
     pattern: Optional[Pattern[str]],
     repair: bool,
 ) -> Dict[str, Any]:
-    """Everything that decides what the worlds are, but how many."""
+    """Return all inputs that determine the worlds, except their number."""
     try:
         base_content = read_file(base)
     except OSError as error:
         raise SpecError(f"{base}: cannot be read: {error.strerror or error}") from error
-    # The paths in a specification say nothing of the files behind them; their hashes do.
+    # Paths in a specification do not identify their files; hashes do.
     described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
     files = [sha256_of(read_file(path)) for path in spec.files if os.path.isfile(path)]
     return {
@@ -219,7 +219,7 @@ def _inputs(
 
 
 def _without_paths(value: Any) -> Any:
-    """A dumped specification without its file names, which differ between machines."""
+    """Return a dumped specification without its file names, which differ between machines."""
     if isinstance(value, dict):
         return {
             key: _without_paths(inner)
@@ -248,7 +248,7 @@ def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
     if not os.path.exists(out / MANIFEST):
         raise SpecError(f"{out}: holds worlds without {MANIFEST}; --force replaces them")
     before = read_manifest_data(out / MANIFEST).get("inputs", {})
-    known = [key for key in {**inputs, **before} if key != "missing"]  # it is made, not given
+    known = [key for key in {**inputs, **before} if key != "missing"]  # it is computed
     differing = [key for key in known if before.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
@@ -265,7 +265,7 @@ def _strangers(directory: Path) -> Iterator[str]:
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:
-    """Give the finished directory its name; what had it before goes only then."""
+    """Rename the finished directory; its predecessor is removed only then."""
     if not os.path.exists(out):
         os.rename(scratch, out)
         return

@@ -1,7 +1,7 @@
-"""What a benchmark publishes of its worlds, read from its files.
+"""Published numbers of a benchmark's worlds, read from its files.
 
-Owns the reading of the sources that ``worlds.published`` names; refuses a world that a source says
-nothing of, rather than leave a hole in the results.
+Owns the readers of the sources that ``worlds.published`` names. A world that a source lacks is an
+error, since the results would be incomplete.
 """
 
 import csv
@@ -24,14 +24,14 @@ Figure = Union[float, str]
 
 
 class PublishedFigures:
-    """The published figures of a campaign's worlds. Raises ``SpecError`` that names the file."""
+    """The published numbers of a campaign's worlds. Raises ``SpecError`` with the file."""
 
     def __init__(self, spec: CampaignSpec, missions: Missions) -> None:
         self._spec, self._missions = spec, missions
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
     def of(self, world: str, path: Path) -> Dict[str, Figure]:
-        """Those of the world that results call ``world`` and that is in the file ``path``."""
+        """Return the numbers of the world named ``world`` in results, in the file ``path``."""
         return {
             name: self._figure(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
@@ -70,8 +70,8 @@ class PublishedFigures:
 
 
 def way_length_m(points_file: Path, source: PublishedSpec, start: Pose2D, goal: Pose2D) -> float:
-    """Length (m) of the way from ``start`` through the points of a file to ``goal``. Raises
-    ``SpecError``."""
+    """Return the length (m) of the path from ``start`` through the points of a file to ``goal``.
+    Raises ``SpecError``."""
     where = "worlds.published"
     load = np.load if points_file.suffix == ".npy" else np.loadtxt
     cells = np.asarray(_read(points_file, where, load), dtype=float)

@@ -1,7 +1,7 @@
-"""Sources of worlds other than a base world or a directory: programs that generate worlds.
+"""World sources except base worlds and directories: programs that generate worlds.
 
-Owns the interface of such a source, its registry, and which source a campaign uses. A source is
-named by its key in ``worlds`` of ``campaign.yaml``.
+Owns the interface of a source, its registry, and the source of a campaign. A source is named by its
+key in ``worlds`` of ``campaign.yaml``.
 """
 
 from abc import ABC, abstractmethod
@@ -17,10 +17,10 @@ from gz_testauto.worlds.manifest import WorldSet, read_worlds
 
 
 class WorldSource(ABC):
-    """The worlds of one campaign. World *i* depends on the seed and *i* only.
+    """The worlds of one campaign. World *i* depends only on the seed and *i*.
 
-    Constructed from the campaign's ``worlds`` and its seed. :meth:`input_files` is called first,
-    then :meth:`make`, then :meth:`missions`.
+    It is constructed from the campaign's ``worlds`` and its seed. :meth:`input_files` is called
+    first, then :meth:`make`, then :meth:`missions`.
     """
 
     def __init__(self, worlds: WorldsSpec, seed: int) -> None:
@@ -28,22 +28,22 @@ class WorldSource(ABC):
 
     @abstractmethod
     def make(self, folder: Path, workers: int) -> WorldSet:
-        """Make all worlds in ``folder``, or none, with up to ``workers`` processes. Raises
-        ``GzTestautoError``. Is not called where the worlds exist."""
+        """Generate all worlds in ``folder``, or none, with up to ``workers`` processes. Raises
+        ``GzTestautoError``. It is not called if the worlds exist."""
 
     @abstractmethod
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Return start and goals in each of the worlds in ``folder``; None where they are the
-        campaign's. Raises ``SpecError`` or ``ResultsError``."""
+        """Return start and goals in each of the worlds in ``folder``; None for those of the
+        campaign. Raises ``SpecError`` or ``ResultsError``."""
 
     @abstractmethod
     def input_files(self) -> Dict[str, str]:
-        """Return the SHA-256 hashes of all files that decide the worlds, by name. Raises
+        """Return the SHA-256 hashes of all files that determine the worlds, by name. Raises
         ``SpecError``."""
 
     @abstractmethod
     def sdf_files(self) -> Iterator[Path]:
-        """Return the SDF files that worlds are made from."""
+        """Return the SDF files from which worlds are generated."""
 
     @abstractmethod
     def recorded_numbers(self) -> Tuple[str, ...]:

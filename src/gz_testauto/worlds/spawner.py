@@ -1,8 +1,8 @@
 """A set of random obstacles in a running simulator: drawn, placed, replaced, written to a file.
 
-Owns which obstacles stand and that a set is placed whole or not at all. Draw *k* of a seed is
-what ``gz_testauto multiply`` draws for world *k* of that seed, on the same base world. Knows a
-simulator as something with model names, poses, spawn and delete; no ROS.
+Owns the present obstacles, and ensures that a set is placed completely or not at all. Draw *k* of a
+seed is that of ``gz_testauto multiply`` for world *k* of that seed, on the same base world. A
+simulator is any object with model names, poses, spawn and delete; ROS is not needed.
 """
 
 import dataclasses
@@ -34,29 +34,30 @@ ASTRAY_RAD = 0.05
 
 
 class World(Protocol):
-    """What the spawner needs of a running simulator. Everything raises ``SimulatorError``."""
+    """The interface of a running simulator for the spawner. All methods raise
+    ``SimulatorError``."""
 
     def model_names(self) -> Set[str]:
-        """Names of all models."""
+        """Return the names of all models."""
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """World poses of these models."""
+        """Return the poses of these models in the world frame."""
 
     def spawn(self, name: str, sdf: str) -> None:
-        """Add a model and see it there."""
+        """Add a model and wait until it exists."""
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models and see them gone."""
+        """Remove models and wait until they do not exist."""
 
 
 class _Astray(SimulatorError):
-    """An obstacle stands elsewhere. Gazebo 11 gives a model whose name is in the world file that
-    it was started with the pose that the file says, though that one was deleted long ago."""
+    """The pose of a spawned obstacle is wrong. Gazebo 11 re-uses the pose from its initial world
+    file for a model of the same name, even if that model was deleted."""
 
 
 class SetSource(Protocol):
-    """Sets of obstacles that are placed as they are, whatever the base world has: scenes of a
-    scenario. ``spec_type`` is the type of the constructor's argument."""
+    """Sets of obstacles that are placed independently of the base world: scenes of a scenario.
+    ``spec_type`` is the type of the constructor's argument."""
 
     spec_type: ClassVar[Type[Spec]]
 
@@ -66,8 +67,8 @@ class SetSource(Protocol):
         ``SpecError``."""
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Set ``number`` of a seed, in the order in which it is to be placed, under names of
-        random obstacles. Raises ``GzTestautoError``."""
+        """Return set ``number`` of a seed, in the order of placement, with names of random
+        obstacles. Raises ``GzTestautoError``."""
 
 
 SET_SOURCES = Registry("set source", {})
@@ -76,7 +77,8 @@ SET_SOURCES = Registry("set source", {})
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """What a set was drawn from; ``label`` is how people call the specification."""
+    """The specification, seed and number of a set; ``label`` is the name of the specification for
+    users."""
 
     spec: Union[ObstacleSpec, SetSource]
     label: str
@@ -87,9 +89,8 @@ class Draw:
 class ObstacleSpawner:
     """The random obstacles of one simulator.
 
-    ``base_world`` is the file that the simulator was started with: for the gaps to its walls
-    and for :meth:`save_world`. ``keep_off_m`` is kept free around every model that is neither
-    in it nor an obstacle, such as a robot.
+    ``base_world`` is the simulator's initial world file, for the gaps to its walls and for
+    :meth:`save_world`. ``keep_off_m`` is kept free around every other model, such as a robot.
     """
 
     def __init__(
@@ -105,8 +106,8 @@ class ObstacleSpawner:
 
     @property
     def last_known(self) -> Tuple[Obstacle, ...]:
-        """Return the obstacles that were placed here and not deleted, each where it was when the
-        simulator was last asked. Sends no request."""
+        """Return the placed obstacles that were not deleted, with their last known poses. Sends no
+        request."""
         return tuple(self._standing.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
@@ -120,11 +121,11 @@ class ObstacleSpawner:
         return self.last_known
 
     def spawn(self, draw: Draw, replace: bool) -> Tuple[Obstacle, ...]:
-        """Draw a set and place it, in place of all obstacles that stand or beside them.
+        """Draw a set and place it, in place of all present obstacles or in addition.
 
-        Whatever fails, what is new is taken away again; what was replaced is put back.
-        Returns what was placed, under the names it got. Raises ``SpecError``,
-        ``PlacementError``, ``SdfError`` or ``SimulatorError``.
+        After an error, new obstacles are removed and replaced ones restored. Returns the placed
+        obstacles with their final names. Raises ``SpecError``, ``PlacementError``, ``SdfError`` or
+        ``SimulatorError``.
         """
         if draw.seed < 0:
             raise SpecError(f"seed is {draw.seed}; it must be >= 0")
@@ -153,15 +154,17 @@ class ObstacleSpawner:
         return self.spawn(dataclasses.replace(self.draw, number=self.draw.number + 1), True)
 
     def clear(self) -> int:
-        """Delete all random obstacles, whoever placed them; returns how many."""
+        """Delete all random obstacles, including those of other nodes; return their number."""
         present = {name for name in self._look() if is_obstacle(name)}
         self._remove(present)
         return len(present)
 
     def save_world(self, path: Path) -> None:
-        """Write the base world with the obstacles where they are now. Obstacles of the base
-        world that still stand stay as the file has them. Raises ``SpecError`` without a base
-        world, for a directory that is not there, and when others placed obstacles too."""
+        """Write the base world with the obstacles at their present poses.
+
+        Present obstacles of the base world are written as in the file. Raises ``SpecError`` without
+        a base world, for a missing directory, and if other nodes placed obstacles too.
+        """
         if self._base_world is None:
             raise SpecError("the base world is not known: set ~base_world to its file")
         if not os.path.isdir(path.parent):
@@ -185,7 +188,7 @@ class ObstacleSpawner:
     def _draw_set(
         self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
-        """Draw beside the models called ``names``, of which ``standing`` were placed here."""
+        """Draw a set next to the models ``names``, of which ``standing`` were placed here."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
         drive = drive_of(draw.spec.drive)
@@ -203,7 +206,7 @@ class ObstacleSpawner:
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
     def _around(self, names: Iterable[str]) -> List[KeepOut]:
-        """Discs about models that came after the base world: not on the robot."""
+        """Return discs around models that are not in the base world, to avoid the robot."""
         discs = []
         for pose in self._world.poses(names).values():
             x_m, y_m = pose.position[:2]
@@ -214,8 +217,8 @@ class ObstacleSpawner:
     def _place_under_good_names(
         self, drawn: Tuple[Obstacle, ...], taken: Set[str]
     ) -> Tuple[Obstacle, ...]:
-        """Place under names beyond those taken, and beyond those that lead astray: once one
-        has, beyond all that were ever seen."""
+        """Place obstacles under unused names; after a wrong pose, under names beyond all previous
+        ones."""
         named = _renamed(drawn, taken | self._avoided)
         try:
             self._place(named)
@@ -226,7 +229,7 @@ class ObstacleSpawner:
         return named
 
     def _place(self, obstacles: Iterable[Obstacle]) -> None:
-        """Spawn all, or take away again those that were."""
+        """Spawn all, or remove the spawned ones after an error."""
         placed: List[str] = []
         try:
             for obstacle in obstacles:
@@ -239,8 +242,8 @@ class ObstacleSpawner:
             raise
 
     def _pose_of_placed(self, obstacle: Obstacle) -> Pose:
-        """Return where the simulator has a new obstacle. Raises ``SimulatorError`` if it is
-        elsewhere than requested."""
+        """Return the pose of a new obstacle in the simulator. Raises ``SimulatorError`` if it
+        differs from the requested one."""
         pose = self._world.poses([obstacle.name]).get(obstacle.name)
         if pose is None:
             raise SimulatorError(f"{obstacle.name} was spawned and is gone again")
@@ -252,12 +255,12 @@ class ObstacleSpawner:
         return pose
 
     def _put_back(self, obstacles: Iterable[Obstacle]) -> None:
-        """Place again those that no longer stand."""
+        """Place obstacles again that do not exist any more."""
         shown = self._look()
         self._place(tuple(o for o in obstacles if o.name not in shown))
 
     def _look(self) -> Set[str]:
-        """Names of all models; the obstacles' are remembered."""
+        """Return the names of all models, and store those of obstacles."""
         names = self._world.model_names()
         self._seen.update(filter(is_obstacle, names))
         return names
@@ -270,7 +273,7 @@ class ObstacleSpawner:
 
 
 def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]:
-    """The same obstacles under names that nobody has: numbers go on after the highest."""
+    """Return the obstacles with unused names: numbers continue after the highest."""
     highest: Dict[str, int] = {}
     for parsed in filter(None, map(parse_obstacle_name, taken)):
         highest[parsed.label] = max(highest.get(parsed.label, -1), parsed.index)
@@ -284,13 +287,14 @@ def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]
 
 
 def _left(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
-    """Obstacles of the base world that are gone from it, or another of their name is there."""
+    """Return obstacles of the base world that were deleted, or replaced by another of their
+    name."""
     found = [model.name for model in base.obstacles]
     return [name for name in found if name not in names or name in known]
 
 
 def _beside(site: Site, standing: Iterable[Obstacle]) -> Site:
-    """The site with obstacles that stand there too, where they are now: they may be pushed."""
+    """Return the site with present obstacles at their present poses, since they can be pushed."""
     heights = ANY_ROBOT if site.drive is None else site.drive.heights
     walls, drive_walls = list(site.walls), list(site.obstructing)
     for obstacle in standing:
