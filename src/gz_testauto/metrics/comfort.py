@@ -119,7 +119,7 @@ def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarr
     description="RMS of planar jerk",
 )
 def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
-    """RMS of planar jerk (m/s³); NaN for fewer than five samples."""
+    """Return the RMS of planar jerk (m/s³); NaN for fewer than five samples."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     time_s, change = _jerk(recording, context)
@@ -146,7 +146,7 @@ def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> floa
 
 
 def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.ndarray]:
-    """Even stamps (s) and the magnitude of the jerk there (m/s³), both of shape (n,)."""
+    """Return even stamps (s) and the magnitude of the jerk (m/s³), both of shape (n,)."""
     from scipy import signal
 
     time_s, even = evenly(recording.time_s, recording.twist)

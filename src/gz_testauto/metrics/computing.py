@@ -35,19 +35,19 @@ def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Com
 
 @_cycle("cycle", "mean wall time of a planner cycle", shown=True)
 def cycle_mean_s(recording: Recording, context: MetricContext) -> float:
-    """Mean wall time (s) of a cycle: the paper's execution time."""
+    """Return the mean wall time (s) of a cycle: the paper's execution time."""
     return _mean(recording.cycle_time_s)
 
 
 @_cycle("cycle CPU", "mean CPU time of a planner cycle")
 def cycle_cpu_mean_s(recording: Recording, context: MetricContext) -> float:
-    """Mean CPU time (s) of a cycle."""
+    """Return the mean CPU time (s) of a cycle."""
     return _mean(recording.cycle_cpu_s)
 
 
 @_cycle("longest cycle", "longest planner cycle")
 def cycle_max_s(recording: Recording, context: MetricContext) -> float:
-    """Wall time (s) of the longest cycle."""
+    """Return the wall time (s) of the longest cycle."""
     return float(np.max(recording.cycle_time_s)) if len(recording.cycle_time_s) else math.nan
 
 
@@ -71,7 +71,7 @@ def cycle_p99_s(recording: Recording, context: MetricContext) -> float:
     description="share of cycles over the period",
 )
 def cycle_missed_share(recording: Recording, context: MetricContext) -> float:
-    """Share of cycles, in [0, 1], that took longer than the control period."""
+    """Return the share of cycles, in [0, 1], that took longer than the control period."""
     return _mean(recording.cycle_time_s > context.control_period_s)
 
 
@@ -91,7 +91,7 @@ def _percentile(values: np.ndarray, percent: float) -> float:
     description="simulated time over wall time",
 )
 def real_time_factor(recording: Recording, context: MetricContext) -> float:
-    """Simulated seconds per wall second; NaN where the wall time is not known."""
+    """Return the simulated seconds per wall second; NaN if the wall time is unknown."""
     if not recording.wall_time_s > 0.0:
         return math.nan
     return recording.duration_s / recording.wall_time_s

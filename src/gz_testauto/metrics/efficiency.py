@@ -32,7 +32,7 @@ SLOWEST = 8.0
 """The multiple of the best time above which the time driven does not count."""
 
 STARTED_M = 0.1
-"""So far from the start, the robot counts as moving, and the time begins."""
+"""Distance from the start at which the robot counts as moving and the time starts."""
 
 
 @metric(
@@ -47,7 +47,7 @@ STARTED_M = 0.1
     description="distance traveled",
 )
 def distance_m(recording: Recording, context: MetricContext) -> float:
-    """Length (m) of the true path, 0 for fewer than two samples."""
+    """Return the length (m) of the true path, 0 for fewer than two samples."""
     steps = np.diff(recording.pose[:, :2], axis=0)
     return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
 
@@ -65,7 +65,7 @@ def distance_m(recording: Recording, context: MetricContext) -> float:
     description="simulated time from goal to end",
 )
 def time_s(recording: Recording, context: MetricContext) -> float:
-    """Simulated time (s) from the goal to the end of the trial."""
+    """Return the simulated time (s) from the goal to the end of the trial."""
     return recording.duration_s
 
 
@@ -78,7 +78,7 @@ def time_s(recording: Recording, context: MetricContext) -> float:
     description="simulated time standing still",
 )
 def standing_s(recording: Recording, context: MetricContext) -> float:
-    """Simulated time (s) of all intervals in which the robot did not get anywhere."""
+    """Return the simulated time (s) of all intervals in which the robot did not move."""
     intervals = np.diff(recording.time_s)
     steps = np.diff(recording.pose[:, :2], axis=0)
     return float(intervals[np.hypot(steps[:, 0], steps[:, 1]) < STANDING_MPS * intervals].sum())
@@ -95,7 +95,7 @@ def standing_s(recording: Recording, context: MetricContext) -> float:
     description="success weighted by path length, failures 0",
 )
 def spl(recording: Recording, context: MetricContext) -> float:
-    """``S · L / max(P, L)``; NaN when a trial succeeded and the shortest path is not known."""
+    """Return ``S · L / max(P, L)``; NaN if a trial succeeded and the shortest path is unknown."""
     if not recording.completed:
         return 0.0
     shortest_m = recording.shortest_path_m
@@ -112,7 +112,7 @@ def spl(recording: Recording, context: MetricContext) -> float:
     description="score of the BARN challenge, failures 0",
 )
 def barn_score(recording: Recording, context: MetricContext) -> float:
-    """``S · OT / clip(AT, k OT, 8 OT)``; NaN when a trial succeeded and no way is known."""
+    """Return ``S · OT / clip(AT, k OT, 8 OT)``; NaN if a trial succeeded and no path is known."""
     if not recording.completed:
         return 0.0
     way_m = recording.published_path_m
@@ -126,7 +126,7 @@ def barn_score(recording: Recording, context: MetricContext) -> float:
 
 
 def _driven_s(recording: Recording) -> float:
-    """Simulated time (s) from the first sample away from the start to the last one."""
+    """Return the simulated time (s) from the first sample away from the start to the last one."""
     away_m = np.hypot(*(recording.pose[:, :2] - recording.pose[0, :2]).T)
     moving = np.flatnonzero(away_m >= STARTED_M)
     return float(recording.time_s[-1] - recording.time_s[moving[0]]) if len(moving) else 0.0

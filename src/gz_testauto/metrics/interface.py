@@ -1,8 +1,8 @@
-"""What a metric is: a named number with a unit, computed from one recording.
+"""Declare metrics: named numbers with a unit, computed from one recording.
 
-Owns the one declaration that tables, comparisons, exports and the store read, the registry, and
-the one place where all metrics of a recording are computed. A metric knows nothing of other
-trials; averaging and comparing are :mod:`gz_testauto.analysis`'s.
+Owns the declaration that tables, comparisons, exports and the store read, the registry, and the
+computation of all metrics of a recording. A metric is independent of other trials;
+:mod:`gz_testauto.analysis` averages and compares.
 
 A metric is a function with a declaration above it, here and in other packages::
 
@@ -30,14 +30,14 @@ BETTER = ("lower", "higher", "neither")
 MOST_DECIMALS = 9
 
 SUCCESS = "success"
-"""What the success rate is called where metrics are named."""
+"""Name of the success rate in lists of metrics."""
 RELEVANT_SUCCESS = 0.05
 """The smallest difference of two success rates that matters, unless the campaign sets it."""
 
 
 @dataclass(frozen=True)
 class MetricContext:
-    """What metrics need to know beside the recording; one per campaign.
+    """The parameters of metrics in addition to the recording; one per campaign.
 
     ``safety_distance_m`` is d_0, the clearance that is no danger any more;
     ``acceleration_cutoff_hz`` the low-pass that velocity passes before differentiating;
@@ -176,12 +176,12 @@ METRICS = Registry(
 
 
 def builtin_metrics() -> Tuple[Metric, ...]:
-    """This package's, in the order in which results show them."""
+    """Return the metrics of this package, in the order of results."""
     return tuple(METRICS.get(name) for name in _MODULES)
 
 
 def installed_metrics() -> Tuple[Metric, ...]:
-    """This package's, then those of others by name.
+    """Return the metrics of this package, then those of other packages by name.
 
     Raises ``SpecError`` for a plugin that is no metric, or is one under another name.
     """
@@ -203,10 +203,9 @@ def measure(
     context: MetricContext,
     metrics: Optional[Iterable[Metric]] = None,
 ) -> Dict[str, float]:
-    """Compute the metrics, all that are installed unless told, and add the numbers that the
-    recording has of its own.
+    """Compute the metrics, by default all installed ones, and add the numbers of the recording.
 
-    What a recording cannot tell, or what is not finite (the clearance where there is no
+    A value that a recording does not determine, or that is not finite (the clearance without an
     obstacle), is NaN.
     """
     values = {}

@@ -1,4 +1,4 @@
-"""What was measured during a trial, as arrays over simulated time.
+"""The measurements of a trial, as arrays over simulated time.
 
 Written by the runner, read by metrics and plots. One row per control period at least; all
 arrays share the first axis. Poses are ground truth from the simulator, never a localizer's

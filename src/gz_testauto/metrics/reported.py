@@ -1,4 +1,4 @@
-"""Numbers that are told of a trial, beside what is computed from its drive.
+"""Numbers of a trial that are reported, not computed from its recording.
 
 They are not computed for every campaign, as other metrics are: only a trial on a stack of the
 user's own has them, one over ROS in which time waits for nobody, one with further robots, or one
@@ -47,7 +47,7 @@ REPORTED: Dict[str, Metric] = {
 
 
 def published_by_stack(name: str, unit: str, better: str) -> Metric:
-    """A number that the user's own stack publishes, as the campaign declares it."""
+    """Return the metric of a number that a user's stack publishes, as the campaign declares it."""
     return Metric(
         name=name,
         unit=unit,
@@ -60,7 +60,7 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
 
 
 def of_companion(robot: str) -> Tuple[Metric, ...]:
-    """How a further robot of the campaign ended; columns begin with its name."""
+    """Return the metrics of a further robot of the campaign; columns start with its name."""
     whats = (
         ("reached", "", "higher", "1 where it reached its goal", 0),
         ("collided", "", "lower", "1 where it collided", 0),
@@ -74,11 +74,11 @@ def of_companion(robot: str) -> Tuple[Metric, ...]:
 
 
 def drawn(name: str) -> Metric:
-    """What a term of randomization drew for a trial; ``name`` is that of the column."""
+    """Return the metric of a value drawn for a trial; ``name`` is that of the column."""
     said = "drawn for the trial; of several things the mean"
     return _reported(name, "", "neither", said, 3, completed_only=False)
 
 
 def recorded(name: str) -> Metric:
-    """A number that a scenario records by ``record``; ``name`` is that of the column."""
+    """Return the metric that a scenario records by ``record``; ``name`` is that of the column."""
     return _reported(name, "", "neither", "recorded by the scenario", 3, completed_only=False)

@@ -42,7 +42,7 @@ CLEARANCE_FLOOR_M = 0.01
     description="smallest clearance",
 )
 def clearance_min_m(recording: Recording, context: MetricContext) -> float:
-    """Smallest clearance (m), 0 when touching."""
+    """Return the smallest clearance (m), 0 during contact."""
     return float(np.min(recording.clearance_m)) if len(recording.clearance_m) else math.nan
 
 
@@ -54,7 +54,7 @@ def clearance_min_m(recording: Recording, context: MetricContext) -> float:
     description="mean clearance over time",
 )
 def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
-    """Mean clearance over time (m)."""
+    """Return the mean clearance over time (m)."""
     return time_mean(recording.clearance_m, recording.time_s)
 
 
@@ -66,7 +66,7 @@ def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
     description="clearance undercut for 5 % of the time",
 )
 def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
-    """Clearance (m) that is undercut for 5 % of the time."""
+    """Return the clearance (m) that is undercut for 5 % of the time."""
     return time_percentile(recording.clearance_m, recording.time_s, 5.0)
 
 
@@ -87,7 +87,7 @@ def danger(clearance_m: np.ndarray, safety_distance_m: float) -> np.ndarray:
     description="RMS of 1/clearance − 1/d_0 where nearer than d_0",
 )
 def safety(recording: Recording, context: MetricContext) -> float:
-    """``f_s`` (1/m), 0 when the robot never came nearer than d_0."""
+    """Return ``f_s`` (1/m), 0 if the clearance was never below d_0."""
     return time_rms(danger(recording.clearance_m, context.safety_distance_m), recording.time_s)
 
 
@@ -109,7 +109,7 @@ def danger_share(recording: Recording, context: MetricContext) -> float:
     description="contact episodes",
 )
 def collisions(recording: Recording, context: MetricContext) -> float:
-    """Number of contact episodes."""
+    """Return the number of contact episodes."""
     return float(len(recording.contacts))
 
 
@@ -121,5 +121,5 @@ def collisions(recording: Recording, context: MetricContext) -> float:
     description="speed at the first touch",
 )
 def impact_speed_mps(recording: Recording, context: MetricContext) -> float:
-    """The robot's speed (m/s) at its first touch; NaN when it touched nothing."""
+    """Return the robot's speed (m/s) at its first contact; NaN without a contact."""
     return recording.contacts[0].speed_mps if recording.contacts else math.nan

@@ -27,7 +27,7 @@ LEAST_CLOSING_MPS = 1e-3
 
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """The metrics that a campaign adds to those that all have."""
+    """Return the additional metrics of a campaign."""
     found: List[Metric] = []
     wanted = spec.metrics
     if wanted.gates_m:
@@ -64,7 +64,7 @@ def _gates_passed(
     recording: Recording,
     context: MetricContext,
 ) -> float:
-    """How many gates, lines between two points, were crossed one after the other."""
+    """Return the number of gates, lines between two points, that were crossed in order."""
     places = recording.pose[:, :2]
     if len(places) < 2:
         return 0.0
@@ -79,7 +79,7 @@ def _gates_passed(
 
 
 def _time_inside(region: BaseGeometry, recording: Recording, context: MetricContext) -> float:
-    """Seconds in a region: each sample stands for the time until the next."""
+    """Return the time (s) in a region; each sample counts until the next one."""
     time_s = recording.time_s
     if len(time_s) < 2:
         return 0.0

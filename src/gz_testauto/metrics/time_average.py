@@ -10,7 +10,7 @@ import numpy as np
 
 
 def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
-    """``∫ values dt / T``; NaN for fewer than two samples. Both have shape (n,)."""
+    """Return ``∫ values dt / T``; NaN for fewer than two samples. Both have shape (n,)."""
     if len(time_s) < 2:
         return math.nan
     from scipy.integrate import trapezoid
@@ -19,7 +19,7 @@ def time_mean(values: np.ndarray, time_s: np.ndarray) -> float:
 
 
 def time_rms(values: np.ndarray, time_s: np.ndarray) -> float:
-    """``sqrt(∫ values² dt / T)``; NaN for fewer than two samples. Both have shape (n,)."""
+    """Return ``sqrt(∫ values² dt / T)``; NaN for fewer than two samples. Both have shape (n,)."""
     return math.sqrt(time_mean(np.square(values), time_s))
 
 
