@@ -1,4 +1,4 @@
-"""Run the same maneuvers and trials in two simulators and report their agreement.
+"""Run maneuvers and trials in two simulators and compare them.
 
 First, the robot receives the same velocity commands in both simulators on level ground: at rest,
 straight, turning, stopping, pushing a box, each three times, in DIR/open_loop. Poses and inertial
