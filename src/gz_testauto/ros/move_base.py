@@ -75,7 +75,7 @@ class ActionGoals:
 
     @property
     def connected(self) -> bool:
-        """Whether a server is connected to the topics of goals, cancels, status and results."""
+        """True if a server is connected to the topics of goals, cancels, status and results."""
         return bool(
             self._goals.get_num_connections()
             and self._cancels.get_num_connections()
@@ -119,7 +119,7 @@ class ActionGoals:
 
     @property
     def acknowledged(self) -> bool:
-        """Whether the server has reported a status of the goal."""
+        """True if the server has reported a status of the goal."""
         return self._acknowledged
 
     @property
@@ -195,12 +195,12 @@ class MoveBaseClient:
 
     @property
     def connected(self) -> bool:
-        """Whether the server is connected."""
+        """True if the server is connected."""
         return self._goals.connected
 
     @property
     def succeeded(self) -> bool:
-        """Whether the server reports that the robot has reached the goal."""
+        """True if the server reports that the robot has reached the goal."""
         return self._target is not None and self._goals.status == GoalStatus.SUCCEEDED
 
     def begin(self, goal: Pose2D, stamp: Optional[rospy.Time] = None) -> None:

@@ -56,7 +56,7 @@ class WorkerPool(Workers):
     @property
     @abc.abstractmethod
     def _busy(self) -> bool:
-        """Whether any worker runs a trial."""
+        """True if any worker runs a trial."""
 
     @abc.abstractmethod
     def _assign(self) -> None:

@@ -209,17 +209,17 @@ class _WorkerSlot:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether no further worker is started."""
+        """True if no further worker is started."""
         return self.failed_starts >= MAX_FAILED_STARTS
 
     @property
     def is_starting(self) -> bool:
-        """Whether a worker is starting or will be started."""
+        """True if a worker is starting or will be started."""
         return not self.is_abandoned and (self.worker is None or not self.worker.ready)
 
     @property
     def is_due(self) -> bool:
-        """Whether a worker must be started now."""
+        """True if a worker must be started now."""
         return self.worker is None and not self.is_abandoned and time.monotonic() >= self._due_s
 
     def died(self, worker: "_Worker") -> None:
@@ -260,7 +260,7 @@ class _Worker:
         its.close()
         self.trial: Optional[Trial] = None
         self.ready = False
-        """Whether its simulator has started."""
+        """True if its simulator has started."""
         self.kill_reason = ""
         """Why the parent process killed it."""
         self.hung = False
@@ -270,7 +270,7 @@ class _Worker:
 
     @property
     def is_occupied(self) -> bool:
-        """Whether it is starting or runs a trial."""
+        """True if it is starting or runs a trial."""
         return not self.ready or self.trial is not None
 
     def begin(self, trial: Trial) -> bool:

@@ -48,7 +48,7 @@ class TrialInbox:
 
     @property
     def connected(self) -> bool:
-        """Whether the simulator node is connected."""
+        """True if the simulator node is connected."""
         return self._subscriber.get_num_connections() > 0
 
     def clear(self) -> None:
@@ -103,7 +103,7 @@ class TrialInbox:
             )
 
     def planned_blind(self, before_ns: int) -> bool:
-        """Whether a cycle before this ROS time was planned without the newest scan of its time."""
+        """True if a cycle before this ROS time was planned without the newest scan of its time."""
         with self._cycles_lock:
             return any(
                 cycle.scan.to_nsec() != self._scans[stamp_ns]

@@ -34,13 +34,13 @@ class PlannerSettings:
     base_frame: str = "base_link"
     known_map: Optional[OccupancyGrid] = None
     tracking: bool = False
-    """Whether ``objects`` has tracked objects, for planners that use them."""
+    """True if ``objects`` has tracked objects, for planners that use them."""
     max_object_age_s: float = 0.0
     """Largest allowed age of tracked objects relative to the odometry, in seconds."""
     seed: int = 0
     """Seed of the planner's random numbers; :func:`seed_for_goal` reads it for each goal."""
     on_road: bool = False
-    """Whether ``road`` has lanes, along which the robot drives to its goals."""
+    """True if ``road`` has lanes, along which the robot drives to its goals."""
 
 
 def parameters_of(settings: PlannerSettings) -> Dict[str, Any]:

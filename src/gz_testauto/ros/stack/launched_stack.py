@@ -65,7 +65,7 @@ class LaunchedStack:
 
     @property
     def simulating(self) -> bool:
-        """Whether the simulator has been started."""
+        """True if the simulator has been started."""
         return "simulator" in self._parts
 
     def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:

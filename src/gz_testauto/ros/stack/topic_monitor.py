@@ -69,7 +69,7 @@ class StackMonitor:
 
     @property
     def scan_received(self) -> bool:
-        """Whether the laser has published a message of any type."""
+        """True if the laser has published a message of any type."""
         return self._scan is not None
 
     @property
