@@ -58,7 +58,7 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/testing": Limit(27.0, 25),
     "src/gz_testauto/trial": Limit(2.0),
     "src/gz_testauto/workers": Limit(2.0, 1),
-    "src/gz_testauto/worlds": Limit(2.5),
+    "src/gz_testauto/worlds": Limit(2.0),
     "srv": Limit(2.0),
     "test": Limit(14.0),
     "test/actors": Limit(2.0),

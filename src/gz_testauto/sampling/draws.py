@@ -51,7 +51,7 @@ class Proposal:
     size: Size
 
 
-class _Drawn:
+class _RoundedDistribution:
     """A distribution with rounded values; its bounds are computed once."""
 
     def __init__(self, distribution: Distribution) -> None:
@@ -69,9 +69,13 @@ class _GroupDraws:
 
     def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:
         self.region = _region_sampler(spec, group)
-        self.x, self.y = (None if one is None else _Drawn(one) for one in (group.x_m, group.y_m))
-        self.yaw = _Drawn(group.yaw_rad)
-        self.sizes = [None if drawn is None else _Drawn(drawn) for _, drawn in group.sizes]
+        self.x, self.y = (
+            None if one is None else _RoundedDistribution(one) for one in (group.x_m, group.y_m)
+        )
+        self.yaw = _RoundedDistribution(group.yaw_rad)
+        self.sizes = [
+            None if drawn is None else _RoundedDistribution(drawn) for _, drawn in group.sizes
+        ]
 
     def place(self, first: float, second: float) -> Tuple[float, float]:
         """Return the center (x, y) for two numbers in [0, 1)."""

@@ -136,14 +136,15 @@ def multiply(
 ) -> WorldSet:
     """Write ``count`` worlds and their manifest to the directory ``out``.
 
-    A directory of worlds made from the same inputs is made again, with as many worlds as now
-    asked for; one made from others is refused unless ``force``; one that holds anything else
-    is never touched. ``drive`` overrides the specification's own; ``pattern`` recognises the
-    random obstacles that ``base`` holds already, in which case their number and types are
-    kept. Without ``plugins``, those of ``base`` and of what it includes are left out. What
-    ``allow_missing`` names (:mod:`gz_testauto.sdf.missing`) is left out where it is not there, and
-    listed in ``inputs`` as ``missing``. Raises
-    ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``; ``out`` is then as it was.
+    A directory of worlds from the same inputs is replaced, with the present number of worlds. One
+    from other inputs is an error without ``force``; one with other files is never changed.
+    ``drive`` replaces the specification's own; ``pattern`` matches the random obstacles that
+    ``base`` has already, whose number and types are then kept. Without ``plugins``, those of
+    ``base`` and its includes are omitted. Missing resources that ``allow_missing`` names
+    (:mod:`gz_testauto.sdf.missing`) are omitted, and listed in ``inputs`` as ``missing``.
+
+    Raises ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``; ``out`` is then
+    unchanged.
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be >= 1")
