@@ -197,7 +197,7 @@ class _Form:
         self.group = id(proposal.slot.group)
         self.outline = model.outline(size)
         self.outer_m, self.inner_m = model.outer_m(size), model.inner_m(size)
-        self.is_centerd_disc = self.outline.is_disc and self.outer_m == self.outline.radius_m
+        self.is_centered_disc = self.outline.is_disc and self.outer_m == self.outline.radius_m
 
 
 class _Put:
@@ -299,7 +299,7 @@ class _Ground:
         if away_m < gap_m + one.inner_m + two.inner_m - SLACK_M:
             return True
         near_m = gap_m + one.outline.radius_m + two.outline.radius_m
-        if one.is_centerd_disc and two.is_centerd_disc:
+        if one.is_centered_disc and two.is_centered_disc:
             return away_m < near_m or away_m == 0.0
         return _within(put.outline.core, other.outline.core, near_m)
 

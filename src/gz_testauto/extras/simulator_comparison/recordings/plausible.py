@@ -59,8 +59,10 @@ def find_rest(imu: Series, duration_s: float = REST_S) -> slice:
     """Return the samples of the interval with the least motion."""
     length = min(len(imu.time_s), max(2, round(duration_s * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
-    centerd = (imu.values - imu.values.mean(axis=0)) / scale
-    sums, squares = (np.cumsum(np.insert(v, 0, 0.0, axis=0), axis=0) for v in (centerd, centerd**2))
+    centered = (imu.values - imu.values.mean(axis=0)) / scale
+    sums, squares = (
+        np.cumsum(np.insert(v, 0, 0.0, axis=0), axis=0) for v in (centered, centered**2)
+    )
     mean, square = ((v[length:] - v[:-length]) / length for v in (sums, squares))
     begin = int(np.argmin((square - mean**2).sum(axis=1)))
     return slice(begin, begin + length)
@@ -159,11 +161,11 @@ def _check_axis(
     source: str, does: str, expected: str, measured: np.ndarray, moved: np.ndarray
 ) -> None:
     """Reject an IMU in which another axis than the expected one follows the robot's motion."""
-    centerd = measured - measured.mean(axis=0)
+    centered = measured - measured.mean(axis=0)
     moved = moved - moved.mean()
-    size = np.linalg.norm(centerd, axis=0) * np.linalg.norm(moved)
+    size = np.linalg.norm(centered, axis=0) * np.linalg.norm(moved)
     with np.errstate(invalid="ignore", divide="ignore"):
-        along = np.nan_to_num(centerd.T @ moved / size)
+        along = np.nan_to_num(centered.T @ moved / size)
     best = int(np.argmax(np.abs(along)))
     name = ("" if along[best] > 0 else "-") + "xyz"[best]
     own = along["xyz".index(expected)]
