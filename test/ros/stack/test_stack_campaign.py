@@ -288,12 +288,12 @@ def test_a_trial_that_was_not_watched_is_invalid(tmp_path, mark):
         (
             "global_plan: [/planner/plan]",
             "scan: /front/scan",
-            "no message on /front/scan; other topics of sensor_msgs/LaserScan: /scan; stack.names",
+            "no message on /front/scan; other topics of sensor_msgs/LaserScan: /scan; ",
         ),
         (
             'robot_name: "{robot}"',
             "robot_name: burger",
-            "no model 'robot' in the world; other models than the world file's: burger; spawn",
+            "no model 'robot' in the world; other models than the world file's: burger; ",
         ),
     ],
 )
