@@ -225,7 +225,7 @@ def test_a_campaign_ends_with_its_page(run):
     campaign = json.loads(page.scripts["data"])
     assert campaign["replay"] == f"gz_testauto replay {done.out}"
     assert campaign["figures"][0]["heading"] == "density of obstacles"
-    assert page.text.count("A length may be less than the shortest path") == 2
+    assert page.text.count("A length can be less than the shortest path") == 2
     assert page.text.count("–: the drive has ended before the time shown") == 1
     world = json.loads(page.scripts["d0"])
     assert world["start"] == [-3.0, 0.0, 0.0] and world["goals"] == [[3.0, 0.0, 0.5]]
