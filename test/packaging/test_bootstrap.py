@@ -170,6 +170,7 @@ def test_ros_listens_on_loopback_unless_the_user_speaks_to_other_machines(
     assert f"address={address}\n" in ran.stdout, ran.stdout
 
 
+@pytest.mark.slow
 def test_parts_run_at_the_same_time_and_are_shown_when_they_have_ended(machine):
     done = machine.run(
         "prepare_parts;"

@@ -53,6 +53,7 @@ class WaitTimes(threading.Condition):
         return super().wait(timeout)
 
 
+@pytest.mark.slow
 def test_a_trial_that_begins_while_changes_are_gathered_is_written_after_that(
     database, monkeypatch
 ):

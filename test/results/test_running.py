@@ -131,6 +131,7 @@ def test_a_heartbeat_that_is_no_time_is_called_damaged(directory):
         seen(directory)
 
 
+@pytest.mark.slow
 def test_a_campaign_tells_which_trial_runs_and_nothing_when_it_is_over(run, tmp_path):
     told = []
 

@@ -53,6 +53,7 @@ def test_wait_until_asleep_ends_at_the_cpu_limit(process_busy_until, tmp_path):
     assert not states.wait_until_asleep(60.0, 0.2)
 
 
+@pytest.mark.slow
 def test_wait_until_asleep_waits_for_a_thread_without_a_processor(process_busy_until, tmp_path):
     """The thread is awake, but gets no CPU time, as on a busy machine."""
     rest = tmp_path / "rest"
