@@ -49,7 +49,7 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/planners": Limit(2.0),
     "src/gz_testauto/processes": Limit(2.0),
     "src/gz_testauto/randomization": Limit(2.0),
-    "src/gz_testauto/results": Limit(22.0, 20),
+    "src/gz_testauto/results": Limit(2.0),
     "src/gz_testauto/ros": Limit(2.0),
     "src/gz_testauto/sampling": Limit(2.0),
     "src/gz_testauto/sdf": Limit(2.0),

@@ -1,1 +1,1 @@
-"""What is on disk: a campaign's directory, manifest, records and recordings."""
+"""The stored results of a campaign: directory, manifest, records and recordings."""

@@ -1,12 +1,12 @@
-"""Attempts, invalid attempts, and the rule whether another attempt follows.
+"""Attempts, invalid attempts, and the limits on further attempts.
 
-An attempt is one run of a trial, of a drive (comparison of simulators) or of an episode (training).
-It is invalid if it ends by one of :data:`FAILURES`: then it has no result. Drives and episodes are
-repeated by :func:`run_attempts`. A campaign's trials run on several workers and continue in later
-processes; :class:`Attempts` counts their attempts by two limits. ``limits.max_attempts`` limits
-invalid attempts. ``limits.max_worker_deaths`` limits attempts whose worker process died (it was
-killed, or the memory was full), which mostly have another cause than the trial. Both counts are in
-the store.
+An attempt is one execution of a trial, of a maneuver (comparison of simulators) or of an episode
+(training). It is invalid, and has no result, if it raises one of :data:`FAILURES`.
+:func:`run_attempts` repeats maneuvers and episodes. A campaign's trials run on several workers and
+continue in later processes; :class:`Attempts` counts their attempts against two limits.
+``limits.max_attempts`` limits invalid attempts. ``limits.max_worker_deaths`` limits attempts whose
+worker process died (it was killed, or the memory was full), mostly for a cause other than the
+trial. Both counts are in the store.
 """
 
 import collections
@@ -26,10 +26,10 @@ from gz_testauto.spec.campaign import LimitsSpec
 from gz_testauto.trial.plan import Trial
 
 FAILURES = (SimulatorError, NavigatorError)
-"""Errors that make an attempt invalid: it does not measure planner, simulator or weights."""
+"""Errors that make an attempt invalid: it measures neither planner, simulator nor weights."""
 
 MAX_ATTEMPTS = 2
-"""At a drive or an episode; of trials ``limits.max_attempts``."""
+"""Largest number of attempts at a maneuver or an episode; trials have ``limits.max_attempts``."""
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 
 def will_recur(error: GzTestautoError) -> bool:
-    """Return whether another attempt would end by the same error."""
+    """Return whether another attempt would raise the same error."""
     return isinstance(error, SceneError)
 
 
@@ -46,8 +46,9 @@ def run_attempts(
     failed: Callable[[GzTestautoError, bool], None],
     limit: int = MAX_ATTEMPTS,
 ) -> Result:
-    """Return the result of the first valid attempt of at most ``limit``. ``failed`` is called with
-    the error of each invalid one, and whether another attempt follows. Raises the last error."""
+    """Return the result of the first valid attempt of at most ``limit``. ``failed`` is called for
+    each invalid attempt, with its error and whether another attempt follows. If no attempt is
+    valid, the last error is raised."""
     for number in range(1, limit + 1):
         try:
             return attempt()
@@ -60,9 +61,9 @@ def run_attempts(
 
 
 class Attempts:
-    """The attempts at the trials of one campaign, those of earlier runs included.
+    """The attempts at the trials of one campaign, including those of earlier runs.
 
-    A trial that was given up in an earlier run gets new attempts with ``retry_invalid``, while no
+    A trial that was abandoned in an earlier run gets new attempts with ``retry_invalid``, while no
     trial of the campaign is valid, and after the limits were raised.
     """
 
@@ -85,12 +86,12 @@ class Attempts:
         self._go_on_where_limits_were_raised()
 
     def left(self, trials: Sequence[Trial]) -> List[Trial]:
-        """Return the trials that are neither finished nor given up."""
+        """Return the trials that are neither valid nor abandoned."""
         return [trial for trial in trials if trial.index not in self._valid | self._given_up]
 
     @property
     def some_trial_is_valid(self) -> bool:
-        """True if any trial is valid, in this run or an earlier one."""
+        """True if any trial is valid, in this run or an earlier run."""
         return bool(self._valid)
 
     def made(self, trial: int) -> int:
@@ -120,7 +121,7 @@ class Attempts:
         self._valid.add(trial)
 
     def given_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        """Record that a trial gets no further attempt; ``scene_at_fault``: because of its own
+        """Record that a trial gets no further attempt. ``scene_at_fault``: the cause is its
         world, which other trials do not share."""
         if scene_at_fault:
             return
@@ -130,12 +131,12 @@ class Attempts:
 
     @property
     def hopeless(self) -> bool:
-        """True if other trials will be invalid too: no trial is valid, and all attempts at one
-        that was given up have the same cause, except for numbers in it."""
+        """True if other trials will be invalid too: no trial is valid, and all attempts at an
+        abandoned trial have the same cause, except for numbers in it."""
         return self._lost is not None and not self._valid
 
     def require_hope(self) -> None:
-        """Raise ``LostTrialsError``, with the cause, when it is hopeless."""
+        """Raise ``LostTrialsError``, with the cause, if :attr:`hopeless`."""
         if self.hopeless and self._lost is not None:
             attempts = self._counted(self._lost.index)
             raise LostTrialsError(
@@ -169,6 +170,6 @@ class Attempts:
         where[attempt.trial].append(attempt)
 
     def _counted(self, trial: int) -> Tuple[AttemptRecord, ...]:
-        """Return the attempts that count for the limits, in order."""
+        """Return the attempts at a trial that count for the limits, in order."""
         both = [*self._invalid[trial], *self._deaths[trial]]
         return tuple(sorted(both, key=lambda attempt: attempt.attempt))

@@ -1,7 +1,7 @@
 """The inputs of results, and the comparison of stored inputs with those of the current command.
 
-Owns the inputs by name, the list of differences, and the refusal to mix results. Campaigns,
-comparisons of simulators and trainings choose their inputs and where they store them.
+This module defines inputs by name, lists their differences, and raises an error if results would
+be mixed. Campaigns, comparisons of simulators and trainings choose and store their inputs.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from gz_testauto.base.errors import ResultsError
 SHOWN_DIFFERENCES = 5
 
 SHA256 = "sha256:"
-"""The start of an input that is the hash of a content."""
+"""Prefix of an input that is the hash of a file's content."""
 
 
 def file_sha256(path: Path) -> str:
-    """Hash of a file's content, in hex. Raises ``ResultsError`` when it cannot be read."""
+    """Return the hash of a file's content in hex. Raises ``ResultsError`` if it is unreadable."""
     try:
         return hashlib.sha256(read_file(path)).hexdigest()
     except OSError as error:
@@ -30,8 +30,8 @@ def file_sha256(path: Path) -> str:
 
 
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:
-    """Yield the leaves of nested mappings, each by its dotted name below ``prefix``; with
-    ``lists`` those of lists too, as ``name[index]``."""
+    """Yield the leaves of nested mappings, each with its dotted name below ``prefix``. With
+    ``lists``, the items of lists are leaves too, as ``name[index]``."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from flatten(item, f"{prefix}.{key}" if prefix else str(key), lists)
@@ -43,14 +43,14 @@ def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[
 
 
 def differing_names(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
-    """Return the names of the inputs that are not the same in both, sorted."""
+    """Return the names of the inputs that differ or are absent from one of both, sorted."""
     absent = object()
     names = sorted({*stored, *current})
     return [name for name in names if stored.get(name, absent) != current.get(name, absent)]
 
 
 def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> List[str]:
-    """Return what differs, one line for each input: ``NAME is CURRENT, was STORED``."""
+    """Return one line for each input that differs: ``NAME is CURRENT, was STORED``."""
     return [
         f"{name} is {_text(current, name)}, was {_text(stored, name)}"
         for name in differing_names(stored, current)
@@ -60,7 +60,7 @@ def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> L
 def refuse_differences(
     path: Path, content: str, differences: Sequence[str], remedy: str = "give another --out"
 ) -> None:
-    """Raise ``ResultsError`` with the first ``differences``, unless there are none; ``content``
+    """Raise ``ResultsError`` with the first ``differences``, if there are any. ``content``
     describes the content of ``path``."""
     if not differences:
         return
@@ -71,8 +71,8 @@ def refuse_differences(
 
 
 def software(libraries: Sequence[str]) -> Dict[str, Any]:
-    """Return the versions of this package, of Python, of the machine's system and of those
-    ``libraries`` that are installed, as manifests store them."""
+    """Return the versions of this package, of Python, of the operating system and of the
+    installed ones of ``libraries``, in the format of manifests."""
     return {
         "gz_testauto": __version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""A results database as SQLite opens it, and what SQLite says of it in this package's errors."""
+"""Open a results database with SQLite, and convert SQLite's errors to this package's."""
 
 import contextlib
 import os
@@ -12,17 +12,18 @@ BUSY_TIMEOUT_S = 30.0
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the database; raises ``ResultsError``."""
+    """Open the database. Raises ``ResultsError``."""
     with reporting(path):
-        # Transactions are begun by hand: implicit ones hide what is committed when.
+        # Transactions are explicit: with implicit ones, the time of a commit is not visible.
         connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
 
 def undo_half_a_transaction(path: Path) -> None:
-    """Undo what a writer was at when it was killed, if it was: a reader that may not write does
-    not see through it. A transaction of a writer that lives is left alone."""
+    """Roll back the transaction of a killed writer, if there is one, because a read-only connection
+    cannot read the file before that. Transactions of running writers are not affected. Raises
+    ``ResultsError`` if the file cannot be written."""
     if not os.path.exists(path.with_name(path.name + "-journal")):
         return
     try:
@@ -37,14 +38,14 @@ def undo_half_a_transaction(path: Path) -> None:
 
 @contextlib.contextmanager
 def reporting(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ``ResultsError``. It quotes the names in a file as they are, which
-    in a damaged one need not be text."""
+    """Convert SQLite's errors to ``ResultsError``. SQLite quotes the names in a file unchanged;
+    in a damaged file they can be invalid text."""
     try:
         yield
     except UnicodeError as error:
         raise ResultsError(f"{path}: is damaged: {error}") from error
     except sqlite3.Error as error:
-        text = str(error) or "is damaged"  # Python 3.8 says nothing of what is no text
+        text = str(error) or "is damaged"  # Python 3.8 omits a message that is no text
         if "full" in text or "disk I/O" in text:
             text += (
                 "; finished trials are safe: make room on the device and give the same "

@@ -1,7 +1,7 @@
-"""Which metrics results show: those that a campaign declares, and those that its trials have.
+"""Select the metrics that results show: those that a campaign declares or that its trials have.
 
-Results are read with the headings and units that are stored with them, also where the plugin that
-measured them is not installed.
+Results are shown with the headings and units that are stored with them, even if the plug-in that
+computed them is not installed.
 """
 
 from typing import Collection, Dict, Sequence, Tuple
@@ -12,8 +12,8 @@ from gz_testauto.metrics.reported import REPORTED
 
 
 def shown_metrics(declared: Sequence[Metric], measured: Collection[str]) -> Tuple[Metric, ...]:
-    """The metrics of a campaign, in the order in which results show them: those that are always
-    shown, and those that were ``measured``, by name."""
+    """Return the metrics of a campaign in the order in which results show them: the ``declared``
+    metrics that are always shown or were measured, then the others of ``measured``, by name."""
     known: Dict[str, Metric] = {one.name: one for one in declared or builtin_metrics()}
     for name in sorted(measured):
         if name not in known:
@@ -26,7 +26,7 @@ def shown_metrics(declared: Sequence[Metric], measured: Collection[str]) -> Tupl
 
 
 def _installed(name: str) -> Metric:
-    """As declared here; else known by its name only, and meaningful for completed trials only."""
+    """Return the installed metric, else one with only its name, for completed trials."""
     found = REPORTED.get(name)
     if found is None:
         try:

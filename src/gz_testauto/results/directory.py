@@ -1,19 +1,20 @@
-"""The directory of a run that can be continued: its layout, its lock, and atomic writing.
+"""The directory of a run that can be resumed: its layout, its lock, and atomic writing.
 
-:class:`RunDirectory` owns what campaigns, comparisons of simulators and trainings have in common:
+:class:`RunDirectory` has the common parts of campaigns, comparisons of simulators and trainings:
 the lock, and the check that a directory holds no other kind of run. A campaign's directory:
 
 ======================  =======================================================
-``manifest.json``       what was run: inputs with their hashes, versions, seeds
+``manifest.json``       the inputs with their hashes, versions, the seed
 ``campaign.json``       the campaign as loaded, paths absolute
 ``results.sqlite``      one row per finished trial
 ``trajectories/``       one ``.npz`` per valid trial
-``worlds/``             the worlds, where the campaign generated them
-``campaign.log``        the log in the paper's words
-``report.html``         the page, written at the end of each run
+``worlds/``             the worlds, if the campaign generated them
+``campaign.log``        the log in the paper's format
+``report.html``         the report, written at the end of each run
 ======================  =======================================================
 
-One runner at a time: a lock that the kernel releases when its process ends, however it ends.
+A lock limits the directory to one runner at a time. The kernel releases it when the process ends,
+for any reason.
 """
 
 import contextlib
@@ -34,19 +35,19 @@ LOCK_NAME = ".lock"
 
 
 class RunDirectory:
-    """A directory that one command writes to and continues in. Creating the object changes no
+    """A directory in which one command stores and resumes a run. Creating the object changes no
     file."""
 
     CONTENT: ClassVar[str]
-    """The kind of run, in messages."""
+    """Name of the kind of run in messages."""
     COMMAND: ClassVar[str]
-    """The command that starts the run, in messages."""
+    """Name of the command that starts the run in messages."""
     MARKER: ClassVar[str]
-    """The file that the command writes first; a directory with it holds this kind of run."""
+    """The file that the command writes first; it identifies a directory of this kind of run."""
     EARLIER: ClassVar[Tuple[str, ...]] = ()
     """Patterns of files that can exist without the marker."""
     UNFINISHED: ClassVar[Tuple[str, ...]]
-    """Patterns of the remains when the command is killed."""
+    """Patterns of files and folders that remain if the command is killed."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path).absolute()
@@ -81,8 +82,8 @@ class RunDirectory:
             )
 
     def remove_unfinished(self) -> None:
-        """Remove the files that were being written when the command was killed; the caller holds
-        the lock."""
+        """Remove the files that a killed command left unfinished. The caller must hold the
+        lock."""
         with reporting_disk(self.path):
             for pattern in self.UNFINISHED:
                 for remains in list(self.path.glob(pattern)):
@@ -93,9 +94,9 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory, creating it, while the block runs.
+        """Create the directory if needed, and hold its lock while the block runs.
 
-        Raises ``ResultsError``, without waiting, when another process holds it, or when the
+        Raises ``ResultsError``, without waiting, if another process holds the lock or the
         directory cannot be written.
         """
         with contextlib.ExitStack() as stack:
@@ -115,13 +116,13 @@ class RunDirectory:
                 ) from None
             lock.truncate(0)
             lock.write(str(os.getpid()))
-            with contextlib.suppress(OSError):  # on a full disk the holder's number is lost
+            with contextlib.suppress(OSError):  # on a full disk the process number is not stored
                 lock.flush()
             yield
 
 
 class CampaignDirectory(RunDirectory):
-    """Paths in a campaign's directory."""
+    """The directory of a campaign, with the paths in it."""
 
     CONTENT, COMMAND, MARKER = "campaign", "gz_testauto run", "manifest.json"
     UNFINISHED = (
@@ -141,9 +142,9 @@ class CampaignDirectory(RunDirectory):
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Put ``content`` at ``path`` whole and durably, or leave what was there.
+    """Replace the content of ``path`` atomically and durably; after an error it is unchanged.
 
-    Raises ``ResultsError`` when the disk is full or refuses.
+    Raises ``ResultsError`` if the disk is full or the file cannot be written.
     """
     with reporting_disk(path):
         replace_file(path, content)
@@ -151,7 +152,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def reporting_disk(path: Path) -> Iterator[None]:
-    """Turn errors of the operating system about files into a ``ResultsError``."""
+    """Convert errors of the operating system about files to ``ResultsError``."""
     try:
         yield
     except OSError as error:

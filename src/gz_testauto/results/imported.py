@@ -1,7 +1,7 @@
-"""Others' trials as a results directory, which report, compare and gate take.
+"""Write trials that other software ran as a results directory for report, compare and gate.
 
-Owns what such a directory has: ``manifest.json``, which says what it was made from, and
-``results.sqlite``. It has no campaign that could be run, and no recordings.
+The directory has ``manifest.json``, with the file from which it was imported, and
+``results.sqlite``. It has no campaign that can be run, and no recordings.
 """
 
 import os
@@ -31,11 +31,12 @@ def write_imported(
     world_files: Optional[Path] = None,
     metrics: Sequence[Metric] = (),
 ) -> None:
-    """Make ``out``, whole or not at all, from the trials that were read from ``source``.
+    """Create ``out`` atomically from the trials that were read from ``source``.
 
-    ``metrics`` are those beside this package's. ``world_files`` is a folder with ``NAME.world`` of
-    each world, whose hashes are kept, so that trials in the same worlds can be compared. Raises
-    ``ResultsError`` where ``out`` is not new or empty, or a world's file is missing.
+    ``metrics`` are those in addition to this package's. ``world_files`` is a folder with
+    ``NAME.world`` of each world; the hashes are stored, so that trials in the same worlds can be
+    compared. Raises ``ResultsError`` if ``out`` exists and is not empty, or if the file of a world
+    is missing.
     """
     directory = CampaignDirectory(out)
     if directory.is_begun or (out.is_dir() and any(out.iterdir())) or out.is_file():
@@ -85,7 +86,7 @@ def _worlds(table: TrialTable, files: Optional[Path]) -> Tuple[WorldRecord, ...]
 def _records(
     table: TrialTable, worlds: Sequence[WorldRecord]
 ) -> Tuple[Tuple[TrialRecord, ...], Tuple[AttemptRecord, ...]]:
-    """The trials world by world, as a plan has them, and the attempts that were invalid."""
+    """Return the trials, sorted by world as in a plan, and the invalid attempts."""
     places: Dict[str, int] = {world.name: world.world_index for world in worlds}
     rows = sorted(table.rows, key=lambda row: (places[row.world], row.repetition))
     records = tuple(

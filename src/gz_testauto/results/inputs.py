@@ -1,4 +1,4 @@
-"""The files that decide a campaign's trials and that its YAML file does not name."""
+"""Collect the files that a campaign's trials depend on and that its YAML file does not name."""
 
 import inspect
 import os
@@ -25,11 +25,11 @@ PLANNER_CODE = "code of planner "
 
 
 def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
-    """Hashes of the files that decide trials and that the campaign does not name: what the
-    robot's model and those of actors refer to, what a scenario imports and the models that it may
-    place, the launch files of a stack, the code of actors' behaviors and of terms, and that of
-    this package's planners (:data:`PLANNER_CODE` in front), and files that their parameters
-    name."""
+    """Return the hashes, by name, of the files that trials depend on and that the campaign does
+    not name. These are the files that the models of robot and actors refer to; the imports and
+    possible models of a scenario; the launch files of a stack; the code of behaviors, of terms and
+    of planners (with the prefix :data:`PLANNER_CODE`); and the files that planners' parameters
+    name. The origin of a planner is a description instead of a hash."""
     found = {}
     if isinstance(spec, StackCampaignSpec):
         found = {name: file_sha256(path) for name, path in launch_inputs(spec).items()}
@@ -45,8 +45,8 @@ def further_files(spec: CampaignSpec, robot: RobotBody) -> Dict[str, str]:
 
 
 def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """The files that planners' parameters name, such as a policy, its card beside it, and where
-    it comes from."""
+    """Return the files that planners' parameters name, such as a policy and its card in the same
+    folder, and the origin of the planner."""
     found = {}
     planners = [(f"planner {one.name}", one.plugin, one.parameters) for one in spec.planners]
     planners += [
@@ -63,7 +63,7 @@ def _planner_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
                     found[f"{label}/{name}{path.suffix}"] = file_sha256(path)
         try:
             told = planner_origin(plugin, **parameters).description
-        except GzTestautoError:  # said when it is to be used
+        except GzTestautoError:  # raised when the planner is used
             continue
         if told:
             found[label] = told
@@ -90,7 +90,7 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
     for name in names:
         try:
             source = inspect.getsourcefile(registry.get(name))
-        except (GzTestautoError, TypeError):  # told when it is to be used
+        except (GzTestautoError, TypeError):  # raised when the plug-in is used
             continue
         if source is not None:
             found[prefix + name] = file_sha256(Path(source))
@@ -98,7 +98,7 @@ def _code(prefix: str, registry: Registry, names: Iterable[str]) -> Dict[str, st
 
 
 def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
-    """What the models of actors and further robots consist of beside the file that is named."""
+    """Return the files of actors' and further robots' models that the campaign does not name."""
     found = {}
     moving = [("actor", actor.name, actor.model) for actor in spec.actors]
     moving += [("robot", robot.name, robot.model) for robot in spec.robots]
@@ -110,7 +110,7 @@ def _actor_files(spec: BuiltinCampaignSpec) -> Dict[str, str]:
             found[f"{kind} {name}/{path.name}"] = file_sha256(path)
         try:
             found.update(_named_files(f"{kind} {name}", path.read_bytes()))
-        except etree.XMLSyntaxError:  # told when it is to be used
+        except etree.XMLSyntaxError:  # raised when the model is used
             continue
     return found
 

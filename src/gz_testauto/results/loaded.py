@@ -1,4 +1,4 @@
-"""A finished or half-finished campaign, read for looking at: its results and what made them."""
+"""Load the results and the manifest of a campaign, finished or not."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from gz_testauto.results.store import ResultStore
 
 @dataclass(frozen=True)
 class LoadedCampaign:
-    """What a results directory holds. ``label`` tells it from others, for tables."""
+    """The content of a results directory. ``label`` identifies it in tables."""
 
     label: str
     results: CampaignResults
@@ -19,10 +19,10 @@ class LoadedCampaign:
 
 
 def load_campaign(path: Path, label: str = "") -> LoadedCampaign:
-    """Read a results directory; ``label`` is its name unless given.
+    """Read a results directory; its label is by default the directory's name.
 
-    Raises ``ResultsError`` for a directory without results, one of another version, or a damaged
-    one.
+    Raises ``ResultsError`` if the directory has no results, if they are damaged, or if this version
+    cannot read them.
     """
     directory = CampaignDirectory(path)
     with ResultStore.read(directory) as store:

@@ -1,9 +1,9 @@
-"""What a campaign was run from: every input with its hash, and the versions that ran it.
+"""The manifest of a campaign: every input with its hash, and the versions of the software.
 
-Owns the identity of a results directory. Two runs belong together when everything that can
-change a trial is equal: the campaign's fields, the *content* of every file it names (not where
-the file lies), this package's version and the simulator. Where they differ, the message names
-what does. Limits that only say how patient the runner is do not count.
+This module defines the identity of a results directory. Two runs belong to one campaign if all
+inputs that can change a trial are equal: the campaign's fields, the *content* of every file it
+names (not its path), this package's version and the simulator. Error messages list the
+differences. Limits of attempts, timeouts and speed (:data:`PATIENCE`) are not compared.
 """
 
 import hashlib
@@ -38,18 +38,17 @@ PATIENCE = (
     "limits.hang_timeout_s",
     "limits.min_parallel_real_time_factor",
 )
-"""Fields of a campaign that change no valid trial."""
+"""Fields of a campaign that do not change valid trials."""
 
 IMPORTED = "imported trials"
-"""The only input of results that were imported."""
+"""The only input of imported results."""
 
 LIBRARIES = ("numpy", "scipy", "shapely", "lxml", "protobuf", "pydantic", "trimesh")
 
 
 def campaign_inputs(spec: CampaignSpec) -> Dict[str, str]:
-    """Every field of the campaign by its dotted name, as JSON text; a path as its content.
-
-    A directory is told by the names and contents of the ``.world`` files in it.
+    """Return every field of the campaign by its dotted name, as JSON text. The value of a path is
+    the hash of the file's content; for a directory, that of each ``.world`` file in it, by name.
     """
     inputs = {}
     for name, value in flatten(spec.model_dump(mode="python")):
@@ -79,7 +78,7 @@ class _Simulator:
 
 @dataclass(frozen=True)
 class _Used:
-    """What is read of a manifest again."""
+    """The fields of a manifest that are read."""
 
     campaign: str
     inputs: Mapping[str, str]
@@ -91,15 +90,15 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class Manifest:
-    """``manifest.json`` of one directory, as it is on the disk or about to be."""
+    """The content of ``manifest.json`` of one directory, on the disk or not yet written."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = dict(content)
 
     @classmethod
     def of(cls, spec: CampaignSpec, files: Mapping[str, str]) -> "Manifest":
-        """Describe a campaign on this machine. ``files`` maps the names of further input files
-        (meshes, code) to their hashes, or to a description of the input."""
+        """Return the manifest of a campaign on this machine. ``files`` maps the names of further
+        input files (meshes, code) to their hashes, or to a description of the input."""
         inputs = {
             **campaign_inputs(spec),
             **{name: _as_input(told) for name, told in files.items()},
@@ -118,8 +117,8 @@ class Manifest:
 
     @classmethod
     def imported(cls, name: str, source: Path, simulator: str = "") -> "Manifest":
-        """Describe trials that others ran, by the file they were read from; the name and version
-        of their simulator where it is known."""
+        """Return the manifest of trials that other software ran. ``source`` is the file from which
+        they were read, ``simulator`` name and version of their simulator, empty if unknown."""
         inputs = {IMPORTED: SHA256 + file_sha256(source)}
         known = {"name": simulator, "version": ""} if simulator else None
         return cls(
@@ -136,7 +135,7 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "Manifest":
-        """Read the one in ``directory``. Raises ``ResultsError``."""
+        """Read the manifest in ``directory``. Raises ``ResultsError``."""
         directory.require_begun()
         content = read_json_object(directory.manifest, ResultsError)
         if content.get("format") != FORMAT:
@@ -148,26 +147,26 @@ class Manifest:
         return cls(content)
 
     def write(self, directory: CampaignDirectory) -> None:
-        """Write it whole. Raises ``ResultsError`` when the disk refuses."""
+        """Write the manifest atomically. Raises ``ResultsError`` if it cannot be written."""
         text = json.dumps(self._content, indent=2, ensure_ascii=False) + "\n"
         write_atomically(directory.manifest, text.encode("utf-8"))
 
     def is_same(self, stored: "Manifest") -> bool:
-        """Whether both describe one campaign."""
+        """Return whether both describe one campaign."""
         return not self._differences(stored, but_for="")
 
     def require_same(
         self, stored: "Manifest", directory: CampaignDirectory, but_for: str = ""
     ) -> None:
-        """Raise ``ResultsError`` naming what differs, unless both describe one campaign.
+        """Raise ``ResultsError`` with the differences, unless both describe one campaign.
 
-        Inputs whose names begin with ``but_for``, unless that is empty, may differ.
+        Inputs whose names start with ``but_for``, if it is not empty, can differ.
         """
         content = f"results of another campaign ({stored._content['campaign']})"
         refuse_differences(directory.path, content, self._differences(stored, but_for))
 
     def differing_inputs(self, stored: "Manifest") -> List[str]:
-        """Names of the inputs that are not the same in ``stored``, sorted."""
+        """Return the names of the inputs that differ from those of ``stored``, sorted."""
         return differing_names(stored.inputs, self.inputs)
 
     def _differences(self, stored: "Manifest", but_for: str) -> List[str]:
@@ -179,10 +178,10 @@ class Manifest:
         return {**kept, "gz_testauto": self.gz_testauto}
 
     def with_simulator(self, identity: SimulatorIdentity, bound: bool) -> "Manifest":
-        """The same manifest, now that the simulator is known.
+        """Return the same manifest with the simulator.
 
-        ``bound`` says that trials have ended, on the simulator known before; then another one
-        raises ``ResultsError``.
+        ``bound``: trials have ended on the simulator of this manifest. Raises ``ResultsError`` if
+        ``bound`` and ``identity`` is another simulator.
         """
         known = self._content["simulator"]
         running = {"name": identity.name, "version": identity.version}
@@ -196,33 +195,33 @@ class Manifest:
 
     @property
     def simulator(self) -> str:
-        """Name and version of the simulator, empty before one was started."""
+        """Name and version of the simulator, empty before its first start."""
         known = self._content["simulator"]
         return f"{known['name']} {known['version']}".strip() if known else ""
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """Everything that it says, as JSON has it."""
+        """The whole manifest as a JSON object."""
         return dict(self._content)
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """Every input by its name: a field's value as JSON text, or a file's hash."""
+        """Every input by its name: JSON text of a field, hash of a file, or a description."""
         return dict(self._content["inputs"])
 
     @property
     def gz_testauto(self) -> str:
-        """The version of this package that ran the trials, or imported them."""
+        """The version of this package that ran or imported the trials."""
         return str(self._content["gz_testauto"])
 
     @property
     def platform(self) -> str:
-        """The machine's system; empty where it is not known."""
+        """The operating system of the machine; empty if unknown."""
         return str(self._content.get("platform", ""))
 
     @property
     def is_imported(self) -> bool:
-        """Whether others ran the trials."""
+        """True if other software ran the trials."""
         return IMPORTED in self._content["inputs"]
 
 
@@ -232,5 +231,5 @@ def _identity(inputs: Mapping[str, str]) -> str:
 
 
 def _as_input(told: str) -> str:
-    """A file's digest as such, and any other text as it is."""
+    """Return a file's digest with the prefix :data:`SHA256`, and any other text unchanged."""
     return SHA256 + told if _DIGEST.fullmatch(told) else told

@@ -1,16 +1,16 @@
-"""``campaign.log``: the campaign in the words of the paper, for people who already parse them.
+"""``campaign.log``: the campaign in the log format of the paper, for existing parsers.
 
-Per trial a line that names the planner (the paper kept one file per planner), the line of the
-start and the line of the end::
+Each trial has a line with the planner (the paper has one file per planner), a line for the start
+and a line for the end::
 
     # fgm
     Simulation Started! || Goal successfully published at (-22.0, 22.0) in world 137
     Goal Reached! Total distance traveled is: 35.0726 || Avg execution time per cycle is: 0.000562
 
-The log repeats what the store holds and owns nothing. Trials stand in it in the order in which
-they ended, all three lines at once, since several may run side by side. It is written anew from
-the store whenever the campaign's command is given again, so a runner that was killed leaves
-neither gaps nor doubles.
+All data of the log are also in the store. Trials are in the order in which they finished. Their
+three lines are written together, since several trials can run in parallel. Each start of the
+campaign's command rewrites the log from the store, so a killed runner causes neither missing nor
+duplicate trials.
 """
 
 import math
@@ -23,21 +23,21 @@ from gz_testauto.results.records import TrialRecord
 
 
 class CampaignLog:
-    """Appends to the log of one campaign. ``goals_in`` gives a world's goals by its name; where
-    there are several, the line of the start has them all."""
+    """The log of one campaign. ``goals_in`` returns the goals of a world by its name; the line of
+    the start lists them all."""
 
     def __init__(self, path: Path, goals_in: Callable[[str], Tuple[Pose2D, ...]]) -> None:
         self._path = path
         self._goals_in = goals_in
 
     def rewrite(self, records: Iterable[TrialRecord]) -> None:
-        """Make the log say exactly what ``records`` say, and open it for more."""
+        """Replace the content of the log by the entries of ``records``."""
         content = "".join(map(self._entry, records)).encode("utf-8")
         if not self._path.is_file() or self._path.read_bytes() != content:
             write_atomically(self._path, content)
 
     def add(self, record: TrialRecord) -> None:
-        """Note how a trial began and ended."""
+        """Append the entry of a trial."""
         with reporting_disk(self._path), open(self._path, "a", encoding="utf-8") as stream:
             stream.write(self._entry(record))
 
@@ -53,7 +53,7 @@ class CampaignLog:
 
 
 def end_line(record: TrialRecord) -> str:
-    """The line of a trial's end, with the empty line that follows it."""
+    """Return the line of a trial's end, with the empty line that follows it."""
     said = record.outcome.declaration.log
     if not record.outcome.valid:
         return f"{said} || {record.detail}\n\n"
@@ -65,12 +65,12 @@ def end_line(record: TrialRecord) -> str:
 
 
 def world_number(world: str, world_index: int) -> str:
-    """The number at the end of a world's name (``world_0137`` is 137), else its index."""
+    """Return the number at the end of a world's name (``world_0137``: 137), else its index."""
     digits = world[len(world.rstrip("0123456789")) :]
     return digits.lstrip("0") or ("0" if digits else str(world_index))
 
 
 def _number(record: TrialRecord, metric: str) -> str:
-    """Six significant digits, as the paper's log has."""
+    """Return a metric with six significant digits, as in the paper's log."""
     value = record.metrics.get(metric, math.nan)
     return f"{value:.6g}"

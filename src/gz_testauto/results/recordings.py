@@ -1,8 +1,8 @@
-"""Recordings as files: one ``.npz`` per trial, whole or absent.
+"""Recordings as files: one ``.npz`` per trial, written atomically.
 
-Every array of :class:`~gz_testauto.metrics.recording.Recording` under its own name, contact
-episodes as columns ``contact_*``, further series and numbers as ``series_*`` and ``number_*``.
-Plain arrays only, so that ``numpy.load`` reads them without trusting anyone.
+A file has every array of :class:`~gz_testauto.metrics.recording.Recording` under its name, contact
+episodes as columns ``contact_*``, and further series and numbers as ``series_*`` and ``number_*``.
+It has only plain arrays, so that ``numpy.load`` reads it without ``allow_pickle``.
 """
 
 import functools
@@ -32,12 +32,12 @@ _ARRAYS = (
     "cycle_cpu_s",
 )
 _OPTIONAL_ARRAYS = ("z_m", "roll_pitch_rad", "goal_times_s")
-"""Arrays that a recording can lack: ``goal_times_s`` is stored only if there were several goals."""
+"""Arrays that a recording can lack: ``goal_times_s`` is stored only for several goals."""
 _HEADER_BYTES = 16_384
-"""Of an array's file; what ``numpy.savez`` writes before the numbers takes some hundred."""
+"""Largest size of the header of an array's file; ``numpy.savez`` writes some hundred bytes."""
 _MAGIC_BYTES = np.lib.format.MAGIC_LEN
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
-"""Of the header's length, which follows what is magic, by numpy's version of the format."""
+"""Size of the header's length, which follows the magic string, by version of numpy's format."""
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -49,7 +49,7 @@ _SERIES, _NUMBER = "series_", "number_"
 
 
 def write_trajectory(path: Path, recording: Recording) -> None:
-    """Write a recording durably. Raises ``ResultsError`` when the disk refuses."""
+    """Write a recording durably. Raises ``ResultsError`` if the file cannot be written."""
     contacts = recording.contacts
     stream = io.BytesIO()
     np.savez(
@@ -76,7 +76,7 @@ def write_trajectory(path: Path, recording: Recording) -> None:
 
 
 def read_trajectory(path: Path) -> Recording:
-    """Read a recording back, every bit. Raises ``ResultsError`` naming the file."""
+    """Return a stored recording, bit by bit. Raises ``ResultsError`` with the file's path."""
     try:
         with zipfile.ZipFile(path) as archive:
             data = _plain_arrays(archive, path.stat().st_size)
@@ -114,12 +114,12 @@ def read_trajectory(path: Path) -> Recording:
 
 
 def _plain_arrays(archive: zipfile.ZipFile, size: int) -> Dict[str, np.ndarray]:
-    """Every array of a file of ``size`` bytes, by its name. Raises ``ValueError`` unless the file
-    is what :func:`write_trajectory` writes: arrays that are as large as their headers say, and
-    not compressed.
+    """Return every array of a file of ``size`` bytes, by its name. Raises ``ValueError`` unless the
+    file has the format of :func:`write_trajectory`: arrays of the size in their headers, not
+    compressed.
 
-    Headers that say more than the file holds would have numpy ask for that much memory. numpy's
-    own reader takes several times as long for the many small arrays of a recording.
+    For a header with a larger size than the file, numpy would allocate that much memory.
+    ``numpy.load`` is several times slower for the many small arrays of a recording.
     """
     entries = archive.infolist()
     for entry in entries:
@@ -158,9 +158,9 @@ def _plain_array(name: str, content: bytes) -> np.ndarray:
     return values.reshape(shape, order="F" if by_columns else "C").copy(order="K")
 
 
-@functools.lru_cache(maxsize=256)  # most arrays of a recording are of one shape
+@functools.lru_cache(maxsize=256)  # most arrays of a recording have one shape
 def _header(version: Tuple[int, int], text: bytes) -> Tuple[Tuple[int, ...], bool, np.dtype]:
-    """Shape, whether it is stored column by column, and type, as numpy's header says them."""
+    """Return the shape, whether the order is Fortran's (by columns), and the type of an array."""
     return _HEADER_READERS[version](io.BytesIO(text))  # type: ignore[no-any-return]
 
 

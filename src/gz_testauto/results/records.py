@@ -1,7 +1,7 @@
 """The records that the store keeps and analysis reads.
 
-Plain frozen data. The fields of a record are the columns of its table
-(:mod:`gz_testauto.results.schema`), so a field is declared here and nowhere else.
+Records are frozen dataclasses. The fields of a record are the columns of its table
+(:mod:`gz_testauto.results.schema`), so a field is declared only here.
 """
 
 import datetime
@@ -16,11 +16,11 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
 
 STALE_S = 30.0
-"""A heartbeat older than this is that of a runner that was killed or stopped."""
+"""Age of a heartbeat (wall time) above which its runner was killed or stopped."""
 
 
 def utc_now() -> str:
-    """Return the current time: UTC, ISO 8601, to the second."""
+    """Return the current UTC time in ISO 8601, with a resolution of 1 s."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
@@ -28,10 +28,10 @@ def utc_now() -> str:
 class TrialRecord:
     """One finished trial. ``trial`` is its index in the plan.
 
-    ``metrics`` maps names to values, NaN where a recording could not tell. ``attempts`` counts
-    all tries, the last included; ``trajectory`` is a file name below ``trajectories/``, empty
-    for an invalid trial. ``wall_s`` is the wall time of the last attempt; ``finished_at`` is
-    UTC, ISO 8601.
+    ``metrics`` maps names to values, NaN if the recording does not determine one. ``attempts``
+    counts all attempts, including the last; ``trajectory`` is a file name below
+    ``trajectories/``, empty for an invalid trial. ``wall_s`` is the wall time of the last attempt;
+    ``finished_at`` is UTC, ISO 8601.
     """
 
     trial: int
@@ -50,7 +50,7 @@ class TrialRecord:
 
     @classmethod
     def of(cls, trial: Trial, **fields: Any) -> "TrialRecord":
-        """Return the record of a trial that ended now, with the fields that ``trial`` lacks."""
+        """Return the record of ``trial``, finished now; ``fields`` are those that a trial lacks."""
         return cls(
             trial=trial.index,
             finished_at=utc_now(),
@@ -60,14 +60,14 @@ class TrialRecord:
 
     @property
     def completed(self) -> bool:
-        """Whether the robot reached its goal."""
+        """Return whether the robot reached its goal."""
         return self.outcome.success
 
 
 @dataclass(frozen=True)
 class AttemptRecord:
-    """One try at a trial that said nothing about the planner, with the cause. ``attempt`` counts
-    all tries at the trial from 1."""
+    """One invalid attempt at a trial, with its cause. ``attempt`` counts all attempts at the trial
+    from 1. ``wall_s`` is its wall time; ``finished_at`` is UTC, ISO 8601."""
 
     trial: int
     attempt: int
@@ -78,7 +78,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True)
 class RunningTrial:
-    """A trial under way. ``worker`` says who runs it, in words, empty where it is not known;
+    """A trial that runs. ``worker`` describes the worker that executes it, empty if unknown;
     ``since`` is UTC, ISO 8601."""
 
     trial: int
@@ -91,7 +91,7 @@ class RunningTrial:
 
 @dataclass(frozen=True)
 class Runner:
-    """Who runs a campaign, or did when its process was killed. Times are UTC, ISO 8601."""
+    """The process that runs a campaign, or ran it until it was killed. Times are UTC, ISO 8601."""
 
     process: int
     host: str
@@ -100,28 +100,28 @@ class Runner:
     trials: Tuple[RunningTrial, ...] = ()
 
     def silent_s(self, now: Optional[datetime.datetime] = None) -> float:
-        """Wall time since the last heartbeat, as far as the clocks agree."""
+        """Return the wall time (s) since the last heartbeat, correct if the hosts' clocks agree."""
         return age_s(self.heartbeat_at, now)
 
     def is_stale(self, now: Optional[datetime.datetime] = None) -> bool:
-        """Whether it was killed or stopped, so that nothing runs."""
+        """Return whether the runner was killed or stopped, so that no trial runs."""
         return self.silent_s(now) > STALE_S
 
 
 def age_s(moment: str, now: Optional[datetime.datetime] = None) -> float:
-    """Wall time since ``moment`` (ISO 8601, UTC), 0 where that is still to come."""
+    """Return the wall time (s) since ``moment`` (ISO 8601, UTC), 0 if it is in the future."""
     now = now or datetime.datetime.now(datetime.timezone.utc)
     return max((now - datetime.datetime.fromisoformat(moment)).total_seconds(), 0.0)
 
 
 @dataclass(frozen=True)
 class CampaignResults:
-    """Everything a store holds, in the plan's order.
+    """The content of a store, in the plan's order.
 
-    ``planned`` is the number of trials of the whole plan, ``planners`` their names in the
-    campaign's order. ``worker_deaths`` are the attempts that ended with their worker,
-    ``invalid_attempts`` the others that said nothing about the planner. ``declared`` are the
-    metrics as the store declares them.
+    ``planned`` is the number of trials of the whole plan. ``planners`` are the names of the
+    planners in the campaign's order. ``worker_deaths`` are the attempts whose worker died,
+    ``invalid_attempts`` the other invalid attempts. ``declared`` are the metrics as the store
+    declares them.
     """
 
     name: str
@@ -133,24 +133,24 @@ class CampaignResults:
     worker_deaths: Tuple[AttemptRecord, ...] = ()
     declared: Tuple[Metric, ...] = ()
     stop: Optional[StopSpec] = None
-    """When the campaign ends before its last world; None where it never does."""
+    """The rule by which the campaign stops before its last world; None if it runs all worlds."""
     judged: Tuple[str, ...] = ()
-    """The worlds by which such a campaign decides, in the order in which they were judged."""
+    """The worlds that count for the decision by ``stop``, in the order of judging."""
     relevant_success: float = RELEVANT_SUCCESS
     """The smallest difference of two success rates that matters."""
     running: Optional[Runner] = None
-    """Who runs the campaign, and which trials; None when nobody does."""
+    """The process that runs the campaign, with its trials; None if no process does."""
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:
-        """The metrics to show, in order: what is declared, and what trials have beside it."""
+        """The metrics to show, in order: the declared ones, then the others that trials have."""
         return shown_metrics(self.declared, {name for one in self.trials for name in one.metrics})
 
     @property
     def invalid(self) -> Tuple[TrialRecord, ...]:
-        """Trials that were given up: no attempt said anything about the planner."""
+        """The invalid trials: those that were abandoned without a valid attempt."""
         return tuple(record for record in self.trials if not record.outcome.valid)
 
     def of(self, planner: str) -> Tuple[TrialRecord, ...]:
-        """All finished trials of one planner, invalid ones too."""
+        """Return all finished trials of one planner, including invalid trials."""
         return tuple(record for record in self.trials if record.planner == planner)

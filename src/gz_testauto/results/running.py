@@ -1,10 +1,10 @@
-"""What runs now, kept in the store for other processes to see.
+"""The running trials of a campaign and a heartbeat, in the store for other processes.
 
-Owns what is in the tables ``runner`` (the process that runs the campaign, with a heartbeat) and
-``running`` (its trials). They are written by a thread of the runner over a connection of its own,
-at most once per second when a trial begins or ends, and every :data:`BEAT_S` else; finished trials
-are none of its concern. A runner that was killed leaves its last heartbeat, which then grows old;
-the next one takes its place. What cannot be written, as on a full disk, is left out.
+This module writes the tables ``runner`` (the process that runs the campaign, with a heartbeat) and
+``running`` (its trials). A thread of the runner writes them over a separate connection, at most
+once per second when a trial starts or ends, and otherwise every :data:`BEAT_S`. A killed runner
+leaves its last heartbeat, which then becomes stale and which the next runner replaces. Data that
+cannot be written, for example to a full disk, are skipped.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ BEAT_S = 5.0
 """Wall time between two heartbeats."""
 
 GATHERING_S = 1.0
-"""Beginnings and ends of trials within this wall time are written together."""
+"""Wall time within which starts and ends of trials are written together."""
 
 _BUSY_TIMEOUT_S = 10.0
 
 
 def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
-    """Return the process that runs the campaign, with its trials; None when no process does.
-    Raises ``ValueError`` for rows that no runner wrote."""
+    """Return the process that runs the campaign, with its trials; None if no process does.
+    Raises ``ValueError`` for rows that are not valid."""
     for row in RUNNER.rows(connection):
         runner = Runner(**row, trials=tuple(RUNNING.read(connection)))
         for moment in (runner.started_at, runner.heartbeat_at, *(t.since for t in runner.trials)):
@@ -42,7 +42,7 @@ def read_runner(connection: sqlite3.Connection) -> Optional[Runner]:
 
 
 class Heartbeat:
-    """Says in the store, while the block runs, that this process runs the campaign, and what."""
+    """A context that stores this process as the campaign's runner, with its running trials."""
 
     def __init__(self, path: Path) -> None:
         now = utc_now()
@@ -70,14 +70,14 @@ class Heartbeat:
         self._thread.join(_BUSY_TIMEOUT_S)
 
     def began(self, trial: Trial, worker: str) -> None:
-        """Note a trial that is under way."""
+        """Record that a trial started; ``worker`` describes its worker."""
         entry = RunningTrial(
             trial.index, trial.world, trial.planner, trial.repetition, worker, utc_now()
         )
         self._note({**self._trials, trial.index: entry})
 
     def ended(self, trial: Trial) -> None:
-        """Note that it is not any more."""
+        """Record that a trial ended."""
         self._note({index: one for index, one in self._trials.items() if index != trial.index})
 
     def _note(self, trials: Dict[int, RunningTrial]) -> None:
@@ -106,7 +106,7 @@ class Heartbeat:
 
 
 def _write(connection: sqlite3.Connection, runner: Optional[Runner]) -> None:
-    """Put this in place of what the tables say, whole or not at all."""
+    """Replace the content of the tables by ``runner`` in one transaction; None empties them."""
     with contextlib.suppress(sqlite3.Error):
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -1,10 +1,10 @@
 """The tables of ``results.sqlite``, each column declared once.
 
-A column is a field of a record: :class:`Table` reads name and type of its columns from the
+A column is a field of a record: :class:`Table` reads the name and type of its columns from the
 record's fields, and writes and reads records by them. To add a column, add the field to the record
-and set it where the record is made; the other readers, CSV and JSON included, find it here. From
-the first release on, such a change also raises :data:`SCHEMA_VERSION` and adds a function to
-:data:`UPGRADES`.
+and set it where the record is created; all readers, including CSV and JSON, use this declaration.
+After the first release, also increase :data:`SCHEMA_VERSION` with each change and add a function
+to :data:`UPGRADES`.
 """
 
 import collections.abc
@@ -45,22 +45,22 @@ SCHEMA_VERSION = 1
 Upgrade = Callable[[sqlite3.Connection], None]
 
 UPGRADES: Dict[int, Upgrade] = {}
-"""By version, the function that changes the tables of that version into those of the next one. It
-runs in a transaction. Tables of a released version are never described by the records: such a
-function uses SQL only."""
+"""Functions, by version, that upgrade the tables of that version to the next one. Each runs in a
+transaction. It must use only SQL, because the records do not describe the tables of older
+versions."""
 
 Record = TypeVar("Record")
 
 _SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL"}
-"""Types of columns by the type of the field; TEXT for any other."""
+"""SQL types of columns by the type of the field; TEXT for all others."""
 
 
 class Table(Generic[Record]):
-    """A table whose columns are the fields of a record, but for the fields ``without``.
+    """A table whose columns are the fields of a record, except for the fields ``without``.
 
-    ``constraints`` are those of SQL's ``CREATE TABLE``, ``options`` what follows it. Records are
-    read in the order ``order``, which unless given is the one in which they were inserted, or
-    that of an integer primary key. Text of a mapping or tuple is JSON; None is NULL.
+    ``constraints`` and ``options`` are those of SQL's ``CREATE TABLE``. Records are read in the
+    order of the SQL expressions ``order``; the default is the order of insertion, or that of an
+    integer primary key. Mappings and tuples are stored as JSON text, None as NULL.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Table(Generic[Record]):
     def rows(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Dict[str, Any]]:
-        """Return the rows, each as the fields of its record. Raises ``ValueError`` for a value that
-        no writer stored."""
+        """Return the rows, each as the fields of its record. ``where`` is an SQL clause with
+        ``values``. Raises ``ValueError`` for a value that cannot be decoded."""
         decoders = {
             name: decoder
             for name, (kind, _) in self._kinds.items()
@@ -123,7 +123,7 @@ class Table(Generic[Record]):
     def read(
         self, connection: sqlite3.Connection, where: str = "", values: Sequence = ()
     ) -> List[Record]:
-        """Return the records. Raises ``ValueError`` for rows that no writer stored."""
+        """Return the records. Raises ``ValueError`` for rows that are not valid records."""
         try:
             return [self._record(**row) for row in self.rows(connection, where, values)]
         except ValidationError as error:
@@ -140,7 +140,7 @@ class Table(Generic[Record]):
 
 
 def _kind(hint: Any) -> Tuple[Any, bool]:
-    """Return the type of a field without ``Optional``, and whether it had that."""
+    """Return the type of a field without ``Optional``, and whether it is optional."""
     arguments = get_args(hint)
     if get_origin(hint) is Union and type(None) in arguments:
         (kind,) = (argument for argument in arguments if argument is not type(None))
@@ -162,7 +162,7 @@ def _stored(value: Any) -> Any:
 
 
 def _decoder(kind: Any) -> Optional[Callable[[Any], Any]]:
-    """Return the function that makes a field's value of a stored one; None if that is the same."""
+    """Return the function that decodes a stored value; None if none is needed."""
     if kind is bool:
         return lambda stored: {0: False, 1: True}.get(stored, stored)
     if get_origin(kind) is tuple:
@@ -179,7 +179,7 @@ class CampaignRow:
     """The campaign that a store belongs to; the table has one row.
 
     ``smallest_relevant_success`` is the smallest difference of two success rates that matters.
-    The limits are those by which trials were last given up; None before any was.
+    The limits are those of the last call of ``ResultStore.reopen``; None before it.
     """
 
     name: str
@@ -198,7 +198,7 @@ class PlannerRow:
 
 @dataclass(frozen=True)
 class MetricValue:
-    """The value of a metric of a trial; None if it is not known."""
+    """The value of a metric of a trial; None if unknown."""
 
     trial: int
     name: str
@@ -207,7 +207,7 @@ class MetricValue:
 
 @dataclass(frozen=True)
 class JudgedWorld:
-    """A world that counts for the decision of a campaign that ends when decided."""
+    """A world that counts for the decision of a campaign with early stop."""
 
     world: str
 
@@ -273,21 +273,22 @@ TABLES: Tuple[Table[Any], ...] = (
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Create all tables of this version; the caller has begun a transaction."""
+    """Create all tables of this version, in a transaction of the caller."""
     for table in TABLES:
         table.create(connection)
     SCHEMA.insert(connection, [SchemaRow(SCHEMA_VERSION)])
 
 
 def is_created(connection: sqlite3.Connection) -> bool:
-    """Return whether a transaction has created the tables, of whatever version."""
+    """Return whether a transaction has created the tables, of any version."""
     found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,))
     return bool(found.fetchall())
 
 
 def stored_version(connection: sqlite3.Connection) -> int:
-    """Return the version of the tables. Raises ``ValueError`` where the file is not one that this
-    version can read: views can take unlimited time to read, triggers change what is written."""
+    """Return the version of the tables. Raises ``ValueError`` if this version cannot read the
+    file, or if it has views, which can take unlimited time to read, or triggers, which change
+    written data."""
     made = connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
     ).fetchone()
@@ -311,8 +312,7 @@ def stored_version(connection: sqlite3.Connection) -> int:
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
-    """Change tables of ``version`` into those of this version; the caller has begun a
-    transaction."""
+    """Upgrade tables of ``version`` to those of this version, in a transaction of the caller."""
     for older in range(version, SCHEMA_VERSION):
         UPGRADES[older](connection)
     connection.execute(f"UPDATE {SCHEMA.name} SET version = ?", (SCHEMA_VERSION,))

@@ -1,10 +1,9 @@
-"""The results of a campaign in SQLite: one row per trial, written when the trial ends.
+"""Store the results of a campaign in SQLite: one row per trial, written when the trial ends.
 
-Owns ``results.sqlite`` and ``trajectories/``. A trial is in the store wholly or not at all: its
+This module writes ``results.sqlite`` and ``trajectories/``. A trial is stored atomically: its
 trajectory is on the disk before the row that names it, the row and its metrics are one
 transaction, and a transaction is durable when the call returns (rollback journal, full
-synchronization). Refuses to know what the numbers mean, and which columns there are: that is
-:mod:`gz_testauto.results.schema`'s.
+synchronization). The columns are defined in :mod:`gz_testauto.results.schema`.
 """
 
 import contextlib
@@ -34,8 +33,8 @@ _LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
 class ResultStore:
     """The results in one directory. Use :meth:`create`, :meth:`open` or :meth:`read`.
 
-    Also a context manager. Every method raises ``ResultsError`` when the disk is full or the
-    file is damaged.
+    It is a context manager. Every method raises ``ResultsError`` if the disk is full or the file is
+    damaged.
     """
 
     def __init__(self, directory: CampaignDirectory, connection: sqlite3.Connection) -> None:
@@ -52,7 +51,7 @@ class ResultStore:
         planned: int,
         stop: Optional[StopSpec] = None,
     ) -> "ResultStore":
-        """Make an empty store; the caller holds the directory's lock."""
+        """Create an empty store. The caller must hold the directory's lock."""
         with reporting_disk(directory.trajectories):
             directory.trajectories.mkdir(exist_ok=True)
         store = cls(directory, connect(directory.results))
@@ -66,7 +65,7 @@ class ResultStore:
 
     @classmethod
     def open(cls, directory: CampaignDirectory) -> Optional["ResultStore"]:
-        """Open the store for writing, or return None where none was completely made."""
+        """Open the store for writing; return None if no store was completely created."""
         if not os.path.isfile(directory.results):
             return None
         store = cls(directory, connect(directory.results))
@@ -81,8 +80,8 @@ class ResultStore:
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
-        """Open the store for reading only; a runner may be writing meanwhile. A store of an older
-        version is upgraded in a copy in memory."""
+        """Open the store for reading only; a runner can write at the same time. A store of an
+        older version is upgraded in a copy in memory."""
         directory.require_begun()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
@@ -114,9 +113,8 @@ class ResultStore:
     def declare(
         self, metrics: Sequence[Metric], relevant_success: float = RELEVANT_SUCCESS
     ) -> None:
-        """Keep what the metrics are that the campaign's trials have from now on, in place of what
-        was declared under their names, and the smallest difference of two success rates that
-        matters."""
+        """Store the declarations of the metrics of further trials, and the smallest difference of
+        two success rates that matters. They replace the declarations with the same names."""
         named = {metric.name: metric for metric in metrics}
         with _reporting_damage(self._directory.results), self._transaction():
             before = schema.DECLARATIONS.read(self._connection)
@@ -129,22 +127,22 @@ class ResultStore:
             )
 
     def judge(self, world: str) -> None:
-        """Count one more world for the decision, for good. The order is part of the test: worlds
-        are only appended."""
+        """Append a world to those that count for the decision. Their order is part of the
+        statistical test, so worlds are never removed."""
         self._insert(schema.JUDGED, schema.JudgedWorld(world))
 
     def holds_valid_trial(self) -> bool:
-        """Whether any trial has said something about a planner."""
+        """Return whether any trial is valid."""
         return bool(
             self._query("SELECT 1 FROM trials WHERE outcome <> ? LIMIT 1", (Outcome.INVALID.value,))
         )
 
     def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
-        """Note one try that said nothing about the planner."""
+        """Store an invalid attempt whose worker is alive."""
         self._insert(schema.INVALID_ATTEMPTS, attempt)
 
     def add_worker_death(self, attempt: AttemptRecord) -> None:
-        """Note one try whose worker died."""
+        """Store an attempt whose worker died."""
         self._insert(schema.WORKER_DEATHS, attempt)
 
     def retry_limits(self) -> Dict[str, Optional[int]]:
@@ -154,7 +152,7 @@ class ResultStore:
         return {"max_attempts": row.max_attempts, "max_worker_deaths": row.max_worker_deaths}
 
     def reopen(self, trials: Iterable[int], max_attempts: int, max_worker_deaths: int) -> None:
-        """Forget that trials ended invalid, now that other limits hold."""
+        """Delete those of ``trials`` that are invalid, and store the limits that hold now."""
         with self._transaction():
             self._connection.executemany(
                 "DELETE FROM trials WHERE trial = ? AND outcome = ?",
@@ -166,14 +164,14 @@ class ResultStore:
             )
 
     def finish(self, record: TrialRecord, recording: Optional[Recording] = None) -> None:
-        """Keep a finished trial for good, in place of an invalid end that it may have had.
-        ``recording`` goes to ``record.trajectory``."""
+        """Store a finished trial durably; it replaces an invalid record of that trial.
+        ``recording`` is written to ``record.trajectory``."""
         if recording is not None:
             write_trajectory(self._directory.trajectories / record.trajectory, recording)
         self.finish_all([record])
 
     def finish_all(self, records: Sequence[TrialRecord]) -> None:
-        """Keep finished trials whose recordings are written, or that have none."""
+        """Store finished trials that have no recording, or whose recording is already written."""
         values = [
             schema.MetricValue(record.trial, name, None if math.isnan(value) else value)
             for record in records
@@ -188,12 +186,12 @@ class ResultStore:
             schema.METRICS.insert(self._connection, values)
 
     def worlds(self) -> Tuple[WorldRecord, ...]:
-        """The campaign's worlds, in the plan's order."""
+        """Return the campaign's worlds in the plan's order."""
         with _reporting_damage(self._directory.results), reporting(self._directory.results):
             return tuple(schema.WORLDS.read(self._connection))
 
     def results(self) -> CampaignResults:
-        """Everything that is known so far."""
+        """Return all results stored so far."""
         path = self._directory.results
         with _reporting_damage(path), reporting(path):
             return _checked(self._all_rows(), path)
@@ -231,11 +229,11 @@ class ResultStore:
         return rows[0]
 
     def heartbeat(self) -> running.Heartbeat:
-        """A context in which other processes see that this one runs the campaign, and what."""
+        """Return a context that stores this process as the campaign's runner, with its trials."""
         return running.Heartbeat(self._directory.results)
 
     def trajectory(self, record: TrialRecord) -> Recording:
-        """The recording of a finished, valid trial."""
+        """Return the recording of a finished, valid trial."""
         if not record.trajectory:
             raise ResultsError(
                 f"{record.world}, {record.planner}: the trial is invalid and has no trajectory"
@@ -267,8 +265,8 @@ class ResultStore:
                 raise
 
     def _version(self) -> Optional[int]:
-        """Return the version of the tables, None where none were completely created; close the
-        file where it cannot be read."""
+        """Return the version of the tables; None if they were not completely created. Close the
+        file and raise ``ResultsError`` if it cannot be read."""
         path = self._directory.results
         try:
             with reporting(path):
@@ -280,7 +278,7 @@ class ResultStore:
             raise ResultsError(f"{path}: {error}") from error
 
     def _continue_in_memory(self) -> None:
-        """Read from a copy of the file."""
+        """Replace the connection by one to a copy of the file in memory."""
         copy = sqlite3.connect(":memory:", isolation_level=None)
         with reporting(self._directory.results):
             self._connection.backup(copy)
@@ -289,9 +287,8 @@ class ResultStore:
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:
-    """The same results when every value is of the type that its column says, and every trial of
-    a world and a planner that are listed; SQLite keeps whatever it is given. Raises
-    ``ResultsError``."""
+    """Return the results. Raises ``ResultsError`` unless every value has the type of its column,
+    which SQLite does not enforce, and world and planner of every trial are listed."""
     values = {
         name: list(map(vars, value)) if name in _LISTS else value
         for name, value in vars(results).items()
@@ -311,7 +308,7 @@ def _checked(results: CampaignResults, path: Path) -> CampaignResults:
 
 @contextlib.contextmanager
 def _reporting_damage(path: Path) -> Iterator[None]:
-    """Say of rows that make no results that the file is damaged."""
+    """Convert errors of rows that are not valid results to ``ResultsError``."""
     try:
         yield
     except KeyError as error:

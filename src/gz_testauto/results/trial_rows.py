@@ -1,7 +1,7 @@
-"""Trials that others ran, read from a table of text: one row per trial.
+"""Read trials that other software ran from a text table with one row per trial.
 
-Owns what a row means: which column says what, the words for outcomes, and what is wrong with a
-line. Where the trials go is :mod:`gz_testauto.results.imported`'s.
+This module defines the meaning of the columns and the words for outcomes, and reports errors by
+line. :mod:`gz_testauto.results.imported` writes the trials.
 """
 
 import collections
@@ -27,21 +27,22 @@ SYNONYMS: Mapping[str, Outcome] = {
 """Further words in a column of outcomes, in lower case, that need no mapping."""
 
 LONGEST_NAME = 255
-"""Characters of a world's or planner's name, as many as a file's name may have."""
+"""Largest length of a world's or planner's name, in characters; that of a file's name."""
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
 _UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
-"""Columns of our own CSV that are not read."""
+"""Columns of this package's CSV that are not read."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column says what.
+    """The meaning of the columns of a table.
 
-    ``header`` names the columns of a file whose first line does not. ``planner_name`` is for a
-    file without a column of planners. ``flags`` are columns of 0 and 1 of which one per row says
-    the outcome, in place of the column ``outcome``; ``words`` are further words in that one.
-    ``metrics`` maps columns to the names of metrics; columns that have the name of an installed
-    metric need no mention. A column of repetitions that is not there is counted.
+    ``header`` has the names of the columns of a file without a header line. ``planner_name`` is the
+    planner of a file without a column of planners. ``flags`` replace the column ``outcome``: they
+    are columns of 0 and 1, and the single 1 in a row determines the outcome. ``words`` are further
+    words in the column ``outcome``. ``metrics`` maps columns to the names of metrics; it can omit
+    columns that have the name of an installed metric. Without a column of repetitions they are
+    counted.
     """
 
     world: str = "world"
@@ -59,7 +60,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial as a row says it."""
+    """One trial of a table."""
 
     world: str
     planner: str
@@ -71,14 +72,14 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class TrialTable:
-    """All of a file's trials, and its columns that say nothing that could be kept."""
+    """All trials of a file, and the names of its columns that are not imported."""
 
     rows: Tuple[TrialRow, ...]
     ignored: Tuple[str, ...]
 
 
 def read_trials(path: Path, columns: Columns) -> TrialTable:
-    """Read a table. Raises ``ResultsError`` with file and line."""
+    """Read a table. Raises ``ResultsError`` with path and line."""
     header, lines = _lines(path, columns)
     reader = _Reader(path, header, columns)
     rows = tuple(reader.row(number, cells) for number, cells in lines)
@@ -88,7 +89,7 @@ def read_trials(path: Path, columns: Columns) -> TrialTable:
 
 
 def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
-    """The names of the columns, and the cells of each further line with its number."""
+    """Return the names of the columns, and each further line's number with its cells."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -107,7 +108,7 @@ def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int,
 
 
 def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[str]]]:
-    # Only CR and LF end a line; in quotes they are part of a name.
+    # Only CR and LF terminate a line; in quotes they are part of a name.
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
@@ -120,7 +121,7 @@ def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[st
 
 
 class _Reader:
-    """Reads rows, and knows which trials it has read."""
+    """A reader of rows that records the trials read so far."""
 
     def __init__(self, path: Path, header: Sequence[str], columns: Columns) -> None:
         self._path, self._header, self._columns = path, list(header), columns
@@ -144,7 +145,7 @@ class _Reader:
         self._seen: Set[Tuple[str, str, int]] = set()
 
     def row(self, number: int, cells: Sequence[str]) -> TrialRow:
-        """The trial that a line says."""
+        """Return the trial in ``cells``, those of line ``number``. Raises ``ResultsError``."""
         where = f"{self._path}:{number}"
         if len(cells) != len(self._header):
             raise ResultsError(f"{where}: has {len(cells)} cells, not {len(self._header)}")
@@ -183,7 +184,7 @@ class _Reader:
         return self._words[word.lower()]
 
     def _repetition(self, where: str, world: str, planner: str, text: Optional[str]) -> int:
-        """As stated, else the trials of this planner in this world so far."""
+        """Return the stated repetition, else the number of previous rows with world and planner."""
         if text is None:
             repetition = self._counted[world, planner]
             self._counted[world, planner] += 1
@@ -208,7 +209,7 @@ def _named(where: str, column: str, text: str) -> str:
         raise ResultsError(
             f"{where}: {column} has {len(text)} characters; a name has {LONGEST_NAME} at most"
         )
-    return " ".join(text.splitlines())  # names stand in lines of their own
+    return " ".join(text.splitlines())  # a name must fit in one line
 
 
 def _flag(where: str, column: str, text: str) -> bool:
@@ -218,7 +219,7 @@ def _flag(where: str, column: str, text: str) -> bool:
 
 
 def _number(where: str, column: str, text: str) -> float:
-    """The number, NaN for an empty cell or one that is not finite."""
+    """Return the number; NaN for an empty cell or a number that is not finite."""
     try:
         value = float(text) if text else math.nan
     except ValueError:
