@@ -45,7 +45,7 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/extras/scenic": Limit(22.5, 57),
     "src/gz_testauto/extras/sst": Limit(33.5, 23),
     "src/gz_testauto/grid": Limit(2.0),
-    "src/gz_testauto/metrics": Limit(12.0, 12),
+    "src/gz_testauto/metrics": Limit(2.0),
     "src/gz_testauto/planners": Limit(2.0),
     "src/gz_testauto/processes": Limit(2.0),
     "src/gz_testauto/randomization": Limit(2.0),

@@ -1,1 +1,1 @@
-"""What a trial was worth: one idea per file, from a recording to a number."""
+"""Metrics: functions that compute a number from the recording of a trial."""

@@ -1,32 +1,31 @@
-"""How smoothly the robot drove: acceleration and jerk.
+"""Metrics of smooth motion: acceleration and jerk.
 
 Comfort: ``f_c = sqrt(∫ (a_x² + a_y²) dt / T)``, the RMS of planar acceleration.
 
-Acceleration is that of the base in the world, in components along its own axes: ``a_x = dv_x/dt −
-ω v_y``, ``a_y = dv_y/dt + ω v_x``, with the yaw rate ω. A bend at constant speed counts with its
-centripetal part, exactly, however few samples a turn has. Before differentiating, v_x, v_y and ω
-pass a second-order Butterworth low-pass run forward and backward (zero phase;
-``scipy.signal.sosfiltfilt``), at the campaign's cut-off. A recording sampled at uneven stamps is
-first brought to even ones by linear interpolation. No filter is applied where the cut-off is not
-below half the sampling rate (the sampling itself is the filter), nor to three samples or fewer.
+Acceleration is that of the base in the world, in components along the base's axes: ``a_x = dv_x/dt
+− ω v_y``, ``a_y = dv_y/dt + ω v_x``, with the yaw rate ω. The centripetal acceleration of a bend at
+constant speed is exact for any number of samples. Before differentiation, v_x, v_y and ω are
+filtered forward and backward by a second-order Butterworth low-pass with the campaign's cut-off
+(zero phase; ``scipy.signal.sosfiltfilt``). A recording with uneven stamps is first interpolated
+linearly at even stamps. No filter is applied if the cut-off is not below half the sampling rate
+(the sampling itself is the filter), nor to three samples or fewer.
 
 Equations (4) and (5) of "Development of Gazebo Test Automation Tool for Autonomous Mobile Robots",
 after V. Sezer, J. Intelligent & Robotic Systems 105(1), 2022.
 
-Jerk: how abruptly the acceleration changes, and how smooth a drive is whatever its size.
+Jerk: ``sqrt(∫ ‖j‖² dt / T)`` in m/s³, and the log dimensionless jerk
+``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``, which does not depend on the size of a movement. A smoother
+movement has a larger value; a movement of least jerk from rest to rest has −5.32. ``j`` is the
+second derivative of the velocity in the world, in components along the base's axes, ``T`` the time
+driven, ``v_peak`` the largest speed.
 
-``sqrt(∫ ‖j‖² dt / T)`` in m/s³, and the log dimensionless jerk ``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``,
-which is the larger the smoother; a movement of least jerk from rest to rest has −5.32. ``j`` is
-the second derivative of the velocity in the world, in components along the base's axes, ``T`` the
-time driven, ``v_peak`` the largest speed.
-
-The derivatives of the velocity in the base frame and of the yaw rate are those of the
-Savitzky–Golay filter of fourth order, a polynomial fitted to a window of samples, whose width has
-the campaign's cut-off (R. W. Schafer, IEEE Signal Processing Magazine 28(4), 2011, eq. 6). The
-rotation of the base is added exactly, so a circle at constant speed has its jerk however few
-samples a turn has. Unlike a low-pass before differences, which comfort uses, the filter is exact
-up to the first and last sample for movements that are polynomials, and jerk is largest there. A
-recording sampled at uneven stamps is first brought to even ones by linear interpolation.
+A Savitzky–Golay filter of fourth order computes the derivatives of the velocity in the base frame
+and of the yaw rate. It fits a polynomial to a window of samples; the width of the window results
+from the campaign's cut-off (R. W. Schafer, IEEE Signal Processing Magazine 28(4), 2011, eq. 6). The
+rotation of the base is added exactly, so the jerk of a circle at constant speed is exact for any
+number of samples. Unlike the low-pass before differences, which comfort uses, the filter is exact
+up to the first and last sample for polynomial movements, and jerk is largest there. A recording
+with uneven stamps is first interpolated linearly at even stamps.
 
 N. Hogan and D. Sternad, "Sensitivity of smoothness measures to movement duration, amplitude, and
 arrests", Journal of Motor Behavior 41 (2009) 529–534.
@@ -43,29 +42,28 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import time_rms
 
 FILTER_ORDER = 2
-"""Of each of the two passes."""
+"""Order of the Butterworth filter in each of the two passes."""
 
 SHORTEST = 3
-"""Samples that are too few to filter; their differences are taken as they are."""
+"""Largest number of samples that are differentiated without a filter."""
 
 EVEN_STAMPS = 1e-3
-"""Stamps that differ from even ones by less than this share of the period are even."""
+"""Largest deviation from even stamps, as a share of the period, for stamps to count as even."""
 
 ORDER = 4
-"""Of the polynomials."""
+"""Order of the polynomials of the Savitzky–Golay filter."""
 
 NO_JERK = 1e-9
-"""RMS (m/s³) below which only rounding is left, and the logarithm says nothing."""
+"""RMS of jerk (m/s³) below which it is only rounding errors, and its logarithm is meaningless."""
 
 
 def acceleration(
     time_s: np.ndarray, twist: np.ndarray, cutoff_hz: float
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Filter and differentiate: even stamps (s), shape (m,), and acceleration (m/s²), (m, 2), along
-    the base's axes.
+    """Return even stamps (s), (n,), and the acceleration (m/s²) along the base's axes, (n, 2).
 
-    ``twist`` has shape (n, 3), n at least 2: v_x, v_y (m/s) in the base frame and the yaw rate
-    (rad/s).
+    ``time_s`` has shape (n,), n at least 2, and ``twist`` (n, 3): v_x, v_y (m/s) in the base frame
+    and the yaw rate (rad/s).
     """
     from scipy import signal
 
@@ -73,7 +71,7 @@ def acceleration(
     rate_hz = 1.0 / (even_s[1] - even_s[0])
     if cutoff_hz < rate_hz / 2.0 and len(even_s) > SHORTEST:
         sections = signal.butter(FILTER_ORDER, cutoff_hz, fs=rate_hz, output="sos")
-        # scipy's own padding needs more samples than a short recording has.
+        # scipy's default padding needs more samples than a short recording has.
         padding = min(3 * (2 * len(sections) + 1), len(even_s) - 1)
         even = signal.sosfiltfilt(sections, even, axis=0, padlen=padding)
     forward, left, turn = even.T
@@ -101,8 +99,11 @@ def comfort_mps2(recording: Recording, context: MetricContext) -> float:
 
 
 def evenly(time_s: np.ndarray, values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Stamps (s) that are evenly spaced, shape (n,), and the columns of ``values``, shape (n, k),
-    there, straight between samples; as they were where they are even enough."""
+    """Return evenly spaced stamps (s), shape (n,), and ``values`` there, shape (n, k).
+
+    The columns of ``values`` are interpolated linearly, unless ``time_s`` is already even
+    (:data:`EVEN_STAMPS`).
+    """
     even_s = np.linspace(time_s[0], time_s[-1], len(time_s))
     period_s = even_s[1] - even_s[0]
     if np.abs(even_s - time_s).max() <= EVEN_STAMPS * period_s:
@@ -133,8 +134,8 @@ def jerk_rms_mps3(recording: Recording, context: MetricContext) -> float:
     description="log dimensionless jerk, the larger the smoother",
 )
 def log_dimensionless_jerk(recording: Recording, context: MetricContext) -> float:
-    """``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``; NaN for fewer than five samples, for a robot that stands
-    (never above 0.02 m/s), and where there is no jerk at all."""
+    """Return ``−ln(T³ / v_peak² · ∫ ‖j‖² dt)``; NaN for fewer than five samples, for a robot that
+    is never faster than 0.02 m/s, and without any jerk."""
     if len(recording.time_s) <= ORDER:
         return math.nan
     rms = jerk_rms_mps3(recording, context)
@@ -164,8 +165,8 @@ def _jerk(recording: Recording, context: MetricContext) -> Tuple[np.ndarray, np.
 
 
 def _window(cutoff_hz: float, period_s: float, samples: int) -> int:
-    """Samples in the window that passes what is below the cut-off; odd, at least as many as the
-    polynomial needs, at most as many as there are."""
+    """Return the number of samples in the window that passes frequencies below the cut-off. It is
+    odd, at least the number that the polynomial needs, and at most ``samples``."""
     half = ((ORDER + 1) / (2.0 * cutoff_hz * period_s) + 4.6) / 3.2
     wanted = 2 * max(round(half), ORDER // 2) + 1
     return min(wanted, samples - 1 + samples % 2)

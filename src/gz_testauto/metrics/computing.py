@@ -1,11 +1,10 @@
-"""Time of computing: of planner cycles, and of the simulation.
+"""Metrics of computing time: cycle time of the planner and real-time factor.
 
-Time of one local-planner cycle: the paper's execution time (its mean), and its tail.
+Cycle time of the local planner: its mean, which is the paper's execution time, and its upper
+percentiles. Wall time is the time relevant to a robot; CPU time of the planner's thread is not
+affected by a busy machine. A cycle that takes longer than the control period is missed.
 
-Wall time, as a robot would feel it, and CPU time of the planner's thread, which a busy machine
-does not blur. A cycle that takes longer than the control period is missed.
-
-Real-time factor: simulated time over the wall time that it took, planner included.
+Real-time factor: simulated time over wall time, including the planner's.
 """
 
 import math
@@ -18,7 +17,7 @@ from gz_testauto.metrics.recording import Recording
 
 
 def _cycle(heading: str, description: str, shown: bool = False) -> Callable[[Compute], Metric]:
-    """Declare a time of a cycle, shown in ms; ``shown`` in the table of means and compared."""
+    """Declare a cycle time, displayed in ms; ``shown``: in the table of means and compared."""
     return metric(
         heading=heading,
         unit="s",

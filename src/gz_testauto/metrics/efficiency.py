@@ -1,19 +1,20 @@
-"""How far, how long, and how near to the best way: length, time, standing, SPL, BARN score.
+"""Metrics of length and time: distance, time, time standing, SPL, BARN score.
 
 - Distance: ``D = Σ sqrt((x_i − x_{i−1})² + (y_i − y_{i−1})²)``, i from 1. There is no step from
   the last sample back to the first, and turning adds nothing. Equation (3) of "Development of
   Gazebo Test Automation Tool for Autonomous Mobile Robots".
-- Time: simulated, from goal to end, and how much of it the robot stood still.
+- Time: simulated, from goal to end, and the part of it in which the robot did not move.
 - SPL: success weighted by path length: ``S · L / max(P, L)``, in [0, 1]. S is 1 for a trial that
   reached the goal and 0 otherwise, P the path driven and L the shortest path for this footprint in
   this world. Failures count as 0, so that a planner which only solves the easy worlds gains
   nothing by it. Anderson et al., "On evaluation of embodied navigation agents", arXiv:1807.06757,
   2018.
 - BARN score: ``S · OT / clip(AT, k OT, 8 OT)``, in [0, 1/k]. S is 1 for a trial that reached the
-  goal and 0 otherwise. OT is the best time: the length of the published best way over the robot's
-  greatest speed; where none is published, the shortest way's. AT is the time driven, counted, as
-  there, from when the robot is 0.1 m away from where it started. k is 2 in ``report_test.py`` of
-  github.com/Daffan/the-barn-challenge since March 2026, and was 4 before. X. Xiao et al.,
+  goal and 0 otherwise. OT is the best time: the length of the published best path, or of the
+  shortest path if none is published, over the robot's greatest speed. AT is the time driven; as
+  in the challenge, it starts when the robot is 0.1 m away from its start. k is 2 in
+  ``report_test.py`` of github.com/Daffan/the-barn-challenge since March 2026, and was 4 before.
+  X. Xiao et al.,
   "Autonomous ground navigation in highly constrained spaces: lessons learned from the BARN
   challenge at ICRA 2022", IEEE Robotics & Automation Magazine 29(4), 2022.
 """
@@ -26,13 +27,13 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 STANDING_MPS = 0.02
-"""Slower than this on average between two samples is standing; turning on the spot too."""
+"""Mean speed between two samples below which the robot counts as standing, even if it turns."""
 
 SLOWEST = 8.0
-"""The multiple of the best time above which the time driven does not count."""
+"""Multiple of the best time that is the upper limit of the time driven in the BARN score."""
 
 STARTED_M = 0.1
-"""Distance from the start at which the robot counts as moving and the time starts."""
+"""Distance from the start at which the time driven in the BARN score starts."""
 
 
 @metric(

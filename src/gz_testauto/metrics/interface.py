@@ -1,10 +1,10 @@
 """Declare metrics: named numbers with a unit, computed from one recording.
 
-Owns the declaration that tables, comparisons, exports and the store read, the registry, and the
-computation of all metrics of a recording. A metric is independent of other trials;
-:mod:`gz_testauto.analysis` averages and compares.
+This module contains the declaration that tables, comparisons, exports and the store read, the
+registry, and the computation of all metrics of a recording. A metric is independent of other
+trials; :mod:`gz_testauto.analysis` averages and compares.
 
-A metric is a function with a declaration above it, here and in other packages::
+In this and other packages, a metric is a function with a declaration as its decorator::
 
     @metric(
         better="lower",
@@ -37,13 +37,13 @@ RELEVANT_SUCCESS = 0.05
 
 @dataclass(frozen=True)
 class MetricContext:
-    """The parameters of metrics in addition to the recording; one per campaign.
+    """The parameters of metrics in addition to the recording, equal for all trials of a campaign.
 
-    ``safety_distance_m`` is d_0, the clearance that is no danger any more;
-    ``acceleration_cutoff_hz`` the low-pass that velocity passes before differentiating;
-    ``control_period_s`` the time that one planner cycle may take; ``max_linear_mps`` the robot's
-    greatest speed; ``barn_k`` the multiple of the best time below which the BARN score does
-    not count the time driven.
+    ``safety_distance_m`` is d_0, the clearance above which there is no danger.
+    ``acceleration_cutoff_hz`` is the cut-off of the low-pass filter for velocities before they are
+    differentiated. ``control_period_s`` is the limit of the time of a planner cycle.
+    ``max_linear_mps`` is the robot's greatest speed. ``barn_k`` is the multiple of the best time
+    that is the lower limit of the time driven in the BARN score.
     """
 
     safety_distance_m: float = 1.0
@@ -58,24 +58,25 @@ Compute = Callable[[Recording, MetricContext], float]
 
 @dataclass(frozen=True)
 class Metric:
-    """The declaration of one metric; given by keyword, mostly by :func:`metric`.
+    """The declaration of one metric, with keyword arguments only; mostly created by
+    :func:`metric`.
 
-    ``unit`` is SI text (``"m"``; empty for a pure number), in which values are stored and exported.
-    ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only`` says that a trial
-    which did not reach the goal cuts the value short: it is then computed on the part driven, and
+    ``unit`` is the SI unit of stored and exported values (``"m"``; empty for a pure number).
+    ``better`` is ``"lower"``, ``"higher"`` or ``"neither"``. ``completed_only``: the value of a
+    trial that did not reach the goal is incomplete. It is then computed for the part driven, and
     never averaged or compared with completed trials.
 
-    Tables show it under ``heading`` (its name unless given) with ``decimals``; where a
-    ``shown_unit`` is given, in that, of which ``shown_factor`` make one ``unit``. ``in_table``: it
-    is a column in the table of means. ``in_comparison``: planners are compared by it in pairs, and
-    it counts among the questions of Holm's adjustment. ``in_agreement``: two simulators are
-    compared by it.
+    Tables show the metric under ``heading`` (by default its name) with ``decimals``. If
+    ``shown_unit`` is set, they use that unit; one ``unit`` is ``shown_factor`` of it. ``in_table``:
+    the metric is a column in the table of means. ``in_comparison``: planners are compared by it in
+    pairs, and it counts among the hypotheses of Holm's adjustment. ``in_agreement``: two
+    simulators are compared by it.
 
-    ``compute`` returns NaN where the recording cannot tell; None is for a number that the trial
-    is told (:attr:`Recording.numbers`), and for a metric whose code is not at hand.
+    ``compute`` returns NaN if the recording does not determine the value. It is None for a number
+    that the trial reports (:attr:`Recording.numbers`), and for a metric that is not installed.
 
     ``smallest_relevant`` is the smallest difference between two planners that matters, in ``unit``;
-    0, where every difference does. A campaign may set another one.
+    0 if every difference matters. A campaign can set another value.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Metric:
     compute: Optional[Compute] = field(default=None, compare=False, repr=False)
 
     def __new__(cls, *positional: object, **fields: object) -> "Metric":
-        """Refuse values without names; ``dataclass(kw_only=True)`` needs Python 3.10."""
+        """Raise ``SpecError`` for positional values, since ``kw_only`` needs Python 3.10."""
         if positional:
             raise SpecError(
                 f"metric {positional[0]!r}: Metric takes its values by keyword: Metric(name=..., "
@@ -128,7 +129,7 @@ class Metric:
 
 
 def metric(**declaration: Any) -> Callable[[Compute], Metric]:
-    """Return a decorator that makes a :class:`Metric`, named as the function that it decorates.
+    """Return a decorator that creates a :class:`Metric` with the name of the decorated function.
 
     ``declaration`` are the fields of :class:`Metric` other than ``name`` and ``compute``.
     """
@@ -176,14 +177,14 @@ METRICS = Registry(
 
 
 def builtin_metrics() -> Tuple[Metric, ...]:
-    """Return the metrics of this package, in the order of results."""
+    """Return the metrics of this package, in the order in which results show them."""
     return tuple(METRICS.get(name) for name in _MODULES)
 
 
 def installed_metrics() -> Tuple[Metric, ...]:
-    """Return the metrics of this package, then those of other packages by name.
+    """Return the metrics of this package, then those of other packages sorted by name.
 
-    Raises ``SpecError`` for a plugin that is no metric, or is one under another name.
+    Raises ``SpecError`` for a plug-in that is not a metric, or whose metric has another name.
     """
     others = (name for name in METRICS.names() if name not in _MODULES)
     return (*builtin_metrics(), *map(_plugin, others))

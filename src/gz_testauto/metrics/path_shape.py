@@ -1,40 +1,39 @@
 """The shape of the driven path: curvature, change of heading, reversals.
 
-The path is that of the recorded velocities; its yaw and course are not wrapped. The metrics do not
-use the polyline through the positions: it has corners where the path has none, and each jitter of
-a position adds to its length.
+The path is the integral of the recorded velocities; its yaw and course are not wrapped. The metrics
+do not use the polyline through the positions: it has corners where the path has none, and position
+noise adds to its length.
 
-Curvature of the path: how sharply it bends, mean and maximum over its length.
+Curvature of the path: mean and maximum over its length.
 
 The course is the direction of the recorded velocity. The curvature at a point is the mean course
-of the 0.1 m ahead minus that of the 0.1 m behind, divided by the distance of the middles of the
-two: ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m. The length s is the integral of the
+of the 0.1 m ahead minus that of the 0.1 m behind, divided by the distance between the centers of
+both: ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m. The length s is the integral of the
 speed, and between two samples the course changes in proportion to s: the path between them is an
 arc and not a chord. So the curvature is exact on lines and circles at any speed and sampling rate.
-A bend shorter than 0.2 m, or than the distance of two samples, counts by its mean over that
-length. A robot that crawls does not count more than one that drives, because the length is the
-weight.
+A bend shorter than 0.2 m, or than the distance between two samples, counts by its mean over that
+length. The weight is the length, so slow parts of the path do not count more than fast parts.
 
-A robot that stands (below 0.02 m/s) has no course, and a path that turns back (a cusp) no
-curvature. Neither is computed across such points: ``heading_change_radpm`` counts
-turns on the spot and ``reversals`` cusps.
+A stationary robot (below 0.02 m/s) has no course, and a path that turns back (a cusp) has no
+curvature. Neither is computed across these points: ``heading_change_radpm`` counts turns on the
+spot and ``reversals`` counts cusps.
 
 Maximum and mean curvature as in E. Heiden et al., "Bench-MR: a motion planning benchmark for
 wheeled mobile robots", IEEE Robotics and Automation Letters 6 (2021) 4536–4543; κ = dθ/ds.
 
 Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR.
 
-ψ is the base's yaw, which unlike the path's direction turns on the spot as well. It is sampled
-every 0.1 m along the path, whose length D is the integral of the speed, so that noise while the
-robot stands does not count. A turn on the spot counts by the angle between before and after it.
+ψ is the base's yaw, which unlike the path's direction also changes in turns on the spot. It is
+sampled every 0.1 m along the path, whose length D is the integral of the speed, so that noise of a
+stationary robot does not count. A turn on the spot counts by the angle between start and end.
 
 E. Heiden et al., "Bench-MR: a motion planning benchmark for wheeled mobile robots", IEEE Robotics
 and Automation Letters 6 (2021) 4536–4543.
 
-Reversals: how often the robot goes over from driving ahead to driving back, or the other way.
+Reversals: the number of changes between forward and backward motion.
 
-The direction is that of the base's true forward velocity wherever it is faster than standing (0.02
-m/s); standing in between changes nothing. The cusps of a path in Bench-MR.
+The direction is the sign of the base's true forward velocity above 0.02 m/s; slower samples are
+ignored. Reversals are the cusps of a path in Bench-MR.
 
 E. Heiden et al., "Bench-MR: a motion planning benchmark for wheeled mobile robots", IEEE Robotics
 and Automation Letters 6 (2021) 4536–4543.
@@ -50,32 +49,32 @@ from gz_testauto.metrics.interface import MetricContext, metric
 from gz_testauto.metrics.recording import Recording
 
 CUSP_RAD = math.pi / 2
-"""The path turns back between two samples where the change of its course and the integral of the
-yaw rate differ by this or more."""
+"""Smallest difference between the change of course and the integral of the yaw rate, between two
+samples, at which the path turns back."""
 
 SPAN_M = 0.1
-"""h: the length over which the course is averaged, behind a point and ahead of it."""
+"""h: the length over which the course is averaged behind a point, and ahead of it."""
 
 SPACING_M = 0.1
 
 
 class Stretch(NamedTuple):
-    """A part of the path without a stop and without a cusp, by its samples, at least two: the
-    length along the path (m) and the course (rad, not wrapped), both of shape (k,)."""
+    """A part of the path without stop and cusp: for each of its samples, at least two, the length
+    along the path (m) and the course (rad, not wrapped), both of shape (k,)."""
 
     along_m: np.ndarray
     course_rad: np.ndarray
 
 
 def length_along(recording: Recording) -> np.ndarray:
-    """Return the length of the path until each sample (m), shape (n,): the integral of the
+    """Return the length of the path up to each sample (m), shape (n,): the integral of the
     speed."""
     return _integral(np.hypot(*recording.twist[:, :2].T), recording.time_s)
 
 
 def unwrapped_yaw(recording: Recording) -> np.ndarray:
-    """Return the yaw (rad), shape (n,), without jumps by 2π, for turns of any size between
-    samples."""
+    """Return the yaw (rad), shape (n,), without jumps by 2π. The turn between two samples can have
+    any size."""
     yaw = recording.pose[:, 2]
     return yaw[:1] + np.concatenate([np.zeros(len(yaw[:1])), np.cumsum(_turns(yaw, recording))])
 
@@ -95,8 +94,8 @@ def stretches(recording: Recording) -> Iterator[Stretch]:
 
 
 def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
-    """Return the change of an angle from each sample to the next, shape (n − 1,); of the values
-    that differ by 2π the nearest to the integral of the yaw rate."""
+    """Return the change of an angle (rad) from each sample to the next, shape (n − 1,). Of the
+    values that differ by 2π, it is the nearest to the integral of the yaw rate."""
     by_rate = _turned_by_rate(recording)
     return by_rate + np.remainder(np.diff(angle_rad) - by_rate + math.pi, 2 * math.pi) - math.pi
 
@@ -122,7 +121,7 @@ def _integral(values: np.ndarray, time_s: np.ndarray) -> np.ndarray:
     description="mean curvature over the path's length",
 )
 def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return the mean over the path's length (1/m); NaN where no part is longer than 0.2 m."""
+    """Return the mean curvature over the path's length (1/m); NaN if no part exceeds 0.2 m."""
     found = curvatures(recording)
     length_m = sum(at[-1] - at[0] for at, _ in found)
     if length_m <= 0.0:
@@ -140,20 +139,20 @@ def curvature_mean_1pm(recording: Recording, context: MetricContext) -> float:
     description="largest curvature of the path",
 )
 def curvature_max_1pm(recording: Recording, context: MetricContext) -> float:
-    """Return the largest curvature (1/m); NaN where no part is longer than 0.2 m."""
+    """Return the largest curvature (1/m); NaN if no part is longer than 0.2 m."""
     return max((float(values.max()) for _, values in curvatures(recording)), default=math.nan)
 
 
 def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
-    """Return, for each part of the path between stops and cusps, lengths along it (m) and the
-    magnitudes of the curvature there (1/m), both of shape (m,), m at least two."""
+    """Return lengths along the path (m) and the magnitudes of the curvature there (1/m), for each
+    part between stops and cusps. Both have shape (m,), m at least 2."""
     parts = (_curvature(part) for part in stretches(recording))
     return [part for part in parts if len(part[0]) > 1]
 
 
 def _curvature(part: Stretch) -> Tuple[np.ndarray, np.ndarray]:
     along, _ = part
-    # Where the curvature, a quadratic between these, can have an edge.
+    # Lengths between which the curvature is a quadratic.
     at = np.unique(np.concatenate([along - SPAN_M, along, along + SPAN_M]))
     at = at[(at >= along[0] + SPAN_M) & (at <= along[-1] - SPAN_M)]
     ahead, here, behind = (_area(part, at + step) for step in (SPAN_M, 0.0, -SPAN_M))
@@ -161,7 +160,7 @@ def _curvature(part: Stretch) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _area(part: Stretch, at_m: np.ndarray) -> np.ndarray:
-    """Integrate the course, linear between samples, over the length up to each of ``at_m``."""
+    """Return the integral of the course, linear between samples, over the length up to ``at_m``."""
     along, course = part
     steps, turns = np.diff(along), np.diff(course)
     until = np.concatenate([[0.0], np.cumsum((course[:-1] + turns / 2.0) * steps)])
@@ -179,7 +178,7 @@ def _area(part: Stretch, at_m: np.ndarray) -> np.ndarray:
     description="change of yaw per meter driven",
 )
 def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
-    """Return the angle over length (rad/m); NaN for a path shorter than 0.2 m."""
+    """Return the change of yaw over length (rad/m); NaN for a path shorter than 0.2 m."""
     along_m = length_along(recording)
     steps = int(along_m[-1] / SPACING_M) if len(along_m) else 0
     if steps < 2:
@@ -197,7 +196,7 @@ def heading_change_radpm(recording: Recording, context: MetricContext) -> float:
     description="changes between driving ahead and back",
 )
 def reversals(recording: Recording, context: MetricContext) -> float:
-    """Changes of the driving direction."""
+    """Return the number of changes between forward and backward motion."""
     forward_mps = recording.twist[:, 0]
     directions = np.sign(forward_mps[np.abs(forward_mps) > STANDING_MPS])
     return float(np.count_nonzero(np.diff(directions)))

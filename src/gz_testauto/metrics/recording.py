@@ -1,8 +1,8 @@
 """The measurements of a trial, as arrays over simulated time.
 
-Written by the runner, read by metrics and plots. One row per control period at least; all
-arrays share the first axis. Poses are ground truth from the simulator, never a localizer's
-estimate, in the world frame.
+The runner writes them; metrics and plots read them. There is at least one row per control period;
+the first axis of all arrays is the same. Poses are ground truth from the simulator, never a
+localizer's estimate, in the world frame.
 """
 
 from dataclasses import dataclass, field
@@ -11,24 +11,24 @@ from typing import Mapping, Optional, Tuple
 import numpy as np
 
 ACTOR_SERIES = "actor_"
-"""Begins the name of a series with an actor's poses, shape (n, 3): x, y (m), yaw (rad), world
+"""Prefix of the name of a series with an actor's poses, shape (n, 3): x, y (m), yaw (rad), world
 frame."""
 
 OUTLINE_SERIES, FOOTPRINT_SERIES = "outline_", "footprint"
-"""Begins the name of a series with an actor's convex outline about its pose, and the name of that
-with the robot's; shape (k, 2), counter-clockwise, meters."""
+"""Prefix of the name of a series with an actor's convex outline about its pose, and the name of the
+series with the robot's; shape (k, 2), counter-clockwise, meters."""
 
 LANE_SERIES = "lane_"
-"""Begins the name of a series with a lane, that of the route first, shape (k, 3): x, y of its
-center and its width, meters, world frame."""
+"""Prefix of the name of a series with a lane, shape (k, 3): x, y of its center and its width,
+meters, world frame. The lane of the route is the first."""
 
 
 @dataclass(frozen=True, eq=False)
 class ContactEpisode:
-    """One collision: the robot touching one partner without a gap of over 0.5 s.
+    """One collision: a contact of the robot with one partner, without a gap of over 0.5 s.
 
-    ``partner`` is the other model; ``speed_mps`` the robot's speed at first touch;
-    ``source`` is ``"contact"`` (reported by the physics) or ``"geometry"`` (footprint and
+    ``partner`` is the other model; ``speed_mps`` the robot's speed at the first contact;
+    ``source`` is ``"contact"`` (reported by the simulator) or ``"geometry"`` (footprint and
     obstacle overlap).
     """
 
@@ -41,7 +41,7 @@ class ContactEpisode:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A trial, sampled.
+    """The sampled data of a trial.
 
     ============================ ============ =============================================
     field                        shape        meaning
@@ -49,8 +49,8 @@ class Recording:
     ``time_s``                   (n,)         simulated time since the goal was sent
     ``pose``                     (n, 3)       x (m), y (m), yaw (rad) of the base
     ``twist``                    (n, 3)       v_x, v_y (m/s) in the base frame, yaw rate
-    ``command``                  (n, 2)       what the navigation asked for at that time;
-                                              NaN where it has not yet spoken
+    ``command``                  (n, 2)       velocity command at that time: v_x (m/s), yaw
+                                              rate; NaN before the first command
     ``clearance_m``              (n,)         footprint polygon to nearest obstacle
                                               collision geometry, 0 when touching
     ``z_m``                      (n,)         height of the base in the world frame
@@ -59,16 +59,16 @@ class Recording:
     ``cycle_cpu_s``              (m,)         CPU time of the same
     ============================ ============ =============================================
 
-    ``shortest_path_m`` is the length of the shortest way for the robot's circle in this world,
-    through all goals in order, ``published_path_m`` that of the best way as a benchmark publishes
-    it; None where not known.
-    ``z_m`` and ``roll_pitch_rad`` are None in recordings that were made before these were kept.
-    ``wall_time_s`` is how long the trial's simulation took, for the real-time factor.
-    ``goal_times_s``, shape (k,), is when each of several goals was reached, NaN where it was not;
-    None where there was one. ``completed`` says that the last was.
-    ``series`` holds further arrays (the ways of actors, what a navigation stack told) and
-    ``numbers`` further numbers (what was drawn, what a stack told), by name; what they are is said
-    where they come from.
+    ``shortest_path_m`` is the length of the shortest path for the robot's circumscribed circle in
+    this world, through all goals in order. ``published_path_m`` is that of the best path as a
+    benchmark publishes it. Both are None if unknown.
+    ``z_m`` and ``roll_pitch_rad`` are None in older recordings without them.
+    ``wall_time_s`` is the wall time of the trial's simulation, for the real-time factor.
+    ``goal_times_s``, shape (k,), is the time at which each of several goals was reached, NaN for a
+    goal that was not; None if there was one goal. ``completed``: the last goal was reached.
+    ``series`` has further arrays (trajectories of actors, data of a navigation stack) and
+    ``numbers`` further numbers (drawn values, data of a stack), by name; the modules that record
+    them document them.
     """
 
     time_s: np.ndarray
@@ -105,5 +105,5 @@ class Recording:
 
     @property
     def duration_s(self) -> float:
-        """Simulated time from first to last sample; 0 for fewer than two."""
+        """Simulated time from the first to the last sample; 0 for fewer than two samples."""
         return float(self.time_s[-1] - self.time_s[0]) if len(self.time_s) > 1 else 0.0

@@ -1,8 +1,8 @@
 """Numbers of a trial that are reported, not computed from its recording.
 
-They are not computed for every campaign, as other metrics are: only a trial on a stack of the
-user's own has them, one over ROS in which time waits for nobody, one with further robots, or one
-for which something was drawn (``Recording.numbers``).
+Unlike other metrics, they do not exist for every campaign. Only some trials have them
+(``Recording.numbers``): those on the user's stack, over ROS without lock-step, with further robots,
+or with randomly drawn values.
 """
 
 from typing import Dict, Tuple
@@ -43,11 +43,11 @@ REPORTED: Dict[str, Metric] = {
         _reported("local_plan_m", "m", "neither", "mean length of the local plans", 2),
     )
 }
-"""By name."""
+"""The reported metrics by name."""
 
 
 def published_by_stack(name: str, unit: str, better: str) -> Metric:
-    """Return the metric of a number that a user's stack publishes, as the campaign declares it."""
+    """Return the metric, as a campaign declares it, of a number that the user's stack publishes."""
     return Metric(
         name=name,
         unit=unit,
@@ -60,7 +60,7 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
 
 
 def of_companion(robot: str) -> Tuple[Metric, ...]:
-    """Return the metrics of a further robot of the campaign; columns start with its name."""
+    """Return the metrics of a further robot of the campaign; their names start with its name."""
     whats = (
         ("reached", "", "higher", "1 where it reached its goal", 0),
         ("collided", "", "lower", "1 where it collided", 0),

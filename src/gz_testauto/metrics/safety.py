@@ -1,24 +1,23 @@
-"""How near to obstacles the robot was, and what it touched.
+"""Metrics of safety: clearance, danger and collisions.
 
-Clearance itself is computed while a trial runs, by :mod:`gz_testauto.trial.clearance`; the metrics
-here summarize the recorded series.
+:mod:`gz_testauto.trial.clearance` computes the clearance while a trial runs; these metrics
+summarize the recorded series.
 
-- Clearance: from the footprint polygon to the nearest obstacle's collision geometry. Minimum, mean
-  over time, and the value that it falls below for 5 % of the time. Exact geometry and not laser
-  returns, after Heiden et al., "Bench-MR: A motion planning benchmark for wheeled mobile robots",
-  RA-L 6(3), 2021.
-- How near to obstacles the robot was: the safety metric of Sezer (2022) and the share of danger.
-  ``dis(t) = 1/d_min − 1/d_0`` where ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``, with
-  d_min the clearance and d_0 the distance that is no danger any more. The share is that of the
-  time with d_min below d_0, the last interval included. V. Sezer, "An optimized path tracking
+- Clearance: the distance from the footprint polygon to the nearest obstacle's collision geometry.
+  Minimum, mean over time, and the value that it is below for 5 % of the time. It is computed from
+  exact geometry and not from laser returns, after Heiden et al., "Bench-MR: A motion planning
+  benchmark for wheeled mobile robots", RA-L 6(3), 2021.
+- Danger: the safety metric of Sezer (2022) and the share of danger.
+  ``dis(t) = 1/d_min − 1/d_0`` for ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``, with
+  d_min the clearance and d_0 the distance above which there is no danger. The share is that of the
+  time with d_min below d_0, including the last interval. V. Sezer, "An optimized path tracking
   approach considering obstacle avoidance and comfort", J. Intelligent & Robotic Systems 105(1),
   2022; equations (1) and (2) of "Development of Gazebo Test Automation Tool for Autonomous Mobile
   Robots". J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of mobile robot local
   planning approaches", ICRA 2021 (there: percentage of time spent in dangerous area around
   obstacles).
-- Collisions: how many contact episodes there were, and how fast the first one was. What a
-  collision is, and when two touches are one, is decided where they are recorded: see
-  :class:`~gz_testauto.metrics.recording.ContactEpisode`.
+- Collisions: the number of contact episodes, and the robot's speed at the first one.
+  :class:`~gz_testauto.metrics.recording.ContactEpisode` defines an episode.
 """
 
 import math
@@ -30,7 +29,7 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import share_below, time_mean, time_percentile, time_rms
 
 CLEARANCE_FLOOR_M = 0.01
-"""1/d has no value at a touch: clearance below 1 cm counts as 1 cm."""
+"""Smallest clearance in 1/d, which is infinite at a contact: less counts as 1 cm."""
 
 
 @metric(
@@ -66,7 +65,7 @@ def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
     description="clearance undercut for 5 % of the time",
 )
 def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
-    """Return the clearance (m) that is undercut for 5 % of the time."""
+    """Return the clearance (m) that the robot is below for 5 % of the time."""
     return time_percentile(recording.clearance_m, recording.time_s, 5.0)
 
 

@@ -1,8 +1,8 @@
-"""Tasks of a campaign's own: gates passed, share off a track, time in regions, time to collision.
+"""Metrics of a campaign's tasks: gates passed, share off a track, time in regions, and others.
 
-Measured only where the campaign has them: gates, a track and regions as its ``metrics`` say, the
-time to collision where something moves. The robot is where its base is. All are of the part that
-was driven, however the trial ended.
+They exist only in some campaigns: gates, a track and regions if its ``metrics`` has them, the time
+to collision and traffic if objects move, lanes if it has a road. The robot's position is that of
+its base. All are computed for the part driven, for any outcome.
 """
 
 import functools
@@ -20,10 +20,10 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import union_of
 
 PERSON = "person"
-"""The tag of actors who are people."""
+"""The tag of actors that are people."""
 
 LEAST_CLOSING_MPS = 1e-3
-"""Slower than this nothing comes nearer: what is left of a collision is rounding."""
+"""Smallest closing speed; slower changes of the clearance are rounding errors."""
 
 
 def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
@@ -64,7 +64,7 @@ def _gates_passed(
     recording: Recording,
     context: MetricContext,
 ) -> float:
-    """Return the number of gates, lines between two points, that were crossed in order."""
+    """Return the number of gates, segments between two points, that were crossed in order."""
     places = recording.pose[:, :2]
     if len(places) < 2:
         return 0.0
@@ -94,11 +94,11 @@ def _share_outside(region: BaseGeometry, recording: Recording, context: MetricCo
 
 
 def least_time_to_collision_s(recording: Recording, context: MetricContext) -> float:
-    """Return the least clearance over the speed with which it shrinks (s), over all periods in
-    which it does; NaN where it never does.
+    """Return the least ratio (s) of the clearance to the speed at which it decreases, over all
+    periods in which it decreases; NaN if it never does.
 
-    What is nearest may be another obstacle from one sample to the next. Periods in which a mover
-    appears are left out: the clearance then jumps, and nothing has approached.
+    The nearest obstacle can change between two samples. Periods in which a moving object appears
+    are excluded: the clearance then jumps without an approach.
     """
     clearance, time_s = recording.clearance_m, recording.time_s
     if len(time_s) < 2:
@@ -111,8 +111,8 @@ def least_time_to_collision_s(recording: Recording, context: MetricContext) -> f
 
 
 def _appears(recording: Recording) -> np.ndarray:
-    """Return for each period (n − 1,) whether a mover is present at its end and not at its
-    start."""
+    """Return whether a moving object appears in each period, (n − 1,): it is present at the end
+    and not at the start."""
     found = np.zeros(len(recording.time_s) - 1, dtype=bool)
     for name, way in recording.series.items():
         if name.startswith(ACTOR_SERIES):

@@ -1,7 +1,6 @@
-"""Averages over simulated time of a sampled signal, by the trapezoidal rule on its own stamps.
+"""Averages of a sampled signal over simulated time, by the trapezoidal rule at its time stamps.
 
-Every metric that contains an integral takes it from here, so that none of them counts samples
-where it should weigh time.
+Metrics use these functions, so that samples are weighted by time.
 """
 
 import math
@@ -26,12 +25,13 @@ def time_rms(values: np.ndarray, time_s: np.ndarray) -> float:
 def time_percentile(values: np.ndarray, time_s: np.ndarray, percent: float) -> float:
     """Return the value that the signal is below for ``percent`` of the time.
 
-    The signal is linear between samples. Where it is infinite at one of two samples, each counts
-    for half of the time between them. NaN for fewer than two samples, or where one is NaN.
+    The signal is linear between samples. If it is infinite at one of two samples, each counts for
+    half of the time between them. The result is NaN for fewer than two samples, or if a sample is
+    NaN.
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan
-    # Ten points per mean interval: uneven stamps are weighed by the time they represent.
+    # Ten points per mean interval: samples at uneven stamps are weighted by time.
     instants = np.linspace(time_s[0], time_s[-1], 10 * (len(time_s) - 1) + 1)
     between = np.interp(instants, time_s, np.where(np.isinf(values), 0.0, values))
     infinite = np.interp(instants, time_s, np.isinf(values).astype(float))
@@ -46,8 +46,8 @@ def share_below(values: np.ndarray, time_s: np.ndarray, limit: float) -> float:
     """Return the share of the time, in [0, 1], in which the signal is below ``limit``.
 
     The signal is linear between samples; crossings are exact and the last interval is included.
-    Where it is infinite at one of two samples, each counts for half of the time between them. NaN
-    for fewer than two samples, or where one is NaN.
+    If it is infinite at one of two samples, each counts for half of the time between them. The
+    result is NaN for fewer than two samples, or if a sample is NaN.
     """
     if len(time_s) < 2 or np.isnan(values).any():
         return math.nan

@@ -1,1 +1,1 @@
-"""What is measured among movers and on lanes."""
+"""Metrics of trials with moving objects and on lanes."""

@@ -1,6 +1,6 @@
-"""Metrics of a drive among movers, and of one on lanes; measured where a campaign has those.
+"""Declare the metrics of campaigns with moving objects (movers) or lanes.
 
-Owns the declarations; what they measure is :mod:`gz_testauto.metrics.traffic.encounters`'.
+:mod:`gz_testauto.metrics.traffic.encounters` computes those of moving objects.
 """
 
 import functools
@@ -28,13 +28,13 @@ PERSONAL_M, INTIMATE_M = 1.2, 0.45
 COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
 YIELD_SHARE, YIELD_S = 0.2, 3.0
 STANDING_MPS = 0.02
-"""Slower than this a robot stands."""
+"""Speed below which a robot counts as standing."""
 
 
 def extra_metric(
     name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
 ) -> Metric:
-    """One that only some campaigns have: in results and exports, in no table or comparison."""
+    """Return a metric of only some campaigns: in results and exports, in no table or comparison."""
     return Metric(
         name=name,
         unit=unit,
@@ -47,7 +47,7 @@ def extra_metric(
 
 
 def mover_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
-    """Those of a campaign in which something moves; ``people`` are the movers that are persons."""
+    """Return the metrics of a campaign with moving objects; ``people`` are the names of persons."""
     found = [
         extra_metric(
             "mover_distance_min_m", "higher", "least distance to a mover", _least_distance, "m"
@@ -140,7 +140,7 @@ def mover_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
 
 
 def lane_metrics() -> Tuple[Metric, ...]:
-    """Those of a campaign that has a road."""
+    """Return the metrics of a campaign that has a road."""
     return (
         extra_metric(
             "lane_departure_share",
@@ -180,12 +180,12 @@ def _least_distance(recording: Recording, context: MetricContext) -> float:
 
 
 def _least_ttc(recording: Recording, context: MetricContext) -> float:
-    """NaN where there was no danger of one."""
+    """Return the least time to collision (s); without any collision ``inf``, stored as NaN."""
     return min(_values(recording, lambda one: float(one.ttc_s.min())), default=math.nan)
 
 
 def _least_by_sample(recording: Recording) -> np.ndarray:
-    """The least time to a collision with anybody at each sample (n,)."""
+    """Return the least time (s) to a collision with any moving object at each sample, (n,)."""
     least = np.full(len(recording.time_s), np.inf)
     for one in encounters(recording):
         rows = np.searchsorted(recording.time_s, one.time_s)
@@ -194,7 +194,7 @@ def _least_by_sample(recording: Recording) -> np.ndarray:
 
 
 def _held(recording: Recording, values: np.ndarray) -> float:
-    """A value of each sample that holds until the next, over time."""
+    """Return the integral over time of ``values``, each of which holds until the next sample."""
     return float((np.diff(recording.time_s) * values[:-1]).sum())
 
 
@@ -275,7 +275,7 @@ def _greatest_intrusion(
 
 
 def lanes_of(recording: Recording) -> List[np.ndarray]:
-    """Centers with widths, (k, 3): x, y, width (m)."""
+    """Return the center and width of each lane, (k, 3): x, y, width (m)."""
     return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
 
 
@@ -291,14 +291,14 @@ def _off_lanes(recording: Recording, context: MetricContext) -> float:
 
 
 def surface_of(lane: np.ndarray) -> shapely.Geometry:
-    """What a lane, x, y and width (k, 3) in meters, covers."""
+    """Return the area that a lane covers; ``lane`` is x, y and width (m), (k, 3)."""
     ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
     pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
     return shapely.union_all(pieces)
 
 
 def _aside(recording: Recording) -> np.ndarray:
-    """From the base to the nearest lane's center at each sample (n,); empty without lanes."""
+    """Return the distances (m), (n,), of base and nearest lane's center; empty without lanes."""
     places = shapely.points(recording.pose[:, :2])
     lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
     apart = [shapely.distance(line, places) for line in lines]

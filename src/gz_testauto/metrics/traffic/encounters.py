@@ -1,8 +1,8 @@
-"""How near robot and movers came to each other in space and in time.
+"""Compute the distances in space and time between the robot and moving objects (movers).
 
-Everything is computed from ground truth at every sample, of outlines seen from above: d is the
-distance of two outlines, and the velocities are differences of poses. Only what has an outline in
-the recording is looked at.
+All values are computed from ground truth at every sample, with outlines in the plane: d is the
+distance between two outlines, and velocities are differences of poses. Moving objects without an
+outline in the recording are ignored.
 
 Sources: time to collision: Hayward 1972; TET, TIT: Minderhoud, Bovy 2001; deceleration to avoid a
 crash: Cooper, Ferguson 1976, Almqvist, Hyden, Risser 1991; post-encroachment time: Allen, Shin,
@@ -25,25 +25,26 @@ from gz_testauto.metrics.recording import (
 )
 
 TTC_LIMIT_S = 1.5
-"""τ*: a shorter time to collision counts as exposed."""
+"""τ*: the time to collision below which the robot counts as exposed."""
 
 CELL_M = 0.1
-"""Of the ground that both pass over, for the post-encroachment time."""
+"""Size of the cells of the area that both pass over, for the post-encroachment time."""
 
 FINER = 4
-"""Poses between two samples, for the same."""
+"""Number of interpolated steps between two samples, for the post-encroachment time."""
 
 CLOSING_MPS = 1e-3
-"""Slower than this nothing comes nearer: what is left is rounding."""
+"""Smallest closing speed; slower changes of the distance are rounding errors."""
 
 _OFF = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Encounter:
-    """One mover and the robot, sample by sample, where both were present, (n,) each: the time (s),
-    the distance of their outlines (m), the time to collision at constant velocities (s, ``inf``
-    for none), and whether the mover was present one sample before as well."""
+    """A moving object and the robot at the samples at which both are present. Arrays of shape (n,):
+    the time (s), the distance between their outlines (m), the time to collision at constant
+    velocities (s, ``inf`` without a collision), and whether the object was also present at the
+    previous sample."""
 
     mover: str
     time_s: np.ndarray
@@ -52,9 +53,9 @@ class Encounter:
     continued: np.ndarray
 
 
-@functools.lru_cache(maxsize=2)  # a dozen metrics ask for those of the same recording
+@functools.lru_cache(maxsize=2)  # a dozen metrics use those of the same recording
 def encounters(recording: Recording) -> Tuple[Encounter, ...]:
-    """Those of a recording, in order of names."""
+    """Return the encounters of a recording, sorted by the names of the moving objects."""
     series = recording.series
     robot = series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -63,7 +64,7 @@ def encounters(recording: Recording) -> Tuple[Encounter, ...]:
 
 
 def movers(series: Mapping[str, np.ndarray]) -> List[str]:
-    """Who moves and has an outline."""
+    """Return the names of the moving objects that have an outline, sorted."""
     names = [key[len(ACTOR_SERIES) :] for key in series if key.startswith(ACTOR_SERIES)]
     return sorted(name for name in names if OUTLINE_SERIES + name in series)
 
@@ -79,7 +80,8 @@ def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
 
 
 def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
-    """At which samples (n,) a mover is there; the robot's poses then and its; both outlines."""
+    """Return whether a moving object is present at each sample, (n,); for the m samples at which it
+    is, the robot's and its poses, (m, 3), and the outlines of both, (m, k, 2)."""
     way = recording.series[ACTOR_SERIES + name]
     there = np.isfinite(way).all(axis=1)
     ours, theirs = recording.pose[there], way[there]
@@ -88,8 +90,9 @@ def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.nd
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
-    """Whether at each sample (n,) somebody would be met ``within_s``, went the robot straight ahead
-    at ``speed_mps`` and they on as they do."""
+    """Return whether, from each sample (n,), the robot would collide with a moving object
+    within ``within_s``, if it drove straight ahead at ``speed_mps`` and the object kept its
+    velocity."""
     found = np.zeros(len(recording.time_s), dtype=bool)
     robot = recording.series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
@@ -104,17 +107,17 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
 
 
 def placed(outline: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    """An outline (k, 2) at each pose (n, 3), (n, k, 2)."""
+    """Return an outline (k, 2), in meters, at each of the poses (n, 3): shape (n, k, 2)."""
     cos, sin = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     turns = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
     return np.asarray(outline @ turns + poses[:, None, :2])
 
 
 def _velocity(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
-    """Return the velocity in the period before each sample, (n, 2).
+    """Return the velocity (m/s) in the period before each sample, (n, 2).
 
-    Where a mover was absent (NaN) before, it is that of the period after; where also after, 0. So
-    no velocity leads from where a mover disappeared to where it appears again.
+    If a moving object was absent (NaN) before, it is the velocity in the period after; if it was
+    also absent after, 0. So no velocity is computed between disappearance and reappearance.
     """
     periods = np.full((len(poses) + 1, 2), np.nan)
     periods[1:-1] = np.diff(poses[:, :2], axis=0) / np.diff(time_s)[:, None]
@@ -123,11 +126,12 @@ def _velocity(poses: np.ndarray, time_s: np.ndarray) -> np.ndarray:
 
 
 def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarray) -> np.ndarray:
-    """When convex outlines, (n, k, 2) and (n, m, 2), meet where the first moves at ``closing``
-    (n, 2) as the second sees it, (n,): ``inf`` where they never do.
+    """Return the times (s), (n,), at which the convex outlines ``first`` (n, k, 2) and ``second``
+    (n, m, 2) touch; ``inf`` if they never do. ``closing`` (m/s), (n, 2), is the velocity of the
+    first relative to the second.
 
-    By separating axes: two convex outlines touch while they overlap along the normals of all
-    edges, and along each that begins and ends at times that are known.
+    The method is that of separating axes: two convex outlines touch while they overlap along the
+    normals of all edges. Along each normal, start and end of the overlap are computed.
     """
     enters = np.full(len(first), -np.inf)
     leaves = np.full(len(first), np.inf)
@@ -154,8 +158,8 @@ def time_to_collision_s(first: np.ndarray, second: np.ndarray, closing: np.ndarr
 
 
 def greatest_drac_mps2(encounter: Encounter) -> float:
-    """The greatest deceleration that would just have avoided a crash: c²/2d, where the distance d
-    shrinks at c; 0 where it never does."""
+    """Return the greatest deceleration (m/s²) that just avoids a collision: c²/2d, for a distance
+    d that decreases at the speed c; 0 if it never decreases."""
     if len(encounter.time_s) < 2:
         return 0.0
     distance = encounter.distance_m
@@ -168,9 +172,9 @@ def greatest_drac_mps2(encounter: Encounter) -> float:
 
 
 def post_encroachment_s(recording: Recording, name: str) -> float:
-    """Over cells of the ground that both cover, the least time from the first one's leaving to the
-    second one's entering (s); 0 where they are there together, ``inf`` where there is no such
-    cell."""
+    """Return the least time (s) from when the robot or a moving object leaves a cell of the ground
+    to when the other enters it. It is 0 if both cover a cell at the same time, and ``inf`` if
+    no cell is covered by both."""
     way = recording.series[ACTOR_SERIES + name]
     there = np.isfinite(way).all(axis=1)
     if there.sum() < 2:
@@ -209,7 +213,7 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
 def _between(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return times and poses at these samples, and further ones between each two in a row."""
+    """Return times and poses at these samples, and interpolated between consecutive samples."""
     present = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     followed = np.append(np.diff(samples) == 1, False)
@@ -220,7 +224,7 @@ def _between(
 
 
 def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Which poses of each, (n,) each, are within reach of one that the other has at any time."""
+    """Return whether each of ``ours`` is within reach of any of ``theirs``, and the reverse."""
     from scipy.spatial import cKDTree
 
     found = cKDTree(ours[:, :2]).query_ball_tree(cKDTree(theirs[:, :2]), reach_m)
@@ -231,8 +235,8 @@ def _near(ours: np.ndarray, theirs: np.ndarray, reach_m: float) -> Tuple[np.ndar
 
 
 def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Which cells' middles (c, 2) lie in which of the convex, counter-clockwise outlines (n, k, 2),
-    (n, c)."""
+    """Return whether each of the convex, counter-clockwise outlines (n, k, 2) contains the center
+    of each cell (c, 2): shape (n, c)."""
     inside = np.ones((len(outlines), len(cells)), dtype=bool)
     for corner in range(outlines.shape[1]):
         here = outlines[:, corner]
@@ -243,8 +247,11 @@ def _covers(outlines: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def social_intrusion(recording: Recording, name: str) -> float:
-    """The greatest intrusion into the space around a person, 1 at its middle: a bell about the
-    person that reaches 2 v, or 0.5 m, ahead, half of that behind and two thirds to the sides."""
+    """Return the greatest intrusion into the space around a person, in [0, 1], 1 at its center.
+
+    The intrusion is a Gaussian about the person. Its standard deviation ahead is 2 s times the
+    person's speed, at least 0.5 m; behind it is half of that and to the sides two thirds.
+    """
     way = recording.series[ACTOR_SERIES + name]
     there = np.isfinite(way).all(axis=1)
     if not there.any():
