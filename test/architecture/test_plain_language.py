@@ -42,7 +42,7 @@ LIMITS: Dict[str, Limit] = {
     "src/gz_testauto/extras/learning": Limit(25.0, 46),
     "src/gz_testauto/extras/opendrive": Limit(23.5, 1),
     "src/gz_testauto/extras/pybullet": Limit(2.0),
-    "src/gz_testauto/extras/scenic": Limit(22.5, 57),
+    "src/gz_testauto/extras/scenic": Limit(3.0),
     "src/gz_testauto/extras/sst": Limit(33.5, 23),
     "src/gz_testauto/grid": Limit(2.0),
     "src/gz_testauto/metrics": Limit(2.0),

@@ -1,8 +1,9 @@
-"""The worlds that a campaign makes of a scenario written in Scenic, and the drives in them.
+"""Generate the worlds and missions of a campaign from a Scenic scenario.
 
-Owns the making of ``worlds.scenic`` into the campaign's directory, and which of a world's mission
-items are its start and its goals. World *i* depends on the seed and *i* alone. Making a world is
-:mod:`gz_testauto.extras.scenic.source`'s, which imports Scenic; worlds that are there need none.
+This module writes the worlds of ``worlds.scenic`` into the campaign's directory, and selects the
+start and the goals of a world from its mission items. World *i* depends on the seed and *i* alone.
+:mod:`gz_testauto.extras.scenic.source` generates a world and imports Scenic; existing worlds do not
+need Scenic.
 """
 
 import logging
@@ -31,7 +32,7 @@ LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Item:
-    """One mission item as the mission has it: meters and radians, ``heading`` ROS's yaw."""
+    """One mission item of a mission file: meters and radians; ``heading`` is ROS's yaw."""
 
     x: float
     y: float
@@ -40,14 +41,14 @@ class Item:
 
 
 Items = Dict[str, List[Item]]
-"""The mission items of a world, by the names of the descriptor."""
+"""The mission items of a world, by their names in the descriptor."""
 
 
 class ScenicWorlds(WorldSource):
-    """The worlds of the campaign's scenario, with a mission beside each."""
+    """The worlds of the campaign's scenario, each with a mission file."""
 
     def make(self, folder: Path, workers: int) -> WorldSet:
-        """Make all worlds, or none. Raises ``SpecError``, ``SdfError``, ``ResourceError``,
+        """Generate all worlds, or none. Raises ``SpecError``, ``SdfError``, ``ResourceError``,
         ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
         from gz_testauto.extras.scenic.output import write_scenes
         from gz_testauto.extras.scenic.source import ScenicSource
@@ -71,9 +72,9 @@ class ScenicWorlds(WorldSource):
             return write_scenes(source, worlds.count, folder, plots=False, workers=workers)
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Read the missions beside the worlds; None for a campaign without ``worlds.mission``.
-        Raises ``SpecError`` where a world has no such item, ``ResultsError`` where a mission
-        cannot be read."""
+        """Read the mission of each world; return None for a campaign without ``worlds.mission``.
+        Raises ``SpecError`` if a world lacks a mission item that the campaign names,
+        ``ResultsError`` if a mission cannot be read."""
         worlds = self.worlds
         if worlds.mission is None or worlds.count is None:
             return None
@@ -81,7 +82,8 @@ class ScenicWorlds(WorldSource):
         return [_entry(worlds.mission, name, folder, worlds) for name in names]
 
     def input_files(self) -> Dict[str, str]:
-        """Hash the models that the scenario can place and all files that it imports or names."""
+        """Return the hashes of the models that the scenario can place, of the base world, and of
+        all files that the scenario imports or names."""
         models, scenic = self.worlds.models, self.worlds.scenic
         assert models is not None and scenic is not None
         try:
@@ -102,12 +104,12 @@ class ScenicWorlds(WorldSource):
         return found
 
     def sdf_files(self) -> Iterator[Path]:
-        """Return the base world and the models of the descriptor."""
+        """Yield the base world and the models of the descriptor."""
         assert self.worlds.models is not None
         return sdf_files(self.worlds.models)
 
     def recorded_numbers(self) -> Tuple[str, ...]:
-        """Return the names of the scenario's ``record`` statements; none where it does not act."""
+        """Return the names of the scenario's ``record`` statements; none if it is not dynamic."""
         if not self.worlds.dynamic:
             return ()
         from gz_testauto.extras.scenic.program import recorded_numbers

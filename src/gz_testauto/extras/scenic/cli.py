@@ -31,7 +31,7 @@ DRAWS_SHOWN_S = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's options."""
+    """Add the verb's options to the parser."""
     parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="a .scenic file")
     parser.add_argument(
         "models", metavar="MODELS", type=Path, nargs="?", help="the models' descriptor, YAML"
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make worlds, and say what was made."""
+    """Generate the worlds, and report the result."""
     if arguments.convert:
         return _convert(arguments)
     only_library = arguments.out is None and arguments.dump_library is not None
@@ -158,13 +158,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class DrawCounter:
-    """Reports on stderr how many draws a world takes that takes long."""
+    """A progress callback that reports the number of draws of a slow world on stderr."""
 
     def __init__(self) -> None:
         self._shown_s = time.monotonic()
 
     def __call__(self, draws: int, limit: int) -> None:
-        """Report it in a line, unless that was done less than ``DRAWS_SHOWN_S`` ago."""
+        """Report the draws in a line, unless the last report is less than ``DRAWS_SHOWN_S`` ago."""
         now_s = time.monotonic()
         if draws == 0:
             self._shown_s = now_s
@@ -175,7 +175,7 @@ class DrawCounter:
 
 
 def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
-    """Parameters as the command line has them: numbers and truth values as such, else text."""
+    """Parse parameters of the command line: numbers and truth values; other values remain text."""
     parameters: Dict[str, Any] = {}
     for key, text in pairs:
         try:

@@ -1,8 +1,8 @@
-"""Rewrites a scenario from Scenic 2, as GzScenic's users have them, to Scenic 3.
+"""Convert a GzScenic scenario from Scenic 2 to Scenic 3.
 
-Owns the rewriting of text: Scenic's own converter needs Scenic 2 and runs the program, which
-neither is wanted here. What is certain is rewritten in place; what it cannot rewrite stays as it
-is, under a comment that begins with ``NOT CONVERTED`` and says what to write.
+This module rewrites the text alone, since Scenic's own converter needs Scenic 2 and runs the
+program. It rewrites a construct in place if the replacement is certain. Other constructs remain
+unchanged, under a comment that starts with ``NOT CONVERTED`` and states the replacement.
 """
 
 import re
@@ -44,16 +44,17 @@ _VISIBLE = re.compile(r"\brequireVisible\b|\bcan see\b")
 
 @dataclass(frozen=True)
 class Converted:
-    """A program in Scenic 3. ``notes`` are the lines of ``text`` that need a look, by number."""
+    """A program in Scenic 3. ``notes`` describes the lines of ``text`` to check, with their
+    numbers."""
 
     text: str
     notes: Tuple[str, ...]
 
 
 def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
-    """Convert a file, and write the result to ``out``, which must not be there yet.
+    """Convert a file, and write the result to ``out``, which must not exist yet.
 
-    Raises ``SpecError`` when one cannot be read or the other is there, ``DiskError``.
+    Raises ``SpecError`` if ``path`` cannot be read or ``out`` exists, or ``DiskError``.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -70,7 +71,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
 
 
 def convert(text: str, name: str = "<scenario>") -> Converted:
-    """Rewrite a program. ``name`` is what notes call it."""
+    """Rewrite a program. ``name`` is its name in the notes."""
     plain = _masked(text)
     edits: List[Tuple[int, int, str]] = []
     marks: List[Tuple[int, str]] = []
@@ -90,7 +91,7 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
 
 
 def _masked(text: str) -> str:
-    """The text with strings and comments blanked out, everything at its place."""
+    """Return the text with strings and comments replaced by blanks, so that positions remain."""
 
     def blank(found: "re.Match[str]") -> str:
         return re.sub(r"[^\n]", " ", found.group())
@@ -103,7 +104,7 @@ def _classes(plain: str) -> Set[str]:
 
 
 def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
-    """Whether a name in capitals stands for a new object, as it did in Scenic 2."""
+    """Return whether a capitalized name creates an object, as it did in Scenic 2."""
     name = found.group("name")
     if name in _NO_CLASSES:
         return False
@@ -122,7 +123,7 @@ def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
 
 
 def _open_calls(before: str) -> List[str]:
-    """The names of the calls whose parentheses are open at the end of ``before``."""
+    """Return the names of the calls whose parentheses are open at the end of ``before``."""
     calls: List[str] = []
     for found in re.finditer(r"(\w*)\s*\(|\)", before):
         if found.group() == ")":
@@ -134,7 +135,7 @@ def _open_calls(before: str) -> List[str]:
 
 
 def _within_class(plain: str, position: int) -> bool:
-    """Whether a line stands in a class body."""
+    """Return whether the line at ``position`` is directly in a class body."""
     indent = re.match(r"[ \t]*", plain[position:])
     own = len(indent.group()) if indent else 0
     for line in reversed(plain[:position].split("\n")):

@@ -1,7 +1,7 @@
-"""The files of a user's own that decide what a scenario is, beside the scenario itself.
+"""Find the user's files on which a scenario depends, in addition to its own file.
 
-Owns finding them in the text, without Scenic: modules that it imports, and what it names in quotes.
-What a program makes up while it runs is not seen, nor what is installed with Python.
+This module finds them in the text, without Scenic: imported modules, and paths in quotes. It does
+not find paths that a program computes while it runs, nor packages installed with Python.
 """
 
 import os
@@ -20,13 +20,14 @@ _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,250})\1""")
 _WORD = re.compile(r"[\w.]+")
 _ENDINGS = (".scenic", ".sc", ".py", "/__init__.py")
 _OWN = __name__.split(".")[0]
-"""This package, which a dumped library imports; worlds record its version."""
+"""The name of this package, which a dumped library imports; worlds record its version."""
 
 
 def named_files(scenario: Path) -> Dict[str, Path]:
-    """The files that a scenario names, and those that these name, by their path from its folder, or
-    from the folder of ``PYTHONPATH`` in which they are found: another place of the same files
-    changes no name. What is in quotes is looked for in the folder of the file that names it."""
+    """Return the files that a scenario names, and those that these name. The keys are paths from
+    the scenario's folder, or from the folder of ``PYTHONPATH`` that contains the file, so they do
+    not change if the folders are moved. A path in quotes is relative to the folder of the file that
+    names it."""
     found: Dict[str, Path] = {}
     folder = Path(scenario).absolute().parent
     waiting: List[Path] = [Path(scenario).absolute()]
@@ -42,7 +43,7 @@ def named_files(scenario: Path) -> Dict[str, Path]:
 
 
 def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
-    """The files that one file names, each with the folder from which its name is counted;
+    """Yield the files that one file names, each with the folder to which its key is relative;
     ``folder`` is the scenario's."""
     text = read_file(path).decode("utf-8", errors="replace")
     bases = [(path.parent, folder), (folder, folder)]

@@ -1,7 +1,7 @@
-"""Writes the Scenic library of a descriptor: a class for each model, and what GzScenic offered.
+"""Write the Scenic library of a descriptor: a class for each model, and GzScenic's functions.
 
-Owns the text of that library. A scenario sees it without importing anything; ``model
-gzscenic.model`` and ``from gzscenic.model import *`` are understood too.
+A scenario uses the library without an import; ``model gzscenic.model`` and ``from gzscenic.model
+import *`` are also accepted.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from gz_testauto.spec.descriptor import (
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 DEFAULT_WORKSPACE_M = (5.0, 10.0)
-"""Width (along x) and length (along y) of the workspace of a scenario that sets none."""
+"""Width (along x) and length (along y) of the workspace of a scenario that defines none."""
 
 GROWTH = (0.5, 2.0)
 """Smallest and largest factor of each axis of a model whose size is drawn, as in GzScenic."""
@@ -142,15 +142,15 @@ def _region_of_workspace():
 WALL_HEIGHT_M = 1.0
 
 SUNK_M = 0.01
-"""What stands deeper in the ground is told."""
+"""Depth in the ground from which a model is reported."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlacedModel:
-    """A model of the descriptor as scenarios see it.
+    """A model of the descriptor, with its properties for scenarios.
 
-    ``turn_rad`` turns Scenic's frame, in which +y is the front, to the model's. ``size`` is
-    Scenic's width, length and height (m). ``directory`` and ``sdf`` are None of a mission item.
+    ``turn_rad`` rotates Scenic's frame, in which +y is the front, to the model's. ``size`` is
+    Scenic's width, length and height (m). ``directory`` and ``sdf`` are None for a mission item.
     """
 
     spec: ModelSpec
@@ -162,12 +162,12 @@ class PlacedModel:
 
     @property
     def resizable(self) -> bool:
-        """Whether a scenario may ask for another size."""
+        """Return whether a scenario can specify another size."""
         return self.spec.dynamic_size is not False
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """Says where the descriptor's ``z`` puts the model into a ground at 0."""
+        """Return a note if the descriptor's ``z`` places the model into a ground at height 0."""
         if self.solid is None or self.spec.z is None:
             return ()
         base_m = self.spec.z + float(self.solid.center[2] - self.solid.size[2] / 2)
@@ -180,7 +180,7 @@ class PlacedModel:
         )
 
     def factors(self, size: Tuple[float, float, float]) -> np.ndarray:
-        """By how much each axis (3,) of the model grows in that size of Scenic's."""
+        """Return the factor for each axis (3,) of the model that results in a size of Scenic."""
         across, along, up = (new / old for new, old in zip(size, self.size))
         return np.array([along, across, up] if self.turn_rad else [across, along, up])
 
@@ -188,8 +188,8 @@ class PlacedModel:
 def models_of(
     descriptor: DescriptorSpec, search: ModelSearch, source: str
 ) -> Dict[str, PlacedModel]:
-    """The descriptor's models by name. Raises ``SpecError`` with a line for each that is not
-    there or cannot be placed."""
+    """Return the descriptor's models by name. Raises ``SpecError`` with a line for each that does
+    not exist or cannot be placed."""
     found: Dict[str, PlacedModel] = {}
     faults: List[str] = []
     for number, spec in enumerate(descriptor.models):
@@ -203,7 +203,7 @@ def models_of(
 
 
 def _place(source: str, number: int) -> str:
-    """The file, line and field of a model's entry."""
+    """Return the file, line and field of a model's entry."""
     document = YamlSource(read_yaml_text(Path(source)), source)
     line, _ = document.locate(("models", number, "name"))
     return f"{source}:{line}: models[{number}].name"
@@ -231,12 +231,12 @@ _SHAPES: Dict[str, Any] = {}
 
 
 def shape_of(name: str) -> Any:
-    """The Scenic shape of a model of the library that is being compiled."""
+    """Return the Scenic shape of a model of the library that is being compiled."""
     return _SHAPES[name]
 
 
 def workspace_region(default: Any) -> Any:
-    """The workspace's region, or the default where it is everywhere."""
+    """Return the workspace's region, or the default if the workspace is unlimited."""
     import scenic.syntax.veneer as veneer
     from scenic.core.regions import AllRegion
 
@@ -249,8 +249,8 @@ def workspace_region(default: Any) -> Any:
 def library_text(
     models: Mapping[str, PlacedModel], default_workspace: bool, dynamic: bool = False
 ) -> str:
-    """The library in Scenic, and its shapes made ready for :func:`shape_of`; with actions and
-    behaviors for what is ``dynamic``."""
+    """Return the library in Scenic, and create its shapes for :func:`shape_of`. If ``dynamic``, it
+    includes actions and behaviors."""
     _SHAPES.clear()
     width, length = DEFAULT_WORKSPACE_M
     replaced = any(class_name(name) == WALL for name in models)
@@ -278,7 +278,7 @@ def _scenic_shape(model: PlacedModel) -> Any:
     mesh.apply_transform(Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad).matrix)
     shape = MeshShape(mesh, dimensions=model.size)
     if model.spec.hollow:
-        # a point inside: Scenic looks for one at random, which takes long in thin plates
+        # an interior point: Scenic searches for one at random, which takes long in thin plates
         face = int(np.argmax(mesh.area_faces))
         point = mesh.triangles_center[face] - mesh.face_normals[face] * THINNEST_M / 2
         shape._cached__interiorPoint = (point - mesh.bounds.mean(axis=0)) / mesh.extents

@@ -1,8 +1,9 @@
-"""Scenes of a Scenic scenario as sets of obstacles that the spawner places.
+"""Convert scenes of a Scenic scenario to obstacle sets that the spawner places.
 
-Owns what a scenario is in a service call, and the models of a scene as obstacles: all that it
-places, fixed or drawn, under the names of random obstacles, so that they are replaced and cleared
-together. What models name is kept in the user's cache, as Gazebo reads it at any later time.
+This module defines the scenario of a service call. All models that a scene places, fixed or drawn,
+become obstacles with the names of random obstacles, so that they are replaced and cleared together.
+The files that models name are stored in the user's cache, since Gazebo can read them at any later
+time.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec, SpecPath
 
 DESCRIPTOR = "models.yaml"
-"""The descriptor of a scenario that is named alone, beside it."""
+"""The default file name of the descriptor, in the scenario's folder."""
 
 
 class ScenarioSpec(Spec):
@@ -39,14 +40,14 @@ class ScenarioSpec(Spec):
 
 
 class Scenario:
-    """Draws the scenes of a scenario as sets of obstacles: set *k* of a seed has the models of the
-    world *k* that ``gz_testauto scenic`` makes of that seed."""
+    """A scenario whose scenes are obstacle sets: set *k* of a seed has the models of the world *k*
+    that ``gz_testauto scenic`` generates with that seed."""
 
     spec_type: ClassVar[Type[Spec]] = ScenarioSpec
 
     @classmethod
     def of_file(cls, path: Path, called: str) -> "Scenario":
-        """The scenario in a ``.scenic`` file, with ``models.yaml`` in the same folder."""
+        """Return the scenario in a ``.scenic`` file, with ``models.yaml`` in the same folder."""
         data = f"{{scenic: {json.dumps(str(path))}, models: {DESCRIPTOR}}}"
         return cls(parse(data, ScenarioSpec, path, called=called))
 
@@ -55,7 +56,7 @@ class Scenario:
         self._compiled: Optional[Tuple[int, Any]] = None
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """The models of a scene, in the order in which the scenario makes them. Raises
+        """Return the models of a scene, in the order in which the scenario creates them. Raises
         ``SpecError``, ``SdfError``, ``PlacementError``, ``ResourceError``, ``DiskError`` or
         ``MissingDependencyError``."""
         source = self._source(seed)
@@ -77,7 +78,7 @@ class Scenario:
         return tuple(obstacles)
 
     def _source(self, seed: int) -> Any:
-        """The compiled scenario; it is compiled anew for another seed."""
+        """Return the compiled scenario; it is compiled again for another seed."""
         from gz_testauto.extras.scenic.source import ScenicSource
 
         if self._compiled is None or self._compiled[0] != seed:
@@ -102,8 +103,8 @@ def _obstacle(name: str, model: SceneModel, document: SdfDocument) -> Obstacle:
 
 
 def _kept(source: Any, world: Any) -> Path:
-    """The folder of the user's cache that has the files which a scene names; they are written where
-    they are not there."""
+    """Write the files that a scene names, if they do not exist, to a folder of the user's cache,
+    and return the folder."""
     inputs = json.dumps(source.inputs, sort_keys=True).encode()
     place = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]
     with disk_errors(place):

@@ -1,8 +1,8 @@
-"""The mission of a scene: where its mission items are, as GzScenic wrote it.
+"""Write the mission of a scene, the poses of its mission items, in GzScenic's format.
 
-Owns that YAML: ``{type: [{heading, x, y, z}]}``, items in the order of the scenario. ``heading`` is
-ROS's yaw (rad): the item's front, +x unless the descriptor says ``front: y``, looks there; ``z`` is
-the height (m) on which the item stands, or the descriptor's.
+The format is the YAML ``{type: [{heading, x, y, z}]}``, with items in the order of the scenario.
+``heading`` is ROS's yaw (rad) of the item, whose front is +x unless ``front`` is ``y`` in the
+descriptor. ``z`` is the height (m) of the surface below the item, or the descriptor's.
 """
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
@@ -15,7 +15,7 @@ from gz_testauto.extras.scenic.world_file import model_pose
 
 FREE_M = 1e-9
 DIGITS = 12
-"""Of meters and radians: what is beyond is rounding."""
+"""Digits of meters and radians; further digits are rounding errors."""
 
 Mission = Dict[str, List[Dict[str, float]]]
 
@@ -23,7 +23,7 @@ Mission = Dict[str, List[Dict[str, float]]]
 def mission_of(
     objects: Sequence[Tuple[SceneName, Any]], models: Mapping[str, PlacedModel]
 ) -> Mission:
-    """The mission items of a scene, by the names of the descriptor."""
+    """Return the mission items of a scene, by their names in the descriptor."""
     mission: Mission = {}
     for _, obj in objects:
         model = models.get(obj.gz_model) if obj.gz_model is not None else None
@@ -42,7 +42,7 @@ def mission_of(
 
 
 def mission_bytes(mission: Mission) -> bytes:
-    """The mission as YAML."""
+    """Return the mission as YAML."""
     text: str = yaml.safe_dump(
         mission, sort_keys=True, default_flow_style=False, allow_unicode=True
     )

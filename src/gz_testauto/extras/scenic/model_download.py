@@ -1,8 +1,8 @@
-"""Fetches a model over the network into the cache, where the user allows it.
+"""Download a model into the cache, if the user allows it.
 
-Owns the three sources (an address of the descriptor's, Gazebo's model database, Fuel), the
-unpacking of what came, and its checksum, which is kept: a model that comes again with other bytes
-is refused. Runs no program, and writes nothing outside of the cache.
+This module defines the three sources (a URL in the descriptor, Gazebo's model database, Fuel),
+unpacks the archive, and stores its checksum: a model is rejected if its content has changed since.
+The module runs no program, and writes nothing outside the cache.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ FUEL = "https://fuel.gazebosim.org/1.0"
 FUEL_OWNER = "OpenRobotics"
 TIMEOUT_S = 20.0
 MOST_BYTES = 300_000_000
-"""Of an archive, and of what is in it."""
+"""Largest size of an archive, and of its content."""
 
 
 def download_model(name: str, url: Optional[str], cache: Path) -> Path:
-    """Fetch a model into ``cache`` and return its directory there.
+    """Download a model into ``cache`` and return its directory there.
 
-    Raises ``ResourceError`` that says what each source answered, ``DiskError`` when the cache
-    cannot be written.
+    Raises ``ResourceError`` with the error of each source, ``DiskError`` if the cache cannot be
+    written.
     """
     failures: List[str] = []
     for address in _addresses(name, url):
@@ -75,8 +75,8 @@ def _fetch(address: str) -> bytes:
 
 
 def _files_of(content: bytes, address: str) -> Dict[PurePosixPath, bytes]:
-    """The files of an archive, relative to the folder in which the model is; a lone SDF file is
-    a model of its own. Raises ``ValueError`` for names that lead elsewhere."""
+    """Return the files of an archive, relative to the folder of the model; a single SDF file is a
+    complete model. Raises ``ValueError`` for paths outside the model."""
     if zipfile.is_zipfile(io.BytesIO(content)):
         entries = list(_zip_entries(content))
     elif content.lstrip()[:1] == b"<":
@@ -122,7 +122,7 @@ def _check_size(size: int) -> None:
 def _keep(
     name: str, address: str, content: bytes, files: Dict[PurePosixPath, bytes], cache: Path
 ) -> Path:
-    """Put the model into the cache, whole or not at all, with where it came from."""
+    """Store the model in the cache, completely or not at all, with its address and checksum."""
     target, note = cache / name, cache / f"{name}.json"
     checksum = hashlib.sha256(content).hexdigest()
     known = None

@@ -1,7 +1,7 @@
-"""Finds the model that a descriptor names.
+"""Search for the model that a descriptor names.
 
-Owns the order: ``models_dir``, then Gazebo's model path, then the cache of what was downloaded
-before, and only then, where that is allowed, the network
+This module defines the order: ``models_dir``, then Gazebo's model path, then the cache of
+downloaded models, and last, if allowed, the network
 (:mod:`gz_testauto.extras.scenic.model_download`).
 """
 
@@ -16,14 +16,14 @@ from gz_testauto.spec.descriptor import DescriptorSpec, ModelSpec, load_descript
 
 
 def cache_directory() -> Path:
-    """Where downloaded models are kept: ``gz_testauto/models`` in the user's cache."""
+    """Return the directory of downloaded models, ``gz_testauto/models`` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gz_testauto" / "models"
 
 
 def sdf_files(models: Path) -> Iterator[Path]:
-    """The SDF files of a descriptor: of the world to which objects are added, and of each model.
-    Raises ``SpecError`` and ``ResourceError`` where one is not there."""
+    """Yield the SDF files of a descriptor: of the base world, and of each model. Raises
+    ``SpecError`` or ``ResourceError`` if one does not exist."""
     descriptor = load_descriptor(models)
     search = ModelSearch(descriptor)
     if descriptor.world is not None:
@@ -34,16 +34,16 @@ def sdf_files(models: Path) -> Iterator[Path]:
 
 
 class ModelSearch:
-    """Where the models of one descriptor are. ``download`` allows the network."""
+    """A search for the models of one descriptor. ``download`` allows the network."""
 
     def __init__(self, descriptor: DescriptorSpec, download: bool = False) -> None:
         assert descriptor.models_dir is not None, "set when it was loaded"
         self.model_path = (descriptor.models_dir, *resources.model_path(), cache_directory())
-        """The directories, in their order; also that of ``model://`` within models."""
+        """The directories in search order; ``model://`` within models uses the same."""
         self._download = download
 
     def find(self, model: ModelSpec) -> Path:
-        """The model's directory. Raises ``ResourceError`` that says where was looked."""
+        """Return the model's directory. Raises ``ResourceError`` with the directories searched."""
         for directory in self.model_path:
             found = directory / model.name
             if found.is_dir():

@@ -1,7 +1,7 @@
-"""Names of a scene's models: what was drawn is an obstacle, what the scenario fixes is not.
+"""Name a scene's models: drawn models are obstacles, models that the scenario fixes are not.
 
-Owns the rule, which makes the known map and the simulators tell them apart as they do with random
-obstacles (:mod:`gz_testauto.sampling.naming`).
+By this rule the static map and the simulators distinguish them as they do for random obstacles
+(:mod:`gz_testauto.sampling.naming`).
 """
 
 import re
@@ -14,8 +14,8 @@ from gz_testauto.sampling.naming import PREFIX, obstacle_name
 
 @dataclass(frozen=True)
 class SceneName:
-    """``text`` is the model's name in the world, ``label`` what it is one of; ``drawn`` says that
-    the scenario draws where it is, how it is turned or how large it is."""
+    """The name of an object: ``text`` is the model's name in the world, ``label`` its type;
+    ``drawn`` is true if the scenario draws its position, orientation or size."""
 
     text: str
     label: str
@@ -23,7 +23,7 @@ class SceneName:
 
 
 def names_of(objects: Sequence[Any], taken: Collection[str]) -> List[SceneName]:
-    """A name for each object of a compiled scenario, none of them in ``taken``."""
+    """Return a name for each object of a compiled scenario, none of them in ``taken``."""
     counts: Counter = Counter()
     names: List[SceneName] = []
     used = set(taken)
@@ -42,8 +42,8 @@ def names_of(objects: Sequence[Any], taken: Collection[str]) -> List[SceneName]:
 
 
 def label_of(name: str) -> str:
-    """A name in letters, digits and ``_``, that begins with a letter: ``CafeTable`` of a class
-    without a model is ``cafe_table``."""
+    """Return a name of letters, digits and ``_`` that starts with a letter: ``cafe_table`` for
+    ``CafeTable``, a class without a model."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name) if "_" not in name else name
     label = re.sub(r"\W", "_", spaced, flags=re.ASCII).lower()
     if not re.match(r"[a-z]", label):

@@ -1,9 +1,9 @@
-"""Writes the worlds of a scenario into a directory.
+"""Write the worlds of a scenario into a directory.
 
-Owns the directory: worlds, ``models/``, a mission and a plan view for each world, ``worlds.json``.
-It appears whole or not at all, and nothing that is there already is removed: a directory that
-holds anything but the same scenario's worlds is refused. Where it takes long, processes make worlds
-side by side, each from the scenario itself.
+The directory contains the worlds, ``models/``, a mission and a plan view for each world, and
+``worlds.json``. It is written completely or not at all, and no existing file is removed: a
+directory with anything but the same scenario's worlds is rejected. If generation takes long,
+processes generate worlds in parallel, each from the scenario itself.
 """
 
 import os
@@ -29,8 +29,8 @@ from gz_testauto.worlds.manifest import (
 from gz_testauto.worlds.record import Progress, WorldRecord
 
 ALONE_S = 5.0
-"""Wall time for which worlds are made one after the other, about what a process takes to start and
-to compile a scenario."""
+"""Wall time for which worlds are generated one after the other, about the time in which a process
+starts and compiles a scenario."""
 
 
 def write_scenes(
@@ -42,14 +42,14 @@ def write_scenes(
     workers: int = 1,
     draw_progress: Optional[Progress] = None,
 ) -> WorldSet:
-    """Write worlds 0 to ``count`` - 1 and all they need to the directory ``out``.
+    """Write worlds 0 to ``count`` - 1 and all files that they need to the directory ``out``.
 
-    Where that takes longer than :data:`ALONE_S`, up to ``workers`` processes make worlds side by
-    side; how many makes no difference to the worlds. ``progress`` is called after each world, and
-    ``draw_progress``, unless processes make the worlds, before each draw of one, with the number
-    of draws so far and their limit. A directory that holds worlds of the same
-    inputs is completed. Raises ``SpecError``, ``PlacementError``, ``DiskError`` or, where a
-    process died, ``ResourceError``; ``out`` is then as it was.
+    If this takes longer than :data:`ALONE_S`, up to ``workers`` processes generate worlds in
+    parallel; their number does not change the worlds. ``progress`` is called after each world.
+    ``draw_progress`` is called before each draw of a world, with the number of draws so far and
+    their limit, unless processes generate the worlds. A directory with worlds of the same inputs is
+    completed. Raises ``SpecError``, ``PlacementError``, ``DiskError`` or, if a process died,
+    ``ResourceError``; ``out`` is then unchanged.
     """
     if count < 1:
         raise SpecError(f"-n is {count}; it must be >= 1")
@@ -78,7 +78,7 @@ def write_scenes(
 def files_of(
     source: ScenicSource, world: ScenicWorld, plots: bool = True
 ) -> Dict[str, Union[Path, bytes]]:
-    """The files of one world but those that all share, by their path in the output."""
+    """Return the files of one world, except those that all share, by their path in the output."""
     files: Dict[str, Union[Path, bytes]] = dict(world.files)
     files[f"{world.name}.world"] = world.content
     files[f"{world.name}.yaml"] = mission_bytes(world.mission)
@@ -89,7 +89,7 @@ def files_of(
 
 
 def record_of(world: ScenicWorld, directory: Path) -> WorldRecord:
-    """The manifest's entry of a world."""
+    """Return the manifest's entry of a world."""
     return WorldRecord(
         world.index,
         world.name,
@@ -101,13 +101,13 @@ def record_of(world: ScenicWorld, directory: Path) -> WorldRecord:
 
 
 class _Maker:
-    """Makes worlds of a scenario and writes them into a directory, in whatever process it is."""
+    """A generator that writes the worlds of a scenario into a directory, in any process."""
 
     def __init__(self, source: ScenicSource, directory: Path, plots: bool) -> None:
         self.source, self._directory, self._plots = source, directory, plots
 
     def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
-        """Make one world; write its files, and of those that worlds share what is not there."""
+        """Generate one world; write its files, and the shared files that do not exist yet."""
         world = self.source.make(index, progress)
         for name, held in files_of(self.source, world, self._plots).items():
             _put(self._directory / name, held)
@@ -120,7 +120,7 @@ class _Maker:
 def _written(
     maker: _Maker, count: int, workers: int, draw_progress: Optional[Progress]
 ) -> Iterator[WorldRecord]:
-    """Make and write the worlds; their records in order, each when its files are there."""
+    """Generate and write the worlds; yield their records in order, each after its files exist."""
     began_s = time.monotonic()
     alone = 0
     while alone < count and (workers < 2 or time.monotonic() - began_s < ALONE_S):
@@ -162,7 +162,7 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:
-    """Give the finished files their place; what is there already stays, or is what it was."""
+    """Move the finished files to ``out``; a file there remains unless its content differs."""
     if not out.exists() or not any(out.iterdir()):
         os.rename(scratch, out)
         return

@@ -1,7 +1,8 @@
-"""Gathers the files that worlds need, so that every name in them resolves inside the output.
+"""Collect the files that worlds need, so that every name in them resolves inside the output.
 
-Owns the folder ``models/`` of an output: a copy of each model that is placed or included, with
-what those refer to, and of files that lay elsewhere. Nothing in it is an absolute path.
+This module creates the folder ``models/`` of an output: a copy of each model that is placed or
+included, of the files to which it refers, and of files from other folders. The folder contains no
+absolute path.
 """
 
 import hashlib
@@ -17,9 +18,9 @@ from gz_testauto.spec.descriptor import load_descriptor
 
 FOLDER = "models"
 MOST_BYTES = 500_000_000
-"""Of one model's folder; a larger one is no model."""
+"""Largest size of a model's folder; a larger folder is not that of a model."""
 _BESIDE = (".png", ".jpg", ".jpeg", ".mtl", ".tga", ".dds")
-"""What a mesh may name from its own folder."""
+"""Suffixes of files that a mesh can name in its own folder."""
 _CONFIG = (
     '<?xml version="1.0"?>\n<model>\n  <name>{name}</name>\n  <version>1.0</version>\n'
     '  <sdf version="{version}">{file}</sdf>\n</model>\n'
@@ -27,9 +28,8 @@ _CONFIG = (
 
 
 def packed_models(models: Path) -> "ModelPack":
-    """All that worlds of a descriptor may name: its models, what they refer to, and what the world
-    refers to to which objects are added. Raises ``SpecError``, ``SdfError`` or ``ResourceError``.
-    """
+    """Return all files that worlds of a descriptor can name: its models, and the files to which
+    these and the base world refer. Raises ``SpecError``, ``SdfError`` or ``ResourceError``."""
     descriptor = load_descriptor(models)
     search = ModelSearch(descriptor)
     pack = ModelPack(search.model_path)
@@ -52,7 +52,7 @@ class ModelPack:
         self.notes: List[str] = []
 
     def add_model(self, directory: Path) -> None:
-        """Take a model's folder in, and the models that its SDF refers to."""
+        """Add a model's folder, and the models to which its SDF refers."""
         name = directory.name
         if name in self._folders:
             if self._folders[name] != directory:
@@ -83,14 +83,14 @@ class ModelPack:
             self.files[f"{FOLDER}/{name}/model.config"] = config.encode()
 
     def read(self, path: Path) -> SdfDocument:
-        """Read an SDF file; a repair of malformed XML is noted."""
+        """Read an SDF file; a repair of malformed XML is added to the notes."""
         document = SdfDocument.read(path, repair=True)
         self.notes += [f"{path}: repaired {repair}" for repair in document.repairs]
         return document
 
     def settle(self, document: SdfDocument, element: Element) -> None:
-        """Rewrite the URIs below ``element`` so that they name what is in the pack, and take in
-        what they name. What is not found stays as it is, and is noted."""
+        """Rewrite the URIs below ``element`` so that they name files in the pack, and add these
+        files. A URI that is not found remains unchanged, and is added to the notes."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
             settled = self._settled(document, uri, text) if text else None
@@ -98,7 +98,7 @@ class ModelPack:
                 uri.text = settled
 
     def add_file(self, path: Path) -> str:
-        """Take a single file in, with pictures beside it; returns its ``model://`` name."""
+        """Add a single file, with the pictures in its folder; return its ``model://`` name."""
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         folder = f"file_{digest}"
         self.files[f"{FOLDER}/{folder}/{path.name}"] = path
@@ -131,7 +131,7 @@ class ModelPack:
         return self.add_file(path) if path.is_file() else None
 
     def _model_root(self, text: str, path: Path) -> Optional[Path]:
-        """The model's folder in which a path lies, if it lies in one."""
+        """Return the model's folder that contains a path; None if there is none."""
         for folder in (path, *path.parents):
             if (folder / "model.config").is_file() or (folder / "model.sdf").is_file():
                 return folder
@@ -139,7 +139,7 @@ class ModelPack:
 
 
 def mesh_model(name: str, mesh: bytes) -> Dict[str, bytes]:
-    """The files of a model folder that brings one mesh, ``meshes/shape.stl``, for models that are
+    """Return the files of a model folder with one mesh, ``meshes/shape.stl``, for models that are
     written out in worlds."""
     sdf = (
         f'<?xml version="1.0"?>\n<sdf version="1.6">\n  <model name="{name}">\n'

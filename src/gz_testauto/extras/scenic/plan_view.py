@@ -1,8 +1,8 @@
-"""Draws a scene from above, as PNG and SVG.
+"""Draw a scene from above, as PNG and SVG.
 
-Owns the picture: true outlines, names, and an arrow to each object's front. Names do not overlap;
-a name without a free place is left out, and counted below the picture. The same scene gives the
-same bytes. Needs matplotlib, which Scenic brings; draws without a display.
+The picture shows true outlines, names, and an arrow to each object's front. Names do not overlap; a
+name without a free place is omitted, and counted below the picture. Equal scenes give equal bytes.
+This module needs matplotlib, which Scenic installs, and no display.
 """
 
 import io
@@ -19,14 +19,14 @@ from gz_testauto.sampling.naming import PREFIX
 SIDE_INCHES = 6.0
 LARGE_SIDE_INCHES = 12.0
 FEW = 30
-"""Up to so many objects the picture is small; with twice as many and more it is large."""
+"""Largest number of objects for a small picture; from twice this number it is large."""
 DOTS_PER_INCH = 100
 FONT_POINTS = 5
 _GAP_POINTS = (3.0, 9.0, 16.0)
-"""How far from the middle of an object its name may begin, the nearest free place first."""
+"""Distances from the center of an object to its name, in the order in which they are tried."""
 _FIXED, _DRAWN, _MISSION = "#8c8c8c", "#d55e00", "#0072b2"
 _POINT_M = 0.05
-"""What is smaller is drawn as a dot."""
+"""Size below which an object is drawn as a dot."""
 
 
 def plan_view(
@@ -35,7 +35,7 @@ def plan_view(
     workspace: Any,
     title: str,
 ) -> Tuple[bytes, bytes]:
-    """The PNG and the SVG of a scene."""
+    """Return the PNG and the SVG of a scene."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ def plan_view(
             if not getattr(obj, "is_wall", False):
                 labels.append((short_name(name), float(obj.position.x), float(obj.position.y)))
         axes.autoscale_view()
-        canvas.draw()  # the aspect is applied when it is drawn
+        canvas.draw()  # drawing applies the aspect
         left_out = _write_labels(axes, labels)
         if left_out:
             text = f"{left_out} of {len(labels)} names left out, which would overlap others"
@@ -112,13 +112,13 @@ def _draw(axes: Any, name: SceneName, obj: Any, is_mission: bool) -> None:
 
 
 def short_name(name: SceneName) -> str:
-    """Return the name of an object in the picture; its color says whether it is drawn."""
+    """Return the name of an object in the picture, whose color shows whether it is drawn."""
     return name.text[len(PREFIX) :] if name.drawn else name.text
 
 
 def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
     """Write each name at the first place near its object that is within the frame and free of other
-    names. Return how many have no such place."""
+    names. Return the number of names without a place."""
     renderer = axes.figure.canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
     dots = DOTS_PER_INCH / 72
@@ -156,7 +156,7 @@ def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
 
 
 def _places(width: float, height: float) -> Iterator[Tuple[float, float]]:
-    """Yield the offsets (points) at which a name of that size may begin, the best first."""
+    """Yield the offsets (points) at which a name of that size can start, the best first."""
     for gap in _GAP_POINTS:
         yield from ((gap, -gap - height / 2), (gap, gap - height / 2))
         yield from ((-gap - width, -gap - height / 2), (-gap - width, gap - height / 2))

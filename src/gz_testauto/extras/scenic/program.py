@@ -1,8 +1,9 @@
-"""Compiles a scenario with the library of its models, and says of a fault where it stands.
+"""Compile a scenario with the library of its models.
 
-Owns the way from a ``.scenic`` file to a Scenic ``Scenario``: the library is put in front, and what
-needs time is refused. Errors are :mod:`gz_testauto.extras.scenic.language.faults`'. Imports Scenic
-when it compiles, which takes seconds the first time.
+This module converts a ``.scenic`` file to a Scenic ``Scenario``. It adds the library before the
+program, and rejects constructs that need time unless the scenario is dynamic.
+:mod:`gz_testauto.extras.scenic.language.faults` reports errors with their lines. The first
+compilation imports Scenic, which takes seconds.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ _SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
 
 
 class Program:
-    """A compiled scenario. ``notes`` says what of it has no effect, each with file and line."""
+    """A compiled scenario. ``notes`` lists constructs without effect, each with file and line."""
 
     def __init__(self, path: Path, scenario: Any, notes: Tuple[str, ...]) -> None:
         self.path = path
@@ -34,7 +35,7 @@ class Program:
         self.notes = notes
 
     def line(self, line: int) -> int:
-        """The line of the user's file for one of Scenic's."""
+        """Return the line of the user's file for a line of Scenic."""
         return max(1, line - LINE_ADDED)
 
 
@@ -50,7 +51,7 @@ def require_scenic() -> None:
             f"scenarios need Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
         ) from error
     finally:
-        sys.excepthook = hook  # Scenic sets its own
+        sys.excepthook = hook  # Scenic replaces it
     if not hasattr(scenic, "scenarioFromFile"):
         raise MissingDependencyError(
             f"{scenic.__file__} is not Scenic 3: python3 -m pip install 'gz_testauto[scenic]'"
@@ -66,11 +67,11 @@ def compile_program(
     pruning: bool = True,
     dynamic: bool = False,
 ) -> Program:
-    """Compile a scenario. What it draws by Python itself (``random``) depends on ``seed``.
+    """Compile a scenario. Its draws by Python itself (``random``) depend on ``seed``.
 
-    ``scenario`` chooses one of several in the file; ``dynamic``: it is to act in trials.
-    Raises ``SpecError`` with file and line, of it ``UnknownNameError`` for one of ``parameters``
-    that the scenario does not have, or ``MissingDependencyError`` without Scenic.
+    ``scenario`` selects one of several in the file; ``dynamic`` is true if it acts in trials.
+    Raises ``SpecError`` with file and line, its subclass ``UnknownNameError`` for one of
+    ``parameters`` that the scenario does not have, or ``MissingDependencyError`` without Scenic.
     """
     require_scenic()
     end_acting()
@@ -128,8 +129,8 @@ def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...
 
 
 def recorded_numbers(path: Path) -> Tuple[str, ...]:
-    """Return the names of the numbers that a dynamic scenario records. Raises as
-    :func:`compile_program` does."""
+    """Return the names of the numbers that a dynamic scenario records. Raises the exceptions of
+    :func:`compile_program`."""
     require_scenic()
     from gz_testauto.extras.scenic.language.records import faulty_records, record_statements
 
@@ -147,8 +148,8 @@ def _text_of(path: Path) -> str:
 
 
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
-    """Scenic's way to load a module that a program imports, which looks at it before and adds its
-    parameters to those that are known."""
+    """Return ``load``, Scenic's function that loads an imported module, changed to check the module
+    before and to add its parameters to ``known``."""
     from gz_testauto.extras.scenic.language.refusals import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:
@@ -176,7 +177,7 @@ def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
 
 
 def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
-    """What an imported module brought in."""
+    """Raise ``SpecError`` for unsupported constructs that an imported module adds."""
     if compiled.externalSampler is not None:
         from gz_testauto.extras.scenic.language.refusals import VERIFAI
 
@@ -197,7 +198,7 @@ def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
 
 
 def _require_robot_for_ego(path: Path, compiled: Any) -> None:
-    """Of a program that acts: the ego is the robot, which the planner drives."""
+    """Raise ``SpecError`` unless a dynamic program has an ego for the planner to drive."""
     ego = compiled.egoObject
     if ego is None:
         raise SpecError(
@@ -212,7 +213,7 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
 
 @contextlib.contextmanager
 def _importable(library: str) -> Iterator[None]:
-    """While inside, the library can be imported, also by GzScenic's name."""
+    """Make the library importable in this context, also under GzScenic's name."""
     with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
         (Path(place) / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
         alias = Path(place) / _GZSCENIC

@@ -1,7 +1,7 @@
-"""How high the middle of a thing is over what it stands on, as it leans.
+"""Compute the height of an object's center above the surface on which it rests.
 
-Owns that geometry alone: the lowest point of a shape in a size and at angles. Imports Scenic when
-it is imported, so it is imported late.
+The height follows from the lowest point of a shape with a given size and inclination. Importing
+this module imports Scenic, so import it only when it is needed.
 """
 
 import math
@@ -12,7 +12,7 @@ from scenic.core.distributions import distributionFunction
 from scenic.core.vectors import Orientation
 
 TOUCH_M = 1e-4
-"""Scenic's contact tolerance: half of it is left between two things that stand on each other."""
+"""Scenic's contact tolerance: half of it remains between an object and the one below it."""
 SAME_HEIGHT_M = 1e-9
 
 
@@ -20,8 +20,8 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """The rest height (m) of what leans so as to face a point that is higher or lower: how much it
-    leans depends on how high it is, so both are found together."""
+    """Return the rest height (m) of an object that leans to face a higher or lower point. The
+    inclination depends on the height, so both are computed together."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     rest = lowest(shape) * height
@@ -35,13 +35,13 @@ def rest_facing(
 
 
 def lowest(shape: Any) -> float:
-    """How far a shape of height 1 reaches down from its middle: half, unless it was turned."""
+    """Return how far a shape of height 1 extends below its center: 0.5, unless it was rotated."""
     return float(-shape.mesh.bounds[0][2])
 
 
 @distributionFunction(valueType=float)
 def upright_height(shape: Any, height: float) -> float:
-    """How high (m) the middle of a shape is over its lowest point, upright."""
+    """Return the height (m) of an upright shape's center above its lowest point."""
     return lowest(shape) * height
 
 
@@ -49,7 +49,7 @@ def upright_height(shape: Any, height: float) -> float:
 def rest_height(
     shape: Any, width: float, length: float, height: float, pitch: float, roll: float
 ) -> float:
-    """How high (m) the middle of a shape is over its lowest point, leaning so."""
+    """Return the height (m) of a shape's center above its lowest point at these angles (rad)."""
     if pitch == 0 and roll == 0:
         return lowest(shape) * height
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
@@ -57,6 +57,6 @@ def rest_height(
 
 
 def turned(points: np.ndarray, yaw: float, pitch: float, roll: float) -> np.ndarray:
-    """Points (n, 3) turned by Scenic's intrinsic angles."""
+    """Return points (n, 3) rotated by Scenic's intrinsic angles (rad)."""
     turn: np.ndarray = Orientation.fromEuler(yaw, pitch, roll).getRotation().apply(points)
     return turn

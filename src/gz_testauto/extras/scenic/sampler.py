@@ -1,8 +1,8 @@
-"""Draws scenes from a compiled scenario, by rejection or by keeping what fits.
+"""Draw scenes from a compiled scenario, by rejection or by keeping valid objects.
 
-Owns the drawing: which numbers a scene depends on (its seed and nothing else: not the order of
-time measurements, as in Scenic's own sampler, nor what was drawn before), the two ways to draw,
-and which requirements fail how often when there is no scene. Imports Scenic when it is imported.
+A scene depends on its seed alone: not on the order of time measurements, as in Scenic's own
+sampler, nor on earlier draws. If no scene is found, this module counts how often each requirement
+fails. Importing this module imports Scenic.
 """
 
 import functools
@@ -37,25 +37,26 @@ from gz_testauto.extras.scenic.program import Program
 from gz_testauto.extras.scenic.support import needs_support, stands_firmly
 
 MOST_DRAWS = 2000
-"""Of a whole scene."""
+"""Largest number of draws of a whole scene."""
 KEEPING_DRAWS = 200
-"""Of one object, before all are drawn again."""
+"""Largest number of draws of one object, before all objects are drawn again."""
 MOST_KEEPING_DRAWS = 10_000
-"""Of single objects of one scene, and for each object :data:`KEEPING_DRAWS` in addition."""
+"""Largest number of draws of single objects for one scene; :data:`KEEPING_DRAWS` are added for each
+object."""
 DIAGNOSED = 200
-"""Scenes in which each requirement is tested alone when no scene was found."""
+"""Number of scenes in which each requirement is tested alone if no scene was found."""
 MOST_DIAGNOSED_OBJECTS = 2000
-"""Objects in these scenes; there are fewer scenes where each has many objects."""
+"""Largest number of objects in these scenes together; scenes of many objects are thus fewer."""
 SHOWN = 5
 
 DrawProgress = Callable[[int, int], None]
-"""Called before each draw with the number of draws so far and their limit."""
+"""A function that is called before each draw with the number of draws so far and their limit."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """One scene: each object of the scenario with its name and what was drawn of it. ``scene`` is
-    Scenic's own, where it was asked for."""
+    """One scene: each object of the scenario with its name and its drawn values. ``scene`` is
+    Scenic's own scene, for a dynamic scenario."""
 
     objects: Tuple[Tuple[SceneName, Any], ...]
     parameters: Mapping[str, Any]
@@ -64,8 +65,8 @@ class Drawn:
 
 
 class SceneSampler:
-    """Draws scenes of one scenario. ``names`` has one per object of it, in its order. ``dynamic``:
-    they are to act, and come with Scenic's own."""
+    """A sampler of the scenes of one scenario. ``names`` has one name for each of its objects, in
+    its order. ``dynamic`` adds Scenic's own scene to each :class:`Drawn`."""
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class SceneSampler:
         self._fixed = [obj._hasStaticBounds for obj in self._objects]
 
     def draw(self, seed: int, progress: Optional[DrawProgress] = None) -> Drawn:
-        """The scene of a seed. Raises ``PlacementError`` that names the requirements that fail
+        """Return the scene of a seed. Raises ``PlacementError`` with the requirements that fail
         most."""
         # trimesh divides by the area of slivers, and drops the result
         quiet = np.errstate(divide="ignore", invalid="ignore")
@@ -120,7 +121,7 @@ class SceneSampler:
         scene = self._scenario._makeSceneFromSample(sample) if self._dynamic else None
         return Drawn(objects, parameters, draws, scene)
 
-    # --- all at once: Scenic's own distribution -------------------------------------------------
+    # --- all objects together: Scenic's distribution ---------------------------------------------
 
     def _at_once(self, user: List[Any], draws: "_Draws") -> Any:
         draws.count()
@@ -132,7 +133,7 @@ class SceneSampler:
             sample if self._holds(sample, range(len(self._objects)), user, self._visible) else None
         )
 
-    # --- one by one: what fits stays -------------------------------------------------------------
+    # --- one by one: valid objects are kept ------------------------------------------------------
 
     def _one_by_one(self, user: List[Any], draws: "_Draws") -> Any:
         sample = DefaultIdentityDict()
@@ -170,14 +171,14 @@ class SceneSampler:
         seen = [pair for pair in visible if _ready(_seen_by(pair[0]), sample)]
         return self._holds(sample, (number,), ready, seen)
 
-    # --- what a scene must hold ------------------------------------------------------------------
+    # --- requirements of a scene -----------------------------------------------------------------
 
     def _holds(
         self, sample: Any, numbers: Sequence[int], user: List[Any], visible: List[Any]
     ) -> bool:
-        """Whether a sample satisfies all requirements, tested in a fixed order.
+        """Return whether a sample satisfies all requirements, tested in a fixed order.
 
-        Requirements may draw numbers: they leave the state of drawing as it was.
+        Requirements can draw random numbers; the random state is restored afterwards.
         """
         with undisturbed():
             try:
@@ -223,13 +224,14 @@ class SceneSampler:
                 if second == first or distances[second] > radii[first] + radii[second]:
                     continue
                 if self._fixed[number] and self._fixed[there[second]]:
-                    continue  # found out when the scenario was compiled
+                    continue  # tested when the scenario was compiled
                 if placed[first].intersects(placed[second]):
                     return True
         return False
 
     def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
-        """What was put on something, or beside something high up, must stand there firmly."""
+        """Return whether an object that was placed on another, or next to one above the ground,
+        lacks support."""
         for number in numbers:
             obj = sample[self._objects[number]]
             if not needs_support(obj):
@@ -243,11 +245,11 @@ class SceneSampler:
                 return True
         return False
 
-    # --- when there is no scene ------------------------------------------------------------------
+    # --- report if no scene is found -------------------------------------------------------------
 
     def _tested_alone(self, user: List[Any]) -> "_Tally":
-        """Draw whole scenes, and test each requirement of each object in them, whether or not the
-        others hold."""
+        """Draw whole scenes, and test each requirement of each object in them, independent of the
+        others. Return the counts."""
         tally = _Tally()
         count = len(self._objects)
         for _ in range(min(DIAGNOSED, max(1, MOST_DIAGNOSED_OBJECTS // max(1, count)))):
@@ -266,7 +268,7 @@ class SceneSampler:
         return tally
 
     def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
-        """Each requirement of a sample, with its test: whether it fails."""
+        """Yield each requirement of a sample, with a function that returns whether it fails."""
         for number, (obj, name) in enumerate(zip(self._objects, self._names)):
             one = (number,)
             where = "the workspace" if obj.regionContainedIn is None else "its region"
@@ -325,7 +327,7 @@ class _Label(NamedTuple):
 
 
 class _Tally:
-    """How often each requirement was tested, and failed."""
+    """Counts of the tests and the failures of each requirement."""
 
     def __init__(self) -> None:
         self._tested: Counter[_Label] = Counter()
@@ -337,8 +339,8 @@ class _Tally:
         self._failed[label] += failed
 
     def most_failing(self) -> List[Tuple[_Label, float]]:
-        """The requirement of each kind that fails most, with its share of failures; the kind that
-        fails most is the first."""
+        """Return the requirement of each kind that fails most, with its share of failures, the
+        largest share first."""
         shares = [
             (label, count / self._tested[label]) for label, count in self._failed.items() if count
         ]
@@ -350,7 +352,7 @@ class _Tally:
 
 
 class _Draws:
-    """Counts the draws for one scene, up to a limit."""
+    """A counter of the draws for one scene, with a limit."""
 
     def __init__(self, limit: int, progress: Optional[DrawProgress]) -> None:
         self._limit, self._progress = limit, progress
@@ -358,11 +360,11 @@ class _Draws:
 
     @property
     def left(self) -> bool:
-        """Whether another draw is allowed."""
+        """Return whether another draw is allowed."""
         return self._count < self._limit
 
     def count(self) -> None:
-        """Count a draw that is about to be made."""
+        """Report the draws so far, and count the next."""
         if self._progress is not None:
             self._progress(self._count, self._limit)
         self._count += 1
@@ -393,7 +395,7 @@ def _seen_by(requirement: Any) -> Tuple[Any, ...]:
 
 
 def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
-    """What is drawn for a scene, in an order that no hash has a say in."""
+    """Return the values that are drawn for a scene, in an order that does not depend on hashes."""
     found: Dict[int, Any] = {}
     for value in (*scenario._instances, *scenario.params.values()):
         if isinstance(value, Samplable):
@@ -410,7 +412,7 @@ def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
 
 
 def _bound(requirement: Any) -> Iterator[Any]:
-    """What the names in a requirement stand for, in the order of the program."""
+    """Yield the values of the names in a requirement, in the order of the program."""
     outer = inspect.getclosurevars(requirement.closure).nonlocals
     yield from outer.get("globalBindings", {}).values()
     for _, value in outer.get("cells", ()):

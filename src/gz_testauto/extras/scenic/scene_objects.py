@@ -1,12 +1,12 @@
-"""The Scenic class from which everything in a scenario derives: things stand, unless told.
+"""The base class of all objects in Scenic scenarios, which by default rest on a surface.
 
-Owns the rule by which an object without a height of its own is put on the ground, or beside
-something at the height on which that stands, and what keeps walls from colliding with each other.
-Imports Scenic when it is imported, so it is imported late.
+An object without an explicit height is placed on the ground or, if it is next to another object, on
+the same surface as that object. This module applies this rule, and allows walls to touch. Importing
+this module imports Scenic, so import it only when it is needed.
 
-A position has a height of its own where it comes from ``on``, ``above`` or ``below``, or where its
-z is neither 0 nor the z of the middle of something that stands already: ``at table offset by
-1 @ 0`` is beside the table, and not in the air at half its height.
+A position has an explicit height if it comes from ``on``, ``above`` or ``below``, or if its z is
+neither 0 nor the z of the center of an object that rests on a surface: ``at table offset by 1 @ 0``
+is next to the table, and not in the air at half its height.
 """
 
 import inspect
@@ -42,7 +42,7 @@ from gz_testauto.extras.scenic.rest_heights import (
 )
 
 WALLS_MAY_SHARE_M = 5e-4
-"""So deep may walls of one kind reach into each other: they meet at corners."""
+"""Depth of an overlap that is allowed for each of two walls, since walls touch at corners."""
 
 _OWN_HEIGHT = ("On", "Above", "Below")
 _DIRECT = ("FacingDirectlyToward", "FacingDirectlyAwayFrom")
@@ -50,17 +50,19 @@ _BESIDE = ("Left of", "Right of", "Ahead of", "Behind")
 
 
 class Levels:
-    """Heights (m) of the middles of things that stand, with those on which they stand."""
+    """Heights (m) of the centers of objects that rest on a surface, with the heights of the
+    surfaces."""
 
     def __init__(self) -> None:
         self._base: Dict[float, float] = {}
 
     def note(self, middle: float, base: float) -> None:
-        """Something stands at ``base`` with its middle at ``middle``."""
+        """Store that an object with its center at ``middle`` rests on a surface at ``base``."""
         self._base.setdefault(middle, base)
 
     def base_of(self, z: float) -> Optional[float]:
-        """On what height a thing placed by a middle at ``z`` stands; None where it is its own."""
+        """Return the height (m) of the surface for an object with its center at ``z``; None if
+        ``z`` is an explicit height."""
         if abs(z) < SAME_HEIGHT_M:
             return 0.0
         for middle, base in self._base.items():
@@ -70,16 +72,16 @@ class Levels:
 
 
 _CURRENT = [Levels()]
-"""Of the scenario that is being compiled; Scenic compiles one at a time."""
+"""The levels of the scenario that is being compiled; Scenic compiles one at a time."""
 
 
 _PROGRAM: List[Tuple[str, int]] = [("", 0)]
-"""Of the same: its file, and how many lines it is longer there than its user wrote it."""
+"""The file of that scenario, and the number of lines added before the user's."""
 
 
 def begin_scenario(path: str, added: int) -> None:
-    """Forget what stands: another scenario is compiled, that of the file ``path``, before which
-    ``added`` lines were put."""
+    """Reset the levels for the next scenario: that of the file ``path``, with ``added`` lines
+    before the user's."""
     _CURRENT[0] = Levels()
     _PROGRAM[0] = (path, added)
 
@@ -90,11 +92,11 @@ _STACKED = Specifier("Stacked", {"stacked": 1, "stands": 1}, {"stacked": True, "
 class SceneObject(Object):
     """An object of a scene.
 
-    ``gz_model`` names the descriptor's model, or is None for one that the scenario itself
-    describes; ``static`` says whether the latter stays where it is. ``restHeight`` is the height
-    (m) of its middle over what it stands on, ``supportLevel`` the height (m) of that where it is
-    what something beside it stands on. ``stacked`` says that it was put ``on`` something,
-    ``stands`` that it was put there or on the ground, and has no height of its own.
+    ``gz_model`` names the descriptor's model; it is None for an object that the scenario itself
+    describes, which does not move if it is ``static``. ``restHeight`` is the height (m) of its
+    center above the surface on which it rests. ``supportLevel`` is the height (m) of that surface
+    if it is the surface of an adjacent object. ``stacked`` is true if the object was placed ``on``
+    another. ``stands`` is true if it was placed there or on the ground, without an explicit height.
     """
 
     _scenic_properties: ClassVar[Dict[str, Any]] = {
@@ -141,8 +143,9 @@ class SceneObject(Object):
 
     @classmethod
     def _level(cls, specifiers: List[Any]) -> List[Any]:
-        """Say of what is turned about the vertical alone that it does not lean, which Scenic's
-        ``facing`` leaves open; and that what is placed beside a thing is aligned with it."""
+        """Return the specifiers, with two additions. An object that is rotated about the vertical
+        alone does not lean, which Scenic's ``facing`` leaves open. An object that is placed next to
+        another is aligned with it."""
         relative = any("parentOrientation" in spec.priorities for spec in specifiers)
         own = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
         if not relative and not cls._states_orientation():
@@ -151,7 +154,7 @@ class SceneObject(Object):
         given = {name for spec in specifiers for name in spec.priorities}
         upright = leaning and all(_scalar_facing(spec) is not None for spec in leaning)
         if upright or any("position" in spec.requiredProperties for spec in leaning):
-            # otherwise where it is could depend on how it leans, and that on where it is
+            # otherwise its position could depend on its inclination, and that on its position
             upright_rest = DelayedArgument(
                 {"shape", "height"},
                 lambda self: {"restHeight": upright_height(self.shape, self.height)},
@@ -168,7 +171,7 @@ class SceneObject(Object):
 
     @classmethod
     def _states_first(cls, names: Tuple[str, ...]) -> Optional[str]:
-        """Which of these properties the class states, or the nearest class over it does."""
+        """Return which of these properties the class, or else its nearest base class, defines."""
         for one in cls.__mro__:
             stated = one.__dict__.get("_scenic_properties", {})
             for name in names:
@@ -178,7 +181,7 @@ class SceneObject(Object):
 
     @classmethod
     def _states_orientation(cls) -> bool:
-        """Whether a class of the scenario's own states ``parentOrientation``."""
+        """Return whether one of the scenario's classes defines ``parentOrientation``."""
         return any(
             "parentOrientation" in one.__dict__.get("_scenic_properties", {})
             for one in cls.__mro__[: cls.__mro__.index(SceneObject)]
@@ -186,7 +189,7 @@ class SceneObject(Object):
 
     @classmethod
     def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
-        """Of a round model, one size that is asked for is asked for along its other axes."""
+        """Return specifiers that apply the size of a round model to its other round axes."""
         together = getattr(cls, "_round_together", ())
         asked = {name: spec for spec in specifiers for name in spec.priorities if name in together}
         if not asked:
@@ -255,7 +258,7 @@ class SceneObject(Object):
 
     @classmethod
     def _middle_over_origin(cls, context: Any) -> Any:
-        """How high (m) the middle is over the model's origin, in the size that was asked for."""
+        """Return the height (m) of the center above the model's origin, for the specified size."""
         share = getattr(cls, "_middle_share", 0.0)
         return share * context.height
 
@@ -276,7 +279,7 @@ class SceneObject(Object):
         return super().__str__() + ("" if place is None else f" ({place})")
 
     def intersects(self, other: Any) -> bool:
-        """As Scenic's, but that walls may meet walls."""
+        """Return whether two objects intersect, as Scenic does, but allow walls to touch walls."""
         if self.is_wall and getattr(other, "is_wall", False):
             shared = self._boundingPolygon.buffer(-WALLS_MAY_SHARE_M).intersects(
                 other._boundingPolygon.buffer(-WALLS_MAY_SHARE_M)
@@ -299,7 +302,7 @@ def _place_in_program() -> Optional[str]:
 
 
 def _orientation(facing: Any) -> Any:
-    """What a ``facing`` with an orientation was given; None of any other specifier."""
+    """Return the orientation of a ``facing`` that has one; None for any other specifier."""
     if facing.name != "Facing" or "roll" not in facing.priorities:
         return None
     function = getattr(facing.value, "value", None)
@@ -309,11 +312,11 @@ def _orientation(facing: Any) -> Any:
 
 
 def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
-    """The height over what it is put ``on`` of what is ``facing`` a whole orientation.
+    """Return the rest height of an object that is ``on`` another, ``facing`` a full orientation.
 
-    Scenic works out pitch and roll against what it is put on, which gives them late: how it
-    leans would depend on where it is, and that on how high it stands as it leans. It faces that
-    orientation in the world whatever it is put on.
+    Scenic computes pitch and roll relative to the surface, and thus late. The inclination would
+    depend on the position, and the position on the height of the inclined object. The orientation
+    in the world is the same on every surface.
     """
     for spec in leaning:
         orientation = _orientation(spec)
@@ -332,7 +335,7 @@ def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
 
 
 def _scalar_facing(spec: Any) -> Any:
-    """The heading of a ``facing`` that has one number; None of any other specifier."""
+    """Return the heading of a ``facing`` with one number; None for any other specifier."""
     orientation = _orientation(spec)
     drawn = getattr(orientation, "_dist", None) if needsSampling(orientation) else None
     if drawn is not None:
@@ -357,7 +360,7 @@ def _note(levels: Levels, middle: Any, base: Any) -> None:
 
 
 def _reference(placing: Any) -> Optional[Any]:
-    """The object beside which a specifier places, where it is one that stands."""
+    """Return the object next to which a specifier places, if it is a :class:`SceneObject`."""
     if placing.name in _BESIDE:
         function = getattr(placing.value, "value", None)
         found = inspect.getclosurevars(function).nonlocals.get("pos") if function else None
@@ -371,13 +374,13 @@ def _reference(placing: Any) -> Optional[Any]:
 
 
 def _target(direct: Any) -> Any:
-    """The point that a specifier faces directly; None where there is none."""
+    """Return the point that a specifier faces directly; None if there is none."""
     function = None if direct is None else getattr(direct.value, "value", None)
     return inspect.getclosurevars(function).nonlocals.get("pos") if function else None
 
 
 def _is_on_ground_plane(position: Any) -> bool:
-    """Whether it is drawn from a flat region at height 0, which Scenic knows how to prune."""
+    """Return whether a position is drawn from a flat region at height 0, which Scenic can prune."""
     if not isinstance(position, PointInRegionDistribution):
         return False
     region = getattr(position.region, "region", position.region)  # a workspace has one
@@ -394,7 +397,8 @@ def put_down(
     always: bool,
     levels: Levels,
 ) -> Any:
-    """The position at which the thing stands, or its own where that has a height."""
+    """Return the position at which the object rests on a surface, or ``position`` if its height is
+    explicit."""
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
         return Vector(x, y, level + rest if stands else z)
@@ -404,18 +408,20 @@ def put_down(
 
 @distributionFunction(valueType=bool)
 def was_put_down(before: Any, after: Any, beside: bool) -> bool:
-    """Whether a position was given its height by what it stands on, as what is beside it was."""
+    """Return whether the height of a position, or of the object next to it (``beside``), is that of
+    a surface."""
     return bool(before[2] != after[2]) or beside
 
 
 @distributionFunction
 def support_level(level: float, stands: bool) -> Optional[float]:
-    """The height (m) on which something stands; None where it has a height of its own."""
+    """Return the height (m) of the surface below an object; None if it has an explicit height."""
     return level if stands else None
 
 
 def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
-    """What ``on`` makes of a position over or under a flat region: straight up or down."""
+    """Return the point of a flat region over or under a position, for ``on``: straight up or down,
+    or along ``onDirection``. Return None outside the region."""
     x, y, z = point
     if onDirection is not None:
         dx, dy, dz = onDirection
@@ -426,11 +432,11 @@ def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
     return found if self.containsPoint(found) else None
 
 
-PolygonalRegion.projectVector = _project_on_plane  # Scenic has none
+PolygonalRegion.projectVector = _project_on_plane  # Scenic defines none
 
 
 def _point_on_ground(self: Any) -> Any:
-    """What ``not visible`` draws from the footprint of a workspace, where Scenic raises."""
+    """Return a point in the footprint of a workspace for ``not visible``; Scenic raises instead."""
     if not hasattr(self, "_ground"):
         self._ground = PolygonalRegion(polygon=self.polygons)
     return self._ground.uniformPointInner()
@@ -440,7 +446,7 @@ PolygonalFootprintRegion.uniformPointInner = _point_on_ground
 
 
 def angles_of(orientation: Any) -> Tuple[float, float, float, float]:
-    """An orientation's quaternion, xyzw as in ROS."""
+    """Return an orientation's quaternion, xyzw as in ROS."""
     x, y, z, w = (float(value) for value in orientation.getRotation().as_quat())
     norm = math.sqrt(x * x + y * y + z * z + w * w)
     return (x / norm, y / norm, z / norm, w / norm)

@@ -1,9 +1,9 @@
-"""What a model measures and which solid it is, from its SDF.
+"""Compute the size and the solid of a model from its SDF.
 
-Owns the way from a model's collision geometry, every pose applied, to one solid that Scenic
-collides with: a box stays a box, and of other shapes the solid is never smaller than the true one
-and has exactly its bounds, so that what Scenic keeps apart is apart in Gazebo. Reading SDF is
-:mod:`gz_testauto.sdf`'s. Imports trimesh, and not Scenic.
+The solid represents a model's collision geometry, with every pose applied, in Scenic's tests for
+collisions. A box remains a box. For other shapes the solid is never smaller than the true shape and
+has exactly its bounds, so that objects that do not touch in Scenic do not touch in Gazebo.
+:mod:`gz_testauto.sdf` reads the SDF. This module imports trimesh, and not Scenic.
 """
 
 import functools
@@ -37,30 +37,30 @@ from gz_testauto.sdf.shapes import (
 from gz_testauto.sdf.values import number
 
 SIDES = 48
-"""Of the prism that stands for a cylinder; a multiple of 4: so it has the cylinder's bounds."""
+"""Sides of the prism for a cylinder; as a multiple of 4 they give it the cylinder's bounds."""
 THINNEST_M = 1e-3
-"""What is thinner counts as this thick: a sheet has no volume."""
+"""Smallest thickness of a solid, since a sheet has no volume."""
 SHEET_M = 1e-6
-"""A closed part of less volume per face area is a sheet with two sides."""
+"""Volume per face area below which a closed part is a sheet with two sides."""
 HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)
 """Shares of the extent within which corners are merged, in this order, until a hull is closed."""
 MOST_FACES = 20000
-"""A mesh of more is replaced by its hull: the time of each test for a collision grows with them."""
+"""Faces above which a hull replaces a mesh: the time of a collision test grows with them."""
 
 MOST_PLATES = 5000
-"""Of the surface of a hollow mesh."""
+"""Largest number of plates for the surface of a hollow mesh."""
 
 _ROUND = (Cylinder, Sphere, Capsule, Ellipsoid)
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A model as Scenic sees it, in the model's own frame.
+    """The solid of a model for Scenic, in the model's own frame.
 
-    ``mesh`` is a closed ``trimesh.Trimesh``; ``bounds`` (3, 2) are those of the true geometry
-    (m). ``is_box`` says that it is one box along the axes; ``primitive`` is the one shape that
-    the model consists of, if it is one. ``static`` is what the model says. ``bodiless`` means
-    that it has visuals only, which nothing collides with.
+    ``mesh`` is a closed ``trimesh.Trimesh``; ``bounds`` (3, 2) are those of the true geometry (m).
+    ``is_box`` is true for one box along the axes; ``primitive`` is the shape of a model that
+    consists of one. ``static`` is the model's own value. ``bodiless`` is true for a model with
+    visuals only, with which nothing collides.
     """
 
     mesh: Any
@@ -74,26 +74,26 @@ class Solid:
 
     @property
     def size(self) -> np.ndarray:
-        """Extent (m) along x, y, z of the model."""
+        """Return the extent (m) along x, y, z of the model."""
         return self.bounds[:, 1] - self.bounds[:, 0]
 
     @property
     def center(self) -> np.ndarray:
-        """The middle of the bounds (m)."""
+        """Return the center of the bounds (m)."""
         return self.bounds.mean(axis=1)
 
     @property
     def round_axes(self) -> str:
-        """The axes along which it has one size because it is round: ``xy``, ``xyz`` or none."""
+        """Return the axes that have one size in a round model: ``xy``, ``xyz`` or none."""
         if isinstance(self.primitive, Sphere):
             return "xyz"
         return "xy" if isinstance(self.primitive, (Cylinder, Capsule)) else ""
 
 
 def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Solid:
-    """Read a model file; malformed XML that Gazebo accepts is repaired. A mesh with gaps is its
-    convex hull or, where it is ``hollow``, plates along its surface. Raises ``SdfError`` for
-    a model that has no size, as a plane or terrain."""
+    """Read a model file; malformed XML that Gazebo accepts is repaired. A mesh with gaps is
+    replaced by its convex hull or, if ``hollow``, by plates along its surface. Raises ``SdfError``
+    for a model without a size, such as a plane or terrain."""
     library = ModelLibrary(model_path, repair=True)
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
@@ -138,7 +138,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
 
 
 def _mass_kg(model: SceneModel) -> float:
-    """The mass of all links; 1 kg, as in Gazebo, of one that states none."""
+    """Return the mass of all links; as in Gazebo, 1 kg for a link that states none."""
     mass = 0.0
     for _, node, _ in model.node.walk():
         for link in node.links:
@@ -160,7 +160,7 @@ def _visuals(model: SceneModel, library: ModelLibrary) -> Any:
 
 
 def _thick(bounds: np.ndarray) -> np.ndarray:
-    """The same bounds, but nowhere thinner than a sheet may be."""
+    """Return the bounds, extended to the smallest thickness along each axis."""
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
     for axis in range(3):
         missing = THINNEST_M - (high[axis] - low[axis])
@@ -171,7 +171,7 @@ def _thick(bounds: np.ndarray) -> np.ndarray:
 
 
 def _part(geometry: Geometry, pose: Pose, notes: List[str], hollow: bool) -> Any:
-    """The solid of one shape, placed in the model's frame."""
+    """Return the solid of one shape, placed in the model's frame."""
     import trimesh
 
     mesh = _solid(geometry, notes, hollow)
@@ -207,7 +207,7 @@ def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
 
 
 def _prism(radius: float, length: float) -> Any:
-    """A prism around a cylinder, with sides that touch it where its bounds do."""
+    """Return a prism around a cylinder, with sides that touch it at its bounds."""
     angles = (np.arange(SIDES) + 0.5) * (2 * math.pi / SIDES)
     rim = radius / math.cos(math.pi / SIDES) * np.column_stack([np.cos(angles), np.sin(angles)])
     ends = [np.column_stack([rim, np.full(SIDES, z)]) for z in (-length / 2, length / 2)]
@@ -216,7 +216,8 @@ def _prism(radius: float, length: float) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _sphere_corners() -> np.ndarray:
-    """Corners (n, 3) of a solid around the unit sphere whose faces touch it, also at its axes."""
+    """Return the corners (n, 3) of a solid around the unit sphere whose faces touch it, also at its
+    axes."""
     directions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1.0]])
     faces = ConvexHull(directions).simplices
     for _ in range(3):
@@ -238,8 +239,8 @@ def _sphere_corners() -> np.ndarray:
 def _hull(points: np.ndarray) -> Any:
     """Return the convex hull of points (n, 3), at least a sheet's thickness in each direction.
 
-    Qhull leaves gaps where corners nearly coincide: these are then merged, and where that does not
-    help either, the result is the box around the points.
+    Qhull leaves gaps if corners nearly coincide; these are then merged. If gaps remain, the result
+    is the box around the points.
     """
     import trimesh
 
@@ -265,8 +266,8 @@ def _thickened(points: np.ndarray) -> np.ndarray:
 
 
 def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
-    """The mesh itself where it goes round a volume, otherwise its hull or its surface. A part that
-    is closed and has no volume, as a sheet with two sides, is a plate."""
+    """Return the mesh itself if it encloses a volume, otherwise its hull or its surface. A closed
+    part without volume, such as a sheet with two sides, becomes a plate."""
     import trimesh
 
     surface = geometry.surface
@@ -293,7 +294,7 @@ def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
 
 
 def _plates(surface: TriangleMesh) -> List[Any]:
-    """Return convex plates along a surface, the ones that the embedded simulator collides with."""
+    """Return convex plates along a surface, the same as in the embedded simulator."""
     import trimesh
 
     parts = convex_parts(surface, MOST_PLATES)
@@ -306,7 +307,7 @@ def _plates(surface: TriangleMesh) -> List[Any]:
 
 
 def _outward(part: Any) -> Any:
-    """Return a closed part with its faces outward; its hull if it encloses next to nothing."""
+    """Return a closed part with its faces outward; its hull if it encloses almost no volume."""
     a, b, c = (part.triangles[:, corner] for corner in range(3))
     volume_m3 = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
     if abs(volume_m3) <= SHEET_M * part.area:
@@ -317,7 +318,7 @@ def _outward(part: Any) -> Any:
 
 
 def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
-    """One closed solid of several."""
+    """Return the union of several solids as one solid; their hull if they cannot be joined."""
     import trimesh
 
     if len(parts) == 1:
@@ -326,7 +327,7 @@ def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
         joined = trimesh.boolean.union(parts, engine="manifold")
         if joined.is_volume:
             return joined
-    except Exception:  # the boolean's library raises whatever its input makes it raise
+    except Exception:  # the library of the union can raise any exception
         pass
     notes.append("the parts cannot be joined into one solid; their convex hull is kept clear of")
     return _hull(np.vstack([part.vertices for part in parts]))

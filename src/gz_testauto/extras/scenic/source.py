@@ -1,7 +1,7 @@
-"""A Scenic scenario as a source of worlds: world *i* depends on the seed and *i* alone.
+"""Generate worlds from a Scenic scenario: world *i* depends on the seed and *i* alone.
 
-Owns the way from a scenario, a descriptor and a seed to single worlds, in any order and in any
-process. Writing a directory of them is :mod:`gz_testauto.extras.scenic.output`'s.
+This module generates single worlds from a scenario, a descriptor and a seed, in any order and in
+any process. :mod:`gz_testauto.extras.scenic.output` writes a directory of them.
 """
 
 import functools
@@ -62,11 +62,11 @@ EMPTY_WORLD = """\
 
 @dataclass(frozen=True, eq=False)
 class ScenicWorld:
-    """One world, made and not yet written.
+    """One generated world that is not yet written.
 
-    ``content`` is the world file; ``files`` are those that it needs beside the source's own, by
-    their path in the output. ``objects`` are the scene's, mission items with them, as Scenic drew
-    them. ``draws`` counts the scenes that were drawn, this one included.
+    ``content`` is the world file; ``files`` are the files that it needs in addition to the source's
+    shared ones, by their path in the output. ``objects`` are the scene's objects as Scenic drew
+    them, including mission items. ``draws`` is the number of scenes drawn, including this one.
     """
 
     index: int
@@ -82,8 +82,9 @@ class ScenicWorld:
 
 @dataclass(frozen=True, eq=False)
 class Performer:
-    """An object of a scene that acts: the name of its model, None of a mission item; the poses of
-    that model's origin and of Scenic's frame in its middle, at the beginning."""
+    """An object of a dynamic scene: the name of its model (None for a mission item), and the
+    initial poses of the model's origin and of Scenic's frame in its center. ``acts`` is true if it
+    has a behavior."""
 
     name: Optional[str]
     origin: Pose
@@ -93,8 +94,8 @@ class Performer:
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """A scene that is to act: Scenic's own, a performer for each of its objects in its order, and
-    the SDF of a world that holds the models of those that act."""
+    """A dynamic scene: Scenic's own scene, a performer for each of its objects in the same order,
+    and the SDF of a world with the models of the objects that act."""
 
     program: Program
     scene: Any
@@ -103,15 +104,14 @@ class Performance:
 
 
 class ScenicSource:
-    """Makes the worlds of one scenario.
+    """A source of the worlds of one scenario.
 
-    ``parameters`` override the scenario's own ``param``. ``keep`` keeps what already fits and
-    draws the rest again: fast where things are dense, and another distribution. ``download``
-    allows the network for models that are nowhere else. ``chosen`` names one of several modular
-    scenarios of the file. ``dynamic``: the scenario is to act in trials; what has a behavior is
-    then not in the worlds, and comes in by :meth:`perform`. Raises ``SpecError``, ``SdfError``,
-    ``ResourceError`` or ``MissingDependencyError`` when there is something wrong with what it is
-    given.
+    ``parameters`` override the scenario's own ``param``. ``keep`` keeps valid objects and draws the
+    others again, which is fast in dense scenes and gives another distribution. ``download`` allows
+    the network for models that are not found locally. ``chosen`` names one of several modular
+    scenarios in the file. ``dynamic`` is true for a scenario that acts in trials: the worlds then
+    exclude objects with a behavior, which :meth:`perform` returns. Raises ``SpecError``,
+    ``SdfError``, ``ResourceError`` or ``MissingDependencyError`` for invalid arguments or files.
     """
 
     def __init__(
@@ -167,11 +167,12 @@ class ScenicSource:
         self._model_bytes = Path(models).read_bytes()
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """What another process is given; it reads and compiles for itself."""
+        """Return the arguments for another process, which reads and compiles the files itself."""
         return functools.partial(type(self), **self._options), self._arguments
 
     def _search_path(self) -> Tuple[Path, ...]:
-        """Where ``model://`` is looked for: also beside each of the descriptor's models."""
+        """Return the search path of ``model://``, with the parent folders of the descriptor's
+        models."""
         own = [model.directory.parent for model in self.models.values() if model.directory]
         return tuple(dict.fromkeys([*own, *self._model_path]))
 
@@ -187,7 +188,8 @@ class ScenicSource:
         )
 
     def _check_sizes(self, names: List[SceneName]) -> None:
-        """Refuse at once what asks a model of one size for another."""
+        """Raise ``SpecError`` if the scenario fixes a size that the model of an object does not
+        allow."""
         for name, obj in zip(names, self.program.scenario.objects):
             if obj.gz_model is None or not obj._hasStaticBounds:
                 continue
@@ -195,8 +197,8 @@ class ScenicSource:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """What a user should know: what has no effect, what is kept clear of as a hull, what
-        stands in the ground, what a model names and is not there."""
+        """Return the notes for the user: constructs without effect, meshes that are replaced by
+        hulls, models in the ground, and files that models name and that do not exist."""
         of_models = [
             note
             for model in self.models.values()
@@ -208,12 +210,12 @@ class ScenicSource:
 
     @property
     def shared_files(self) -> Mapping[str, Union[Path, bytes]]:
-        """The files that all worlds need, by their path in the output."""
+        """Return the files that all worlds need, by their path in the output."""
         return self._pack.files
 
     @property
     def inputs(self) -> Dict[str, Any]:
-        """Everything that decides what the worlds are, but how many."""
+        """Return everything that determines the worlds, except their number."""
         import scenic
 
         digest = hashlib.sha256()
@@ -244,15 +246,15 @@ class ScenicSource:
         }
 
     def library(self) -> str:
-        """The Scenic library that the scenario sees, as text."""
+        """Return the Scenic library for the scenario, as text."""
         return library_text(self.models, True, self._dynamic)
 
     def make(
         self, index: int, progress: Optional[Callable[[int, int], None]] = None
     ) -> ScenicWorld:
-        """World ``index``, from 0. ``progress`` is called before each draw with the number of
-        draws so far and their limit. Raises ``PlacementError`` that names the requirements that
-        fail most."""
+        """Return world ``index``, from 0. ``progress`` is called before each draw with the number
+        of draws so far and their limit. Raises ``PlacementError`` with the requirements that fail
+        most."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index), progress)
         content, files, _ = self._writer.write(drawn.objects)
         return ScenicWorld(
@@ -268,9 +270,9 @@ class ScenicSource:
         )
 
     def perform(self, index: int, content: bytes) -> Performance:
-        """What acts in world ``index``, whose file has that content; only where ``dynamic``. Raises
-        ``SpecError`` where that is not the world that the scenario makes now, and as
-        :meth:`make`."""
+        """Return the dynamic scene of world ``index``, whose file has ``content``; only if
+        ``dynamic``. Raises ``SpecError`` if the scenario now generates another world, and the
+        exceptions of :meth:`make`."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
         made, _, elements = self._writer.write(drawn.objects)
         if made != content:
@@ -298,7 +300,7 @@ class ScenicSource:
         )
 
     def picture(self, world: ScenicWorld) -> Tuple[bytes, bytes]:
-        """The plan view of a world, as PNG and SVG."""
+        """Return the plan view of a world, as PNG and SVG."""
         workspace = self.program.scenario.workspace
         return plan_view(world.objects, self.models, workspace, world.name)
 
@@ -322,7 +324,7 @@ class ScenicSource:
 
 
 def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> SdfDocument:
-    """The world to which objects are added, every name in it resolved in the pack."""
+    """Return the world to which objects are added, with every name in it resolved in the pack."""
     document = pack.read(path) if path else SdfDocument.parse(EMPTY_WORLD, "<empty world>")
     world = document.world
     if world is None:
@@ -334,7 +336,7 @@ def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> S
 
 
 def _mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
-    """The mass of an object as its world has it."""
+    """Return the mass (kg) of an object in its world."""
     if model is None or model.solid is None:
         return described_mass_kg(obj)
     factors = model.factors(size_of(obj))

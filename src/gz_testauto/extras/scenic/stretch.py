@@ -1,10 +1,10 @@
-"""Stretches a model's SDF, each axis by a factor of its own.
+"""Stretch a model's SDF by a factor for each axis.
 
-Owns what follows from that for every part: sizes and poses of collisions, visuals and links, and
-mass, center and inertia of homogeneous stretching (mass with the volume, second moments with the
-axes). Refuses what would no longer be its shape: a sphere that is not stretched evenly, a box
-that stands at an angle to an axis that is stretched more than another. One factor for all is
-:mod:`gz_testauto.sdf.scale`'s too; here it is the simplest case.
+This module changes sizes and poses of collisions, visuals and links, and mass, center and inertia
+as for a homogeneous body: mass scales with the volume, second moments with the axes. It rejects
+parts that would change their shape: a sphere that is not stretched evenly, or a box at an angle to
+an axis that is stretched more than another. :mod:`gz_testauto.sdf.scale` also multiplies by one
+factor, which is the simplest case here.
 """
 
 from typing import Any
@@ -24,20 +24,21 @@ _FRAMED = ("relative_to", "frame")
 
 
 def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) -> None:
-    """Multiply everything in ``model`` along its own axes by ``factors`` (3,), in place; its own
-    pose stays, and nested models are stretched with it. Raises ``SdfError`` that names the part."""
+    """Multiply all sizes and positions in ``model`` along its own axes by ``factors`` (3,), in
+    place. Its own pose is unchanged, and nested models are stretched with it. Raises ``SdfError``
+    with the part."""
     _Stretch(document, str(model.get("name"))).children(model, np.asarray(factors, dtype=float))
 
 
 class _Stretch:
-    """Stretches the parts of one model, each in its parent's frame."""
+    """An operation that stretches the parts of one model, each in its parent's frame."""
 
     def __init__(self, document: SdfDocument, name: str) -> None:
         self._document = document
         self._name = name
 
     def children(self, parent: Element, factors: np.ndarray) -> None:
-        """Everything that stands directly in a model or a link whose axes have these factors."""
+        """Stretch all children of a model or a link by the factors along its axes."""
         for child in parent:
             tag = child.tag
             if tag in ("model", "link"):
@@ -118,7 +119,7 @@ class _Stretch:
             set_numbers(element, *(float(v * f) for v, f in zip(values, factors)))
 
     def _inertia(self, inertial: Element, factors: np.ndarray) -> None:
-        """Mass with the volume; second moments of mass with the axes."""
+        """Scale the mass with the volume, and the second moments of mass with the axes."""
         pose = self._move(inertial, factors)
         volume = float(np.prod(factors))
         mass = number(self._document, inertial, "mass", 1.0)

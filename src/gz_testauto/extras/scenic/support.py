@@ -1,7 +1,7 @@
-"""Whether what stands on other things would stay there.
+"""Test whether an object that rests on others would remain there.
 
-Owns that test: the middle of a thing must be over what carries it, and not just so, or it would
-tip over as soon as a world runs. Knows the solids alone, and no masses.
+The center of the object must be above its support, with a margin, or it would tip over when a
+simulation starts. The test uses the solids alone, and no masses.
 """
 
 from typing import Any, List, Sequence
@@ -10,15 +10,16 @@ import numpy as np
 import shapely
 
 SUPPORT_M = 2e-3
-"""What carries a thing is at most so far under its base."""
+"""Largest vertical distance from the base of an object down to its support."""
 GRID = 9
-"""So many points along and across a base are looked at."""
+"""Number of points tested along and across a base."""
 MARGIN = 0.1
-"""The middle must be this share of the base's shorter side within what carries it."""
+"""Smallest distance from the center to the border of the support, relative to the base's shorter
+side."""
 
 
 def needs_support(obj: Any) -> bool:
-    """Whether an object that was drawn stands on something that has to carry it."""
+    """Return whether an object that was drawn rests on another that must support it."""
     base = float(obj.position.z) - float(obj.restHeight)
     if base <= SUPPORT_M:
         return False
@@ -29,12 +30,13 @@ def needs_support(obj: Any) -> bool:
 
 
 def stands_firmly(obj: Any, others: Sequence[Any]) -> bool:
-    """Whether the middle of ``obj`` is well within the hull of where ``others`` carry its base."""
+    """Return whether the center of ``obj`` is well within the hull of the points at which
+    ``others`` support its base."""
     corners = np.asarray(obj.occupiedSpace.mesh.vertices)
     low = corners[:, 2].min()
     base = shapely.MultiPoint(corners[corners[:, 2] < low + SUPPORT_M / 2][:, :2]).convex_hull
     x, y = float(obj.position.x), float(obj.position.y)
-    if base.area == 0:  # it stands on an edge or a point, and is to do so
+    if base.area == 0:  # it rests on an edge or a point, on purpose
         points = np.array([[x, y]])
         shorter = 0.0
     else:
@@ -52,7 +54,7 @@ def stands_firmly(obj: Any, others: Sequence[Any]) -> bool:
 
 
 def _grid(base: Any) -> np.ndarray:
-    """Points (n, 2) of the base, up to its border."""
+    """Return points (n, 2) of the base, including its border."""
     x_low, y_low, x_high, y_high = base.bounds
     across, along = np.meshgrid(np.linspace(x_low, x_high, GRID), np.linspace(y_low, y_high, GRID))
     points = np.column_stack([across.ravel(), along.ravel()])
@@ -61,7 +63,8 @@ def _grid(base: Any) -> np.ndarray:
 
 
 def _carried(points: np.ndarray, low: float, others: Sequence[Any]) -> np.ndarray:
-    """Which of the points (n,) have something right under them, the base being at ``low``."""
+    """Return a mask (n,) of the points (n, 2) that have a support directly below, for a base at
+    ``low``."""
     carried = np.zeros(len(points), dtype=bool)
     starts = np.column_stack([points, np.full(len(points), low + SUPPORT_M / 2)])
     down = np.tile([0.0, 0.0, -1.0], (len(points), 1))

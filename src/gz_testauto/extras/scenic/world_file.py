@@ -1,8 +1,8 @@
-"""Writes one scene as a Gazebo world.
+"""Write one scene as a Gazebo world.
 
-Owns the elements of a world file that stand for objects: an ``<include>`` of a model in its own
-size, a ``<model>`` written out of one that was resized or that the scenario itself describes; and
-the one conversion from Scenic's frames to SDF's. Which objects there are is the sampler's.
+This module writes an ``<include>`` for a model in its own size, and a complete ``<model>`` for a
+resized one or for an object that the scenario itself describes. It also contains the only
+conversion from Scenic's frames to SDF's. The sampler determines the objects.
 """
 
 import copy
@@ -25,12 +25,12 @@ from gz_testauto.sdf.values import set_numbers, set_pose
 
 SAME_SIZE = 1e-9
 DENSITY_KGPM3 = 100.0
-"""Of an object that a scenario describes, is not static, and states no ``density``."""
+"""Density of a movable object that a scenario describes without ``density``."""
 _GREY = (0.6, 0.6, 0.6, 1.0)
 
 
 def scenic_pose(obj: Any) -> Pose:
-    """The pose of an object's middle in the world, in Scenic's axes: +y is its front."""
+    """Return the pose of an object's center in the world, in Scenic's axes: +y is its front."""
     from gz_testauto.extras.scenic.scene_objects import angles_of
 
     x, y, z = (float(value) + 0.0 for value in obj.position)
@@ -38,12 +38,12 @@ def scenic_pose(obj: Any) -> Pose:
 
 
 def size_of(obj: Any) -> Tuple[float, float, float]:
-    """Scenic's width, length and height (m)."""
+    """Return Scenic's width, length and height (m)."""
     return float(obj.width), float(obj.length), float(obj.height)
 
 
 def model_pose(obj: Any, model: PlacedModel) -> Pose:
-    """The pose of a model's own origin in the world, in the model's axes."""
+    """Return the pose of a model's own origin in the world, in the model's axes."""
     turned = scenic_pose(obj) * Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad)
     if model.solid is None:
         return turned
@@ -52,7 +52,8 @@ def model_pose(obj: Any, model: PlacedModel) -> Pose:
 
 
 def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> bool:
-    """Whether a model has another size than its own; ``SpecError`` where it must not."""
+    """Return whether an object differs in size from its model. Raises ``SpecError`` if that is not
+    allowed."""
     factors = model.factors(size_of(obj))
     if model.solid is None or np.abs(factors - 1).max() <= SAME_SIZE:
         return False
@@ -68,7 +69,7 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
 
 
 class WorldWriter:
-    """Writes the worlds of one scenario. ``base`` is the world to which objects are added; its
+    """A writer of the worlds of one scenario. ``base`` is the world to which objects are added; its
     names must already resolve in ``pack``."""
 
     def __init__(
@@ -88,8 +89,9 @@ class WorldWriter:
     def write(
         self, objects: Sequence[Tuple[SceneName, Any]]
     ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
-        """The world's bytes, files that it needs beside the pack, and the elements by name. What
-        has a behavior has an element, and is not in the world: it comes in when it acts."""
+        """Return the world's bytes, the files that it needs in addition to the pack, and the
+        elements by name. An object with a behavior has an element, but is not in the world: it is
+        spawned when it acts."""
         document = self._base.copy()
         world = document.world
         files: Dict[str, bytes] = {}
@@ -110,7 +112,7 @@ class WorldWriter:
         return document.to_bytes(), files, elements
 
     def world_of(self, elements: List[Element]) -> bytes:
-        """A world of these elements alone."""
+        """Return a world of these elements alone."""
         root = etree.Element("sdf", version=self._base.root.get("version"))
         etree.SubElement(root, "world", name="acting").extend(elements)
         return bytes(etree.tostring(root))
@@ -133,7 +135,7 @@ class WorldWriter:
         return element
 
     def _described(self, name: SceneName, obj: Any, files: Dict[str, bytes]) -> Element:
-        """A model of an object that only the scenario describes."""
+        """Return a model of an object that only the scenario describes."""
         from scenic.core.shapes import BoxShape
 
         acts = obj.behavior is not None
@@ -184,13 +186,13 @@ def _mesh_of(obj: Any) -> Any:
 
 
 def described_mass_kg(obj: Any) -> float:
-    """The mass of an object that only the scenario describes: of its volume and density."""
+    """Return the mass of an object that only the scenario describes, by its volume and density."""
     density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
     return density * float(obj.shape.mesh.volume) * float(np.prod(size_of(obj)))
 
 
 def _cylinder_of(obj: Any) -> Optional[Cylinder]:
-    """An upright cylinder as such; None of what has another shape."""
+    """Return the shape of an object if it is an upright cylinder, otherwise None."""
     from scenic.core.shapes import CylinderShape
 
     width, length, height = size_of(obj)
@@ -236,7 +238,7 @@ def _paint(visual: Element, color: Any) -> None:
 
 
 def _append(world: Element, elements: List[Element]) -> None:
-    """Add elements behind the last that is not a state, indented as the file is."""
+    """Add elements at the end of a world, with the indentation of its file."""
     indent = world.text if world.text and not world.text.strip() else "\n    "
     for element in elements:
         etree.indent(element, space="  ", level=2)

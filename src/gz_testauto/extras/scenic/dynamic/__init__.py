@@ -1,1 +1,1 @@
-"""What Scenic programs say of things that act in time."""
+"""Scenic scenarios that act during a trial."""

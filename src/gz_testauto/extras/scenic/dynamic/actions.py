@@ -1,8 +1,9 @@
-"""The actions that agents of a scenario may take, and the motion that they add up to.
+"""Actions that the agents of a scenario can take, and the motion that results from them.
 
-Owns their names, which are those of Scenic's own domains where these have one, and what each does
-to the agent's :class:`Motion`. Carrying it out is the simulation's. A motion holds until another
-action changes it, but for what is said to hold for one step. Imports Scenic when it is imported.
+This module defines the actions and the effect of each on the agent's :class:`Motion`. Names are
+those of Scenic's own domains, if these define the action. The simulation executes the motion. A
+motion holds until another action changes it, unless it is documented to hold for one step.
+Importing this module imports Scenic.
 """
 
 import math
@@ -26,16 +27,18 @@ __all__ = [
 ]
 
 NEAR_M = 2e-3
-"""Who is so near to a point is there: simulators place a body to some micrometers."""
+"""Distance within which an agent has reached a point: simulators place a body with an error of some
+micrometers."""
 
 
 @dataclass
 class Motion:
-    """How an agent moves, in the world frame: m/s of its middle, and rad/s about the vertical.
+    """The motion of an agent in the world frame.
 
-    ``heading`` (rad, Scenic's: 0 looks along +y) is where it is to face, turning there; ``toward``
-    is a point, a speed and whether it is to be faced, and ``place`` a point where it is put at its
-    height: these hold for one step.
+    ``velocity_mps`` is that of its center, ``turn_radps`` the rate about the vertical. ``heading``
+    (rad, Scenic's: 0 is along +y) is the heading to which the agent turns. ``toward`` is a point, a
+    speed and whether the agent faces the point. ``place`` is a point to which the agent is moved at
+    its present height. ``toward`` and ``place`` hold for one step.
     """
 
     velocity_mps: Tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -47,16 +50,16 @@ class Motion:
 
 class _MotionAction(Action):
     def applyTo(self, agent: Any, simulation: Any) -> None:
-        """Called by Scenic."""
+        """Change the agent's motion; called by Scenic."""
         self.change(agent, simulation.motion_of(agent))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """Do to a motion what the action says."""
+        """Apply the action to a motion."""
         raise NotImplementedError
 
 
 class SetVelocityAction(_MotionAction):
-    """Move like this (m/s along x, y and z of the world)."""
+    """An action that sets the velocity (m/s along x, y and z of the world)."""
 
     def __init__(self, xVel: float, yVel: float, zVel: float = 0.0) -> None:
         self.velocity_mps = (float(xVel), float(yVel), float(zVel))
@@ -67,7 +70,7 @@ class SetVelocityAction(_MotionAction):
 
 
 class SetSpeedAction(_MotionAction):
-    """Move ahead (m/s) along the heading that the agent has now."""
+    """An action that sets the velocity to a speed (m/s) along the agent's present heading."""
 
     def __init__(self, speed: float) -> None:
         self.speed_mps = float(speed)
@@ -78,7 +81,7 @@ class SetSpeedAction(_MotionAction):
 
 
 class SetTurnRateAction(_MotionAction):
-    """Turn about the vertical (rad/s, counter-clockwise)."""
+    """An action that sets the rate of turn about the vertical (rad/s, counterclockwise)."""
 
     def __init__(self, rate: float) -> None:
         self.turn_radps = float(rate)
@@ -89,7 +92,7 @@ class SetTurnRateAction(_MotionAction):
 
 
 class SetWalkingDirectionAction(_MotionAction):
-    """Walk on at the same speed in that direction (a heading), and face it."""
+    """An action that sets the heading (rad) of walking, at the same speed, and faces it."""
 
     def __init__(self, heading: float) -> None:
         self.heading = float(heading)
@@ -101,7 +104,8 @@ class SetWalkingDirectionAction(_MotionAction):
 
 
 class SetWalkingSpeedAction(_MotionAction):
-    """Walk on in the same direction at that speed (m/s): that which was set, else ahead."""
+    """An action that sets the speed (m/s) of walking, along the heading that was set, or else
+    ahead."""
 
     def __init__(self, speed: float) -> None:
         self.speed_mps = float(speed)
@@ -113,7 +117,8 @@ class SetWalkingSpeedAction(_MotionAction):
 
 
 class WalkTowardAction(_MotionAction):
-    """In this step, go straight towards a point at a speed (m/s), no farther, and face it."""
+    """An action that moves straight towards a point at a speed (m/s) and faces it, for one step and
+    at most to the point."""
 
     faces = True
 
@@ -126,14 +131,14 @@ class WalkTowardAction(_MotionAction):
 
 
 class SlideTowardAction(WalkTowardAction):
-    """The same without turning."""
+    """A ``WalkTowardAction`` that does not turn the agent."""
 
     faces = False
 
 
 class SetPositionAction(_MotionAction):
-    """Be at a point, at the height where the agent is, at rest. In Gazebo that takes 0.2 s of wall
-    time: move instead."""
+    """An action that moves the agent to a point at its present height, and stops it. In Gazebo this
+    takes 0.2 s of wall time, so prefer a velocity."""
 
     def __init__(self, pos: Any) -> None:
         self.point = Vector(*_coordinates(pos))
@@ -144,7 +149,8 @@ class SetPositionAction(_MotionAction):
 
 
 class OffsetAction(_MotionAction):
-    """Be put where an offset (across @ along) leads, at rest. See ``SetPositionAction``."""
+    """An action that moves the agent by an offset (across @ along) and stops it. See
+    ``SetPositionAction``."""
 
     def __init__(self, offset: Any) -> None:
         self.offset = Vector(*_coordinates(offset))

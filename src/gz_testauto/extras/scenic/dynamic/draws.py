@@ -1,7 +1,7 @@
-"""Scenic draws from Python's and numpy's own generators, which are everybody's.
+"""States of the global random generators of Python and NumPy, from which Scenic draws.
 
-Owns the states that a program has for itself: what it draws depends on its seed alone, and whoever
-else draws from these generators is not disturbed.
+This module keeps a separate state for each program, so that its draws depend on its seed alone, and
+other users of these generators are not affected.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import numpy as np
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Leave both generators as they were, whatever is drawn while inside."""
+    """Restore the states of both generators at the end of the context."""
     before = random.getstate(), np.random.get_state()
     try:
         yield
@@ -23,21 +23,21 @@ def undisturbed() -> Iterator[None]:
 
 
 class GlobalDraws:
-    """The states of both generators, as they are to be when the program draws next."""
+    """The states of both generators for a program's next draw."""
 
     def __init__(self, states: Tuple[Any, Any]) -> None:
         self._states = states
 
     @classmethod
     def seeded(cls, seed: int) -> "GlobalDraws":
-        """Those that begin with a seed."""
+        """Return the states for a seed."""
         return cls(
             (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())
         )
 
     @contextlib.contextmanager
     def going_on(self) -> Iterator[None]:
-        """While inside, both generators are the program's, and go on where they were."""
+        """Use the program's states in this context, and keep their values at its end."""
         with undisturbed():
             random.setstate(self._states[0])
             np.random.set_state(self._states[1])

@@ -1,9 +1,9 @@
-"""A Scenic scenario that acts in a trial: its loop is a hook.
+"""Run a dynamic Scenic scenario in a trial, as a hook.
 
-Owns a Scenic ``Simulation`` on this package's port. Scenic's own loop runs, unchanged, in a
-coroutine: where it would have its simulator step it waits for the next step, so that behaviors,
-monitors and requirements see each snapshot, and drive what has a behavior,
-while the planner under test drives the ego. Imports Scenic when it is imported.
+This module implements Scenic's ``Simulation`` on this package's hooks. Scenic's own loop runs,
+unchanged, in a coroutine. Instead of stepping the simulator, it waits for the next period.
+Behaviors, monitors and requirements thus evaluate each snapshot, and behaviors drive their agents,
+while the planner under test drives the ego. Importing this module imports Scenic.
 """
 
 import contextlib
@@ -46,15 +46,16 @@ from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.spec.worlds import WorldsSpec
 
 GLIDES_M = 0.02
-"""How far above where it stands an agent moves, so that the floor does not brake it."""
+"""Height of a moving agent above its resting position, so that the ground does not brake it."""
 
 
 def perform(
     worlds: WorldsSpec, seed: int, world: Path, index: int, repetition: int, robot: str
 ) -> "ScenicDriver":
-    """What acts in a trial of world number ``index``, whose file is ``world``; ``seed`` is the
-    campaign's, ``robot`` the name of its model, for which the ego stands. Raises ``SpecError``
-    where the scenario cannot act. What acted before in this process is ended."""
+    """Return the hook that runs the scenario in a trial of world number ``index`` with the file
+    ``world``. ``seed`` is the campaign's, ``robot`` the name of the model that is the ego. Raises
+    ``SpecError`` if the scenario cannot act in a trial. First stops a scenario that still acts in
+    this process."""
     end_acting()
     assert worlds.mission is not None, "a dynamic scenario has one"
     source = _source(worlds.scenic, worlds.models, seed, json.dumps(worlds.parameters), worlds.keep)
@@ -76,9 +77,9 @@ def _source(scenario: Any, models: Any, seed: int, parameters: str, keep: bool) 
 
 
 class ScenicDriver(Hook):
-    """Has a scenario act, one of its steps for each period. ``models`` are the agents where they
-    begin, whose files are looked for in the folder ``files`` first. ``seed`` is that of what
-    behaviors draw."""
+    """A hook that runs one step of a scenario in each period. ``models`` are the agents at their
+    initial poses; their files are searched in the folder ``files`` first. ``seed`` is for the draws
+    of behaviors."""
 
     name = "scenario"
     priority = HIGH
@@ -102,8 +103,8 @@ class ScenicDriver(Hook):
         self.acting: Optional[_Acting] = None
 
     def before_step(self, context: StepContext) -> None:
-        """Let the scenario take its step, and move its agents. Raises ``SceneError`` where the
-        scenario's requirements rule the trial out, or something in it fails."""
+        """Run the scenario's step, and move its agents. Raises ``SceneError`` if the scenario's
+        requirements reject the trial, or if an error occurs in it."""
         self.context = context
         if self._loop is None:
             self._begin(context)
@@ -114,12 +115,12 @@ class ScenicDriver(Hook):
             self._move(number, name, context)
 
     def after_step(self, snapshot: Snapshot) -> None:
-        """Remember the end of the period."""
+        """Store the snapshot at the end of the period."""
         self._last = snapshot
 
     def results(self) -> HookResults:
-        """Return what the scenario recorded, the end of the trial included where it still acts;
-        call it once, at the end. Raises ``SceneError`` where a value cannot be stored."""
+        """Return the scenario's records, including the end of the trial if it still acts; call it
+        once, at the end. Raises ``SceneError`` if a value cannot be stored."""
         acting, last = self.acting, self._last
         if acting is None:
             return HookResults()
@@ -131,32 +132,32 @@ class ScenicDriver(Hook):
                 with self._draws.going_on():
                     acting.record_end()
             return recorded_of(acting.records, self._step_s)
-        except Exception as error:  # a scenario may raise anything
+        except Exception as error:  # a scenario can raise any exception
             said = located_message(program.path, error)
             raise SceneError(f"the scenario failed at the end of the trial: {said}") from error
 
     def close(self) -> None:
-        """End the scenario. Idempotent."""
+        """Stop the scenario. Idempotent."""
         has_ended(self.close)
         if self._loop is not None and not self._loop.dead:
             self._loop.throw(GreenletExit)
 
     @property
     def activities(self) -> Dict[str, str]:
-        """What its agents do, by name."""
+        """Return the name of each agent's behavior, by the agent's name."""
         objects = self._performance.scene.objects
         return {
             name: type(objects[number].behavior).__name__ for name, number in self._agents.items()
         }
 
     def pause(self) -> None:
-        """Called from within the scenario: wait for the next period."""
+        """Wait for the next period; called from within the scenario."""
         getcurrent().parent.switch()
 
     # inside
 
     def _begin(self, context: StepContext) -> None:
-        dynamics.stuckBehaviorWarningTimeout = 0  # by signals, which threads cannot have
+        dynamics.stuckBehaviorWarningTimeout = 0  # it uses signals, which threads cannot
         begin_acting(self.close)
         self._step_s, self._due_s = context.duration_s, context.time_s
         self._loop = greenlet(self._run)
@@ -164,7 +165,7 @@ class ScenicDriver(Hook):
     def _run(self) -> None:
         with contextlib.suppress(GreenletExit):
             _Acting(self, self._performance.scene, self._step_s)
-        self._motions = [Motion() for _ in self.performers]  # it has ended: they stand
+        self._motions = [Motion() for _ in self.performers]  # it has ended: no agent moves
 
     def _turn(self, context: StepContext) -> None:
         for motion in self._motions:
@@ -180,24 +181,24 @@ class ScenicDriver(Hook):
             raise SceneError(f"the scenario rules this trial out {at}: {said}") from error
         except GzTestautoError:
             raise
-        except Exception as error:  # a scenario may raise anything
+        except Exception as error:  # a scenario can raise any exception
             said = located_message(program.path, error)
             raise SceneError(f"the scenario failed {at}: {said}") from error
 
     def middle(self, number: int) -> Pose:
-        """Where Scenic's frame of an object is now."""
+        """Return the present pose of an object's Scenic frame."""
         performer = self.performers[number]
         assert self.context is not None
         state = None if performer.name is None else self.context.state(performer.name)
         if state is None:
             return performer.middle
-        if number == 0:  # what it stands for is level
+        if number == 0:  # the robot, which is level
             return state.pose.planar.to_pose() * self._frames[0]
         return state.pose * self._frames[number]
 
     def seen(self, number: int) -> Tuple[Pose, Tuple[float, float, float], float]:
-        """Where Scenic's frame of an object is now, and its mean velocity (m/s) and yaw rate
-        (rad/s) over the last period."""
+        """Return the present pose of an object's Scenic frame, and its mean velocity (m/s) and yaw
+        rate (rad/s) over the last period."""
         name, context = self.performers[number].name, self.context
         assert context is not None
         if name is None:
@@ -205,7 +206,7 @@ class ScenicDriver(Hook):
         return self.middle(number), context.velocity_mps(name), context.turn_radps(name)
 
     def motion(self, number: int) -> Motion:
-        """How an object moves, for actions to change."""
+        """Return the motion of an object, which actions change."""
         return self._motions[number]
 
     def _move(self, number: int, name: str, context: StepContext) -> None:
@@ -230,13 +231,13 @@ class ScenicDriver(Hook):
         if heading is not None:
             turn = turn_rate(middle.yaw_rad, heading, duration_s)
         x_away, y_away = state.pose.position[0] - x_m, state.pose.position[1] - y_m
-        # it turns about its middle
+        # it turns about its center
         linear = (velocity[0] - turn * y_away, velocity[1] + turn * x_away, velocity[2])
         context.change(SetModel(name, None, linear, (0.0, 0.0, turn)))
 
 
 class _Acting(ScenicSimulation):
-    """Scenic's loop, whose steps are those of the hook."""
+    """Scenic's loop, with one step for each period of the hook."""
 
     def __init__(self, driver: ScenicDriver, scene: Any, step_s: float) -> None:
         self._director = driver
@@ -247,7 +248,7 @@ class _Acting(ScenicSimulation):
         super().__init__(scene, maxSteps=None, name="trial", timestep=step_s, enableReplay=False)
 
     def createObjectInSimulator(self, obj: Any) -> None:
-        """Called by Scenic for each object; all are there."""
+        """Count an object, which exists in the simulator already; called by Scenic."""
         if len(self._numbers) == len(self._director.performers):
             raise SpecError(
                 f"{self._director.performers[0].name}: a scenario must not make objects while it "
@@ -256,7 +257,7 @@ class _Acting(ScenicSimulation):
         self._numbers[id(obj)] = len(self._numbers)
 
     def record_end(self) -> None:
-        """Record the state at the end of the trial, which the loop has not seen."""
+        """Record the state at the end of the trial, which the loop has not recorded."""
         self.currentTime += 1
         self.updateObjects()
         self.recordCurrentState()
@@ -266,7 +267,8 @@ class _Acting(ScenicSimulation):
         )
 
     def recordCurrentState(self) -> None:
-        """Called by Scenic in each step: store where a recorded object is now, not the object."""
+        """Record the state of a step, with an object's present position in place of the object;
+        called by Scenic."""
         super().recordCurrentState()
         for values in self.records.values():
             if isinstance(values, list) and values:
@@ -274,7 +276,8 @@ class _Acting(ScenicSimulation):
                 values[-1] = (step, getattr(value, "position", value))
 
     def actionsAreCompatible(self, agent: Any, actions: Any) -> bool:
-        """Called by Scenic: reject what is no action, or an action that the agent cannot take."""
+        """Return whether the agent can take the actions; called by Scenic. Raises ``TypeError`` for
+        an object that is not an action."""
         for action in actions:
             if not isinstance(action, Action):
                 raise TypeError(
@@ -284,16 +287,16 @@ class _Acting(ScenicSimulation):
         return bool(super().actionsAreCompatible(agent, actions))
 
     def motion_of(self, agent: Any) -> Motion:
-        """See :mod:`gz_testauto.extras.scenic.dynamic.actions`."""
+        """Return an agent's motion; see :mod:`gz_testauto.extras.scenic.dynamic.actions`."""
         return self._director.motion(self._numbers[id(agent)])
 
     def step(self) -> None:
-        """Called by Scenic: let the period pass."""
+        """Wait until the period has passed; called by Scenic."""
         self._director.pause()
 
     def updateObjects(self) -> None:
-        """Called by Scenic: take over where things are. Of most nothing is new, and Scenic takes
-        long over each."""
+        """Update the objects whose state has changed; called by Scenic. Most do not change, and
+        Scenic takes long for each."""
         everything, driver = self.objects, self._director
         self.objects = []
         for obj in everything:
@@ -308,7 +311,7 @@ class _Acting(ScenicSimulation):
             self.objects = everything
 
     def getProperties(self, obj: Any, properties: Any) -> Dict[str, Any]:
-        """Called by Scenic: where an object is, and how it moves."""
+        """Return the pose and the motion of an object; called by Scenic."""
         pose, velocity, rate = self._shown[self._numbers[id(obj)]]
         facing = Orientation(Rotation.from_quat(pose.quaternion))
         yaw, pitch, roll = obj.parentOrientation.localAnglesFor(facing)
@@ -327,8 +330,7 @@ class _Acting(ScenicSimulation):
 
 def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
     """Return the numbers and series of Scenic's records: of a series of numbers its minimum, mean
-    and maximum. Raises ``TypeError`` for a value that is neither number, truth value nor
-    position."""
+    and maximum. Raises ``TypeError`` for a value that is not a number, truth value or position."""
     numbers: Dict[str, float] = {}
     series: Dict[str, np.ndarray] = {}
     for name, values in records.items():
@@ -345,7 +347,7 @@ def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
 
 
 def _components(name: str, value: Any) -> Tuple[float, ...]:
-    """The position, or the number, of one value of a series."""
+    """Return the coordinates of a position, or the number, of one value of a series."""
     if isinstance(value, Vector):
         return tuple(float(one) for one in value)
     return (_number(name, value),)
@@ -361,7 +363,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _lifted(performer: Performer) -> Performer:
-    """An agent a little above where it stands; others as they are."""
+    """Return an agent slightly above its resting position; other objects unchanged."""
     if not performer.acts:
         return performer
     x, y, z = performer.origin.position

@@ -1,6 +1,6 @@
-"""Whose turn Scenic is: it compiles, draws, or has one scenario act, one of these at a time.
+"""Ensure that a process compiles, draws or runs one scenario of Scenic at a time.
 
-Owns the one scenario of this process that acts.
+This module stores the one scenario of this process that acts.
 """
 
 from typing import Callable, List
@@ -9,18 +9,19 @@ _ACTING: List[Callable[[], None]] = []
 
 
 def begin_acting(end: Callable[[], None]) -> None:
-    """A scenario begins to act, which ``end`` ends; one that still acts is ended."""
+    """Register a scenario that starts to act, and that ``end`` stops. One that still acts is
+    stopped."""
     end_acting()
     _ACTING.append(end)
 
 
 def end_acting() -> None:
-    """End what acts, before something else is done with Scenic."""
+    """Stop the scenario that acts, before another use of Scenic."""
     while _ACTING:
         _ACTING.pop()()
 
 
 def has_ended(end: Callable[[], None]) -> None:
-    """A scenario acts no more. Idempotent."""
+    """Unregister a scenario that has stopped. Idempotent."""
     if end in _ACTING:
         _ACTING.remove(end)

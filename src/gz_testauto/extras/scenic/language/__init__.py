@@ -1,1 +1,1 @@
-"""The part of Scenic's language that scenarios may use here, and the errors for the other part."""
+"""The supported part of Scenic's language, and the errors for the other part."""

@@ -1,8 +1,7 @@
-"""Assignments and overrides of properties that Scenic accepts and that have no effect here.
+"""Reject assignments and overrides of properties that Scenic accepts and that have no effect here.
 
-Owns their refusal. Scenic computes where an object is located, and how large it is, when it is
-created; during a trial the simulator states the pose, and no model changes its shape. Imports
-Scenic when it is imported.
+Scenic computes the pose and the size of an object when it creates the object. During a trial the
+simulator determines the pose, and no model changes its shape. Importing this module imports Scenic.
 """
 
 import sys
@@ -28,8 +27,8 @@ OVERRIDE_BEFORE = (
 
 def raise_if_without_effect(obj: Any, name: str) -> None:
     """Raise ``InvalidScenarioError`` if the caller's caller is a program that assigns to a property
-    that Scenic or this package evaluates. Properties of the program's own classes are free, and
-    Scenic itself may assign to all. So may a mutator, while a scene is drawn."""
+    that Scenic or this package evaluates. Assignments to properties of the program's own classes
+    are valid, and so are assignments by Scenic itself, or by a mutator while a scene is drawn."""
     if name.startswith("_") or not (name in _built_in(obj) or name in ("x", "y", "z")):
         return
     acts = veneer.currentSimulation is not None

@@ -1,7 +1,7 @@
-"""The changes that this package makes to Scenic's compiler while it compiles one scenario.
+"""Change Scenic's compiler while this package compiles one scenario.
 
-Owns these changes and undoes them afterwards, so that other users of Scenic in this process have
-the original. Imports Scenic when it is imported.
+The changes are reverted afterwards, so that other users of Scenic in this process have the
+original. Importing this module imports Scenic.
 """
 
 import ast
@@ -16,7 +16,7 @@ from gz_testauto.extras.scenic.language.refusals import line_of
 
 Load = Callable[[Any, Any], None]
 _OBJECT = "\nfrom gz_testauto.extras.scenic.scene_objects import SceneObject as Object\n"
-"""Python that Scenic runs before each module, those that the scenario imports included."""
+"""Python code that Scenic runs before each module, including those that the scenario imports."""
 
 
 @contextlib.contextmanager
@@ -39,8 +39,8 @@ def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[No
 
 
 def _with_lines(visit: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return Scenic's translation of a node, with the line of the node. Scenic loses the lines of
-    some statements, as ``model``, ``override`` and ``ego = ...``."""
+    """Return Scenic's translation of a node, changed to keep the node's line. Scenic loses the
+    lines of some statements, such as ``model``, ``override`` and ``ego = ...``."""
 
     def visit_with_line(self: Any, node: Any) -> Any:
         made = visit(self, node)

@@ -1,6 +1,6 @@
-"""The errors of a program, with file, line and remedy.
+"""Report the errors of a program with file, line and remedy.
 
-Owns the translation of what Scenic or the program raises into the words of this package.
+This module translates the exceptions of Scenic and of the program into messages of this package.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ from typing import Any, Iterator, List, Optional, Tuple
 from gz_testauto.base.errors import GzTestautoError, SpecError
 
 LIBRARY = "gz_testauto_scenario_library"
-"""The module of the models' classes, whose lines are not the user's."""
+"""The name of the module with the models' classes, which contains no lines of the user."""
 LINE_ADDED = 1
-"""The first line is ours: it imports the library."""
+"""Number of lines that this package adds before the program: one imports the library."""
 _FORGOTTEN = re.compile(r"""forgot ['"]new""")
 _FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
 _NO_FILE = re.compile(r"string is not a file: `(.*)`")
@@ -30,7 +30,7 @@ _NO_MODULE = (
 
 @contextlib.contextmanager
 def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
-    """Turn what Scenic or the program raises into a ``SpecError`` with file and line."""
+    """Convert exceptions of Scenic and of the program to ``SpecError`` with file and line."""
     try:
         yield
     except GzTestautoError:
@@ -48,7 +48,7 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
 
 
 def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
-    """What a fault of a program says, with file and line."""
+    """Return the message of a program's exception, with file and line."""
     file, line = _place_of(path, error)
     if line is not None and file == str(path):
         line = max(1, line - added)
@@ -83,7 +83,7 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
 
 
 def _text_of_outside(error: BaseException, text: str) -> str:
-    """Name the object, with its line, that Scenic found outside of its container."""
+    """Return a message with the object, and its line, that Scenic found outside its container."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         found = frame.f_locals.get("oi")
         if found is not None:
@@ -93,7 +93,7 @@ def _text_of_outside(error: BaseException, text: str) -> str:
 
 
 def _similar_name(error: BaseException, text: str) -> str:
-    """Suggest the name of the program that is most similar to one that is not defined."""
+    """Return a hint with the program's most similar name to one that is not defined."""
     missing = _NO_NAME.search(text)
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if not missing or not frames:
@@ -104,7 +104,7 @@ def _similar_name(error: BaseException, text: str) -> str:
 
 
 def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
-    """The file and line of the program where an error arose; the line None where none is known."""
+    """Return the file and line of the program that caused an error; the line is None if unknown."""
     line = getattr(error, "lineno", None)
     if line is not None:
         return str(getattr(error, "filename", None) or path), int(line)

@@ -1,7 +1,7 @@
-"""The global parameters that a scenario has, so that one given under a misspelled name is refused.
+"""Read the global parameters of a scenario, to reject a misspelled name.
 
-Owns finding their names in parsed programs: each that a ``param`` statement declares or that the
-program reads from ``globalParameters``. Imports Scenic when it is imported.
+This module finds their names in parsed programs: each that a ``param`` statement declares or that
+the program reads from ``globalParameters``. Importing this module imports Scenic.
 """
 
 import ast
@@ -17,15 +17,15 @@ _METHODS = ("get", "items", "keys", "values")
 
 
 class ScenarioParameters:
-    """The parameters of a scenario and of the modules that it imports. ``any_name``: a program uses
-    the whole table, so that any name can have an effect."""
+    """The parameters of a scenario and of the modules that it imports. ``any_name`` is true if a
+    program uses the whole table, so that any name can have an effect."""
 
     def __init__(self) -> None:
         self.names: Set[str] = set()
         self.any_name = False
 
     def add(self, tree: Any) -> None:
-        """Add those of a parsed program."""
+        """Add the parameters of a parsed program."""
         single: Set[int] = set()
         for node in ast.walk(tree):
             if isinstance(node, s.Param):
@@ -40,7 +40,7 @@ class ScenarioParameters:
         )
 
     def check(self, given: Iterable[str], place: str) -> None:
-        """Raise ``UnknownNameError`` for the first given name that is none of the scenario's."""
+        """Raise ``UnknownNameError`` for the first given name that the scenario does not have."""
         if self.any_name:
             return
         for name in given:
@@ -56,8 +56,8 @@ def _is_table(node: Any) -> bool:
 
 
 def _read_by(node: Any) -> Tuple[Any, Optional[str]]:
-    """The table and the parameter that an expression reads by ``globalParameters.NAME``,
-    ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``; None of another one."""
+    """Return the table and the parameter that an expression reads by ``globalParameters.NAME``,
+    ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``; None for other expressions."""
     if isinstance(node, ast.Attribute) and _is_table(node.value) and node.attr not in _METHODS:
         return node.value, node.attr
     if isinstance(node, ast.Subscript) and _is_table(node.value):

@@ -1,7 +1,7 @@
-"""The ``record`` statements of a scenario that acts: their names, and the numbers of each.
+"""The ``record`` statements of a dynamic scenario: their names, and the numbers of each.
 
-Owns which statements can be recorded. Values come from
-:mod:`gz_testauto.extras.scenic.dynamic.scenario`. Imports Scenic when it is imported.
+This module defines which statements are valid. :mod:`gz_testauto.extras.scenic.dynamic.scenario`
+provides the values. Importing this module imports Scenic.
 """
 
 import ast
@@ -13,7 +13,7 @@ from scenic.syntax import ast as s
 from gz_testauto.extras.scenic.language.refusals import Place, line_of
 
 PREFIX = "recorded_"
-"""Begins the names of numbers and series that a scenario records."""
+"""Prefix of the names of numbers and series that a scenario records."""
 OF_SERIES = ("min", "mean", "max")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}")
 _KINDS: Dict[Any, str] = {s.Record: "record", s.RecordInitial: "record initial"}
@@ -22,7 +22,7 @@ _REPEATED = (ast.For, ast.While, ast.FunctionDef, s.BehaviorDef, s.MonitorDef)
 
 
 class RecordStatement(NamedTuple):
-    """One ``record`` statement; ``of_series``: it records one value in each period."""
+    """One ``record`` statement; ``of_series`` is true if it records one value in each period."""
 
     line: int
     name: str
@@ -30,14 +30,14 @@ class RecordStatement(NamedTuple):
 
     @property
     def numbers(self) -> Tuple[str, ...]:
-        """The names of its numbers in the results."""
+        """Return the names of its numbers in the results."""
         if not self.of_series:
             return (f"{PREFIX}{self.name}",)
         return tuple(f"{PREFIX}{self.name}_{one}" for one in OF_SERIES)
 
 
 def record_statements(tree: Any) -> List[RecordStatement]:
-    """Return the ``record`` statements of a parsed program that has no faulty one."""
+    """Return the ``record`` statements of a parsed program without faulty ones."""
     found: List[Any] = [node for node in ast.walk(tree) if type(node) in _KINDS]
     statements = [
         RecordStatement(line_of(node), str(node.name), isinstance(node, s.Record)) for node in found
@@ -46,7 +46,7 @@ def record_statements(tree: Any) -> List[RecordStatement]:
 
 
 def faulty_records(tree: Any) -> List[Place]:
-    """Return the ``record`` statements that results cannot hold, with the remedy."""
+    """Return the ``record`` statements that results cannot store, each with the remedy."""
     repeated = {
         id(node)
         for block in ast.walk(tree)

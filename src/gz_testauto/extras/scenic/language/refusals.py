@@ -1,8 +1,8 @@
-"""What of Scenic cannot be had here, found in a program by name and line.
+"""Find unsupported constructs of Scenic in a program, by name and line.
 
-Owns two lists for scenes that stand still and two for those that act in a trial: constructs that
-are refused, because what happens would not be what the program says, and constructs that have no
-effect, which are told. Imports Scenic when it is imported.
+This module defines two lists for static scenes and two for scenarios that act in a trial:
+constructs that are rejected, because their effect would differ from their meaning in Scenic, and
+constructs that have no effect, which are reported. Importing this module imports Scenic.
 """
 
 import ast
@@ -61,15 +61,15 @@ _FOREIGN = ("scenic.simulators.", "scenic.domains.")
 
 
 class Place(NamedTuple):
-    """A line of a program and what is to be said of it."""
+    """A line of a program, and the message about it."""
 
     line: int
     text: str
 
 
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
-    """What is refused of a parsed program, and what has no effect, both by line. ``dynamic``: it
-    is to act in trials."""
+    """Return the rejected constructs of a parsed program, and those without effect, both by line.
+    ``dynamic`` is true for a program that acts in trials."""
     wrong, unheard = (_REFUSED_IN_TRIALS, _NEVER_HEARD) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
     moment = "during a trial" if dynamic else "on a scene at one moment"
     refused = _refused_everywhere(tree)
@@ -97,20 +97,21 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
 
 
 def examine_imported(tree: Any) -> List[Place]:
-    """What is refused of a program that is imported. What it defines about time need not be used,
-    and is refused where it is."""
+    """Return the rejected constructs of an imported program. A definition about time can be unused,
+    so it is rejected only where it is used."""
     recorded = [node for node in ast.walk(tree) if type(node).__name__.startswith("Record")]
     places = [Place(line_of(node), _RECORD_IMPORTED) for node in recorded]
     return sorted({*places, *_refused_everywhere(tree)})
 
 
 def line_of(node: Any) -> int:
-    """Return the line of a node; of one without a line, as ``override``, that of its first part."""
+    """Return the line of a node; for a node without a line, such as ``override``, that of its first
+    part."""
     return next((one.lineno for one in ast.walk(node) if hasattr(one, "lineno")), 1)
 
 
 def _refused_everywhere(tree: Any) -> List[Place]:
-    """Return the constructs that are refused in every program, imported ones included."""
+    """Return the constructs that are rejected in every program, including imported ones."""
     deferred = _deferred(tree)
     refused: List[Place] = []
     for node in ast.walk(tree):
@@ -125,7 +126,7 @@ def _refused_everywhere(tree: Any) -> List[Place]:
 
 def _deferred(tree: Any) -> Set[int]:
     """Return the ids of nodes that do not run when the program is compiled: those of behaviors,
-    monitors, and functions, which behaviors may call."""
+    monitors, and functions, which behaviors can call."""
     kinds = (s.BehaviorDef, s.MonitorDef, ast.FunctionDef)
     bodies = [node for node in ast.walk(tree) if isinstance(node, kinds)]
     return {id(node) for body in bodies for node in ast.walk(body)}
