@@ -1,4 +1,4 @@
-"""Conformance suites that authors of planners, simulators, executors and workers run on theirs."""
+"""Conformance suites for authors of planners, simulators, executors and workers."""
 
 import sys
 

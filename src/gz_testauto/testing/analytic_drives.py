@@ -1,8 +1,8 @@
-"""Recordings of drives on paths that are known on paper, with the exact values of metrics.
+"""Recordings of analytic drives, with the exact values of metrics.
 
-A drive has a curvature that is linear along the path (a line, a circle, a clothoid) and a speed
-that is constant or swings. Tests and ``benchmarks/metrics_on_paper.py`` compare metrics with the
-exact values, at any speed and sampling rate.
+The curvature of a drive is linear along the path (a line, a circle, a clothoid). Its speed is
+constant or oscillates. Tests and ``benchmarks/metrics_on_paper.py`` compare metrics with the exact
+values, at any speed and sampling rate.
 """
 
 import math
@@ -15,22 +15,22 @@ from gz_testauto.metrics.efficiency import STANDING_MPS
 from gz_testauto.metrics.recording import Recording
 
 FINE = 20_001
-"""Points of the integrals from which the exact values come."""
+"""Number of points of the integrals from which the exact values are computed."""
 
 Speed = Callable[[np.ndarray], Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
-"""Returns the length driven (m, signed), the speed and its first and second derivative, each (n,),
+"""Return the length driven (m, signed), the speed and its first and second derivative, each (n,),
 at times (s), shape (n,)."""
 
 
 class AnalyticDrive(NamedTuple):
-    """A recording, and the exact values of metrics by their names."""
+    """A recording, and the exact values of metrics by the metrics' names."""
 
     recording: Recording
     exact: Dict[str, float]
 
 
 def constant(speed_mps: float) -> Speed:
-    """Return the constant speed."""
+    """Return a constant speed."""
 
     def speed(time_s: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         zero = np.zeros_like(time_s)
@@ -111,7 +111,7 @@ def with_noise(
 
 
 def _places(length_m: np.ndarray, bend: float, bend_rate: float) -> Tuple[np.ndarray, ...]:
-    """Return x, y (m) and yaw (rad) at lengths along the path."""
+    """Return x, y (m) and yaw (rad) at lengths along the path (m)."""
     if bend_rate == 0.0:
         angle = bend * length_m
         if bend == 0.0:

@@ -1,14 +1,14 @@
-"""What a simulator that takes changes must make of them, as tests that its author runs.
+"""Conformance suite for simulators that support property changes.
 
-Subclass the suite in a pytest file and say how the simulator is started, as for
+Subclass the suite in a pytest file and create the simulator in ``make_simulator``, as for
 :mod:`gz_testauto.testing.simulator_conformance`::
 
     class TestMySimulatorChanges(ChangesConformance):
         def make_simulator(self):
             return MySimulator()
 
-Kinds of change that it does not take are skipped. What follows from a change is compared with what
-is known on paper.
+Tests of change kinds that the simulator does not support are skipped. The effects of changes are
+compared with analytic values.
 """
 
 import math
@@ -47,15 +47,15 @@ RED = (0.8, 0.1, 0.1, 1.0)
 
 
 class ChangesConformance(SimulatorSuite):
-    """The suite. Override :meth:`make_simulator`.
+    """The conformance suite for property changes. Override :meth:`make_simulator`.
 
-    The world is a floor, a wall, a lamp, a door on a hinge, and two boxes of 2 kg: ``puck``, which
-    floats, and ``sled``, which stands on the floor.
+    The world has a floor, a wall, a lamp, a door on a hinge, and two boxes of 2 kg: ``puck``, which
+    floats, and ``sled``, which is located on the floor.
     """
 
     @pytest.fixture
     def scene(self, tmp_path: Path, robot: RobotModel) -> Scene:
-        """The world, with the robot out of the way."""
+        """Return the scene of the suite; its robot does not obstruct the boxes."""
         path = tmp_path / "changes.world"
         puck = body("puck", "0 5 2", gravity=False)
         sled = body("sled", "2 3 0.05", size="0.4 0.4 0.1")
@@ -64,7 +64,7 @@ class ChangesConformance(SimulatorSuite):
 
     @pytest.fixture
     def simulation(self, simulator: Simulator, scene: Scene) -> Simulation:
-        """That scene, loaded."""
+        """Load the scene of the suite and return its simulation."""
         return simulator.load(scene)
 
     # physics
@@ -97,7 +97,7 @@ class ChangesConformance(SimulatorSuite):
     def test_a_push_is_in_the_world_frame_and_no_time_passes_meanwhile(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
-        """The pushed box is turned by 90°."""
+        """The pushed box has a yaw of 90°."""
         need(simulator, Push, SetModel)
         simulation.apply([SetModel("puck", Pose.from_rpy(0, 5, 2, 0, 0, math.pi / 2))])
         before_s = simulation.step(PERIOD_S).time_s
@@ -219,7 +219,7 @@ class ChangesConformance(SimulatorSuite):
         leaf = simulation.snapshot().links["door::leaf"].pose
         assert leaf.yaw_rad == pytest.approx(0.7, abs=1e-6)
 
-    # looks
+    # visuals and lights
 
     def test_looks_and_lights_are_told_as_they_were_changed(
         self, simulator: Simulator, simulation: Simulation
@@ -267,7 +267,7 @@ class ChangesConformance(SimulatorSuite):
         if SetLight in simulator.changes:
             assert_alike(again.lights["lamp"], now.lights["lamp"])
 
-    # what comes and goes
+    # spawned and deleted models
 
     def test_what_is_spawned_can_be_changed_and_what_is_deleted_not(
         self, simulator: Simulator, simulation: Simulation
@@ -285,7 +285,7 @@ class ChangesConformance(SimulatorSuite):
             simulation.apply([Push("late::link", (20, 0, 0))])
         simulation.step(PERIOD_S)
 
-    # refusing
+    # invalid changes
 
     def test_one_unknown_name_and_nothing_is_applied(
         self, simulator: Simulator, simulation: Simulation
@@ -329,7 +329,7 @@ class ChangesConformance(SimulatorSuite):
                 with pytest.raises(SimulatorError, match=says):
                     simulation.apply([example])
 
-    # repeating
+    # repeatability
 
     def test_the_same_changes_give_the_same_bits(self, simulator: Simulator, scene: Scene) -> None:
         need(simulator, SetModel)
@@ -342,26 +342,26 @@ class ChangesConformance(SimulatorSuite):
 
 
 def need(simulator: Simulator, *kinds: ChangeKind) -> None:
-    """Skip where the simulator does not take all of these."""
+    """Skip the test if the simulator does not support all of these change kinds."""
     for kind in kinds:
         if kind not in simulator.changes:
             pytest.skip(f"{simulator.name} takes no {kind.__name__}")
 
 
 def run(simulation: Simulation, duration_s: float) -> float:
-    """Let time pass in periods. Return how much passed (s): more than ``duration_s`` where a step
-    can take longer than a period."""
+    """Step for ``duration_s`` in periods. Return the simulated time that passed (s): more than
+    ``duration_s`` if a step can take longer than a period."""
     began_s = simulation.snapshot().time_s
     return steps(simulation, duration_s)[-1].time_s - began_s
 
 
 def position(simulation: Simulation, model: str) -> np.ndarray:
-    """Where a model is."""
+    """Return the position of a model (m) in the world frame."""
     return np.array(simulation.snapshot().models[model].pose.position)
 
 
 def velocity(simulation: Simulation, model: str) -> np.ndarray:
-    """The mean velocity of a model over the next period."""
+    """Return the mean velocity of a model (m/s) over the next period, in the world frame."""
     before = simulation.snapshot()
     after = simulation.step(PERIOD_S)
     moved = np.subtract(after.models[model].pose.position, before.models[model].pose.position)
@@ -369,12 +369,13 @@ def velocity(simulation: Simulation, model: str) -> np.ndarray:
 
 
 def circle(time_s: float) -> np.ndarray:
-    """Where something is on its way along a circle."""
+    """Return the position (m) after ``time_s`` on a circle of radius 1 m, driven at 1 rad/s."""
     return np.array([math.sin(time_s), 1 - math.cos(time_s), 0.0])
 
 
 def assert_alike(first: Any, second: Any) -> None:
-    """All numbers of two descriptions are the same but for rounding to single precision."""
+    """Assert that all numbers of two descriptions are equal except for rounding to single
+    precision."""
     for name, value in vars(first).items():
         other = getattr(second, name)
         if isinstance(value, Pose):
@@ -383,7 +384,7 @@ def assert_alike(first: Any, second: Any) -> None:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Poses of what is moved and pushed, as bytes."""
+    """Return the poses of the moved box and the pushed box as bytes."""
     generator = np.random.default_rng(8)
     rows = []
     for period in range(20):

@@ -1,6 +1,6 @@
-"""What every trial executor must do, as tests that its author runs.
+"""Conformance suite for trial executors.
 
-Subclass the suite in a pytest file and say how the executor is made::
+Subclass the suite in a pytest file and create the executor in ``make_executor``::
 
     from gz_testauto.testing.executor_conformance import ExecutorConformance
 
@@ -8,10 +8,10 @@ Subclass the suite in a pytest file and say how the executor is made::
         def make_executor(self, campaign, directory):
             return MyExecutor(campaign, logs=directory)
 
-One executor serves the suite, one trial after the other, as it serves a campaign: two worlds, of
-which one has nothing in the way and one a box (:mod:`~gz_testauto.testing.two_worlds`), and a
-planner that drives straight at the goal. How the two trials end is known on paper. A third drive
-has several goals.
+One executor runs all trials of the suite in succession, as in a campaign. The planner drives
+straight at the goal, in a world with a free path and in a world with a box on the path
+(:mod:`~gz_testauto.testing.two_worlds`), so the outcomes of both trials are known exactly. A third
+trial has several goals.
 """
 
 import contextlib
@@ -50,18 +50,18 @@ from gz_testauto.trial.setup import PreparedCampaign
 
 MARK = "GZ_TESTAUTO_CONFORMANCE"
 ATTEMPTS = 4
-"""How often a trial is tried before it counts as one that cannot be run."""
+"""Number of attempts after which a trial counts as one that cannot be run."""
 
 
 class Questions:
-    """Counts how often it is asked whether to stop, and answers by that number."""
+    """A stop request that counts its calls and computes its return value from their number."""
 
     def __init__(self, answer: Callable[[int], bool] = lambda number: False) -> None:
         self.answer = answer
         self.asked = 0
 
     def __call__(self) -> bool:
-        """Whether to stop."""
+        """Return whether to stop."""
         self.asked += 1
         return self.answer(self.asked)
 
@@ -77,43 +77,47 @@ class _SharedExecutor:
     def drive(
         self, world: str, answer: Callable[[int], bool] = lambda number: False
     ) -> Tuple[TrialResult, int]:
-        """Drive the trial in a world, several times where it is invalid, as a campaign does: a
-        busy machine may be to blame. Returns how often it was asked whether to stop, too."""
+        """Run the trial in a world, and attempt it again while it is invalid, as a campaign does:
+        the cause can be a busy machine. Return the result and the number of calls of the stop
+        request."""
         trial = next(trial for trial in self.campaign.trials if trial.world == world)
         return _attempted(self.executor, trial, answer)
 
 
 class ExecutorConformance:
-    """The suite. Override :meth:`make_executor`, and :meth:`harm` where something can be."""
+    """The conformance suite for executors. Override :meth:`make_executor`, and :meth:`harm` if
+    trials depend on a process."""
 
     repeatable = True
-    """False where trials run in wall time, so that no two are the same to the bit."""
+    """True if trials are repeatable to the bit; False if they run in wall time."""
     planners = STRAIGHT
-    """YAML of a campaign that names one planner, which drives straight at the goal."""
+    """YAML of a campaign with one planner that drives straight at the goal."""
     stochastic = "planners: [{name: sst, parameters: {iterations: 50}}]"
-    """YAML of a campaign that names one planner of this package that draws random numbers (``sst``
-    is an extra; without it the test is skipped); empty for an executor that runs no planners of
-    this package."""
+    """YAML of a campaign with one planner of this package that draws random numbers. ``sst`` is an
+    extra; without it the test is skipped. Empty for an executor that runs no planners of this
+    package."""
     ending_timeout_s = 60.0
-    """Wall time within which processes must have ended once the executor is closed."""
+    """Wall time (s) within which processes must exit after the executor is closed."""
     harm_at = 10
-    """At which question whether to stop, of a trial, it is stopped or harmed."""
+    """Number of the stop request, counted within a trial, at which the trial is stopped or
+    harmed."""
     cause = ""
-    """What the message of a trial holds that was harmed."""
+    """A text that the error message of a harmed trial must contain."""
 
     def make_executor(self, campaign: PreparedCampaign, directory: Path) -> TrialExecutor:
-        """The executor under test, not opened; ``directory`` is empty and for whatever it likes."""
+        """Return the executor under test, not opened. ``directory`` is empty, for any files of the
+        executor."""
         raise NotImplementedError("override make_executor()")
 
     def make_broken_executor(
         self, campaign: PreparedCampaign, directory: Path
     ) -> Optional[TrialExecutor]:
-        """One that cannot be opened; None where opening starts nothing."""
+        """Return an executor whose opening fails; None if opening starts nothing."""
         return None
 
     def harm(self) -> bool:
-        """End, from outside, what the trial under way cannot do without, and return True; False
-        as long as that is not there. Called from question ``harm_at`` on."""
+        """End a process that the running trial depends on and return True; return False while that
+        process does not exist. Called from stop request number ``harm_at`` on."""
         raise NotImplementedError
 
     # the executor that the tests share
@@ -122,7 +126,7 @@ class ExecutorConformance:
 
     @pytest.fixture
     def shared(self, tmp_path_factory: pytest.TempPathFactory) -> _SharedExecutor:
-        """Return the executor of the suite, open, after both trials."""
+        """Return the open executor of the suite, after both trials."""
         suite = type(self)
         if suite._shared is None:
             directory = tmp_path_factory.mktemp("campaign")
@@ -224,7 +228,7 @@ class ExecutorConformance:
             pytest.skip("its trials run in wall time: no two are the same to the bit")
         self.assert_drives_as_before(shared, CLEAR)
 
-    # ends
+    # stopping, failures and closing
 
     def test_a_stop_ends_the_trial_at_once_and_the_next_one_runs(
         self, shared: _SharedExecutor
@@ -309,7 +313,7 @@ class ExecutorConformance:
         executor.close()
 
     def test_a_planner_draws_the_random_numbers_of_the_trial(self, tmp_path: Path) -> None:
-        """Others in each repetition, and the same when a trial is repeated."""
+        """The numbers differ in each repetition, and are the same if a trial is repeated."""
         if not self.stochastic:
             pytest.skip("it runs no planners of this package")
         if self.stochastic == ExecutorConformance.stochastic and "sst" not in PLANNERS.names():
@@ -332,7 +336,8 @@ class ExecutorConformance:
             )
 
     def assert_drives_as_before(self, shared: _SharedExecutor, world: str) -> None:
-        """Assert that a trial ends as it did the first time, to the bit where that is promised."""
+        """Assert that a trial has the same outcome as the first time; if ``repeatable``, that its
+        recording is the same to the bit."""
         (before, _), (again, _) = shared.driven[world], shared.drive(world)
         assert again.outcome is before.outcome
         if self.repeatable:
@@ -343,7 +348,7 @@ class ExecutorConformance:
 def _attempted(
     executor: TrialExecutor, trial: Trial, answer: Callable[[int], bool]
 ) -> Tuple[TrialResult, int]:
-    """Run a trial, several times where it is invalid; see :meth:`_SharedExecutor.drive`."""
+    """Run a trial, and attempt it again while it is invalid; see :meth:`_SharedExecutor.drive`."""
     for attempt in range(ATTEMPTS):
         questions = Questions(answer)
         try:
@@ -356,7 +361,8 @@ def _attempted(
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """Living processes, but this one, that were started with the mark in their environment."""
+    """Yield the process ids of running processes, except this one, that were started with ``mark``
+    in their environment."""
     wanted = f"{MARK}={mark}".encode()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():

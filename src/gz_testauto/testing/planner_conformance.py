@@ -1,4 +1,4 @@
-"""Rules that every local planner must obey, as tests that its author runs.
+"""Rules for all local planners, as tests that a planner's author runs.
 
 Subclass the suite in a pytest file and create the planner in ``make_planner``::
 
@@ -8,11 +8,12 @@ Subclass the suite in a pytest file and create the planner in ``make_planner``::
         def make_planner(self):
             return MyPlanner(alpha=2.0)
 
-The suite needs no simulator: the robot is a point that moves exactly as commanded, in a made-up
+The suite needs no simulator: the robot is a point that moves exactly as commanded, in a synthetic
 world (:mod:`~gz_testauto.testing.planner_drive`). It does not measure how good a planner is, only
-whether a campaign can rely on it. A planner that ignores the scan by design, or one that stops for
-obstacles and never passes them, declares that: ``avoids_obstacles`` and ``passes_obstacles``. One
-that draws random numbers declares ``draws_random_numbers``.
+whether a campaign can rely on it. A planner that ignores the scan by design sets
+``avoids_obstacles = False``. A planner that stops for obstacles and never passes them sets
+``passes_obstacles = False``. A planner that draws random numbers sets
+``draws_random_numbers = True``.
 """
 
 import math
@@ -43,7 +44,8 @@ START = Pose2D(0.0, 0.0, 0.0)
 GOAL = Pose2D(10.0, 0.0, 0.0)
 FAR_GOAL = Pose2D(13.0, 0.0, 0.0)
 LEAST_DRIVEN_M = 0.3
-"""A planner that drives less than this in a test of repetition has shown nothing."""
+"""Shortest distance (m) that a planner must drive in a test of repetition; a test of a shorter
+drive proves nothing."""
 
 STRANGE_SCANS = {
     "nothing in sight": lambda generator: np.full(RAYS, np.inf),
@@ -66,14 +68,15 @@ PLACES = ("in free space", "among obstacles", "in noise")
 
 
 class PlannerConformance:
-    """The suite. Override :meth:`make_planner`, and ``limits`` and ``mount`` for another robot."""
+    """The conformance suite for planners. Override :meth:`make_planner`, and ``limits`` and
+    ``mount`` for another robot."""
 
     limits = RobotLimits(footprint_m=((-0.5, -0.325), (0.6, -0.325), (0.6, 0.325), (-0.5, 0.325)))
     mount = Pose((0.5, 0.0, 0.35))
     timeout_s = 60.0
-    """Time within which a goal 10 m away must be reached."""
+    """Simulated time (s) within which a goal 10 m away must be reached."""
     avoids_obstacles = True
-    """False for a planner that ignores the scan by design: it must then ignore it altogether."""
+    """False for a planner that ignores the scan by design: it must then ignore it completely."""
     passes_obstacles = True
     """False for a planner that stops for an obstacle and does not drive around it."""
     draws_random_numbers = False
@@ -86,24 +89,25 @@ class PlannerConformance:
     # the goal
 
     def test_reaches_the_goal_in_free_space(self) -> None:
-        """From rest, with the goal 90° to the right, and nothing in sight."""
+        """The robot starts at rest, with the goal 90° to its right and no obstacle."""
         self.drive(start=Start(pose=Pose2D(0.0, 0.0, math.pi / 2))).run_to_goal(self.timeout_s)
 
     def test_reaches_a_goal_far_from_the_origin_within_a_small_tolerance(self) -> None:
-        """Poses and way-points are in the world frame, wherever its origin is; the goal's tolerance
-        is the task's."""
+        """Poses and waypoints are in the world frame, with any origin; the goal's tolerance is that
+        of the task."""
         start, goal = Pose2D(-120.0, 80.0, -2.0), Pose2D(-123.0, 84.0, 0.0)
         task = self.task(goal, start, tolerance_m=0.15)
         self.drive(task, start=Start(300.0, start)).run_to_goal(self.timeout_s)
 
     def test_comes_to_rest_at_the_goal(self) -> None:
-        """Started at the goal and rolling, it brakes and stays within the tolerance."""
+        """A planner that starts at the goal with a rolling robot brakes and stays within the
+        tolerance."""
         drive = self.drive(start=Start(pose=GOAL, twist=Twist2D(0.2, 0.0))).run(5.0)
         assert drive.at_goal, f"left the goal {GOAL}: the robot is at {drive.pose}"
         assert abs(drive.commands[-1].linear_mps) < 1e-3, "drives on at the goal"
 
     def test_a_task_may_have_a_single_way_point(self) -> None:
-        """Where start and goal are the same point."""
+        """A task whose start and goal are the same point has one waypoint."""
         task = self.task(START, waypoints_m=np.zeros((1, 2)))
         drive = self.drive(task).run(2.0)
         assert drive.at_goal, f"left the goal {START}: the robot is at {drive.pose}"
@@ -113,18 +117,18 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("scans", list(STRANGE_SCANS))
     def test_commands_are_finite_and_within_the_limits(self, scans: str) -> None:
-        """Speed, acceleration and reversing, whatever the scans are."""
+        """Limits of speed, acceleration and reversing hold for any scan."""
         self.check_limits(self.drive(sense=self.made_up(STRANGE_SCANS[scans])).run(6.0))
 
     def test_commands_are_within_the_limits_of_the_task(self) -> None:
-        """The task's limits and control period count, for a slow robot too."""
+        """The limits and the control period are those of the task, also for a slow robot."""
         slow = RobotLimits(self.limits.footprint_m, 0.4, 0.5, 0.3, 0.6)
         task = Task(GOAL, 0.5, way(START, GOAL), slow, 0.05)
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 2))
         self.check_limits(self.drive(task, start=start).run(10.0))
 
     def test_the_first_command_continues_from_the_measured_twist(self) -> None:
-        """The robot may be rolling when a task begins."""
+        """The robot can be rolling when a task starts."""
         limits = self.limits
         twist = Twist2D(0.6 * limits.max_linear_mps, 0.0)
         for goal in (GOAL, START):
@@ -134,18 +138,18 @@ class PlannerConformance:
     def test_a_command_continues_from_the_previous_one_and_not_from_the_measured_twist(
         self,
     ) -> None:
-        """Acceleration is limited from command to command, whatever the base makes of them."""
+        """Acceleration is limited from command to command, however the base executes them."""
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 4))
         self.check_limits(self.drive(start=start, twist_error=0.3).run(4.0))
 
     # the scan
 
     def test_survives_without_any_scan(self) -> None:
-        """A scan may come late, or never: that is no reason to fail."""
+        """A planner does not fail if a scan is late or missing."""
         self.check_limits(self.drive(sense=lambda time_s, pose: None).run(6.0))
 
     def test_a_first_scan_may_come_late_and_be_shown_twice(self) -> None:
-        """There is no scan until the first has come, and one may be a sensor period old."""
+        """The first cycles can have no scan, and a scan can be one sensor period old."""
         shown: List[LaserScan] = []
 
         def sense(time_s: float, pose: Pose2D) -> Optional[LaserScan]:
@@ -167,19 +171,19 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("side", list(SIDES))
     def test_passes_one_obstacle_on_each_side(self, side: str) -> None:
-        """Two round obstacles, one after the other: the first on this side of the straight line to
-        the goal, the second on the other."""
+        """There are two round obstacles in succession: the first on this side of the straight line
+        to the goal, the second on the other side."""
         sign = SIDES[side]
         self.check_avoidance([post(4.0, 0.4 * sign, 0.5), post(9.0, -0.4 * sign, 0.6)])
 
     @pytest.mark.parametrize("mount", list(MOUNTS))
     def test_the_scan_is_about_the_sensor_wherever_that_is_mounted(self, mount: str) -> None:
-        """Angles are about the sensor, whose pose on the robot is ``scan.mount``."""
+        """Angles are in the frame of the sensor, whose pose on the robot is ``scan.mount``."""
         lidar = Lidar(MOUNTS[mount], math.pi)
         self.check_avoidance([post(4.0, 0.4, 0.5), post(9.0, -0.4, 0.6)], lidar)
 
     def test_an_obstacle_that_appears_changes_the_command(self) -> None:
-        """An obstacle that is on no map is in the scan only."""
+        """An obstacle that is on no map occurs only in the scan."""
         self.need_avoidance()
         task, obstacle = self.task(FAR_GOAL), [post(6.0, 0.1, 0.5)]
         drive = self.drive(task, self.see(from_s=2.0, outlines=obstacle))
@@ -187,7 +191,7 @@ class PlannerConformance:
         assert self.drive(task).differs_from(drive), "an obstacle that appeared changed no command"
 
     def test_an_obstacle_that_moves_changes_the_command(self) -> None:
-        """It moves farther away, from one side of the straight line to the other."""
+        """The obstacle moves away, from one side of the straight line to the other."""
         self.need_avoidance()
         task, before, after = self.task(FAR_GOAL), [post(4.5, 0.3, 0.5)], [post(8.0, -0.3, 0.5)]
         near, far = self.see(before), self.see(after)
@@ -197,7 +201,7 @@ class PlannerConformance:
         assert same_place.differs_from(drive), "an obstacle that moved changed no command"
 
     def test_an_obstacle_that_is_taken_away_changes_the_command(self) -> None:
-        """Where the present scan shows a free path again, the goal is reached."""
+        """If the present scan shows a free path again, the goal is reached."""
         self.need_avoidance()
         wall = [post(2.6, 1.2 * place, 0.7) for place in range(-3, 4)]
         drive = self.drive(sense=self.see(wall, until_s=4.0))
@@ -207,7 +211,8 @@ class PlannerConformance:
         drive.run_to_goal(self.timeout_s)
 
     def test_a_planner_that_does_not_avoid_obstacles_ignores_the_scan(self) -> None:
-        """What ``avoids_obstacles = False`` declares is true."""
+        """A planner with ``avoids_obstacles = False`` computes the same commands with and without
+        obstacles."""
         if self.avoids_obstacles:
             pytest.skip("this planner avoids obstacles")
         free, other = self.drive().run(6.0), self.drive(sense=self.see(self.crowd())).run(6.0)
@@ -219,7 +224,7 @@ class PlannerConformance:
     def test_same_observations_give_the_same_commands(
         self, place: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Two planners created alike are bit for bit alike, whatever the clock shows."""
+        """Two planners with the same parameters are identical to the bit, at any clock time."""
         first = self.drive_in(place)
         with hurried_clock(monkeypatch):
             again = self.drive_in(place)
@@ -228,7 +233,8 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("place", PLACES)
     def test_begin_forgets_the_previous_task(self, place: str) -> None:
-        """A planner that has driven to a goal of the trial drives on like a new one."""
+        """A planner that has reached a goal of the trial continues with the commands of a new
+        planner."""
         used = self.drive_in("among obstacles", self.task(Pose2D(3.0, 6.0, 0.0)))
         start = Start(used.time_s, used.pose, used.commands[-1])
         goal = Pose2D(start.pose.x_m + 10.0, start.pose.y_m, 0.0)
@@ -239,7 +245,7 @@ class PlannerConformance:
         assert_same(new, again, "a planner that has driven before drives differently")
 
     def test_two_planners_do_not_disturb_each_other(self) -> None:
-        """A trial may have several robots, each with its planner."""
+        """A trial can have several robots, each with its own planner."""
         alone = self.drive(sense=self.see(self.crowd())).run(6.0)
         first, second = self.drive(sense=self.see(self.crowd())), self.drive(self.task(START))
         for _ in range(round(6.0 / PERIOD_S)):
@@ -248,7 +254,7 @@ class PlannerConformance:
         assert_same(alone, first, "another planner in the same process changed the commands")
 
     def test_another_seed_of_the_task_gives_other_commands(self) -> None:
-        """A planner that draws the same numbers in each trial makes many worlds one draw."""
+        """A planner that draws the same numbers in each trial makes many worlds one sample."""
         if not self.draws_random_numbers:
             pytest.skip("this planner draws no random numbers")
         tasks = [replace(self.task(), seed=seed) for seed in range(4)]
@@ -258,7 +264,7 @@ class PlannerConformance:
         )
 
     def test_global_random_numbers_are_not_used(self) -> None:
-        """Others draw from them; random numbers come from a generator of the planner's own."""
+        """Other modules draw from the global generators; a planner draws from its own generator."""
         before = (random.getstate(), repr(np.random.get_state()))
         for place in PLACES:
             self.drive_in(place)
@@ -268,7 +274,7 @@ class PlannerConformance:
     # inputs and outputs
 
     def test_leaves_its_inputs_alone(self) -> None:
-        """Way-points, lanes, scans and tracked objects are used again by other modules."""
+        """Waypoints, lanes, scans and tracked objects are used again by other modules."""
         task, ranges_m, objects = self.on_a_road(), np.linspace(1.0, 12.0, RAYS), (walker(),)
         ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
         inputs = {"way-points": task.waypoints_m, "scan": ranges_m}
@@ -284,7 +290,7 @@ class PlannerConformance:
             np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
 
     def test_its_numbers_are_finite_and_have_names(self) -> None:
-        """They are stored in the results; to read them changes nothing."""
+        """The numbers are stored in the results; reading them changes nothing."""
         drive = self.drive(sense=self.see(self.crowd()))
         for _ in range(60):
             drive.cycle()
@@ -295,7 +301,7 @@ class PlannerConformance:
         silent = self.drive(sense=self.see(self.crowd())).run(6.0)
         assert_same(silent, drive, "reading `numbers` changed the commands")
 
-    # what the tests use
+    # helpers of the tests
 
     def task(
         self,
@@ -327,7 +333,7 @@ class PlannerConformance:
         objects: Tuple[TrackedObject, ...] = (),
         planner: Optional[LocalPlanner] = None,
     ) -> Drive:
-        """Begin a task; with nothing in sight unless ``sense`` is given."""
+        """Start a task; without ``sense`` the scan shows no obstacle."""
         planner = self.make_planner() if planner is None else planner
         task = self.task() if task is None else task
         sense = self.see() if sense is None else sense
@@ -360,7 +366,8 @@ class PlannerConformance:
         until_s: float = math.inf,
         lidar: Optional[Lidar] = None,
     ) -> Sense:
-        """Return the scans among outlines that are there for a time."""
+        """Return a function that computes scans; it includes the outlines from ``from_s`` to
+        ``until_s``."""
         lidar = Lidar(self.mount) if lidar is None else lidar
 
         def sense(time_s: float, pose: Pose2D) -> LaserScan:
@@ -370,19 +377,19 @@ class PlannerConformance:
         return sense
 
     def made_up(self, ranges: Callable[[np.random.Generator], np.ndarray]) -> Sense:
-        """Return scans of made-up ranges, the same every time."""
+        """Return a function that computes scans of synthetic ranges, the same in each call."""
         generator, lidar = np.random.default_rng(1), Lidar(self.mount)
         return lambda time_s, pose: lidar.scan(time_s, ranges(generator))
 
     def need_avoidance(self) -> None:
-        """Skip where the planner declares that it ignores obstacles."""
+        """Skip the test if the planner declares that it ignores obstacles."""
         if not self.avoids_obstacles:
             pytest.skip("avoids_obstacles = False: this planner ignores the scan by design")
 
     def check_avoidance(
         self, outlines: Sequence[BaseGeometry], lidar: Optional[Lidar] = None
     ) -> None:
-        """Assert that obstacles are passed, or stopped for."""
+        """Assert that the robot passes the obstacles, or stops for them."""
         self.need_avoidance()
         drive = self.drive(self.task(FAR_GOAL), self.see(outlines, lidar=lidar))
         if self.passes_obstacles:
@@ -391,7 +398,7 @@ class PlannerConformance:
             drive.run_without_collision(self.timeout_s, outlines)
 
     def check_moved(self, place: str, drive: Drive) -> None:
-        """Assert that a drive is long enough to show something; in noise a planner may stop."""
+        """Assert that a drive is long enough for a comparison; in noise a planner can stop."""
         assert drive.driven_m >= LEAST_DRIVEN_M or place == "in noise", (
             f"drove {drive.driven_m:.2f} m in 6 s {place}; at least {LEAST_DRIVEN_M} m are needed"
         )
@@ -410,7 +417,7 @@ class PlannerConformance:
         assert (change[:, 0] <= limits.max_linear_accel_mps2 + slack).all(), (
             f"acceleration {change[:, 0].max()} m/s²; the limit is {limits.max_linear_accel_mps2}"
         )
-        if limits.wheelbase_m > 0.0:  # the steering limits the rate, whatever it was
+        if limits.wheelbase_m > 0.0:  # the steering always limits the rate
             tightest = np.abs(linear) * math.tan(limits.max_steer_rad) / limits.wheelbase_m
             assert (rate <= tightest + slack).all(), "turns more tightly than its wheels"
             return

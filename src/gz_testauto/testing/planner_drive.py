@@ -1,7 +1,7 @@
 """A robot that moves exactly as a planner commands, for the planner conformance suite.
 
-Owns the made-up world (outlines that do not move), the lidar, and the record of a drive. It has no
-masses and no slip, so it does not show how well a planner drives.
+This module contains the synthetic world (outlines that do not move), the lidar, and the record of a
+drive. It simulates no masses and no slip, so it does not show how well a planner drives.
 """
 
 import contextlib
@@ -26,22 +26,22 @@ VIEW_RAD = 0.75 * math.pi
 RAYS = 181
 RANGE_MIN_M, RANGE_MAX_M = 0.1, 10.0
 SPACING_M = 0.5
-"""Distance between two way-points."""
+"""Distance between two waypoints (m)."""
 
 Sense = Callable[[float, Pose2D], Optional[LaserScan]]
-"""The scan at a time (s) and pose of the base; None where the robot has none."""
+"""Return the scan at a time (s) and pose of the base; None if the robot has none."""
 
 
 @dataclass(frozen=True)
 class Lidar:
-    """A planar lidar that looks ``view_rad`` to each side of its x axis; ``mount`` is its pose on
+    """A planar lidar that covers ``view_rad`` to each side of its x axis. ``mount`` is its pose on
     the robot, which can be upside down."""
 
     mount: Pose
     view_rad: float = VIEW_RAD
 
     def scan(self, stamp_s: float, ranges_m: np.ndarray) -> LaserScan:
-        """Return a scan of these ranges."""
+        """Return a scan with these ranges (m)."""
         view, least_m, most_m = self.view_rad, RANGE_MIN_M, RANGE_MAX_M
         return LaserScan(stamp_s, -view, view, least_m, most_m, ranges_m, self.mount)
 
@@ -54,13 +54,13 @@ class Lidar:
         x_m, y_m, _ = sensor.position
         ranges_m = Outlines.of(outlines).cast(x_m, y_m, yaw_rad, angles_rad, RANGE_MAX_M)
         ranges_m[ranges_m < RANGE_MIN_M] = -np.inf
-        if up[2] < 0.0:  # upside down, its angles count clockwise in the world
+        if up[2] < 0.0:  # if upside down, its angles are clockwise in the world
             ranges_m = np.ascontiguousarray(ranges_m[::-1])
         return self.scan(stamp_s, ranges_m)
 
 
 class Start(NamedTuple):
-    """The robot at the beginning of a task: time (s), pose, and twist."""
+    """The state of the robot at the start of a task: time (s), pose and twist."""
 
     time_s: float = 0.0
     pose: Pose2D = Pose2D(0.0, 0.0, 0.0)
@@ -69,10 +69,10 @@ class Start(NamedTuple):
 
 @dataclass
 class Drive:
-    """A task under way: the planner's commands so far, and the robot's poses.
+    """A running task: the planner's commands so far, and the robot's poses.
 
-    ``commands`` begin with the robot's twist when the task began. ``twist_error`` is the largest
-    error of the measured twist (m/s and rad/s) once the robot is under way.
+    ``commands`` start with the robot's twist at the start of the task. ``twist_error`` is the
+    largest error of the measured twist (m/s and rad/s) after the first command.
     """
 
     planner: LocalPlanner
@@ -92,28 +92,29 @@ class Drive:
 
     @property
     def pose(self) -> Pose2D:
-        """The robot's pose now."""
+        """Return the robot's present pose."""
         return self.poses[-1]
 
     @property
     def time_s(self) -> float:
-        """Simulated time now."""
+        """Return the present simulated time (s)."""
         return self.start.time_s + (len(self.poses) - 1) * self.task.control_period_s
 
     @property
     def driven_m(self) -> float:
-        """Length of the path so far."""
+        """Return the length of the path so far (m)."""
         path = np.array(self.poses)[:, :2]
         return float(np.hypot(*np.diff(path, axis=0).T).sum())
 
     @property
     def at_goal(self) -> bool:
-        """Whether the robot is within the goal's tolerance."""
+        """Return whether the robot is within the goal's tolerance."""
         goal = self.task.goal
         return self.pose.distance_to(goal.x_m, goal.y_m) <= self.task.goal_tolerance_m
 
     def cycle(self) -> None:
-        """Drive for one control period; nothing happens once the planner has given up."""
+        """Drive for one control period; do nothing after the planner has raised
+        ``PlannerGaveUp``."""
         if self.gave_up:
             return
         measured = self.commands[-1]
@@ -135,13 +136,13 @@ class Drive:
         self.poses.append(drive_arc(self.pose, command, self.task.control_period_s))
 
     def run(self, duration_s: float) -> "Drive":
-        """Drive for a duration (s), or until the planner gives up."""
+        """Drive for a duration (s), or until the planner raises ``PlannerGaveUp``."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
         return self
 
     def run_to_goal(self, timeout_s: float, among: Sequence[BaseGeometry] = ()) -> None:
-        """Drive until the goal is reached; fail where the robot collides, or does not arrive."""
+        """Drive until the goal is reached; fail if the robot collides or does not arrive."""
         for _ in range(int(timeout_s / self.task.control_period_s)):
             self.cycle()
             if self.gave_up:
@@ -154,14 +155,14 @@ class Drive:
         )
 
     def run_without_collision(self, duration_s: float, among: Sequence[BaseGeometry]) -> None:
-        """Drive for a duration (s); fail where the robot collides."""
+        """Drive for a duration (s); fail if the robot collides."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
             self.fail_if_collided(among)
 
     def differs_from(self, other: "Drive") -> bool:
-        """Drive until a command differs from the other's in the same cycle; return whether one
-        does."""
+        """Drive until a command differs from that of ``other`` in the same cycle; return whether
+        one differs."""
         for number in range(len(self.commands), len(other.commands)):
             self.cycle()
             if self.commands[number : number + 1] != other.commands[number : number + 1]:
@@ -169,7 +170,7 @@ class Drive:
         return False
 
     def fail_if_collided(self, among: Sequence[BaseGeometry]) -> None:
-        """Fail where the robot's outline meets one of these."""
+        """Fail if the robot's outline intersects one of these outlines."""
         if among:
             outline = np.asarray(self.task.limits.footprint_m, dtype=float)
             body = shapely.polygons(self.pose.apply(outline))
@@ -178,7 +179,7 @@ class Drive:
 
 
 def way(start: Pose2D, goal: Pose2D) -> np.ndarray:
-    """Return way-points (n, 2) straight from start to goal."""
+    """Return waypoints (n, 2) straight from start to goal."""
     count = max(2, math.ceil(start.distance_to(goal.x_m, goal.y_m) / SPACING_M) + 1)
     return np.linspace((start.x_m, start.y_m), (goal.x_m, goal.y_m), count)
 
@@ -190,8 +191,7 @@ def post(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
 
 @contextlib.contextmanager
 def hurried_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Within, the clocks of module ``time`` are an hour ahead, and another second passes whenever
-    one of them is read."""
+    """Set the clocks of module ``time`` an hour ahead; add another second each time one is read."""
     readings = itertools.count(3600)
     with monkeypatch.context() as patch:
         for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):

@@ -1,6 +1,6 @@
-"""What a simulator must do with several robots in a scene, as tests; or refuse it by name.
+"""Conformance suite for scenes with several robots, which a simulator supports or rejects by name.
 
-Beside :mod:`gz_testauto.testing.simulator_conformance`, in the same way::
+Use it in addition to :mod:`gz_testauto.testing.simulator_conformance`, in the same manner::
 
     class TestMySimulatorSeveralRobots(SeveralRobotsConformance):
         def make_simulator(self):
@@ -30,11 +30,11 @@ from gz_testauto.testing.simulator_suite import (
 
 
 class SeveralRobotsConformance(SimulatorSuite):
-    """The suite. Override :meth:`make_simulator`."""
+    """The conformance suite for several robots. Override :meth:`make_simulator`."""
 
     @pytest.fixture
     def world(self, tmp_path: Path) -> Path:
-        """Floor, wall and one obstacle."""
+        """Write a world with a floor, a wall and one obstacle; return its path."""
         path = tmp_path / "conformance.world"
         path.write_text(WORLD.format(models=WALL + PARCEL))
         return path
@@ -98,12 +98,12 @@ class SeveralRobotsConformance(SimulatorSuite):
 
 
 def parts_above_floor(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """The pairs of models that touched, without what stands on the floor: not every engine tells
-    which part of a robot does."""
+    """Return the pairs of models in contact, without contacts with the floor: not every simulator
+    reports which part of a robot touches it."""
     return [pair for pair in contacts(snapshots) if "floor" not in pair]
 
 
 def second_robot() -> PlacedRobot:
-    """Another wheelchair, to the right of the first."""
+    """Return another wheelchair, to the right of the first."""
     path = share_directory() / "models" / "wheelchair"
     return PlacedRobot(read_robot(path, "second"), Pose2D(0.0, -2.0, 0.0))

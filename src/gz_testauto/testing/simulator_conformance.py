@@ -1,6 +1,6 @@
-"""What every simulator must do, as tests that its author runs.
+"""Conformance suite for simulators.
 
-Subclass the suite in a pytest file and say how the simulator is started::
+Subclass the suite in a pytest file and create the simulator in ``make_simulator``::
 
     from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
@@ -8,10 +8,9 @@ Subclass the suite in a pytest file and say how the simulator is started::
         def make_simulator(self):
             return MySimulator()
 
-One simulator serves the whole suite, one scene after the other, as it serves a campaign. The
-world is a floor, a wall 5 m ahead and a box that can be pushed; the robot is the wheelchair
-that this package ships. Values are compared with what is known on paper, within what
-``tolerance`` allows for slip.
+One simulator loads all scenes of the suite in succession, as in a campaign. The world has a floor,
+a wall 5 m ahead and a static box; the robot is the wheelchair that this package ships. Values are
+compared with analytic values, within the slip that ``tolerance`` allows.
 """
 
 import math
@@ -46,14 +45,14 @@ from gz_testauto.testing.simulator_suite import (
 
 
 class SimulatorConformance(SimulatorSensing):
-    """The suite. Override :meth:`make_simulator`."""
+    """The conformance suite for simulators. Override :meth:`make_simulator`."""
 
     tolerance = 0.03
-    """Relative error that motion may have against the commanded one, by slip and by the time
-    that the drive takes to come up to speed."""
+    """Allowed relative error of motion against the commanded motion, due to slip and the time that
+    the drive controller needs to reach the commanded speed."""
 
     astray = 0.02
-    """How far it may come off a straight line of 3.2 m (m and rad)."""
+    """Allowed deviation from a straight line of 3.2 m (m and rad)."""
 
     # loading
 
@@ -190,7 +189,7 @@ class SimulatorConformance(SimulatorSensing):
     def test_the_twist_is_that_of_the_motion_where_it_is_told(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """In the world frame: the robot drives towards +y."""
+        """The twist is in the world frame: the robot drives towards +y."""
         simulation = simulator.load(Scene(world, robot, Pose2D(-3.0, -3.0, math.pi / 2), seed=3))
         state = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"]
         if state.linear_mps is None:
@@ -201,7 +200,7 @@ class SimulatorConformance(SimulatorSensing):
         assert state.angular_radps is not None
         assert state.angular_radps[2] == pytest.approx(0.5, rel=2 * self.tolerance)
 
-    # seeing
+    # sensors
 
     def test_the_scan_sees_the_wall_where_it_is(
         self, simulation: Simulation, robot: RobotModel
@@ -228,7 +227,7 @@ class SimulatorConformance(SimulatorSensing):
         snapshots = [simulation.step(0.02) for _ in range(100)]  # short steps: it may be too fast
         stamps = {snapshot.scan.stamp_s for snapshot in snapshots if snapshot.scan is not None}
         first_s, last_s, period_s = min(stamps), max(stamps), 1 / robot.lidar.update_rate_hz
-        # A scan can be newer than the time of a snapshot where the simulator runs on by itself.
+        # A scan can be newer than the time of a snapshot if the simulator runs continuously.
         assert abs(first_s - snapshots[0].time_s) <= 2 * period_s, "the first scan is late"
         assert abs(last_s - snapshots[-1].time_s) <= 2 * period_s, "the last scan is old"
         assert len(stamps) - 1 == pytest.approx((last_s - first_s) / period_s, abs=1)
@@ -266,7 +265,7 @@ class SimulatorConformance(SimulatorSensing):
         gained_mps = float(np.dot(forward, np.diff([0.5, *stamps])))
         assert gained_mps == pytest.approx(0.6, abs=0.05)
 
-    # touching
+    # contacts
 
     def test_driving_into_the_wall_is_a_contact_with_the_wall(self, simulation: Simulation) -> None:
         touched = contacts(drive(simulation, Twist2D(1.0, 0.0), 5.5))
@@ -370,7 +369,7 @@ class SimulatorConformance(SimulatorSensing):
         moved = models["obstacle_box_0"].pose.position
         assert moved == pytest.approx((-4.0, 2.0, 0.5), abs=1e-5)
 
-    # repeating
+    # repeatability
 
     def test_the_same_calls_give_the_same_bits(self, simulator: Simulator, scene: Scene) -> None:
         if not simulator.repeatable:

@@ -1,6 +1,7 @@
-"""The world of the simulators' conformance suite: a floor, a wall 5 m ahead, and boxes.
+"""The world of the simulator conformance suite: a floor, a wall 5 m ahead, and boxes.
 
-Owns SDF text and models to spawn, for tests of adaptors that need a scene of known sizes.
+This module contains SDF text and models to spawn, for tests of adaptors that need a scene of known
+sizes.
 """
 
 from gz_testauto.base.pose import Pose
@@ -26,7 +27,7 @@ PARCEL = BOX.format(name="obstacle_box_0", static="true", pose="0 4 0.5 0 0 0.3"
 
 
 def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedModel:
-    """A static box of 0.5 m, to stand on the floor; its own pose is to be ignored."""
+    """Return a static box of 0.5 m for the floor; its pose in SDF must be ignored."""
     box = BOX.format(name="other", static="true", pose="9 9 9 0 0 0", size="0.5 0.5 0.5")
     return NamedModel(
         name, f'<sdf version="1.6">{box}</sdf>', Pose.from_rpy(x_m, y_m, 0.25, 0, 0, yaw_rad)
@@ -47,7 +48,7 @@ DOOR = """<model name="door"><pose>-4 3 0 0 0 0</pose><link name="frame"><inerti
 
 
 def body(name: str, place: str, gravity: bool = True, size: str = "0.2 0.2 0.2") -> str:
-    """SDF of a box of 2 kg, of 0.02 kg m² about each axis, that can move."""
+    """Return the SDF of a box of 2 kg, of 0.02 kg m² about each axis, that can move."""
     box = f"<geometry><box><size>{size}</size></box></geometry>"
     return (
         f'<model name="{name}"><pose>{place} 0 0 0</pose><link name="link">'

@@ -1,4 +1,4 @@
-"""Rules about what a snapshot shows of sensors and contacts; a part of the suite for simulators."""
+"""Tests of sensors and contacts in a snapshot; a part of the simulator conformance suite."""
 
 import math
 from pathlib import Path
@@ -16,16 +16,17 @@ from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorInTheWalledSc
 
 
 class SimulatorSensing(SimulatorInTheWalledScene):
-    """The part of :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance`."""
+    """The part of :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance` on
+    sensors."""
 
     sees_near = True
-    """False where rays begin at the lidar's least range, as Gazebo's do: something nearer is not
-    seen, and its far side is."""
+    """False if rays start at the lidar's least range, as in Gazebo: a nearer shape is not seen, but
+    its far side is."""
 
     def test_at_time_zero_there_is_a_scan_of_the_loaded_scene(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """The second scene is loaded after the first was driven."""
+        """The second scene is loaded after the robot has driven in the first."""
         assert robot.lidar is not None
         for x_m in (0.0, 2.0):
             simulation = simulator.load(Scene(world, robot, Pose2D(x_m, 0.0, 0.0), seed=3))
@@ -40,7 +41,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     def test_no_inertial_sample_and_no_contact_is_of_time_zero(
         self, simulation: Simulation
     ) -> None:
-        """They begin with the first physics step."""
+        """IMU samples and contacts start with the first physics step."""
         first, then = simulation.snapshot(), simulation.step(PERIOD_S)
         assert (tuple(first.imu), tuple(first.contacts)) == ((), ())
         stamps = [sample.stamp_s for sample in then.imu]
@@ -48,7 +49,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         assert min(stamps, default=PERIOD_S) > 0.0
 
     def test_the_scan_counts_angles_counter_clockwise(self, simulation: Simulation) -> None:
-        """The box stands to the left of the robot, and there is nothing to its right."""
+        """The box is located to the left of the robot; the space to its right is free."""
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
         assert np.isfinite(ranges_at(scan, math.radians(97.0))).all(), "no box to the left"
@@ -57,7 +58,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     def test_a_ray_that_meets_something_too_near_is_minus_infinite(
         self, simulation: Simulation
     ) -> None:
-        """REP-117: nearer than the lidar's least range, above the robot's chassis."""
+        """REP-117: a plate nearer than the lidar's least range, above the robot's chassis."""
         if not self.sees_near:
             pytest.skip("sees_near = False: rays of this simulator begin at the least range")
         plate = BOX.format(name="plate", static="true", pose="0", size="0.02 0.3 0.04")
@@ -69,7 +70,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         assert not (scan.ranges_m < scan.range_min_m)[np.isfinite(scan.ranges_m)].any()
 
     def test_a_scan_is_stamped_when_it_was_measured(self, simulation: Simulation) -> None:
-        """The robot turns, so that no two scans are alike."""
+        """The robot turns, so that no two scans are equal."""
         drive(simulation, Twist2D(0.0, 0.8), 0.5)
         shown: List[Tuple[float, bytes]] = []
         for snapshot in drive_in_short_steps(simulation, Twist2D(0.0, 0.8)):
@@ -84,7 +85,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     def test_samples_and_contacts_are_shown_once_in_order_of_time(
         self, simulation: Simulation
     ) -> None:
-        """A snapshot has those since the previous one."""
+        """A snapshot has the samples and contacts since the previous snapshot."""
         before_s, stamps = simulation.snapshot().time_s, []
         for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
             stamps += [sample.stamp_s for sample in snapshot.imu]
@@ -98,7 +99,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     def test_a_contact_is_where_they_touch_and_its_normal_points_to_the_first(
         self, simulation: Simulation
     ) -> None:
-        """Of the robot and the wall, whose face is at x = 4.9 m."""
+        """The robot touches the wall, whose face is at x = 4.9 m."""
         found = False
         for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
             for contact in snapshot.contacts:
@@ -114,7 +115,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         assert found, "no contact with the wall has a position and a normal"
 
     def test_a_snapshot_does_not_change_when_time_passes(self, simulation: Simulation) -> None:
-        """It is a value, which its owner may keep."""
+        """A snapshot is a value that its owner can keep."""
         kept = drive(simulation, Twist2D(0.5, 0.3), 0.5)[-1]
         before = frozen(kept)
         drive(simulation, Twist2D(0.5, 0.3), 1.0)
@@ -123,7 +124,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     def test_a_snapshot_shows_the_present_without_time_passing(
         self, simulation: Simulation
     ) -> None:
-        """Two snapshots in a row are alike."""
+        """Two consecutive snapshots are equal."""
         drive(simulation, Twist2D(0.5, 0.0), 1.0)
         first, second = simulation.snapshot(), simulation.snapshot()
         assert first.time_s == second.time_s

@@ -1,6 +1,7 @@
-"""What the suites for simulators stand on: one simulator for a whole suite.
+"""Base classes and helper functions of the simulator suites.
 
-Owns its start and its end, and what several suites ask of a simulation.
+This module starts and closes the one simulator of a suite, and contains the operations on a
+simulation that several suites use.
 """
 
 import re
@@ -32,7 +33,7 @@ class SimulatorSuite:
 
     @pytest.fixture
     def simulator(self) -> Simulator:
-        """The one simulator of the suite, started when first asked for."""
+        """Return the one simulator of the suite; start it in the first call."""
         suite = type(self)
         if suite._running is None:
             suite._running = self.make_simulator()
@@ -47,51 +48,51 @@ class SimulatorSuite:
 
     @pytest.fixture
     def robot(self) -> RobotModel:
-        """The wheelchair."""
+        """Return the wheelchair."""
         return read_robot(share_directory() / "models" / "wheelchair", "robot")
 
 
 class SimulatorInTheWalledScene(SimulatorSuite):
-    """The suite's scene: a floor, a wall 5 m ahead of the robot, and a box to its left."""
+    """A suite whose scene has a floor, a wall 5 m ahead of the robot, and a box to its left."""
 
     @pytest.fixture
     def world(self, tmp_path: Path) -> Path:
-        """Floor, wall and one obstacle."""
+        """Write a world with a floor, a wall and one obstacle; return its path."""
         path = tmp_path / "conformance.world"
         path.write_text(WORLD.format(models=WALL + PARCEL))
         return path
 
     @pytest.fixture
     def scene(self, world: Path, robot: RobotModel) -> Scene:
-        """The robot at the origin, looking at the wall."""
+        """Return the scene with the robot at the origin, facing the wall."""
         return Scene(world, robot, Pose2D(0.0, 0.0, 0.0), seed=3)
 
     @pytest.fixture
     def simulation(self, simulator: Simulator, scene: Scene) -> Simulation:
-        """That scene, loaded."""
+        """Load the scene of the suite and return its simulation."""
         return simulator.load(scene)
 
 
 def refused(says: str) -> ContextManager[object]:
-    """What is done within raises ``SimulatorError`` with exactly this message."""
+    """Assert that the block raises ``SimulatorError`` with exactly this message."""
     return pytest.raises(SimulatorError, match=f"^{re.escape(says)}$")
 
 
 def robot_pose(snapshot: Snapshot) -> Pose2D:
-    """Where the robot is."""
+    """Return the robot's pose in the world frame."""
     return snapshot.models["robot"].pose.planar
 
 
 def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[Snapshot]:
-    """Drive for a while; all snapshots on the way."""
+    """Drive for ``duration_s``; return the snapshots."""
     simulation.drive(command)
     return steps(simulation, duration_s)
 
 
 def steps(simulation: Simulation, duration_s: float) -> List[Snapshot]:
     """Return the snapshots of consecutive periods, until ``duration_s`` of simulated time have
-    passed. There are fewer where a step takes longer than a period, as on a busy machine in a
-    simulator that runs by itself."""
+    passed. There are fewer if a step takes longer than a period, for example on a busy machine in a
+    simulator that runs continuously."""
     snapshots = [simulation.step(PERIOD_S)]
     enough_s = snapshots[0].time_s + duration_s - 1.5 * PERIOD_S
     for _ in range(round(duration_s / PERIOD_S) - 1):
@@ -102,7 +103,7 @@ def steps(simulation: Simulation, duration_s: float) -> List[Snapshot]:
 
 
 def calls(simulation: Simulation) -> List[Callable[[], object]]:
-    """Every call of the interface, in order."""
+    """Return calls of all methods of the interface, in its order."""
     return [
         simulation.snapshot,
         lambda: simulation.drive(Twist2D(0.5, 0.0)),
@@ -115,7 +116,7 @@ def calls(simulation: Simulation) -> List[Callable[[], object]]:
 
 
 def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """The pairs of models that touched."""
+    """Return the pairs of models in contact."""
     return [
         {contact.first.split("::")[0], contact.second.split("::")[0]}
         for snapshot in snapshots
@@ -124,8 +125,8 @@ def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Poses and scans, from time 0 on, of a drive with changing commands that ends at the wall, as
-    bytes."""
+    """Return poses and scans as bytes, from time 0 on, of a drive with changing commands that ends
+    at the wall."""
     generator = np.random.default_rng(5)
     snapshots = [simulation.snapshot()]
     for _ in range(80):

@@ -1,10 +1,10 @@
-"""A campaign of two worlds whose trials end as is known on paper, for conformance suites, and one
-of a drive to several goals.
+"""A campaign of two worlds whose trials have known outcomes, and a trial with several goals, for
+conformance suites.
 
-The robot starts at x = -3 m and its goal is at x = 3 m, tolerance 0.5 m. In ``clear`` nothing is
-in between, so a planner that drives straight at the goal reaches it; in ``blocked`` a box of 0.4 m,
-which the known map does not show, stands at the origin. ``several`` is ``clear`` with the goals of
-:data:`PLACES` before, straight ahead as well.
+The robot starts at x = -3 m and its goal is at x = 3 m, tolerance 0.5 m. In ``clear`` the straight
+line is free, so a planner that drives straight at the goal reaches it. In ``blocked`` the origin is
+occupied by a box of 0.4 m that the static map does not contain. ``several`` is ``clear`` with the
+goals :data:`PLACES`, which are also straight ahead.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ CLEAR, BLOCKED, SEVERAL = "clear", "blocked", "several"
 PLACES = ((-1.0, 0.0), (1.0, 0.0), (3.0, 0.0))
 """The goals of ``several``, in order (m)."""
 WAY_M = 5.5
-"""From the start to the nearest place that counts as the goal."""
+"""Distance from the start to the nearest position within the goal's tolerance (m)."""
 OBSTACLE = "obstacle_box_0"
 
 STRAIGHT = "planners: [straight]"
@@ -51,9 +51,9 @@ _SEVERAL = "{file: clear.world, name: several, via: [{x_m: -1.0, y_m: 0.0}, {x_m
 def two_worlds(
     directory: Path, planners: str = STRAIGHT, repetitions: int = 1, several: bool = False
 ) -> PreparedCampaign:
-    """The campaign, its worlds in ``directory``; ``planners`` is YAML that names one planner, which
-    drives straight at the goal, and what else of a campaign it needs. With ``several`` that is a
-    third world."""
+    """Return the campaign, with its worlds in ``directory``. ``planners`` is YAML with one planner
+    that drives straight at the goal, and the other campaign keys that it needs. With ``several``
+    the campaign has a third world."""
     worlds = directory / "worlds"
     worlds.mkdir(parents=True)
     room = (share_directory() / "worlds" / "room.world").read_text(encoding="utf-8")

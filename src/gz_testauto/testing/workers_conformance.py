@@ -1,6 +1,6 @@
-"""What every kind of workers must do, as tests that its author runs.
+"""Conformance suite for workers.
 
-Subclass the suite in a pytest file and say how the workers are made::
+Subclass the suite in a pytest file and create the workers in ``make_workers``::
 
     from gz_testauto.testing.workers_conformance import WorkersConformance
 
@@ -10,9 +10,8 @@ Subclass the suite in a pytest file and say how the workers are made::
         def make_workers(self, make_executor, campaign):
             return MyWorkers(make_executor, campaign, size=3)
 
-The trials are driven in the simulator ``kinematic``, in a clear
-world and in a blocked one, by an executor that meets with what a test orders: its simulator fails,
-its process dies, it waits.
+The trials run in the simulator ``kinematic``, in a clear world and in a blocked world. A test can
+order events for the executor: its simulator fails, its process dies, it waits.
 """
 
 import collections
@@ -48,17 +47,17 @@ from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, WorkersFactory
 
 WAIT_TIMEOUT_S = 120.0
-"""Wall time that anything may take which is waited for, on a busy machine too."""
+"""Limit (s) of wall time for each wait, also on a busy machine."""
 
 
 def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
-    """The simulator of these trials."""
+    """Return the simulator of these trials."""
     return KinematicSimulator()
 
 
 class OrderedExecutor(LockstepExecutor):
-    """Meets, once, with what files in ``directory`` order: ``die-2`` ends its process in trial 2.
-    Leaves a file there for everything that it does."""
+    """An executor to which files in ``directory`` order one event each: ``die-2`` ends its process
+    in trial 2. It creates a file there for each of its actions."""
 
     EVENTS = ("die", "fail", "lose", "fault", "crash", "wait", "meet")
 
@@ -67,14 +66,14 @@ class OrderedExecutor(LockstepExecutor):
         self._directory = directory
 
     def open(self) -> None:
-        """As ordered by ``cannot-open``, or as ever."""
+        """Start the simulator, or raise ``SimulatorError`` if the file ``cannot-open`` exists."""
         if (self._directory / "cannot-open").exists():
             raise SimulatorError("no simulator starts here")
         super().open()
         self._note("opened")
 
     def recover(self) -> None:
-        """Start afresh."""
+        """Start the simulator again."""
         super().recover()
         self._note("recovered")
 
@@ -84,7 +83,7 @@ class OrderedExecutor(LockstepExecutor):
         self._note("closed")
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Meet with what is ordered, and drive."""
+        """Execute the ordered events, then run the trial."""
         self._note(f"began-{trial.index}")
         for event in self.EVENTS:
             order = self._directory / f"{event}-{trial.index}"
@@ -118,7 +117,7 @@ class OrderedExecutor(LockstepExecutor):
         raise TrialStopped
 
     def _meet(self, should_stop: StopRequest) -> None:
-        """Wait until another trial has begun."""
+        """Wait until another trial has started."""
         deadline = time.monotonic() + WAIT_TIMEOUT_S
         while len(set(trials_begun(self._directory))) < 2:
             if should_stop():
@@ -128,23 +127,24 @@ class OrderedExecutor(LockstepExecutor):
 
 
 def trials_begun(directory: Path) -> List[int]:
-    """The trials that were begun, each as often as it was."""
+    """Return the indices of the started trials, one for each start."""
     return sorted(int(path.name.split("-")[1]) for path in directory.glob("began-*"))
 
 
 def executors_that(what: str, directory: Path) -> List[Tuple[int, int]]:
-    """Return the executors that noted something, by process and number, each as often as it did."""
+    """Return the executors that noted an event, as (process id, object id), one for each note."""
     notes = (path.name.split("-") for path in directory.glob(f"{what}-*-*"))
     return sorted((int(note[-3]), int(note[-2])) for note in notes)
 
 
 def never() -> bool:
-    """Do not stop."""
+    """Return False: never stop."""
     return False
 
 
 def in_time(what: str) -> StopRequest:
-    """Do not stop; an ``AssertionError`` that names ``what`` when it has not come in time."""
+    """Return a stop request that never stops; it raises ``AssertionError`` with ``what`` after
+    :data:`WAIT_TIMEOUT_S`."""
     deadline_s = time.monotonic() + WAIT_TIMEOUT_S
 
     def ask() -> bool:
@@ -155,7 +155,7 @@ def in_time(what: str) -> StopRequest:
 
 
 def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
-    """One attempt at each of the trials, as a campaign makes them."""
+    """Run one attempt at each trial, as a campaign does."""
     waiting: Deque[Trial] = collections.deque(trials)
     under_way, attempts = 0, []
     while waiting or under_way:
@@ -170,8 +170,8 @@ def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
 
 
 class Bench:
-    """Workers under test with a campaign of four trials, the first two in the clear world; what
-    their executors are ordered and note is in ``directory``."""
+    """The workers under test with a campaign of four trials, the first two in the clear world.
+    ``directory`` contains the orders and notes of their executors."""
 
     def __init__(self, directory: Path, factory: WorkersFactory) -> None:
         self.campaign = two_worlds(directory / "campaign", repetitions=2)
@@ -181,7 +181,7 @@ class Bench:
         self.workers = factory(make_executor, self.campaign)
 
     def open(self, size: int = 1) -> None:
-        """Open the workers, and wait until there are as many."""
+        """Open the workers, and wait until there are ``size``."""
         self.workers.open(in_time("the workers did not open"))
         waiting = in_time(f"there were not {size} workers")
         while self.workers.size < size:
@@ -189,12 +189,12 @@ class Bench:
             time.sleep(0.05)
 
     def order(self, *orders: str) -> None:
-        """Have executors meet with something."""
+        """Order events for executors."""
         for order in orders:
             (self.directory / order).touch()
 
     def run(self, trials: Optional[Sequence[Trial]] = None) -> List[Attempt]:
-        """One attempt at each trial, all four unless given; forgets what was begun before."""
+        """Run one attempt at each trial, by default at all four; forget earlier starts first."""
         for noted in self.directory.glob("began-*"):
             noted.unlink()
         return run_all(self.workers, self.campaign.trials if trials is None else trials)
@@ -204,31 +204,32 @@ Growing = Tuple[WorkersFactory, Callable[[], None]]
 
 
 class WorkersConformance:
-    """The suite. Override :meth:`make_workers`. The same workers serve most of it, one trial
-    after the other, as they serve a campaign."""
+    """The conformance suite for workers. Override :meth:`make_workers`. The same workers run most
+    of its trials in succession, as in a campaign."""
 
     size = 2
-    """How many trials run side by side once open."""
+    """Number of trials that run in parallel once open."""
     can_die = True
-    """Whether trials run in processes of their own, which may be killed."""
+    """True if trials run in separate processes, which can be killed."""
     ends_processes = True
-    """Whether these processes end with the workers; False where they are somebody else's."""
+    """True if these processes end with the workers; False if another program owns them."""
 
     def make_workers(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
-        """The workers under test, not opened."""
+        """Return the workers under test, not opened."""
         raise NotImplementedError("override make_workers()")
 
     def growing(self) -> ContextManager[Optional[Growing]]:
-        """How to make one worker, and what has a second one join; None where none can join."""
+        """Return a factory of one worker and a function that makes a second worker join; None if
+        none can join."""
         return contextlib.nullcontext()
 
-    # what the tests stand on
+    # fixtures
 
     _serving: ClassVar[Optional[Bench]] = None
 
     @pytest.fixture
     def serving(self, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-        """The workers that serve the suite, opened when first asked for."""
+        """Return the workers of the suite; open them in the first call."""
         suite = type(self)
         if suite._serving is None:
             suite._serving = Bench(tmp_path_factory.mktemp("serving"), self.make_workers)
@@ -244,7 +245,7 @@ class WorkersConformance:
 
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Iterator[Bench]:
-        """Workers for one test, not opened."""
+        """Yield workers for one test, not opened."""
         bench = Bench(tmp_path, self.make_workers)
         yield bench
         bench.workers.close()
@@ -287,7 +288,7 @@ class WorkersConformance:
             serving.order("meet-0", "meet-1")
         assert all(attempt.result is not None for attempt in serving.run())
 
-    # what goes wrong
+    # failures
 
     def test_an_invalid_trial_is_answered_with_its_cause_and_its_executor_recovers(
         self, serving: Bench
@@ -359,7 +360,7 @@ class WorkersConformance:
             finally:
                 workers.close()
 
-    # the end
+    # stopping and closing
 
     def test_a_stop_gives_up_the_trials_under_way_and_closing_leaves_nothing(
         self, bench: Bench
@@ -390,7 +391,7 @@ class WorkersConformance:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
