@@ -1,1 +1,1 @@
-"""Campaigns as environments for learning, and the training of policies (extra ``rl``)."""
+"""Campaigns as learning environments, and the training of policies (extra ``rl``)."""

@@ -1,7 +1,7 @@
-"""What a planner does in an environment's worlds, written down to be imitated.
+"""Recordings of a planner in an environment's worlds, for imitation learning.
 
-Owns the file (``.npz``): what a policy would have been shown in each control period, and the action
-that would have commanded what the planner did.
+This module defines the file (``.npz``): the vector that a policy would receive in each control
+period, and the action that would have commanded the planner's command.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ from gz_testauto.trial.lockstep import LockstepExecutor, drive
 from gz_testauto.trial.outcome import Outcome
 
 LARGEST = 0.999
-"""Of an action that is imitated: hyperbolic tangents never get to 1."""
+"""Largest absolute value of an action that is imitated: a hyperbolic tangent never reaches 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Demonstrations:
-    """Control periods of a planner's drives: what was to be seen (n, size), what was done (n, 2),
-    and of which episode each is (n,). ``worlds`` (e,) are those of the episodes, ``reached`` (e,)
-    whether they came to their goal."""
+    """Control periods of a planner's runs: the observed vectors (n, size), the actions (n, 2), and
+    the index of each period's episode (n,). ``worlds`` (e,) has the world of each episode,
+    ``reached`` (e,) whether the episode reached its goal."""
 
     observations: np.ndarray
     actions: np.ndarray
@@ -41,14 +41,14 @@ class Demonstrations:
     reached: np.ndarray
 
     def write(self, path: Path) -> None:
-        """Write them as ``.npz``."""
+        """Write the demonstrations as ``.npz``."""
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             np.savez_compressed(path, **vars(self))
 
     @classmethod
     def read(cls, path: Path) -> "Demonstrations":
-        """Read them back. Raises ``SpecError``."""
+        """Return the demonstrations in a file. Raises ``SpecError``."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
@@ -63,8 +63,8 @@ def record(
     worlds: Sequence[int],
     tell: Callable[[str, Outcome], None] = lambda world, outcome: None,
 ) -> Demonstrations:
-    """Have a planner drive through worlds, counted from 0, and write down what it does. Raises
-    ``SpecError`` for a planner or a world that is not there, and ``SimulatorError``."""
+    """Run a planner in worlds, counted from 0, and return its demonstrations. Raises ``SpecError``
+    for an unknown planner or world, and ``SimulatorError``."""
     make_planner(plugin, **parameters)
     trials = [prepared.trial(world) for world in worlds]
     period_s = prepared.campaign.spec.control_period_s
@@ -96,8 +96,8 @@ def record(
 
 
 class _Witness(LocalPlanner):
-    """Lets another planner drive and writes down what a policy would have been ``shown``, and what
-    was ``done``, in each control period."""
+    """A planner that returns the commands of another planner. In each control period it records the
+    vector that a policy would receive (``shown``) and the executed action (``done``)."""
 
     def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
         self._planner, self._interface = planner, interface
@@ -114,14 +114,14 @@ class _Witness(LocalPlanner):
     def plan(self, observation: Observation) -> Twist2D:
         """See :class:`LocalPlanner`."""
         command = self._planner.plan(observation)
-        if all(map(math.isfinite, command)):  # else it has failed
+        if all(map(math.isfinite, command)):  # otherwise the planner has failed
             self.shown.append(self._interface.encode(observation))
             self.done.append(action_of(command, self._limits))
         return command
 
 
 def action_of(command: Twist2D, limits: RobotLimits) -> List[float]:
-    """The action that commands this."""
+    """Return the action that commands ``command``."""
     forward = command.linear_mps / limits.max_linear_mps
     if not limits.can_reverse:
         forward = 2.0 * forward - 1.0
@@ -129,8 +129,8 @@ def action_of(command: Twist2D, limits: RobotLimits) -> List[float]:
 
 
 def cloned(demonstrations: Demonstrations, only_reached: bool = True) -> LinearPolicy:
-    """The linear policy that is nearest to what was done, by least squares. Raises ``SpecError``
-    where there is nothing to imitate."""
+    """Return the linear policy with the least squared error from the demonstrated actions. Raises
+    ``SpecError`` if no drive reached its goal."""
     kept = np.ones(len(demonstrations.actions), dtype=bool)
     if only_reached:
         kept = demonstrations.reached[demonstrations.episodes]

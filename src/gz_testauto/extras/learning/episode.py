@@ -1,7 +1,7 @@
-"""One episode: a trial of the campaign whose commands come from outside.
+"""One episode: a trial of the campaign whose commands are computed outside the executor.
 
-Owns that it is the same trial as a campaign's with the planner ``policy``: the same loading,
-watching and judging, the same vector, the same commands, to the bit.
+An episode is identical to the bit to a campaign's trial with the planner ``policy``: it uses the
+same loading, monitoring and termination rules, the same vector and the same commands.
 """
 
 import json
@@ -38,16 +38,17 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import missions_of
 
 MOST_REPETITIONS = 2**20
-"""Of a world, from which an episode's is drawn."""
+"""Number of repetitions of a world from which the repetition of an episode is drawn."""
 
 
 class PreparedEnvironment:
-    """An environment's campaign with its worlds, which are made in ``folder``; pickled to worker
-    processes as it is."""
+    """An environment's campaign with its worlds, which are generated in ``folder``. It is pickled
+    to worker processes."""
 
     def __init__(self, spec: EnvironmentCampaignSpec, folder: Path) -> None:
-        """Raises what :func:`~gz_testauto.campaign.world_source.gather_worlds` does, and
-        ``SpecError`` for starts and goals that cannot be."""
+        """Generate or copy the worlds. Raises the exceptions of
+        :func:`~gz_testauto.campaign.world_source.gather_worlds`, and ``SpecError`` for invalid
+        starts and goals."""
         self.spec = spec
         _require_own(folder, spec)
         run_by = with_simulator(spec)
@@ -74,8 +75,9 @@ class PreparedEnvironment:
         environment: "Union[str, Path, PreparedEnvironment]",
         worlds: Union[str, Path, None] = None,
     ) -> "PreparedEnvironment":
-        """``environment`` as it is where it is made ready, else read from its YAML. Generated
-        worlds are kept in ``worlds``, unless given a folder beside the file called after it."""
+        """Return ``environment`` if it is prepared; otherwise prepare the environment of this YAML
+        file. Generated worlds are stored in ``worlds``, by default in a folder next to the file,
+        named after it."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -83,11 +85,11 @@ class PreparedEnvironment:
         return cls.of_file(file, folder)
 
     def interface(self) -> PolicyInterface:
-        """A fresh one."""
+        """Return a new policy interface."""
         return PolicyInterface([term.named for term in self.spec.environment.observations])
 
     def judge(self) -> Judge:
-        """A fresh one."""
+        """Return a new judge."""
         environment = self.spec.environment
         return Judge(
             [term.named for term in environment.rewards],
@@ -96,14 +98,14 @@ class PreparedEnvironment:
 
     @property
     def learners(self) -> Tuple[int, ...]:
-        """The campaign's robots, the first of which is 0, that are commanded from outside where all
-        are: those without a planner of their own."""
+        """Return the indices of the campaign's robots that the caller commands if it commands all:
+        the first robot (0) and the robots without a planner."""
         others = (number for number, one in enumerate(self.spec.robots, 1) if not one.planner)
         return (0, *others)
 
     def worlds_after(self, steps: int) -> Sequence[int]:
-        """The worlds, counted from 0, that are driven after so many control periods: all, or what
-        the curriculum allows by then, the easiest first."""
+        """Return the indices of the worlds for episodes after ``steps`` control periods: all, or
+        those that the curriculum allows by then, the easiest first."""
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)
@@ -118,7 +120,7 @@ class PreparedEnvironment:
         return [int(index) for index in np.argsort(hardness, kind="stable")]
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
-        """That of a policy made in these worlds."""
+        """Return the card of a policy that was trained in these worlds."""
         return PolicyCard(
             kind=kind,
             observations=[
@@ -132,11 +134,12 @@ class PreparedEnvironment:
 
     @property
     def world_hashes(self) -> List[str]:
-        """SHA-256 of each world's file, sorted."""
+        """Return the SHA-256 of each world's file, sorted."""
         return sorted({world.sha256 for world in self.campaign.worlds})
 
     def trial(self, world: int, repetition: int = 0) -> Trial:
-        """The trial of a world, counted from 0, and a repetition, of which there is no end."""
+        """Return the trial of a world, counted from 0, and a repetition, of which there is no
+        maximum."""
         if not 0 <= world < len(self.campaign.worlds):
             raise SpecError(
                 f"campaign {self.spec.name}: world {world}; there are {len(self.campaign.worlds)}, "
@@ -151,8 +154,8 @@ class PreparedEnvironment:
     def drawn_trial(
         self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
     ) -> Trial:
-        """A trial after so many control periods: world and repetition are drawn, but for what
-        ``options`` have of them as ``world`` and ``repetition``."""
+        """Return a trial after ``steps`` control periods. World and repetition are drawn, unless
+        ``options`` specify them as ``world`` and ``repetition``."""
         given = options or {}
         allowed = self.worlds_after(steps)
         world = allowed[int(random.integers(len(allowed)))]
@@ -166,18 +169,18 @@ class PreparedEnvironment:
 
 
 WORLDS_OF = ".environment.json"
-"""After the name of a folder of generated worlds: the file beside it that has what they were made
-from."""
+"""Suffix to the name of a folder of generated worlds. The file of this name next to the folder has
+the specification from which they were generated."""
 
 
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
-    """Raise ``ResultsError`` where a folder holds worlds that were made from something else, and
-    ``SpecError`` where it holds other files."""
+    """Raise ``ResultsError`` if a folder contains worlds that were generated from another
+    specification, and ``SpecError`` if it contains other files."""
     made_from = spec.model_dump(
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
     file = folder.with_name(folder.name + WORLDS_OF)
-    if file.is_file() and folder.is_dir():  # else they were removed, or their making was cut off
+    if file.is_file() and folder.is_dir():  # otherwise removed or incomplete
         differences = list_differences(
             dict(flatten(read_json_object(file, ResultsError))), dict(flatten(made_from))
         )
@@ -193,7 +196,7 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
 
 
 def _hardness(world: WorldRecord, by: str) -> float:
-    """How hard a world is by a measure; more is harder."""
+    """Return how difficult a world is by a measure; larger is harder."""
     figures = world.shortest_path_m if by == "shortest_path_m" else world.difficulty
     if figures is None:
         raise SpecError(
@@ -205,21 +208,21 @@ def _hardness(world: WorldRecord, by: str) -> float:
     value: Optional[float] = getattr(figures, by)
     if by == "density":
         return 0.0 if value is None else value
-    return -math.inf if value is None else -value  # nothing to pass between is easiest
+    return -math.inf if value is None else -value  # a world without a gap is easiest
 
 
 class EpisodeRunner:
-    """Runs episodes of one environment, one at a time, in one simulator."""
+    """A runner of episodes of one environment, one at a time, in one simulator."""
 
     def __init__(self, prepared: PreparedEnvironment) -> None:
-        """Start nothing yet."""
+        """Create the runner; the simulator starts with the first episode."""
         self._prepared = prepared
         self._executor = LockstepExecutor(prepared.campaign, start_simulator)
         self._open = False
         self._current: Optional[Episode] = None
 
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
-        """Begin an episode; one that has not ended is over. Raises ``SimulatorError``."""
+        """Start an episode and stop the previous one, if it runs. Raises ``SimulatorError``."""
         if not self._open:
             self._executor.open()
             self._open = True
@@ -228,13 +231,13 @@ class EpisodeRunner:
         return self._current
 
     def end(self) -> None:
-        """End the episode that runs, if any."""
+        """Stop the running episode, if any."""
         current, self._current = self._current, None
         if current is not None:
             current.close()
 
     def close(self) -> None:
-        """End the simulator."""
+        """Close the simulator."""
         self.end()
         if self._open:
             self._open = False
@@ -242,10 +245,12 @@ class EpisodeRunner:
 
 
 class Agent:
-    """One robot of an episode that is commanded from outside. ``shown`` is what a policy is shown
-    now, ``verdict`` how it ended, None while it goes on. ``goal_is_new`` at the beginning, and
-    where the latest step led to a goal that is not the last: a policy that remembers forgets then,
-    as its planner does."""
+    """One robot of an episode whose commands the caller computes.
+
+    ``shown`` is the vector that a policy receives now, ``verdict`` the end of the robot's trial,
+    None while it runs. ``goal_is_new`` is True at the start, and if the latest step led to a goal
+    that is not the last: a policy with memory resets it then, as its planner does.
+    """
 
     def __init__(self, prepared: PreparedEnvironment, driver: Driver, snapshot: Snapshot) -> None:
         self._period_s = prepared.campaign.spec.control_period_s
@@ -259,39 +264,42 @@ class Agent:
 
     @property
     def verdict(self) -> Optional[TrialEnd]:
-        """How it ended, None while it goes on."""
+        """Return the end of the robot's trial; None while it runs."""
         return self._driver.verdict
 
     @property
     def time_s(self) -> float:
-        """Simulated seconds since the episode began."""
+        """Return the simulated time since the start of the episode (s)."""
         return self._observation.time_s
 
     @property
     def terminated(self) -> bool:
-        """Whether it ended for good."""
+        """Return whether the robot's trial has a terminal outcome."""
         return self.verdict is not None and self.verdict.outcome.declaration.terminal
 
     @property
     def truncated(self) -> bool:
-        """Whether a limit on time cut it short; the policy's further reward is then not 0."""
+        """Return whether a time limit truncated the trial; the policy's further reward is then not
+        0."""
         return self.verdict is not None and not self.verdict.outcome.declaration.terminal
 
     def command(self, action: np.ndarray) -> None:
-        """What it is to do in the coming period; one that has ended does nothing. Raises
-        ``ValueError`` for what is no action."""
+        """Set the action for the next period; a robot whose trial has ended ignores it. Raises
+        ``ValueError`` for an invalid action."""
         if self.verdict is None:
             self._command = self._interface.command(action, self._observation.twist)
 
     def obey(self, simulation: Simulation) -> None:
-        """Drive as commanded; one that has ended stands."""
+        """Send the command to the simulation; a robot whose trial has ended gets the command to
+        stop."""
         if self.verdict is None:
             self._driver.obey(self._command, simulation)
         else:
             self._driver.stand(simulation)
 
     def look(self, snapshot: Snapshot) -> float:
-        """Watch what a period led to; returns the reward, 0 for one that had ended before."""
+        """Process the snapshot after a period; return the reward, 0 if the trial had ended
+        before."""
         if self.verdict is not None:
             return 0.0
         driver, before = self._driver, self._observation
@@ -312,7 +320,7 @@ class Agent:
         return reward
 
     def result(self) -> TrialResult:
-        """Its drive, as a campaign records it, once it has ended."""
+        """Return the result of the robot's trial after its end, as a campaign records it."""
         assert self.verdict is not None, "it goes on"
         return self._driver.result(math.nan)
 
@@ -324,8 +332,11 @@ class Agent:
 
 
 class Episode:
-    """One trial, period by period. Its ``agents`` are the campaign's robot alone, or with ``every``
-    all its robots without a planner of their own; the others are driven by theirs."""
+    """One trial, executed period by period.
+
+    Its ``agents`` are the campaign's first robot alone, or with ``every`` all robots without a
+    planner; the other robots use their planners.
+    """
 
     def __init__(
         self,
@@ -347,12 +358,12 @@ class Episode:
 
     @property
     def has_ended(self) -> bool:
-        """Whether all agents have."""
+        """Return whether all agents have ended."""
         return all(agent.verdict is not None for agent in self.agents)
 
     def step(self, *actions: np.ndarray) -> List[float]:
-        """Drive for a control period, an action for each agent; those of agents that have ended do
-        not count. Returns the rewards. Raises ``ValueError`` for what is no action, and
+        """Execute one control period with an action for each agent; actions of agents that have
+        ended are ignored. Return the rewards. Raises ``ValueError`` for an invalid action, and
         ``SimulatorError``."""
         assert not self.has_ended, "an episode that has ended takes no step"
         for agent, action in zip(self.agents, actions):
@@ -367,8 +378,8 @@ class Episode:
         return [agent.look(self._snapshot) for agent in self.agents]
 
     def info(self, agent: Agent) -> Dict[str, Any]:
-        """What environments say of an agent: the world, the repetition, the time, and once it has
-        ended outcome, detail and metrics."""
+        """Return the ``info`` of an agent: world, repetition and time, and after its end also
+        outcome, detail and metrics."""
         found = {
             "world": self.trial.world,
             "repetition": self.trial.repetition,
@@ -386,17 +397,16 @@ class Episode:
         }
 
     def result(self, agent: Agent) -> TrialResult:
-        """An agent's drive, as a campaign records it, once it has ended."""
+        """Return the result of an agent's trial after its end, as a campaign records it."""
         return agent.result().with_numbers(self._actors.numbers)
 
     def close(self) -> None:
-        """End what acts in it. Idempotent."""
+        """Stop the actors. Idempotent."""
         self._actors.close()
 
 
 def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, str]]) -> None:
-    """Raise ``SpecError`` where a world to judge in, (name, SHA-256), is one of those to train
-    in."""
+    """Raise ``SpecError`` if a held-out world, (name, SHA-256), is one of the training worlds."""
     names = {world.sha256: world.name for world in training.campaign.worlds}
     for name, sha256 in held_out:
         if sha256 in names:

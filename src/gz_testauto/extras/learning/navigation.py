@@ -1,4 +1,4 @@
-"""A campaign as an environment of Gymnasium (extra ``rl``)."""
+"""A campaign as a Gymnasium environment (extra ``rl``)."""
 
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple, Union
@@ -20,16 +20,16 @@ except ImportError as missing:
 
 
 class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
-    """One robot on its way through the worlds of a campaign. A step is one control period.
+    """One robot that navigates through the worlds of a campaign. A step is one control period.
 
-    Observations are vectors of 32-bit numbers from -1 to 1, as ``environment.observations`` says;
-    an action is forward speed and yaw rate, each from -1 to 1
+    Observations are vectors of 32-bit numbers from -1 to 1, as specified by
+    ``environment.observations``; an action is forward speed and yaw rate, each from -1 to 1
     (:mod:`gz_testauto.extras.learning.policies.interface`). ``reset`` draws world and repetition
-    from its
-    seed, unless ``options`` have them as ``world`` and ``repetition``. Getting stuck and running
-    out of time truncate, everything else terminates; the last ``info`` has ``outcome``, ``detail``
-    and ``metrics``, every ``info`` has ``world``, ``repetition``, ``time_s`` and
-    ``goal_is_new``: at the beginning, and when the robot is sent on to its next goal.
+    from its seed, unless ``options`` specify them as ``world`` and ``repetition``. A stuck robot
+    and a timeout truncate the episode, all other outcomes terminate it. Each ``info`` has
+    ``world``, ``repetition``, ``time_s`` and ``goal_is_new``, which is True at the start and when
+    the robot gets its next goal. The last ``info`` also has ``outcome``, ``detail`` and
+    ``metrics``.
     """
 
     metadata: Dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
@@ -39,10 +39,11 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         environment: Union[str, Path, PreparedEnvironment],
         worlds: Union[str, Path, None] = None,
     ) -> None:
-        """``environment`` is a YAML file (``docs/learning.md``), or one made ready. Generated
-        worlds are kept in ``worlds``, unless given a folder beside the file called after it.
+        """Prepare the campaign ``environment``: a YAML file (``docs/learning.md``) or a prepared
+        environment. Generated worlds are stored in ``worlds``, by default in a folder next to the
+        file, named after it.
 
-        Raises ``SpecError`` with file, line and field for what is wrong there.
+        Raises ``SpecError`` with file, line and field for an invalid file.
         """
         self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
         self._runner = EpisodeRunner(prepared)
@@ -55,16 +56,16 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
     def reset(
         self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
     ) -> Tuple[np.ndarray, Dict[str, Any]]:
-        """Begin an episode. Raises ``SimulatorError`` where the simulator fails, and ``SpecError``
-        for a world that is not there."""
+        """Start an episode. Raises ``SimulatorError`` if the simulator fails, and ``SpecError`` for
+        a world that does not exist."""
         super().reset(seed=seed)
         trial = self.prepared.drawn_trial(self.np_random, self._steps, options)
         self._episode = self._runner.begin(trial)
         return self._episode.agents[0].shown, self._episode.info(self._episode.agents[0])
 
     def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
-        """Drive for a control period. Raises ``ValueError`` for an action of another shape or that
-        is no number, ``ResetNeeded`` for an episode that has ended, and ``SimulatorError``."""
+        """Execute one control period. Raises ``ValueError`` for an action of another shape or that
+        is not finite, ``ResetNeeded`` for an episode that has ended, and ``SimulatorError``."""
         episode = self._episode
         if episode is None or episode.has_ended:
             raise ResetNeeded("the episode has ended; call reset")
@@ -76,6 +77,6 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         return agent.shown, reward, agent.terminated, agent.truncated, info
 
     def close(self) -> None:
-        """End the simulator."""
+        """Close the simulator."""
         self._episode = None
         self._runner.close()

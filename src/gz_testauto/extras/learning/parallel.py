@@ -1,4 +1,4 @@
-"""A campaign with several robots as a parallel environment of PettingZoo (extra ``rl``)."""
+"""A campaign with several robots as a parallel PettingZoo environment (extra ``rl``)."""
 
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple, Union
@@ -21,10 +21,12 @@ except ImportError as missing:
 
 
 class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
-    """The robots of a campaign, each an agent of its name, but those with a planner of their own,
-    which drives them; observations, actions, rewards and what ends an agent as of
-    :class:`~gz_testauto.extras.learning.navigation.NavigationEnv`. A robot that has ended stands
-    where it is until all have."""
+    """An environment whose agents are the robots of a campaign without a planner, by their names.
+
+    The other robots use their planners. Observations, actions, rewards and the end of an agent are
+    as in :class:`~gz_testauto.extras.learning.navigation.NavigationEnv`. A robot that has ended
+    does not move until all have ended.
+    """
 
     metadata: Dict[str, Any] = {"render_modes": [], "name": "gz_testauto_v0"}  # noqa: RUF012
 
@@ -33,8 +35,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         environment: Union[str, Path, PreparedEnvironment],
         worlds: Union[str, Path, None] = None,
     ) -> None:
-        """Arguments and errors as of ``NavigationEnv``; ``SpecError`` for a campaign without
-        ``robots``."""
+        """Prepare the campaign as ``NavigationEnv`` does; also raise ``SpecError`` for a campaign
+        without ``robots``."""
         self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
         self.render_mode = None
         if len(prepared.learners) < 2:
@@ -58,17 +60,17 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         }
 
     def observation_space(self, agent: str) -> spaces.Box:
-        """The same for all agents."""
+        """Return the observation space, which is the same for all agents."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Box:
-        """The same for all agents."""
+        """Return the action space, which is the same for all agents."""
         return self.action_spaces[agent]
 
     def reset(
         self, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
     ) -> Tuple[Dict[str, np.ndarray], Dict[str, Dict[str, Any]]]:
-        """Begin an episode, as ``NavigationEnv.reset`` does."""
+        """Start an episode, as ``NavigationEnv.reset`` does."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
         trial = self.prepared.drawn_trial(self._random, self._steps, options)
@@ -89,8 +91,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         Dict[str, bool],
         Dict[str, Dict[str, Any]],
     ]:
-        """Drive for a control period, an action for each of ``agents``. Raises ``ValueError`` for
-        what is no action, and for an agent that has none."""
+        """Execute one control period with an action for each of ``agents``. Raises ``ValueError``
+        for an invalid or missing action."""
         episode = self._episode
         if episode is None or episode.has_ended:
             raise ResetNeeded("the episode has ended; call reset")
@@ -118,9 +120,9 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         )
 
     def render(self) -> None:
-        """Nothing is drawn; a campaign's page shows drives."""
+        """Render nothing; a campaign's page shows trajectories."""
 
     def close(self) -> None:
-        """End the simulator."""
+        """Close the simulator."""
         self._episode = None
         self._runner.close()

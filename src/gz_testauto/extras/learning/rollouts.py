@@ -1,6 +1,7 @@
-"""Episodes driven by weights that a search asks for, in processes side by side.
+"""Episodes with the weights of a search, in parallel processes.
 
-Owns what one was worth, and that one in which the simulator failed says nothing of the weights.
+This module computes the reward of an episode. An episode in which the simulator failed does not
+count as a measurement of the weights.
 """
 
 import logging
@@ -21,11 +22,11 @@ from gz_testauto.results.attempts import FAILURES, run_attempts
 LOGGER = logging.getLogger(__name__)
 
 Place = Tuple[int, int]
-"""A world and a repetition."""
+"""The indices of a world and a repetition."""
 
 
 class Rollout(NamedTuple):
-    """One episode to be driven: the weights, and where. Held-out worlds are of another
+    """One episode to run: the weights, world and repetition. ``held_out`` worlds belong to another
     environment."""
 
     weights: Tuple[float, ...]
@@ -35,9 +36,11 @@ class Rollout(NamedTuple):
 
 
 class RolloutResult(NamedTuple):
-    """What an episode was worth, how long it took (control periods), and whether it reached its
-    goal; with several robots, which all have the policy, their mean, sum, and whether all did. One
-    in which the simulator failed is not ``valid``, and says nothing of the weights."""
+    """The reward of an episode, its duration (control periods), and whether it reached its goal.
+
+    With several robots, which all use the policy, these are the mean, the sum, and whether all
+    reached their goals. An episode in which the simulator failed is not ``valid``.
+    """
 
     reward: float
     steps: int
@@ -46,7 +49,8 @@ class RolloutResult(NamedTuple):
 
 
 class RolloutWorker:
-    """Drives episodes; made once in each process, where its simulators then stay."""
+    """A function that runs episodes; created once in each process, where its simulators stay
+    open."""
 
     def __init__(
         self, kind: str, training: PreparedEnvironment, held_out: Optional[PreparedEnvironment]
@@ -55,11 +59,11 @@ class RolloutWorker:
         self._runners: Dict[bool, EpisodeRunner] = {}
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """Without simulators."""
+        """Pickle the worker without its simulators."""
         return type(self), (self._kind, self._training, self._held_out)
 
     def __call__(self, drive: Rollout) -> RolloutResult:
-        """Drive an episode to its end."""
+        """Run an episode to its end."""
 
         def failed(error: GzTestautoError, _follows: bool) -> None:
             LOGGER.warning("world %d: %s", drive.world, error)
@@ -93,19 +97,19 @@ class RolloutWorker:
         return RolloutResult(worth / len(policies), steps, reached)
 
     def close(self) -> None:
-        """End the simulators."""
+        """Close the simulators."""
         for runner in self._runners.values():
             runner.close()
 
 
 def drawn_places(random: np.random.Generator, worlds: Sequence[int], wanted: int) -> List[Place]:
-    """So many worlds, each once as long as there are enough, and a repetition of each."""
+    """Draw ``wanted`` worlds, each once if there are enough, and a repetition of each."""
     chosen = random.choice(worlds, size=wanted, replace=wanted > len(worlds))
     return list(zip(chosen.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
 
 
 def mean_worth(driven: Sequence[RolloutResult]) -> float:
-    """Over the valid ones. Raises ``SimulatorError`` where there are none."""
+    """Return the mean reward of the valid episodes. Raises ``SimulatorError`` if there are none."""
     valid = [one.reward for one in driven if one.valid]
     if not valid:
         raise SimulatorError(
@@ -116,6 +120,6 @@ def mean_worth(driven: Sequence[RolloutResult]) -> float:
 
 
 def share_reached(driven: Sequence[RolloutResult]) -> float:
-    """Of the valid ones; no number where there are none."""
+    """Return the share of the valid episodes that reached the goal; NaN if there are none."""
     valid = [one.reached for one in driven if one.valid]
     return sum(valid) / len(valid) if valid else math.nan

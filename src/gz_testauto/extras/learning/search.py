@@ -1,8 +1,8 @@
 """The search for weights by CMA-ES (N. Hansen, "The CMA evolution strategy: a tutorial", 2016,
 arXiv:1604.00772).
 
-Owns that it sees nothing but which candidates were better than which, and gives the same numbers
-for the same seed on any number of cores.
+The search depends only on the ranking of the candidates, and gives the same numbers for the same
+seed on any number of cores.
 """
 
 import math
@@ -16,7 +16,7 @@ from gz_testauto.extras.learning.policies.policy import WeightedPolicy
 
 
 class WeightSearch:
-    """Asks for weights to be tried, and is told which were better."""
+    """A search that proposes weights and receives their ranking."""
 
     def __init__(
         self,
@@ -26,23 +26,23 @@ class WeightSearch:
         sigma: float,
         random: np.random.Generator,
     ) -> None:
-        """``sigma`` is how far the first candidates lie from the start. Raises ``ValueError`` where
-        the observation's ``parts`` are not what the kind of policy needs,
-        ``MissingDependencyError`` without cma."""
+        """Create the strategy. ``sigma`` is the standard deviation of the first candidates about
+        the start. Raises ``ValueError`` if the kind of policy needs other ``parts`` of the
+        observation, ``MissingDependencyError`` without cma."""
         self._start = kind.start(parts)
         self._directions = kind.directions(parts)
         self._strategy = _strategy(self._directions.shape[1], population, sigma, random)
         self._asked: Sequence[np.ndarray] = ()
 
     def ask(self) -> List[np.ndarray]:
-        """A generation's candidates, weights (w,) each."""
+        """Return a generation's candidates, weights (w,) each."""
         with threadpool_limits(limits=1):
             self._asked = self._strategy.ask()
             return [self._weights(point) for point in self._asked]
 
     def tell(self, ranking: Sequence[int]) -> np.ndarray:
-        """What was asked for last, by their numbers, the best first; returns the weights (w,) of
-        the mean after it."""
+        """Update the search with the ranking of the last candidates: their indices, the best first.
+        Return the weights (w,) of the new mean."""
         places = np.empty(len(ranking))
         places[list(ranking)] = np.arange(len(ranking))
         with threadpool_limits(limits=1):

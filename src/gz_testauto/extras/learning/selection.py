@@ -1,8 +1,9 @@
-"""Which of a search's last means becomes the policy.
+"""Selection of the policy among a search's last means.
 
-What a generation's few drives say of its mean is mostly luck, so the last means drive the same
-worlds, and again and again the better half of them more (successive halving: K. Jamieson,
-A. Talwalkar, AISTATS 2016, arXiv:1502.07943). Owns who is still in, and for how long.
+The few episodes of a generation are a noisy estimate of its mean. The last means therefore run in
+the same worlds, and repeatedly the better half of them runs more (successive halving: K. Jamieson,
+A. Talwalkar, AISTATS 2016, arXiv:1502.07943). This module computes which means remain, and for how
+long.
 """
 
 import math
@@ -12,17 +13,18 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gz_testauto.extras.learning.rollouts import RolloutResult
 
 FINALISTS = 8
-"""So many of the last means at most."""
+"""Largest number of means to choose from."""
 
 WORLDS = 4
-"""That all who are in drive before it is looked at who is better, or whether steps are left."""
+"""Number of worlds that all remaining means run before they are compared, and before the remaining
+steps are checked."""
 
 
 @dataclass(frozen=True)
 class Portion:
-    """What some means, by the numbers of their generations, were worth in the same worlds: the sum
-    over the worlds that are valid for all, and how many these were; the control periods driven up
-    to then."""
+    """The rewards of some means, by the numbers of their generations, in the same worlds: the sum
+    over the worlds that are valid for all, the number of these worlds, and the control periods
+    driven up to then."""
 
     means: Tuple[int, ...]
     worth: Tuple[float, ...]
@@ -31,11 +33,11 @@ class Portion:
 
 
 class Selection:
-    """Halves the finalists until one is left or the steps are driven."""
+    """A successive halving of the finalists until one is left or the steps are used."""
 
     def __init__(self, generations: int, begun: int, limit: int, per_episode: float) -> None:
-        """``generations`` there are to choose from, ``begun`` control periods were driven by then,
-        and ``limit`` may be in all; ``per_episode`` is how many an episode took lately."""
+        """Choose among ``generations`` means after ``begun`` control periods, with a ``limit`` in
+        total. ``per_episode`` is the recent mean number of control periods of an episode."""
         self._left = tuple(range(max(0, generations - FINALISTS), generations))
         self._steps, self._limit, self._per_episode = begun, limit, per_episode
         self._worth: Dict[int, List[float]] = {number: [] for number in self._left}
@@ -44,20 +46,20 @@ class Selection:
 
     @property
     def best(self) -> int:
-        """The number of the mean that is best by what was driven; of several the last."""
+        """Return the number of the best mean so far; the last of equal ones."""
         return max(self._left, key=lambda number: (self._mean(number), number))
 
     @property
     def steps(self) -> int:
-        """Control periods driven in all."""
+        """Return the number of control periods driven in total."""
         return self._steps
 
     def next(self) -> Optional[Sequence[int]]:
-        """The means that are to drive next, None where it is over."""
+        """Return the means that must run next; None if the selection has finished."""
         while len(self._left) > 1:
             if self._steps + self._expected() <= min(self._round_ends, self._limit):
                 return self._left
-            if not any(self._valid[one] for one in self._left):  # nothing driven, nothing fits
+            if not any(self._valid[one] for one in self._left):  # no episode was run, and none fits
                 return None
             ranked = sorted(self._left, key=lambda one: (self._mean(one), one), reverse=True)
             self._left = tuple(sorted(ranked[: math.ceil(len(ranked) / 2)]))
@@ -65,8 +67,8 @@ class Selection:
         return None
 
     def take(self, portion: Portion) -> None:
-        """Take what was driven; a portion that passed the limit does not count, and is the last.
-        Raises ``ValueError`` where others than these means are next."""
+        """Add a portion; a portion that exceeded the limit does not count, and is the last. Raises
+        ``ValueError`` if other means are due."""
         due = self.next()
         if portion.means != due:
             raise ValueError(f"it has means {portion.means}; due are {due}")
@@ -84,7 +86,8 @@ class Selection:
         return len(self._left) * WORLDS * self._per_episode
 
     def _next_end(self) -> float:
-        """All rounds get the same share of what is left, and a portion at least."""
+        """Return the end of a round: all rounds get the same share of the remaining steps, at least
+        one portion."""
         rounds = max(1, math.ceil(math.log2(max(1, len(self._left)))))
         share = (self._limit - self._steps) / rounds
         return self._steps + max(share, self._expected())
@@ -95,8 +98,8 @@ class Selection:
 
 
 def portion_of(means: Sequence[int], driven: Sequence[RolloutResult], steps_before: int) -> Portion:
-    """Of what each of the means drove, one mean after the other, the same worlds each. A world in
-    which the simulator failed for one of them counts for none."""
+    """Return the portion of episodes that each mean ran in the same worlds, ordered by mean. A
+    world in which the simulator failed for one mean counts for none."""
     each = len(driven) // len(means)
     own = [driven[i : i + each] for i in range(0, len(driven), each)]
     valid = [world for world in range(each) if all(these[world].valid for these in own)]

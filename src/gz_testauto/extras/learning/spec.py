@@ -1,6 +1,6 @@
-"""A campaign to learn in.
+"""A campaign with a learning environment.
 
-Owns the shape of ``environment:``, beside the keys of any other campaign::
+This module defines ``environment:``, in addition to the keys of other campaigns::
 
     environment:
       observations: [{term: lidar, beams: 24}, way, twist]
@@ -9,8 +9,7 @@ Owns the shape of ``environment:``, beside the keys of any other campaign::
       curriculum: {by: density, share: 0.25, steps: 50000}
       held_out: held_out_campaign.yaml
 
-Without ``planners`` there is one place for a policy, and ``embedded`` is the simulator unless
-another is given.
+The default of ``planners`` is one placeholder for a policy, that of ``simulator`` is ``embedded``.
 """
 
 import contextlib
@@ -26,11 +25,11 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple
 
 POLICY = "policy"
-"""What the place of the policy is called among the planners."""
+"""Name of the policy's placeholder among the planners."""
 
 
 class TermSpec(Spec):
-    """A registered term, by name or with its parameters beside ``term``."""
+    """A registered term, as a name or as ``term`` with its parameters in the same mapping."""
 
     term: str = Field(min_length=1)
     parameters: Dict[str, Any] = Field(default_factory=dict)
@@ -47,7 +46,7 @@ class TermSpec(Spec):
 
     @property
     def named(self) -> Named:
-        """Name and parameters."""
+        """Return name and parameters."""
         return self.term, dict(self.parameters)
 
 
@@ -59,18 +58,18 @@ def _terms(*entries: Tuple[str, Dict[str, Any]]) -> Tuple[TermSpec, ...]:
 
 
 class CurriculumSpec(Spec):
-    """From easy worlds to all: first the easiest ``share`` of them, then more and more, and all
-    once ``steps`` control periods have been driven."""
+    """A curriculum from easy worlds to all: first the easiest ``share`` of them, then an increasing
+    share, and all after ``steps`` control periods."""
 
     by: Literal["density", "mean_clearance_m", "narrowest_gap_m", "shortest_path_m"]
-    """Easier is less density, more clearance, a wider gap, a shorter way."""
+    """Easier is a lower density, a larger clearance, a wider gap, a shorter path."""
     share: float = Field(0.25, gt=0, le=1)
     steps: int = Field(50_000, ge=1)
 
 
 class EnvironmentSpec(Spec):
-    """What a policy is shown, what it is rewarded for, and what ends an episode beside the rules of
-    the campaign."""
+    """The observations and rewards of a policy, and the terminations of an episode in addition to
+    the campaign's rules."""
 
     observations: Terms = Field(_terms(("lidar", {}), ("way", {}), ("twist", {})), min_length=1)
     rewards: Terms = Field(
@@ -84,10 +83,10 @@ class EnvironmentSpec(Spec):
     )
     terminations: Terms = ()
     curriculum: Optional[CurriculumSpec] = None
-    """All worlds from the beginning unless given."""
+    """By default all worlds from the start."""
     held_out: Optional[SpecPath] = None
-    """A campaign in whose worlds a policy is judged; none of them may be among those of this
-    one."""
+    """A campaign in whose worlds a policy is evaluated; none of them can be a world of this
+    campaign."""
 
     @field_validator("observations")
     @classmethod
@@ -120,7 +119,7 @@ def _as_value_error() -> Iterator[None]:
 
 
 class EnvironmentCampaignSpec(BuiltinCampaignSpec):
-    """A campaign with ``environment``."""
+    """A campaign with the key ``environment``."""
 
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)] = (
         BuiltinPlannerSpec(name=POLICY, plugin="straight"),

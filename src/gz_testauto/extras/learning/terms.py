@@ -1,6 +1,6 @@
-"""What a policy is rewarded for, and what ends its episodes beside the campaign's rules.
+"""The rewards of a policy, and terminations of episodes in addition to the campaign's rules.
 
-Owns the built-in terms; packages bring others under ``gz_testauto.rewards`` and
+This module contains the built-in terms; packages register others under ``gz_testauto.rewards`` and
 ``gz_testauto.terminations``. A subclass declares its parameters as keyword arguments of its
 constructor, each with a default.
 """
@@ -36,13 +36,13 @@ REWARDS = Registry(
 TERMINATIONS = Registry("termination", {"off_way": f"{_HERE}:OffWay"})
 
 FOLLOWED_M = 2.0
-"""Half of how far ahead the point of the way that is reached is looked for."""
+"""Half of the length (m) of the global plan in which the point nearest to the robot is searched."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """One control period of ``duration_s``: what was before and is after it, what was commanded,
-    and how the episode ended, None while it goes on."""
+    """One control period of ``duration_s``: the observations before and after it, the command, and
+    the outcome of the episode, None while it runs."""
 
     before: Observation
     after: Observation
@@ -52,21 +52,21 @@ class Transition:
 
 
 class RewardTerm(abc.ABC):
-    """A number for each control period, times ``weight``."""
+    """A number for each control period, multiplied by ``weight``."""
 
     def __init__(self, weight: float = 1.0) -> None:
         self.weight = weight
 
     def begin(self, task: Task) -> None:  # noqa: B027 - most remember nothing
-        """A new task."""
+        """Start a task."""
 
     @abc.abstractmethod
     def value(self, transition: Transition) -> float:
-        """What the period is worth, before it is weighted."""
+        """Return the reward of the period without the weight."""
 
 
 class Progress(RewardTerm):
-    """Meters along the way, counted once: driving back takes nothing."""
+    """New progress along the global plan (m): driving back subtracts nothing."""
 
     def begin(self, task: Task) -> None:
         """See :class:`RewardTerm`."""
@@ -90,7 +90,7 @@ class Reached(RewardTerm):
 
 
 class Collided(RewardTerm):
-    """1 for a collision, and for tipping over."""
+    """1 for a collision or a robot that tipped over."""
 
     def value(self, transition: Transition) -> float:
         """See :class:`RewardTerm`."""
@@ -108,7 +108,7 @@ class GivenUp(RewardTerm):
 
 
 class Time(RewardTerm):
-    """Seconds."""
+    """The duration of the period (s)."""
 
     def value(self, transition: Transition) -> float:
         """See :class:`RewardTerm`."""
@@ -116,8 +116,8 @@ class Time(RewardTerm):
 
 
 class Near(RewardTerm):
-    """From 0 to 1, over time: how near the lidar has something, within ``range_m`` of its
-    origin."""
+    """Proximity of the nearest lidar point, from 0 at ``range_m`` to 1 at the lidar's origin,
+    multiplied by the duration (s)."""
 
     def __init__(self, weight: float = -1.0, range_m: Positive = 1.0) -> None:
         super().__init__(weight)
@@ -133,7 +133,7 @@ class Near(RewardTerm):
 
 
 class Turning(RewardTerm):
-    """Radians by which the robot is told to turn."""
+    """The commanded change of yaw (rad)."""
 
     def value(self, transition: Transition) -> float:
         """See :class:`RewardTerm`."""
@@ -141,18 +141,18 @@ class Turning(RewardTerm):
 
 
 class TerminationTerm(abc.ABC):
-    """Ends an episode for good, where the campaign's rules would not."""
+    """A rule that terminates an episode in addition to the campaign's rules."""
 
     def begin(self, task: Task) -> None:  # noqa: B027 - most remember nothing
-        """A new task."""
+        """Start a task."""
 
     @abc.abstractmethod
     def reason(self, transition: Transition) -> Optional[str]:
-        """Why it ends, None where it does not."""
+        """Return the reason for a termination; None if the episode continues."""
 
 
 class OffWay(TerminationTerm):
-    """Farther than ``limit_m`` from the way."""
+    """A distance of more than ``limit_m`` from the global plan."""
 
     def __init__(self, limit_m: Positive = 5.0) -> None:
         self._limit_m = limit_m
@@ -169,10 +169,10 @@ class OffWay(TerminationTerm):
 
 
 class Judge:
-    """All terms of an environment."""
+    """All reward and termination terms of an environment."""
 
     def __init__(self, rewards: Sequence[Named], terminations: Sequence[Named]) -> None:
-        """Raises ``SpecError`` for a term that is not known, and for its parameters."""
+        """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""
         self._rewards: List[Tuple[str, RewardTerm]] = [
             (name, construct(REWARDS, name, parameters)) for name, parameters in rewards
         ]
@@ -181,17 +181,18 @@ class Judge:
         ]
 
     def begin(self, task: Task) -> None:
-        """A new task."""
+        """Start a task."""
         for _, reward in self._rewards:
             reward.begin(task)
         for termination in self._terminations:
             termination.begin(task)
 
     def reward(self, transition: Transition) -> float:
-        """The weighted sum."""
+        """Return the weighted sum."""
         return math.fsum(term.weight * term.value(transition) for _, term in self._rewards)
 
     def reason(self, transition: Transition) -> Optional[str]:
-        """Why the episode ends beside the campaign's rules."""
+        """Return the reason for a termination in addition to the campaign's rules; None if there is
+        none."""
         reasons = (term.reason(transition) for term in self._terminations)
         return next((reason for reason in reasons if reason is not None), None)

@@ -1,11 +1,12 @@
-"""Training a policy by CMA-ES, in processes side by side, to be gone on with after any end.
+"""Training of a policy by CMA-ES in parallel processes, which can be continued after any
+interruption.
 
-Owns what a generation drives, and the journals. All candidates drive the same worlds, and the
-better half of them as many again: which of two is better matters most among the best. The last of
-the steps go into choosing among the generations' means (``selection.py``). ``generations.jsonl``
-and ``selection.jsonl`` take down what was driven; going on asks for the same again and takes
-what the journals have, so that the policy is the same file whether it was interrupted or not, and
-whatever the number of processes.
+This module runs the generations and writes the journals. All candidates run in the same worlds, and
+the better half of them in as many again, since the ranking of the best candidates matters most. The
+last steps are used to choose among the generations' means (``selection.py``). ``generations.jsonl``
+and ``selection.jsonl`` record the results. A continued training repeats the same requests and reads
+the recorded results, so the policy is the same file with any interruptions and any number of
+processes.
 """
 
 import hashlib
@@ -54,7 +55,7 @@ from gz_testauto.results.directory import RunDirectory, reporting_disk, write_at
 from gz_testauto.sampling.seeds import child_generator
 
 SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
-"""Paths of the generators."""
+"""Paths of the random generators."""
 
 MEND = "remove this line and all after it, and give the same command again"
 
@@ -63,34 +64,36 @@ Pool = TaskPool[Rollout, RolloutResult]
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How it is searched. A change of one of these is another training."""
+    """The options of a search. A change of an option is another training."""
 
     seed: int = 0
     steps: int = 200_000
-    """Control periods to drive at most."""
+    """Largest number of control periods."""
     kind: str = "mirrored"
     population: int = 12
     episodes: int = 4
-    """Worlds that every candidate of a generation drives; the better half drive as many others."""
+    """Worlds in which every candidate of a generation runs; the better half runs in as many
+    others."""
     sigma: float = 0.35
-    """How far the first candidates lie from the start."""
+    """Standard deviation of the first candidates about the start."""
     selection: float = 0.25
-    """Share of the steps that goes into choosing among the means; 0: the last is taken."""
+    """Share of the steps for the choice among the means; 0: the last mean is the policy."""
     judged: int = 0
-    """Held-out worlds in which the mean of every generation is judged; these steps do not count."""
+    """Held-out worlds in which the mean of every generation is evaluated; these steps do not
+    count."""
 
     @property
     def better(self) -> int:
-        """How many candidates are the better half."""
+        """Return the number of candidates in the better half."""
         return (self.population + 1) // 2
 
 
 @dataclass(frozen=True)
 class Generation:
-    """What is known of one generation: what each candidate was worth, and their numbers, the best
-    first; the control periods driven so far, the share of the candidates' episodes that reached
-    the goal, and of the mean's held-out ones, None where these are not judged. ``mean`` is the
-    beginning of the SHA-256 of the mean's weights."""
+    """The results of one generation: the reward of each candidate, and their indices, the best
+    first; the control periods driven so far, the share of the candidates' episodes that reached the
+    goal, and that of the mean's held-out episodes, None without these. ``mean`` is the start of the
+    SHA-256 of the mean's weights."""
 
     number: int
     worth: Tuple[float, ...]
@@ -100,11 +103,11 @@ class Generation:
     mean: str
     held_out: Optional[float] = None
     invalid: int = 0
-    """Episodes in which the simulator failed; they are left out."""
+    """Episodes in which the simulator failed; they are excluded."""
 
 
 class TrainingDirectory(RunDirectory):
-    """Paths in a training's directory."""
+    """The paths in a training's directory."""
 
     CONTENT, COMMAND, MARKER = "training", "gz_testauto train", "training.json"
     EARLIER = ("worlds", "held_out_worlds", f"*worlds{WORLDS_OF}")
@@ -129,9 +132,9 @@ class Training:
         options: TrainingOptions,
         directory: TrainingDirectory,
     ) -> None:
-        """Raises ``SpecError`` where a held-out world is among those to train in, and for options
-        that make no sense; ``ResultsError`` for a directory that holds another training;
-        ``MissingDependencyError`` without cma."""
+        """Read the journals and restore the search. Raises ``SpecError`` if a held-out world is one
+        of the training worlds, and for invalid options; ``ResultsError`` for the directory of
+        another training; ``MissingDependencyError`` without cma."""
         self._prepared, self._held_out, self.options = training, held_out, options
         self._directory = directory
         _require_sense(options)
@@ -167,22 +170,23 @@ class Training:
 
     @property
     def is_searched(self) -> bool:
-        """Whether another generation as long as the last would pass the steps to search with."""
+        """Return whether another generation as long as the last would exceed the steps of the
+        search."""
         steps = [0, *(generation.steps for generation in self.generations)]
         bound = (1.0 - self.options.selection) * self.options.steps
         return bool(self.generations) and 2 * steps[-1] - steps[-2] > bound
 
     @property
     def _counted(self) -> List[Generation]:
-        """The generations within the steps, and the first. One that took longer than that before
-        it, and passed them, does not count."""
+        """Return the generations within the steps, and the first. A generation that was longer than
+        the previous one and exceeded the steps does not count."""
         return [
             one for one in self.generations if one.steps <= self.options.steps or not one.number
         ]
 
     def run(self, workers: int, tell: Callable[[Union[Generation, Portion]], None]) -> Path:
-        """Go on until all steps are driven; returns the policy's file. ``tell`` is told of every
-        generation, and of what is driven to choose among the means."""
+        """Continue until all steps are driven; return the policy's file. ``tell`` receives every
+        generation, and every portion of the selection."""
         driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
         with TaskPool(driver, workers, "training") as pool:
             while not self.is_searched:
@@ -231,7 +235,7 @@ class Training:
         who: Sequence[int],
         places: Sequence[Place],
     ) -> Dict[int, List[RolloutResult]]:
-        """What each of ``who`` did in all these places."""
+        """Return the results of each candidate of ``who`` in all these places."""
         drives = [Rollout(tuple(weights[one].tolist()), *place) for one in who for place in places]
         driven = list(pool.map(drives))
         return {
@@ -240,7 +244,7 @@ class Training:
         }
 
     def _judge(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
-        """The share of held-out worlds in which it reaches the goal."""
+        """Return the share of held-out worlds in which the mean reaches the goal."""
         if self._held_out is None or not self.options.judged:
             return None
         count = min(self.options.judged, len(self._held_out.campaign.worlds))
@@ -248,7 +252,7 @@ class Training:
         return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
 
     def _select(self, pool: Pool, tell: Callable[[Union[Generation, Portion]], None]) -> Selection:
-        """The last means drive, until it is known which is best or the steps are driven."""
+        """Run the last means until the best is found or the steps are driven."""
         counted = self._counted
         begun = counted[-1].steps
         lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
@@ -272,7 +276,7 @@ class Training:
             random = child_generator(options.seed, SELECTION, taken)
             driven = self._drive(pool, self._means, means, drawn_places(random, every, WORLDS))
             together = [one for mean in means for one in driven[mean]]
-            mean_worth(together)  # raises where the simulator failed in all
+            mean_worth(together)  # raises if the simulator failed in all
             portion = portion_of(means, together, selection.steps)
             self._append(journal, portion)
             selection.take(portion)
@@ -286,7 +290,7 @@ class Training:
             os.fsync(file.fileno())
 
     def _require_same(self) -> None:
-        """Raise ``ResultsError`` where the directory holds another training."""
+        """Raise ``ResultsError`` if the directory contains another training."""
         own = {
             "options": asdict(self.options),
             "campaign": _identity(self._prepared.spec),
@@ -314,7 +318,8 @@ Entry = TypeVar("Entry")
 
 
 def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
-    """What it has; a line that was cut off is left out. Raises ``SpecError`` for another fault."""
+    """Yield the entries; an incomplete last line is removed. Raises ``SpecError`` for another
+    error."""
     if not journal.is_file():
         return
     content = journal.read_bytes()
@@ -334,7 +339,7 @@ def _digest(weights: np.ndarray) -> str:
 
 
 def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -> List[int]:
-    """The best first; of equals that of the lower number."""
+    """Return the candidates, the best first; of equal ones the lower index first."""
     return sorted(who, key=lambda one: (-mean_worth(driven[one]), one))
 
 

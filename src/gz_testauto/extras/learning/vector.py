@@ -1,8 +1,8 @@
-"""Several environments side by side, each in a process with a simulator of its own (extra ``rl``).
+"""Several environments in parallel, each in a process with its own simulator (extra ``rl``).
 
-Gymnasium's ``AsyncVectorEnv`` does it; here is how its environments are made. ``observations`` come
-from shared memory, one row for each environment, of which a step returns a copy; whoever wants the
-buffer itself, as to move it to a GPU, gives ``copy=False`` and is done with it before the next
+This module creates the environments for Gymnasium's ``AsyncVectorEnv``. ``observations`` are in
+shared memory, one row for each environment, and a step returns a copy. To get the buffer without a
+copy, for example to move it to a GPU, set ``copy=False`` and finish reading it before the next
 step.
 """
 
@@ -24,15 +24,17 @@ def vector_env(
     worlds: Union[str, Path, None] = None,
     **options: Any,
 ) -> AsyncVectorEnv:
-    """``count`` environments; arguments as of :class:`NavigationEnv`. ``autoreset`` says what comes
-    after an episode's last step: ``NextStep`` and ``SameStep`` begin another then, ``Disabled``
-    waits for ``reset(options={"reset_mask": ...})``. ``options`` are ``AsyncVectorEnv``'s.
+    """Return ``count`` environments; arguments as in :class:`NavigationEnv`.
+
+    ``autoreset`` specifies the reset after an episode's last step: ``NextStep`` and ``SameStep``
+    start another episode then, ``Disabled`` waits for ``reset(options={"reset_mask": ...})``.
+    ``options`` are those of ``AsyncVectorEnv``.
 
     ``reset(seed=s)`` seeds environment ``i`` with ``s + i``. Raises ``SpecError``.
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be at least 1")
-    prepared = PreparedEnvironment.of(environment, worlds)  # worlds are made once, before
+    prepared = PreparedEnvironment.of(environment, worlds)  # worlds are generated once, before
     modes = {mode.value: mode for mode in AutoresetMode}
     mode = autoreset if isinstance(autoreset, AutoresetMode) else modes.get(autoreset)
     if mode is None:

@@ -1,1 +1,1 @@
-"""The verbs ``train`` and ``record``."""
+"""The commands ``train`` and ``record``."""

@@ -21,7 +21,7 @@ from gz_testauto.trial.outcome import Outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's options."""
+    """Add the command's options to the parser."""
     parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
     parser.add_argument("--planner", required=True, metavar="NAME", help="who drives, a plugin")
     parser.add_argument(
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Drive, and say what was written."""
+    """Record the planner's runs and print a summary of the written file."""
     if arguments.out.suffix != ".npz":
         raise SpecError(f"--out is {arguments.out}; it must end in .npz")
     parameters = yaml.safe_load(arguments.parameters)

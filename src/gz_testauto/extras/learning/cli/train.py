@@ -27,7 +27,7 @@ from gz_testauto.spec.loader import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb's options."""
+    """Add the command's options to the parser."""
     default = TrainingOptions()
     parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, and say how it went."""
+    """Train the policy and print its path; report progress on standard error."""
     if arguments.workers < 1:
         raise SpecError(f"--workers is {arguments.workers}; it must be at least 1")
     spec = load(arguments.environment, EnvironmentCampaignSpec)
@@ -118,7 +118,8 @@ def _train(
 
 
 def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedEnvironment]:
-    """The held-out worlds, driven as the environment is."""
+    """Return the held-out worlds with the other settings of the environment; None if the
+    environment specifies none."""
     file = spec.environment.held_out
     if file is None:
         return None

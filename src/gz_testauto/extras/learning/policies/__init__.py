@@ -1,1 +1,1 @@
-"""Learned planners: what they are shown, what their answers mean, and the files they are in."""
+"""Learned planners: the observations and actions of policies, and policy files."""

@@ -1,7 +1,8 @@
-"""Policies in files: this package's own, ONNX, and Stable-Baselines3's.
+"""Policy files: this package's format, ONNX, and Stable-Baselines3.
 
-Owns the *card* of a policy: what it must be shown, and what it was trained in. A ``.npz`` has it
-inside; beside ``policy.onnx`` or ``policy.zip`` it is ``policy.onnx.json`` or ``policy.zip.json``.
+This module defines the *card* of a policy: the observations that it needs, and its training. A
+``.npz`` contains the card; ``policy.onnx`` has it in ``policy.onnx.json`` next to it, and
+``policy.zip`` in ``policy.zip.json``.
 """
 
 import io
@@ -26,10 +27,10 @@ OWN, ONNX, STABLE_BASELINES = ".npz", ".onnx", ".zip"
 
 
 class TrainingCard(Spec):
-    """Where a policy comes from."""
+    """The origin of a policy."""
 
     environment: str = ""
-    """Name of the campaign that it was trained in."""
+    """Name of the campaign in which the policy was trained."""
     seed: int = 0
     steps: int = 0
     """Control periods driven in training."""
@@ -38,25 +39,25 @@ class TrainingCard(Spec):
 
 
 class PolicyCard(Spec):
-    """What a policy must be shown, and where it comes from."""
+    """The observations that a policy needs, and its origin."""
 
     format: int = Field(FORMAT, ge=1, le=FORMAT)
     kind: str
     """``mirrored``, ``linear`` or ``perceptron`` of this package; ``onnx``, or an algorithm of
     Stable-Baselines3 (``PPO``)."""
     observations: List[Dict[str, Any]] = Field(min_length=1)
-    """The terms, each with its name as ``term`` and its parameters."""
+    """The observation terms, each with its name as ``term`` and its parameters."""
     training: TrainingCard = TrainingCard()
 
     @property
     def terms(self) -> Tuple[Named, ...]:
-        """The terms with their parameters."""
+        """Return the observation terms with their parameters."""
         found = [dict(entry) for entry in self.observations]
         return tuple((str(entry.pop("term", "")), entry) for entry in found)
 
 
 def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
-    """Write a ``.npz``: the same bytes for the same policy."""
+    """Write a ``.npz``; equal policies give identical bytes."""
     buffer = io.BytesIO()
     text = json.dumps(card.model_dump(mode="json"), sort_keys=True)
     np.savez(buffer, **{WEIGHTS: policy.weights, CARD: np.array(text)})
@@ -64,13 +65,12 @@ def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
 
 
 def is_program(path: Path) -> bool:
-    """Whether reading the policy in a file runs what somebody wrote into it: Stable-Baselines3
-    pickles."""
+    """Return whether reading a policy file executes code from it: Stable-Baselines3 uses pickle."""
     return path.suffix == STABLE_BASELINES
 
 
 def read_card(path: Path) -> PolicyCard:
-    """The card of the policy in a file, and nothing else of it. Raises ``SpecError`` as
+    """Return the card of a policy file without reading the policy. Raises ``SpecError`` as
     :func:`read_policy` does."""
     if not path.is_file():
         raise SpecError(f"{path}: there is no such policy file")
@@ -91,8 +91,8 @@ def read_card(path: Path) -> PolicyCard:
 
 
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
-    """The policy in a file. Raises ``SpecError`` for a file that is not there, is damaged or says
-    something else than it holds, ``MissingDependencyError`` for a library that is missing."""
+    """Return the policy in a file. Raises ``SpecError`` for a file that is missing, damaged or does
+    not match its card, ``MissingDependencyError`` for a missing library."""
     card = read_card(path)
     if path.suffix == OWN:
         return _own(path, card), card
@@ -112,7 +112,7 @@ def _own(path: Path, card: PolicyCard) -> Policy:
 
 
 def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
-    """Weights and card of a ``.npz``."""
+    """Return weights and card of a ``.npz``."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return np.array(file[WEIGHTS]), str(file[CARD])
@@ -131,7 +131,7 @@ def _card(text: str, path: Path) -> PolicyCard:
 
 
 class _OnnxPolicy(Policy):
-    """A network of one input (1, n) and one output (1, 2)."""
+    """A network with one input (1, n) and one output (1, 2)."""
 
     def __init__(self, path: Path, size: int) -> None:
         try:
@@ -146,7 +146,7 @@ class _OnnxPolicy(Policy):
             self._session = onnxruntime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # it has errors of its own, of many types
+        except Exception as error:  # onnxruntime raises many exception types
             raise SpecError(f"{path}: is no ONNX model that can be run: {error}") from error
         (put,) = self._session.get_inputs()[:1]
         length = put.shape[-1] if put.shape else None
@@ -161,7 +161,7 @@ class _OnnxPolicy(Policy):
 
 
 class _StableBaselinesPolicy(Policy):
-    """What ``model.save`` of Stable-Baselines3 wrote, without its noise."""
+    """A policy that ``model.save`` of Stable-Baselines3 wrote, without its noise."""
 
     def __init__(self, path: Path, algorithm: str, size: int) -> None:
         try:
@@ -178,7 +178,7 @@ class _StableBaselinesPolicy(Policy):
         torch.set_num_threads(1)  # the same bits
         try:
             self._model = maker.load(path, device="cpu")
-        except Exception as error:  # whatever reading another's archive raises
+        except Exception as error:  # reading a foreign archive can raise any exception
             raise SpecError(f"{path}: cannot be read by {algorithm}: {error}") from error
         shape = self._model.observation_space.shape
         if shape != (size,):
@@ -196,10 +196,10 @@ class _StableBaselinesPolicy(Policy):
 
 
 def _action(answer: Any) -> np.ndarray:
-    """The first two numbers of an answer; fewer are told where the action is taken."""
+    """Return the first two numbers of a model's output; the caller rejects fewer."""
     return np.asarray(answer, dtype=float).ravel()[:ACTIONS]
 
 
 def training_worlds(cards: Mapping[str, PolicyCard]) -> Dict[str, str]:
-    """The name of a policy that was trained in it, by each world's hash."""
+    """Return, by the hash of each training world, the name of a policy that was trained in it."""
     return {sha256: name for name, card in cards.items() for sha256 in card.training.worlds}

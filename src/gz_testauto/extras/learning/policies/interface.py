@@ -1,8 +1,9 @@
-"""Between a policy and a robot: a vector of numbers in, two numbers out.
+"""The interface between a policy and a robot: a vector of numbers in, two numbers out.
 
-Owns what an action means: two numbers from -1 to 1, forward speed (from standing, or from driving
-backwards where the robot can, to the greatest) and yaw rate (left is above 0), kept within what the
-base can do from one control period to the next.
+This module defines the meaning of an action: forward speed and yaw rate, each from -1 to 1. Forward
+speed ranges from rest, or from the largest reverse speed if the robot can reverse, to the largest
+speed. A positive yaw rate turns left. Both are limited to what the base can execute from one
+control period to the next.
 """
 
 import math
@@ -19,25 +20,25 @@ ACTIONS = 2
 
 
 class PolicyInterface:
-    """What stands between a policy and the robot of a trial."""
+    """The conversion of observations and actions between a policy and the robot of a trial."""
 
     def __init__(self, terms: Sequence[Named]) -> None:
-        """Raises ``SpecError`` as :class:`ObservationEncoder` does."""
+        """Create the encoder. Raises ``SpecError`` as :class:`ObservationEncoder` does."""
         self.encoder = ObservationEncoder(terms)
 
     def begin(self, task: Task) -> None:
-        """A new task."""
+        """Start a task."""
         self.encoder.begin(task)
         self._limits = task.limits
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """What the policy is shown, (size,)."""
+        """Return the policy's input vector, (size,)."""
         return self.encoder.encode(observation)
 
     def command(self, action: np.ndarray, measured: Twist2D) -> Twist2D:
-        """What an action (2,) commands. Raises ``ValueError`` for another shape, and for what is no
-        number."""
+        """Return the velocity command of an action (2,). Raises ``ValueError`` for another shape,
+        and for numbers that are not finite."""
         numbers = np.asarray(action, dtype=float)
         if numbers.shape != (ACTIONS,):
             raise ValueError(f"an action has shape ({ACTIONS},); this one has {numbers.shape}")

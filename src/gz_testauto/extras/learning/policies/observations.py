@@ -1,7 +1,8 @@
-"""What a policy is shown: terms, each some numbers made of what a planner sees.
+"""The observations of a policy: terms, each of which computes numbers from a planner's observation.
 
-Owns the terms and their order in one vector. An environment and the planner that drives by a policy
-make the vector by the same code, so an episode and a trial are the same to the bit.
+This module contains the terms and defines their order in one vector. An environment and the planner
+of a policy compute the vector with the same code, so an episode and a trial are identical to the
+bit.
 """
 
 import abc
@@ -32,30 +33,32 @@ Named = Tuple[str, Dict[str, Any]]
 
 
 class ObservationTerm(abc.ABC):
-    """Some numbers from -1 to 1. A subclass declares its parameters as keyword arguments of its
-    constructor, each with a default. ``wants_objects`` as of
-    :class:`~gz_testauto.planners.interface.LocalPlanner`."""
+    """A fixed count of numbers from -1 to 1.
+
+    A subclass declares its parameters as keyword arguments of its constructor, each with a default.
+    ``wants_objects`` is as in :class:`~gz_testauto.planners.interface.LocalPlanner`.
+    """
 
     wants_objects = False
 
     @property
     @abc.abstractmethod
     def size(self) -> int:
-        """How many numbers."""
+        """Return the count of numbers."""
 
     @abc.abstractmethod
     def begin(self, task: Task) -> None:
-        """A new task."""
+        """Start a task."""
 
     @abc.abstractmethod
     def encode(self, observation: Observation) -> np.ndarray:
-        """The numbers, shape (size,)."""
+        """Return the numbers, shape (size,)."""
 
 
 class Lidar(ObservationTerm):
-    """How near the nearest thing is in each of ``beams`` equal sectors about the robot's origin,
-    counter-clockwise from straight behind, or over ``field_rad`` about straight ahead: 1 at the
-    origin, 0 at ``range_m`` and beyond."""
+    """Proximity of the nearest scan point in each of ``beams`` equal sectors about the robot's
+    origin, 1 at the origin, 0 at ``range_m`` and beyond. Sectors are counted counter-clockwise from
+    straight behind, or cover ``field_rad`` about straight ahead."""
 
     def __init__(
         self, beams: Count = 24, range_m: Positive = 5.0, field_rad: Positive = 2.0 * math.pi
@@ -70,7 +73,7 @@ class Lidar(ObservationTerm):
         return self._beams
 
     def begin(self, task: Task) -> None:
-        """Nothing is remembered."""
+        """Do nothing: the term has no memory."""
 
     def encode(self, observation: Observation) -> np.ndarray:
         """See :class:`ObservationTerm`."""
@@ -87,8 +90,9 @@ class Lidar(ObservationTerm):
 
 
 class Way(ObservationTerm):
-    """The point of the way ``lookahead_m`` ahead: its distance over that, at most 1, and cosine and
-    sine of its bearing; and what is left of the way over ``range_m``, at most 1."""
+    """The point of the global plan ``lookahead_m`` ahead: its distance divided by ``lookahead_m``,
+    at most 1, and cosine and sine of its bearing; and the remaining length of the global plan
+    divided by ``range_m``, at most 1."""
 
     def __init__(self, lookahead_m: Positive = 2.0, range_m: Positive = 10.0) -> None:
         self._lookahead_m, self._range_m = lookahead_m, range_m
@@ -111,7 +115,8 @@ class Way(ObservationTerm):
 
 
 class Goal(ObservationTerm):
-    """The goal: its distance over ``range_m``, at most 1, and cosine and sine of its bearing."""
+    """The goal: its distance divided by ``range_m``, at most 1, and cosine and sine of its
+    bearing."""
 
     def __init__(self, range_m: Positive = 10.0) -> None:
         self._range_m = range_m
@@ -132,7 +137,7 @@ class Goal(ObservationTerm):
 
 
 class MeasuredTwist(ObservationTerm):
-    """Forward speed and yaw rate over the robot's greatest."""
+    """Forward speed and yaw rate, divided by the robot's limits."""
 
     @property
     def size(self) -> int:
@@ -154,8 +159,9 @@ class MeasuredTwist(ObservationTerm):
 
 
 class NearestObjects(ObservationTerm):
-    """The ``count`` nearest tracked objects, five numbers each: whether there is one, its place in
-    the robot's frame over ``range_m``, and its velocity there over ``speed_mps``."""
+    """The ``count`` nearest tracked objects, five numbers each: 1 if the object exists, its
+    position in the robot's frame divided by ``range_m``, and its velocity in that frame divided by
+    ``speed_mps``."""
 
     wants_objects = True
 
@@ -170,7 +176,7 @@ class NearestObjects(ObservationTerm):
         return 5 * self._count
 
     def begin(self, task: Task) -> None:
-        """Nothing is remembered."""
+        """Do nothing: the term has no memory."""
 
     def encode(self, observation: Observation) -> np.ndarray:
         """See :class:`ObservationTerm`."""
@@ -189,10 +195,10 @@ class NearestObjects(ObservationTerm):
 
 
 class ObservationEncoder:
-    """Terms, one after the other in a vector of 32-bit numbers."""
+    """Concatenated terms in a vector of 32-bit numbers."""
 
     def __init__(self, terms: Sequence[Named]) -> None:
-        """Raises ``SpecError`` for a term that is not known, and for its parameters."""
+        """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""
         self.named = tuple((name, dict(parameters)) for name, parameters in terms)
         self._terms: List[ObservationTerm] = [
             construct(OBSERVATIONS, name, parameters) for name, parameters in self.named
@@ -200,17 +206,18 @@ class ObservationEncoder:
 
     @property
     def wants_objects(self) -> bool:
-        """Whether a term asks for what is tracked."""
+        """Return whether a term needs the tracked objects."""
         return any(term.wants_objects for term in self._terms)
 
     @property
     def size(self) -> int:
-        """Length of the vector."""
+        """Return the length of the vector."""
         return sum(term.size for term in self._terms)
 
     @property
     def parts(self) -> Dict[str, slice]:
-        """Where each term's numbers are, by its name; of a name that comes twice the first."""
+        """Return the slice of each term's numbers, by the term's name; for a repeated name that of
+        the first."""
         found: Dict[str, slice] = {}
         begin = 0
         for (name, _), term in zip(self.named, self._terms):
@@ -219,12 +226,12 @@ class ObservationEncoder:
         return found
 
     def begin(self, task: Task) -> None:
-        """A new task."""
+        """Start a task."""
         for term in self._terms:
             term.begin(task)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """The vector (size,), of 32-bit numbers from -1 to 1."""
+        """Return the vector (size,), of 32-bit numbers from -1 to 1."""
         numbers = np.concatenate([term.encode(observation) for term in self._terms])
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 

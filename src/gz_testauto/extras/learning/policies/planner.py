@@ -17,16 +17,17 @@ from gz_testauto.planners.interface import (
 
 
 class PolicyPlanner(LocalPlanner):
-    """Drives by the policy in a file: this package's ``.npz``, ONNX, or Stable-Baselines3's."""
+    """A planner that executes the policy in a file: this package's ``.npz``, ONNX, or
+    Stable-Baselines3."""
 
     needs_warm_up = True
 
     def __init__(self, file: str, allow_training_worlds: bool = False) -> None:
         """
         file
-            The policy; relative to the campaign where it begins with ``./`` or ``../``.
+            The policy; relative to the campaign if it starts with ``./`` or ``../``.
         allow_training_worlds
-            Whether a campaign may have worlds that it was trained in.
+            Whether a campaign can have worlds in which the policy was trained.
         """
         self._policy, self.card = read_policy(Path(file))
         self._interface = PolicyInterface(self.card.terms)

@@ -1,7 +1,7 @@
-"""What decides: from the vector that it is shown to an action.
+"""Policies: functions from an observation vector to an action.
 
-Owns the policies of numbers alone, which need numpy and nothing else. Each has its weights in one
-vector, so that whoever searches for weights sees no structure.
+This module contains the policies that need only numpy. Each has its weights in one vector, so that
+a search for weights is independent of their structure.
 """
 
 import abc
@@ -14,23 +14,24 @@ from gz_testauto.extras.learning.policies.interface import ACTIONS
 
 
 class Policy(abc.ABC):
-    """Decides once per control period."""
+    """A function that computes one action in each control period."""
 
-    def begin(self) -> None:  # noqa: B027 - most remember nothing
-        """A new task: forget what was."""
+    def begin(self) -> None:  # noqa: B027 - most have no memory
+        """Start a task and reset the memory."""
 
     @abc.abstractmethod
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """The action (2,) for what is shown (n,)."""
+        """Return the action (2,) for the observation vector ``shown`` (n,)."""
 
 
 class WeightedPolicy(Policy):
-    """A policy of ``weights`` (w,), for a vector with these ``parts``."""
+    """A policy with ``weights`` (w,), for a vector with these ``parts``."""
 
     kind: str
 
     def __init__(self, weights: np.ndarray, parts: Mapping[str, slice]) -> None:
-        """Raises ``ValueError`` where the vector lacks a part, or for another number of weights."""
+        """Set the weights. Raises ``ValueError`` if the vector lacks a part, or for another number
+        of weights."""
         weights = np.asarray(weights, dtype=float)
         needed = self.count(parts)
         if weights.shape != (needed,):
@@ -46,23 +47,23 @@ class WeightedPolicy(Policy):
     @classmethod
     @abc.abstractmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
-        """How many weights it has for such a vector. Raises ``ValueError`` where that lacks a
-        part."""
+        """Return the number of weights for a vector with these parts. Raises ``ValueError`` if a
+        part is missing."""
 
     @classmethod
     @abc.abstractmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Weights to begin a search at."""
+        """Return the weights at which a search starts."""
 
     @classmethod
     def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """How a search varies the weights, (w, d): by this times d numbers that are drawn
-        independently."""
+        """Return the matrix (w, d) with which a search multiplies d independently drawn numbers to
+        vary the weights."""
         return np.eye(cls.count(parts))
 
     @abc.abstractmethod
     def _lay(self, parts: Mapping[str, slice]) -> None:
-        """Take the weights apart."""
+        """Assign the parts of the weight vector to attributes."""
 
 
 def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> None:
@@ -75,28 +76,29 @@ def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> Non
 
 
 class MirroredPolicy(WeightedPolicy):
-    """Steers by the difference of left and right, so that a world and its mirror image are driven
-    alike; has a weight for each pair of sectors.
+    """A policy that steers by the difference of left and right, so that it drives mirrored
+    trajectories in mirrored worlds; it has weights for each pair of sectors.
 
-    It turns towards the way, away from what is near on one side, and around what is near ahead on
-    the side that it has chosen: the freer one when something came near, kept until that is passed.
-    It slows down for what is near, where it turns, at the end of the way, and where that leads
-    aside. The first three slow it whatever a weight's sign: else a search soon finds it best never
-    to brake.
+    It turns towards the global plan, away from obstacles on one side, and around obstacles ahead on
+    a chosen side. It chooses the freer side when an obstacle becomes near, and keeps it until the
+    obstacle is passed. It decelerates near obstacles, in turns, at the end of the global plan, and
+    if the plan's bearing is large. The first three decelerate for either sign of a weight:
+    otherwise a search soon prefers not to brake.
     """
 
     kind = "mirrored"
     FURTHER = 7
     BRAKING = 1.5
-    """What is at the robot's origin, in a pair of sectors, slows by the weight times this."""
+    """Factor of the weight by which an obstacle at the robot's origin, in a pair of sectors,
+    reduces the speed."""
     WAVES = 4
-    """How many numbers a search varies a row of weights by."""
+    """Count of numbers by which a search varies a row of weights."""
     SMOOTH_RAD = 0.6
-    """The waves are as large as those of a Gaussian of this width."""
+    """Width of the Gaussian (rad) whose spectrum has the amplitudes of the waves."""
 
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
-        """See :class:`WeightedPolicy`: three for each pair of sectors, and seven."""
+        """See :class:`WeightedPolicy`: three for each pair of sectors, and seven more."""
         _require(cls.kind, parts, ("lidar", "way"))
         beams = parts["lidar"].stop - parts["lidar"].start
         if beams % 2:
@@ -105,20 +107,21 @@ class MirroredPolicy(WeightedPolicy):
 
     @classmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """See :class:`WeightedPolicy`: drives along the way and looks at nothing."""
+        """See :class:`WeightedPolicy`: the policy follows the global plan and ignores obstacles."""
         weights = np.zeros(cls.count(parts))
         weights[-cls.FURTHER :] = 1.0, 1.0, 1.0, 0.0, 0.0, 0.5, 0.5
         return weights
 
     @classmethod
     def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """See :class:`WeightedPolicy`: those of the sectors by a few cosines of the angle from
-        straight ahead, since what is near in one sector is nearly always near in the next."""
+        """See :class:`WeightedPolicy`: the weights of sectors vary by a few cosines of the angle
+        from straight ahead, since an obstacle in one sector is nearly always also near in the
+        next."""
         pairs = (cls.count(parts) - cls.FURTHER) // 3
         angles = np.pi * (np.arange(pairs) + 0.5) / pairs
         order = np.arange(min(cls.WAVES, pairs))
         size = np.exp(-0.5 * (cls.SMOOTH_RAD * order) ** 2)
-        size /= np.sqrt(size[0] ** 2 + 0.5 * (size[1:] ** 2).sum())  # each weight by 1 in the mean
+        size /= np.sqrt(size[0] ** 2 + 0.5 * (size[1:] ** 2).sum())  # by 1 on average
         waves = size * np.cos(np.outer(angles, order))
         found = np.zeros((3 * pairs + cls.FURTHER, 3 * len(order) + cls.FURTHER))
         for block in range(3):
@@ -171,7 +174,8 @@ class MirroredPolicy(WeightedPolicy):
 
 
 class LinearPolicy(WeightedPolicy):
-    """The hyperbolic tangent of a weighted sum and a constant, for each of the two numbers."""
+    """The hyperbolic tangent of a weighted sum and a constant, for each of the two numbers of the
+    action."""
 
     kind = "linear"
 
@@ -182,7 +186,7 @@ class LinearPolicy(WeightedPolicy):
 
     @classmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """See :class:`WeightedPolicy`: stands in the middle of its speeds."""
+        """See :class:`WeightedPolicy`: the policy commands the middle of the speed range."""
         return np.zeros(cls.count(parts))
 
     def _lay(self, parts: Mapping[str, slice]) -> None:
@@ -196,7 +200,7 @@ class LinearPolicy(WeightedPolicy):
 
 
 class PerceptronPolicy(WeightedPolicy):
-    """One hidden layer of :data:`HIDDEN` hyperbolic tangents."""
+    """A network with one hidden layer of :data:`HIDDEN` hyperbolic tangents."""
 
     kind = "perceptron"
     HIDDEN = 8
@@ -234,5 +238,5 @@ def _length(parts: Mapping[str, slice]) -> int:
 
 
 def _product(first: np.ndarray, second: np.ndarray) -> float:
-    """The inner product, by the same order of sums on every machine."""
+    """Return the inner product, with the same order of sums on every machine."""
     return math.fsum((first * second).tolist())
