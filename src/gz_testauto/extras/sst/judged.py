@@ -1,7 +1,7 @@
-"""What a trial's plans were like, as the paper's table judges them: each plan by itself, whether it
-was followed or not.
+"""Quality of a trial's plans by the measures of the paper's table: each plan by itself, followed or
+not.
 
-Owns the means over all samples of all plans that were made since the robot first drove at the
+This module computes the means over all samples of all plans since the robot first reached the
 desired speed.
 """
 
@@ -17,11 +17,11 @@ PAPER_SPEED_MPS = 5.0
 """Desired speed in Smit et al. 2022."""
 
 UP_TO_SPEED = 0.97
-"""Share of the desired speed that counts as that."""
+"""Share of the desired speed at which it counts as reached."""
 
 
 class Judged:
-    """Adds up plans."""
+    """Sums over plans."""
 
     def __init__(self) -> None:
         self._asked = self._failed = 0
@@ -32,7 +32,8 @@ class Judged:
     def take(
         self, plan: Optional[Trajectory], speed_mps: float, lanes: Sequence[Lane], unit_m: float
     ) -> None:
-        """One plan, None where none was found, made at this speed; lengths in ``unit_m``."""
+        """Add one plan, None if none was found, that was computed at ``speed_mps``; lengths are in
+        ``unit_m``."""
         self._is_fast = self._is_fast or speed_mps >= UP_TO_SPEED * PAPER_SPEED_MPS
         if not self._is_fast:
             return
@@ -52,9 +53,9 @@ class Judged:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """``plans`` asked for and ``plans_failed``; of the others the mean absolute acceleration
-        (m/s²), deviation from the desired speed (m/s) and from the nearest lane's center (m), and
-        cost. Nothing before the desired speed."""
+        """Return ``plans`` requested and ``plans_failed``; of the others the mean absolute
+        acceleration (m/s²), deviation from the desired speed (m/s) and from the nearest lane's
+        center (m), and cost. Empty before the desired speed was reached."""
         if not self._asked:
             return {}
         means = self._sums / np.maximum(self._counts, 1.0)

@@ -1,9 +1,9 @@
-"""What is planned for and by what: the vehicle, what its ways cost, how the search goes about it.
+"""Models of the search: the vehicle, the costs of trajectories, and the growth of the tree.
 
-Owns these as values with the numbers of Smit et al. 2022; where that paper, or what it is printed
-in, is silent, with those of a mid-size car in a 30 km/h zone. Arrays have states in rows, x and y
-of the rear axle (m), heading (rad) and speed (m/s); controls are an acceleration (m/s²) and a
-steering angle (rad).
+This module defines them as values with the numbers of Smit et al. 2022. Numbers that neither that
+paper nor its publication states are those of a mid-size car in a 30 km/h zone. Arrays have states
+in rows: x and y of the rear axle (m), heading (rad) and speed (m/s). Controls are an acceleration
+(m/s²) and a steering angle (rad).
 """
 
 from dataclasses import dataclass, replace
@@ -13,9 +13,10 @@ import numpy as np
 
 
 class Vehicle(NamedTuple):
-    """A bicycle with a rectangular body: x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a.
+    """A bicycle model with a rectangular body.
 
-    The body's middle is ``center_m`` ahead of the rear axle. It does not reverse.
+    The model is x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a. The body's middle is
+    ``center_m`` ahead of the rear axle. The vehicle does not reverse.
     """
 
     wheelbase_m: float = 2.7
@@ -29,9 +30,13 @@ class Vehicle(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What a way costs for each meter: its length, the deviation from the desired speed, the
-    penalty of where it is, and, of each object, ``clearance_height`` times a bell over the offset
-    along and across the object's heading; of the nearest standing point that across it."""
+    """Weights of the costs of a trajectory for each meter.
+
+    The costs are its length, the deviation from the desired speed, the penalty of its position, and
+    the clearance. Each object costs ``clearance_height`` times a Gaussian of the offset along and
+    across its heading. The nearest static point costs the same for its distance, with
+    ``clearance_across_m``.
+    """
 
     path: float = 0.05
     speed: float = 0.5
@@ -44,10 +49,12 @@ class Costs(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """How the tree grows. Distances of states are |Δp| + 0.5 |Δθ| + |Δv|, without a unit; the
-    cheapest node within ``selection`` of a random state is grown, one node is kept within
-    ``pruning``. An edge lasts ``edge_steps`` steps of ``step_s``. The road begins ``behind_m``
-    before the start."""
+    """Parameters of the growth of the tree.
+
+    Distances of states are |Δp| + 0.5 |Δθ| + |Δv|, without a unit. The cheapest node within
+    ``selection`` of a random state is extended, and one node is kept within ``pruning``. An edge
+    lasts ``edge_steps`` steps of ``step_s``. The road starts ``behind_m`` before the start.
+    """
 
     step_s: float = 0.04
     edge_steps: int = 10
@@ -66,18 +73,19 @@ class Growth(NamedTuple):
 
 
 HEADING_WEIGHT, SPEED_WEIGHT = 0.5, 1.0
-"""Of a rad and of a m/s beside a meter, in the distance of states."""
+"""Weights of 1 rad and of 1 m/s relative to 1 m, in the distance of states."""
 
 INVALID_PENALTY = 99.0
-"""Places with this penalty and more are not driven at."""
+"""Positions with at least this penalty are invalid."""
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """What moves or stands on the road, as rectangles with predicted ways.
+    """Moving and static objects on the road, as rectangles with predicted trajectories.
 
-    ``sizes_m`` (n, 2) are lengths and widths, ``poses`` (n, k, 3) where their middles are expected,
-    one row for each ``Growth.step_s`` from the time of the plan on; after the last they stand.
+    ``sizes_m`` (n, 2) are lengths and widths. ``poses`` (n, k, 3) are the predicted poses of their
+    centers, one for each ``Growth.step_s`` from the time of the plan on; after the last they are
+    static.
     """
 
     sizes_m: np.ndarray
@@ -85,15 +93,15 @@ class Objects:
 
     @classmethod
     def none(cls) -> "Objects":
-        """An empty road."""
+        """Return an empty road."""
         return cls(np.empty((0, 2)), np.empty((0, 1, 3)))
 
     @classmethod
     def constant_velocity(
         cls, sizes_m: np.ndarray, poses: np.ndarray, twists: np.ndarray, duration_s: float
     ) -> "Objects":
-        """Predicted to go on as they do: ``poses`` (n, 3) now, ``twists`` (n, 3) in m/s, m/s and
-        rad/s of the world frame."""
+        """Return objects with a prediction of constant velocity: ``poses`` (n, 3) now, ``twists``
+        (n, 3) in m/s, m/s and rad/s of the world frame."""
         times = Growth().step_s * np.arange(round(duration_s / Growth().step_s) + 1)
         ways = poses[:, None, :] + twists[:, None, :] * times[None, :, None]
         return cls(np.ascontiguousarray(sizes_m, dtype=float), np.ascontiguousarray(ways))
@@ -101,9 +109,9 @@ class Objects:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A way with its time: ``controls`` (e, 2), each held for ``steps`` (e,) steps, lead through
-    ``states`` (s, 4), one per ``step_s``, from the time of the plan on; ``cost`` is what it
-    costs."""
+    """A planned trajectory: ``controls`` (e, 2), each held for ``steps`` (e,) steps, lead through
+    ``states`` (s, 4), one per ``step_s``, from the time of the plan on. ``cost`` is its total
+    cost."""
 
     controls: np.ndarray
     steps: np.ndarray
@@ -113,11 +121,11 @@ class Trajectory:
 
     @property
     def duration_s(self) -> float:
-        """Time from its first state to its last."""
+        """Return the time from the first state to the last (s)."""
         return (len(self.states) - 1) * self.step_s
 
     def state_at(self, time_s: float) -> np.ndarray:
-        """The state (4,) so long after its beginning; its last one after its end."""
+        """Return the state (4,) at ``time_s`` after the start; the last state after its end."""
         place = min(max(time_s / self.step_s, 0.0), len(self.states) - 1.0)
         first = min(int(place), max(len(self.states) - 2, 0))
         share = place - first
@@ -127,18 +135,19 @@ class Trajectory:
         return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
 
     def left_m(self, time_s: float) -> float:
-        """Length of what is left of it then."""
+        """Return the remaining length (m) at ``time_s``."""
         first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
         return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
 
     def control_at(self, time_s: float) -> np.ndarray:
-        """The control (2,) that is held then; that of its last edge after its end."""
+        """Return the control (2,) that is held at ``time_s``; that of the last edge after its
+        end."""
         ends = np.cumsum(self.steps)
         edge = int(np.searchsorted(ends, max(time_s, 0.0) / self.step_s, side="right"))
         return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
 
     def later(self, steps: int) -> "Trajectory":
-        """What is left of it after so many steps."""
+        """Return the remaining trajectory after ``steps`` steps."""
         gone, left = steps, self.steps.copy()
         for edge in range(len(left)):
             taken = min(gone, int(left[edge]))

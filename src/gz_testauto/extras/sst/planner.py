@@ -1,8 +1,8 @@
-"""``sst`` and ``dki_sst``: trajectories planned at 2 Hz by a sampling-based search, and followed.
+"""``sst`` and ``dki_sst``: trajectories that a sampling-based search plans at 2 Hz, and tracking.
 
-Owns when a plan is asked for, from where, what becomes of one that is not found, and the change to
-the units of the paper: it is about a car at 5 m/s, and a robot that is to drive at a tenth of that
-is planned for as such a car on a map ten times as large.
+This module determines when a plan is requested and from which state, handles a failed plan, and
+converts to the units of the paper. The paper plans for a car at 5 m/s. The plan of a robot at a
+tenth of that speed is computed for that car on a map ten times as large.
 """
 
 import math
@@ -29,58 +29,60 @@ from gz_testauto.planners.sweep import ConvexFootprint
 FOLLOW = ("trajectory", "lane")
 
 WHEELBASE_SHARE = 0.6
-"""Of a vehicle's length, as of a mid-size car."""
+"""Wheelbase as a share of a vehicle's length, as of a mid-size car."""
 
 RIDE_M = 3.0
-"""From the goal this near (m, in the paper's units) on the robot drives at it without a plan."""
+"""Distance to the goal (m, in the paper's units) below which the robot drives at it without a
+plan."""
 
 LEAST_M = 3.0
-"""A way that gets no farther along the way-points (m, in the paper's units) is none."""
+"""Least progress of a valid trajectory along the waypoints (m, in the paper's units)."""
 
 BEHIND_M = 10.0
-"""How much of the way-points already passed is road, too (m, in the paper's units): who is to go
-around something may have to go back."""
+"""Length of the passed waypoints that still counts as road (m, in the paper's units): the robot can
+have to drive back to pass an obstacle."""
 
 LOOK_S = 1.5
-"""How much of the trajectory is looked at in every period, for what has come into view."""
+"""Duration of the trajectory ahead that is checked in every period for new obstacles (s)."""
 
 AHEAD_S = 2.0
-"""How far along its way (at the desired speed) the robot's progress is looked for at most."""
+"""Range of the search for the robot's progress: the distance at the desired speed in this time
+(s)."""
 
 
 class StableSparseRrt(ReactivePlanner):
-    """Follows the cheapest trajectory that SST finds.
+    """A planner that follows the cheapest trajectory of SST.
 
-    A bicycle model is driven by random controls; of states that are nearly the same the cheapest
-    is kept. What a trajectory costs (:class:`~gz_testauto.extras.sst.model.Costs`): its length,
-    the deviation from the desired speed, how far off the way-points it is, how near to what the
-    scan meets. Where nothing is found the last trajectory is followed to its end; then the robot
-    turns on the spot until there is a way.
+    Random controls drive a bicycle model; of nearly equal states the cheapest is kept. The costs of
+    a trajectory (:class:`~gz_testauto.extras.sst.model.Costs`) are its length, the deviation from
+    the desired speed, the lateral distance to the waypoints, and the proximity of scan points.
+    If no trajectory is found, the last one is followed to its end; then the robot turns in place
+    until one is found.
 
-    Where the campaign has a road its lanes are driven on, those beside the route's too, and where
-    it has tracking, what moves is met where it is predicted; what is not tracked is met where the
-    scan does, as standing.
+    If the campaign has a road, the robot drives on its lanes, also on those next to the route. If
+    it has tracking, tracked objects are avoided at their predicted poses. Scan points that belong
+    to no tracked object count as static.
 
     Parameters
     ----------
     speed_share
-        Desired speed, as a share of the robot's fastest.
+        Desired speed, as a share of the robot's largest.
     iterations
-        Random growth of each search, in place of a time.
+        Random extensions in each search, instead of a duration.
     replan_s, latency_s
-        Time between two plans, and from asking for one to following it; seconds.
+        Time between two plans, and from the request of a plan to its use; seconds.
     beside_m
-        How far off the way-points it may go: half the width of their lane; meters.
+        Allowed lateral distance to the waypoints: half the width of their lane; meters.
     margin_m
-        Distance kept from what the scan meets, beside the half cell of rounding; meters.
+        Distance kept from scan points, in addition to the half cell of rounding; meters.
     follow
-        ``trajectory``, or ``lane``: carried along the lane's center at the desired speed while
-        trajectories are planned, to be judged for themselves.
+        ``trajectory``, or ``lane``: drive along the lane's center at the desired speed while
+        trajectories are planned, to evaluate them independently.
     lane_branch, previous_branch
-        Whether the lane, and what is left of the last trajectory, are put into the tree before it
-        grows at random; null: both in ``dki_sst``, neither in ``sst``.
+        Whether the lane, and the rest of the last trajectory, are added to the tree before its
+        random growth; null: both in ``dki_sst``, neither in ``sst``.
     seed
-        Added to the seed of the task, which differs from trial to trial; another one gives other
+        Added to the seed of the task, which differs from trial to trial; another value gives other
         random numbers in all trials.
 
     """
@@ -117,7 +119,7 @@ class StableSparseRrt(ReactivePlanner):
         self._judged = Judged()
 
     def begin(self, task: Task) -> None:
-        """Forget everything and take on a new task."""
+        """Reset the planner and start a task."""
         super().begin(task)
         limits = task.limits
         self._unit_m = self.speed_share * limits.max_linear_mps / PAPER_SPEED_MPS
@@ -152,7 +154,8 @@ class StableSparseRrt(ReactivePlanner):
         self._coming: Optional[Tuple[float, Trajectory]] = None
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Steer by the present situation; stand still at the goal and before the first scan."""
+        """Return the command for the present situation; stop at the goal and before the first
+        scan."""
         self._now_s, self._pose = observation.time_s, observation.pose
         self._objects = observation.objects
         if self._objects and observation.scan is not None:
@@ -161,7 +164,7 @@ class StableSparseRrt(ReactivePlanner):
         return super().plan(observation)
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Follow the present trajectory, after planning a new one where that is due."""
+        """Follow the present trajectory, after planning a new one if it is due."""
         unit, now_s, pose = self._unit_m, self._now_s, self._in_units(self._pose)
         if self._line is None:
             return self._ride(situation)
@@ -188,13 +191,13 @@ class StableSparseRrt(ReactivePlanner):
                 return Twist2D(0.0, 0.0)  # brake
             return self._escape.command(situation.points_m, situation.goal_bearing_rad)
         speed, rate = track(way, now_s - self._began_s, period_s, pose, vehicle)
-        rest_m = way.left_m(now_s - self._began_s)  # nobody knows what comes after it
+        rest_m = way.left_m(now_s - self._began_s)  # the road after it is unknown
         limit = min(situation.speed_limit_mps / unit, stoppable_speed_mps(rest_m, braking))
         slower = min(1.0, limit / speed) if speed > 0.0 else 1.0
         return Twist2D(speed * slower * unit, rate * slower)
 
     def _replan(self, situation: Situation, left_m: float) -> None:
-        """Ask for a plan that begins where the robot will be when it is there."""
+        """Request a plan that starts at the robot's state when the plan becomes active."""
         pose, way = self._in_units(self._pose), self._way
         begins_s = self._now_s
         moving = max(0.0, situation.command.linear_mps / self._unit_m)
@@ -206,7 +209,7 @@ class StableSparseRrt(ReactivePlanner):
         points_m = self._in_world(situation.points_m)
         growth, distance_m = self._search.growth, self._search.growth.goal_distance_m
         if not self.task.lanes:
-            distance_m = min(distance_m, left_m)  # nobody knows what comes after the goal
+            distance_m = min(distance_m, left_m)  # the road after the goal is unknown
         found = self._search.plan(
             root,
             self._lanes,
@@ -227,11 +230,11 @@ class StableSparseRrt(ReactivePlanner):
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """What its plans were like; see :class:`~gz_testauto.extras.sst.judged.Judged`."""
+        """Return the measures of the plans; see :class:`~gz_testauto.extras.sst.judged.Judged`."""
         return self._judged.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:
-        """Whether the trajectory touches, soon, what is seen now."""
+        """Return whether the next part of the trajectory collides with the present scan."""
         way = self._way
         if way is None or self._coming is not None:
             return False
@@ -242,7 +245,7 @@ class StableSparseRrt(ReactivePlanner):
         return bool(self._footprint.clearance_m(soon, points_m).min(initial=np.inf) <= 0.0)
 
     def _still_free(self, way: Trajectory, points_m: np.ndarray) -> bool:
-        """Whether what is left of the last trajectory touches nothing that is seen now."""
+        """Return whether the rest of the last trajectory is free of present obstacles."""
         gone = round((self._now_s - self._began_s) / way.step_s)
         left = way.later(gone)
         if not len(left.steps):
@@ -252,7 +255,8 @@ class StableSparseRrt(ReactivePlanner):
         return cost is not None
 
     def _ride(self, situation: Situation) -> Twist2D:
-        """The last bit: at the goal, slower the nearer, turning on the spot where that is aside."""
+        """Drive straight at the goal, slower the larger its bearing, and turn in place if it is to
+        the side."""
         bearing = situation.goal_bearing_rad
         share = max(0.0, math.cos(bearing)) ** 2
         speed = self.speed_share * self.limits.max_linear_mps
@@ -262,7 +266,7 @@ class StableSparseRrt(ReactivePlanner):
         return Pose2D(pose.x_m / self._unit_m, pose.y_m / self._unit_m, pose.yaw_rad)
 
     def _in_world(self, points_m: np.ndarray) -> np.ndarray:
-        """Points of the base frame in the world, in the units of the plan."""
+        """Return points of the base frame in the world frame, in the units of the plan."""
         cos, sin = math.cos(self._pose.yaw_rad), math.sin(self._pose.yaw_rad)
         turned = points_m @ np.array([[cos, sin], [-sin, cos]])
         here = np.array([self._pose.x_m, self._pose.y_m])
@@ -270,14 +274,15 @@ class StableSparseRrt(ReactivePlanner):
 
 
 class InformedSst(StableSparseRrt):
-    """``sst`` with what is known of driving put into the tree before it grows at random: the lane
-    at the desired speed, and the last trajectory. Parameters are those of ``sst``."""
+    """``sst`` with knowledge of driving in the tree before its random growth: the lane at the
+    desired speed, and the last trajectory. Parameters are those of ``sst``."""
 
     informed = True
 
 
 def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
-    """A robot as a bicycle with its axle at the base frame's origin, lengths in ``unit_m``."""
+    """Return a robot as a bicycle model with its axle at the base frame's origin, lengths in
+    ``unit_m``."""
     outline = np.asarray(limits.footprint_m)
     low, high = outline.min(axis=0), outline.max(axis=0)
     length = float(high[0] - low[0])

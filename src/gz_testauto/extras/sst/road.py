@@ -1,7 +1,7 @@
-"""The stretch of road that one plan is about, as the search looks it up: place by place.
+"""The section of road of one plan, as grids for the search.
 
-Owns lanes as center lines with widths, and the grids that are made of them: the penalty of each
-place, how far along the lane it is, and how far the nearest standing point is.
+This module contains lanes as center lines with widths, and computes grids from them: the penalty of
+each cell, its arc length along the lane, and its distance to the nearest static point.
 """
 
 import math
@@ -15,24 +15,27 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
-"""Between two points of a lane's center."""
+"""Distance between two points of a lane's center (m)."""
 
 BLOCK = 16
-"""Cells along a side of those that are looked at together."""
+"""Side of a block of cells that are processed together, in cells."""
 
 BEYOND_M = 3.0
-"""How much of the lane after the goal belongs to the stretch."""
+"""Length of the lane after the goal that belongs to the section (m)."""
 
 INSIDE, OFF_ROAD = 98.0, 100.0
-"""The most that a place on a lane costs, so that between two lanes one may drive, and what one off
-the road does, where nobody may."""
+"""Largest penalty on a lane, so that driving between two lanes is valid, and penalty off the road,
+which is invalid."""
 
 
 class Stretch(NamedTuple):
-    """What the search looks up. Grids have rows along y from ``origin_m`` on, in cells of
-    ``cell_m``: ``penalty``, ``arc_m`` along the lane, and ``room_m`` to the nearest standing point.
-    ``line_m`` (k, 2) and ``headings_rad`` (k,) are the lane's center from ``line_arc_m`` on, every
-    ``SPACING_M``; ``aside_m`` (2,) how far to the right and to the left of it the road goes."""
+    """The section of road as the search reads it.
+
+    Grids have rows along y from ``origin_m`` on, in cells of ``cell_m``: ``penalty``, ``arc_m``
+    along the lane, and ``room_m`` to the nearest static point. ``line_m`` (k, 2) and
+    ``headings_rad`` (k,) are the lane's center from ``line_arc_m`` on, every ``SPACING_M``.
+    ``aside_m`` (2,) are the offsets from it to the right and left edge of the road.
+    """
 
     origin_m: np.ndarray
     cell_m: float
@@ -46,8 +49,8 @@ class Stretch(NamedTuple):
 
 
 class CenterLine:
-    """A polyline (n, 2) by arc length (m); straight on before its first and after its last
-    point."""
+    """A polyline (n, 2) by arc length (m); it continues straight before its first and after its
+    last point."""
 
     def __init__(self, points_m: np.ndarray) -> None:
         points = np.asarray(points_m, dtype=float)
@@ -63,11 +66,11 @@ class CenterLine:
 
     @property
     def length_m(self) -> float:
-        """All of it."""
+        """Return the total length (m)."""
         return float(self._starts[-1])
 
     def at(self, arcs_m: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Points (k, 2) and headings (k,) at these arc lengths."""
+        """Return points (k, 2) and headings (k,) at these arc lengths."""
         piece = np.searchsorted(self._starts, arcs_m, side="right") - 1
         piece = np.clip(piece, 0, len(self._ways) - 1)
         ways = self._ways[piece]
@@ -75,13 +78,14 @@ class CenterLine:
         return points, np.arctan2(ways[:, 1], ways[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """What is given at its points (n,), at these arc lengths (k,)."""
+        """Interpolate values at the polyline's points (n,) to these arc lengths (k,)."""
         return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
     ) -> float:
-        """Arc length of the nearest point from ``lowest_m`` on, no farther on than ``reach_m``."""
+        """Return the arc length of the nearest point, between ``lowest_m`` and ``reach_m`` beyond
+        it."""
         along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._ways).sum(axis=1)
         highest_m = min(self.length_m, lowest_m + reach_m)
         arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))
@@ -99,10 +103,10 @@ def stretch(
     behind_m: float = 2.0,
     points_m: Optional[np.ndarray] = None,
 ) -> Stretch:
-    """The road from ``behind_m`` before arc length ``start_m`` of lane number ``ego`` to ``goal_m``
-    and a little beyond.
+    """Return the section of road from ``behind_m`` before arc length ``start_m`` of lane number
+    ``ego`` to ``BEYOND_M`` after ``goal_m``.
 
-    Off the lanes is no road. ``points_m`` (n, 2) are what stands on it.
+    Positions outside all lanes are off the road. ``points_m`` (n, 2) are static points on it.
     """
     lane = lanes[ego]
     center = CenterLine(lane.center_m)
@@ -143,7 +147,7 @@ def stretch(
 
 
 def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.ndarray:
-    """How far all lanes together go to the right and to the left of a line."""
+    """Return the offsets from a line to the right and left edge of all lanes together."""
     right, left = np.inf, -np.inf
     tree = cKDTree(line)
     for lane in lanes:
@@ -165,11 +169,12 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
 
 @compiled
 def _beside(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
-    """Of each cell beside the center (k, 2) of a lane, whose headings have these cosines and sines
-    and which is so wide, (k,) each: the penalty, from 0 there to 98 at the lane's edge and 100 off
-    it, how far along it is from the nearest point, and that one's number; each (rows, columns).
+    """Return penalty, arc offset and nearest point of each cell for one lane, each (rows, columns).
 
-    Of a block of cells only points are asked that can be the nearest of one of them.
+    The lane has the center ``line`` (k, 2), whose headings have these cosines and sines, and
+    widths, (k,) each. The penalty is 0 at the center, 98 at the lane's edge and 100 outside it. The
+    arc offset (m) is relative to the nearest point, which is given by its index. For a block of
+    cells only points are compared that can be the nearest to one of its cells.
     """
     penalty, along = np.empty((rows, columns)), np.empty((rows, columns))
     nearest = np.empty((rows, columns), dtype=np.int64)
@@ -210,7 +215,7 @@ def _beside(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  #
 def _room(
     points_m: np.ndarray, origin_m: np.ndarray, cell_m: float, shape: Tuple[int, int]
 ) -> np.ndarray:
-    """Distance (m) from each cell to the nearest that holds a point."""
+    """Return the distance (m) from each cell to the nearest cell with a point."""
     cells = np.round((points_m - origin_m) / cell_m).astype(int)
     inside = ((cells >= 0) & (cells < np.array(shape[::-1]))).all(axis=1)
     free = np.ones(shape, dtype=bool)

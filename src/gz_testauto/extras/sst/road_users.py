@@ -1,6 +1,6 @@
-"""What is tracked, as the search has it, and the scan without it.
+"""Tracked objects as input of the search, and the scan without them.
 
-Owns the step from outlines and paths to rectangles on the search's own times.
+This module converts outlines and paths to rectangles at the time steps of the search.
 """
 
 from dataclasses import replace
@@ -14,13 +14,14 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.sst.model import Objects
 
 GROWN_M = 0.3
-"""A ray that ends so near to a tracked object ended at it."""
+"""A ray that ends within this distance (m) of a tracked object counts as a hit of that object."""
 
 
 def predicted(
     objects: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
 ) -> Objects:
-    """Tracked objects in ``unit_m``, from ``ahead_s`` after they were told on."""
+    """Return tracked objects in ``unit_m``, predicted from ``ahead_s`` after their observation
+    on."""
     if not objects:
         return Objects.none()
     lasts = [(len(one.path) - 1) * one.path_step_s for one in objects]
@@ -40,7 +41,8 @@ def predicted(
 
 
 def without(scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]) -> LaserScan:
-    """A scan whose rays that end at a tracked object met nothing; ``base`` is the robot's pose."""
+    """Return a scan in which rays that end at a tracked object have infinite range; ``base`` is the
+    robot's pose."""
     if not objects:
         return scan
     met = np.flatnonzero(np.isfinite(scan.ranges_m))

@@ -1,7 +1,7 @@
-"""One plan: what is drawn, what the tree is told, and the way that comes of it.
+"""One plan: random draws, growth of the tree, and the resulting trajectory.
 
-Owns the order of the search (the last way, the lane, then random growth) and which of the two
-informed branches is taken.
+This module defines the order of the search (the last trajectory, the lane, then random growth) and
+which of the two informed branches are used.
 """
 
 from dataclasses import dataclass, field
@@ -33,17 +33,20 @@ from gz_testauto.extras.sst.tree import (
 from gz_testauto.planners.interface import Lane
 
 TOUCH_M = 1e-3
-"""A vehicle that begins nearer to something than it should may come no nearer than that, less
-this."""
+"""Tolerance (m) of a start below the required clearance: the clearance must not become smaller than
+at the start, minus this."""
 
 DISCS = 3
-"""That cover the body where it must not touch standing points."""
+"""Number of discs that cover the body for the check against static points."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """How plans are made. ``lane_branch`` and ``previous_branch`` put the lane and the last way
-    into the tree before it grows at random; without both it is plain SST."""
+    """A search for plans.
+
+    ``lane_branch`` and ``previous_branch`` add the lane and the last trajectory to the tree before
+    its random growth; without both it is plain SST.
+    """
 
     vehicle: Vehicle = field(default_factory=Vehicle)
     costs: Costs = field(default_factory=Costs)
@@ -66,14 +69,14 @@ class Search:
         distance_m: Optional[float] = None,
         least_m: Optional[float] = None,
     ) -> Optional[Trajectory]:
-        """The cheapest way found from the state ``root`` (4,) at arc length ``start_m`` of lane
-        number ``ego`` to a place ``distance_m`` farther along it, ``growth.goal_distance_m`` unless
-        given; None where none was found. With ``least_m`` a way that gets so far does, where
-        none gets to the goal: the one that gets farthest.
+        """Return the cheapest trajectory from the state ``root`` (4,) at arc length ``start_m`` of
+        lane number ``ego`` to a position ``distance_m`` farther along it, by default
+        ``growth.goal_distance_m``; None if none was found. With ``least_m``, if none reaches the
+        goal, return the trajectory that gets farthest, if that is at least ``least_m``.
 
-        ``objects`` are predicted from now on. ``previous`` is the last way, of which the part after
-        its state that is nearest to ``root`` is driven again. ``points_m``
-        (n, 2) are what stands on the road.
+        ``objects`` are predicted from now on. ``previous`` is the last trajectory; its part after
+        the state nearest to ``root`` is added to the tree. ``points_m`` (n, 2) are static points on
+        the road.
         """
         goal_m = start_m + (self.growth.goal_distance_m if distance_m is None else distance_m)
         road = self._stretch(lanes, ego, start_m, goal_m, points_m)
@@ -85,7 +88,7 @@ class Search:
         tree = planted(root, scene, most)
         if self.previous_branch and last is not None:
             grow_previous(tree, scene, last.controls, last.steps)
-        # drawn without the branch, too: all variants of a seed meet the same random states
+        # drawn without the branch, too: all variants of a seed get the same random states
         lane_draws = self._controls(random, (edges, self.growth.lane_samples))
         if self.lane_branch:
             grow_lane(tree, scene, lane_draws, goal_m)
@@ -106,8 +109,8 @@ class Search:
         objects: Optional[Objects] = None,
         points_m: Optional[np.ndarray] = None,
     ) -> Optional[float]:
-        """What a way costs in the world as it is now; None where it leads somewhere it must not.
-        Arguments as for :meth:`plan`."""
+        """Return the cost of a trajectory in the present world; None if it is invalid. Arguments as
+        in :meth:`plan`."""
         goal_m = start_m + self.growth.goal_distance_m
         road = self._stretch(lanes, ego, start_m, goal_m, points_m)
         scene = self._scene(road, Objects.none() if objects is None else objects)
@@ -143,8 +146,8 @@ class Search:
         return Trajectory(controls, steps, states, step_s, cost)
 
     def _rest_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
-        """The part of the last way that goes on from its state nearest to the root; None where
-        that is too far."""
+        """Return the part of the last trajectory after its state nearest to the root; None if that
+        state is too far."""
         apart = previous.states - root
         turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
         away = np.hypot(apart[:, 0], apart[:, 1])
@@ -156,7 +159,8 @@ class Search:
         return rest if len(rest.steps) else None
 
     def _controls(self, random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-        """Random controls, ``shape`` and 2: normal about zero, cut at the vehicle's limits."""
+        """Return random controls of shape ``(*shape, 2)``: normal about zero, truncated at the
+        vehicle's limits."""
         vehicle, growth = self.vehicle, self.growth
         sigma = np.array([growth.accel_sigma_mps2, growth.steer_sigma_rad])
         low = ndtr(np.array([-vehicle.max_braking_mps2, -vehicle.max_steer_rad]) / sigma)
@@ -166,7 +170,7 @@ class Search:
     def _samples(
         self, random: np.random.Generator, road: Stretch, start_m: float, goal_m: float
     ) -> np.ndarray:
-        """Random states (n, 4): anywhere on the stretch, or, some of them, on the goal."""
+        """Return random states (n, 4): anywhere on the section, and a share of them at the goal."""
         count, threshold = self.iterations, self.growth.goal_threshold_m
         drawn = random.random((count, 5))
         at_goal = drawn[:, 0] < self.growth.goal_share

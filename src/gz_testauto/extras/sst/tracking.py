@@ -1,7 +1,7 @@
-"""Keeps a vehicle on a planned way.
+"""Tracking of a planned trajectory.
 
-Owns the feedback: steering on the deviation beside the way and of the heading, speed on how far it
-is ahead or behind. The same for every way, whoever planned it.
+This module computes the feedback: steering from the lateral and heading errors, speed from the
+longitudinal error. It is the same for trajectories of any source.
 """
 
 import math
@@ -14,24 +14,24 @@ from gz_testauto.extras.sst.model import Trajectory, Vehicle
 from gz_testauto.extras.sst.road import CenterLine
 
 AHEAD_M = 1.0
-"""So much of a lane tells how it bends."""
+"""Length of the lane (m) from which its curvature is computed."""
 
 BESIDE_GAIN = 0.1
-"""Steering (rad) for each meter beside the way; with the next, as good as critically damped at
-5 m/s and 2.7 m between the axles."""
+"""Steering (rad) for each meter of lateral error; with :data:`HEADING_GAIN` nearly critically
+damped at 5 m/s and a wheelbase of 2.7 m."""
 
 HEADING_GAIN = 1.0
-"""Steering (rad) for each rad of heading."""
+"""Steering (rad) for each rad of heading error."""
 
 ALONG_GAIN_PER_S = 0.5
-"""Speed (m/s) for each meter behind."""
+"""Speed (m/s) for each meter of longitudinal error."""
 
 
 def track(
     way: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Speed (m/s) and yaw rate (rad/s) with which to be on a way, ``time_s`` after its beginning
-    at ``pose``, in ``ahead_s`` from now."""
+    """Return speed (m/s) and yaw rate (rad/s) to be on a trajectory ``ahead_s`` from now; the robot
+    is at ``pose``, ``time_s`` after the trajectory's start."""
     now, soon = way.state_at(time_s), way.state_at(time_s + ahead_s)
     cos, sin = math.cos(now[2]), math.sin(now[2])
     dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
@@ -46,8 +46,8 @@ def track(
 def along(
     line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Speed (m/s) and yaw rate (rad/s) with which to drive along a line at a speed, from
-    ``arc_m`` of it on, where one is nearest."""
+    """Return speed (m/s) and yaw rate (rad/s) to drive along a line at a speed, from its nearest
+    point at ``arc_m`` on."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
     now, then = headings.tolist()
     x_m, y_m = points[0].tolist()

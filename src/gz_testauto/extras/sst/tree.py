@@ -1,8 +1,8 @@
-"""The search itself, compiled: driving an edge, and growing a tree along the last way, along the
-lane, and at random.
+"""The search itself, compiled: integration of an edge, and growth of a tree along the last
+trajectory, along the lane, and at random.
 
-Owns the tree in arrays. All randomness is drawn beforehand and handed in, so that a seed is the
-same tree wherever it grows. A state is x, y, heading, speed; see :mod:`.model`.
+This module stores the tree in arrays. All random numbers are drawn before and passed in, so a seed
+gives the same tree on every machine. A state is x, y, heading, speed; see :mod:`.model`.
 """
 
 import math
@@ -22,15 +22,16 @@ from gz_testauto.extras.sst.model import (
 from gz_testauto.extras.sst.road import SPACING_M, Stretch
 
 BUCKET_M = 1.0
-"""Side of the squares by which nodes are found."""
+"""Side of the squares in which nodes are indexed (m)."""
 
 NODES, WITNESSES = 0, 1
-"""Places in ``Tree.counts``."""
+"""Indices in ``Tree.counts``."""
 
 
 class Scene(NamedTuple):
-    """What a tree grows in. ``sizes_m`` and ``ways`` are those of objects; the vehicle keeps discs
-    of ``disc_m`` around points so far ahead of its axle (``discs_m``) free of standing points."""
+    """The input of a tree. ``sizes_m`` and ``ways`` are those of the objects. Discs with the radius
+    ``disc_m`` at distances ``discs_m`` ahead of the vehicle's axle must be free of static
+    points."""
 
     vehicle: Vehicle
     costs: Costs
@@ -43,10 +44,13 @@ class Scene(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Nodes and witnesses, each array with a row for as many as there may be; how many there are
-    is in ``counts``. Nodes hang in squares: the first of each in ``heads``, the next of each in
-    ``following``, and so do witnesses. ``begins`` and ``steps`` are an edge's first step and its
-    number of them, ``keeper`` the node that a witness keeps."""
+    """Nodes and witnesses, in arrays with a row for each possible one; their numbers are in
+    ``counts``.
+
+    Each square has linked lists of nodes and of witnesses: ``heads`` has the first node,
+    ``following`` the next of each. ``begins`` and ``steps`` are an edge's first step and its number
+    of steps, ``keeper`` is the node that a witness keeps.
+    """
 
     states: np.ndarray
     parents: np.ndarray
@@ -66,7 +70,7 @@ class Tree(NamedTuple):
 
 
 def planted(root: np.ndarray, scene: Scene, most: int) -> Tree:
-    """A tree of its root (4,) alone, with room for ``most`` nodes."""
+    """Return a tree with only its root (4,) and space for ``most`` nodes."""
     rows, columns = scene.road.penalty.shape
     squares = tuple(int(cells * scene.road.cell_m / BUCKET_M) + 1 for cells in (rows, columns))
 
@@ -96,7 +100,7 @@ def planted(root: np.ndarray, scene: Scene, most: int) -> Tree:
 
 @compiled
 def distance(first, second):  # type: ignore[no-untyped-def]
-    """How far two states are apart; see :class:`~gz_testauto.extras.sst.model.Growth`."""
+    """Return the distance of two states; see :class:`~gz_testauto.extras.sst.model.Growth`."""
     turn = first[2] - second[2]
     turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
     return (
@@ -108,7 +112,8 @@ def distance(first, second):  # type: ignore[no-untyped-def]
 
 @compiled
 def apart(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
-    """Whether a rectangle at (x, y) and an object's do not touch: separating axes."""
+    """Return whether a rectangle at (x, y) and that of an object are separate, by separating
+    axes."""
     dx, dy = pose[0] - x, pose[1] - y
     other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
     along, across = abs(cos * other_cos + sin * other_sin), abs(cos * other_sin - sin * other_cos)
@@ -124,7 +129,7 @@ def apart(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[
 
 @compiled
 def _cell(road, x, y):  # type: ignore[no-untyped-def]
-    """Row and column of a place, -1 where it is off the grids."""
+    """Return row and column of a position, -1 if it is outside the grids."""
     column = math.floor((x - road.origin_m[0]) / road.cell_m + 0.5)
     row = math.floor((y - road.origin_m[1]) / road.cell_m + 0.5)
     rows, columns = road.penalty.shape
@@ -143,7 +148,7 @@ def _square(heads, road, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def room_at(scene, state):  # type: ignore[no-untyped-def]
-    """Distance (m) from the nearest of the body's discs, its middle, to the nearest standing
+    """Return the least distance (m) from the centers of the body's discs to the nearest static
     point."""
     cos, sin = math.cos(state[2]), math.sin(state[2])
     nearest_m = np.inf
@@ -156,8 +161,8 @@ def room_at(scene, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _price(scene, state, step):  # type: ignore[no-untyped-def]
-    """What a meter costs in a state, ``step`` steps after the plan's beginning; -1 where it must
-    not be: too fast or backward, off the road, or touching something."""
+    """Return the cost per meter in a state, ``step`` steps after the plan's start; -1 if the state
+    is invalid: too fast or backward, off the road, or in collision."""
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
     if not 0.0 <= state[3] <= vehicle.max_speed_mps:
         return -1.0
@@ -193,7 +198,7 @@ def _price(scene, state, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
-    """One step of the bicycle, in place; ``rate`` is tan δ / L."""
+    """Integrate the bicycle model over one step, in place; ``rate`` is tan δ / L."""
     speed = state[3]
     state[0] += speed * math.cos(state[2]) * step_s
     state[1] += speed * math.sin(state[2]) * step_s
@@ -203,9 +208,9 @@ def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
 
 @compiled
 def drive(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
-    """Drive a control from a state for some steps, the first of which is number ``first`` of the
-    plan. Returns the end and the cost, -1 where it leads somewhere it must not. Costs are
-    integrated over the distance driven, by the trapezoid."""
+    """Apply a control from a state for some steps, the first of which is number ``first`` of the
+    plan. Return the final state and the cost, -1 if a state is invalid. Costs are integrated over
+    the distance driven, by the trapezoidal rule."""
     here = state.copy()
     price = _price(scene, here, first)
     if price < 0.0:
@@ -225,8 +230,8 @@ def drive(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-
 
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
-    """The states (s, 4) that controls (e, 2), held for steps (e,), lead through, as :func:`drive`
-    has them."""
+    """Return the states (s, 4) of controls (e, 2), held for steps (e,), as :func:`drive` computes
+    them."""
     found = np.empty((1 + steps.sum(), 4))
     here = state.copy()
     found[0] = here
@@ -242,8 +247,8 @@ def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-unty
 
 @compiled
 def offer(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
-    """Add a node if its witness has none that is as cheap, or if it is ``informed``. Returns its
-    number, -1 where it was not added."""
+    """Add a node if its witness has no node that is as cheap, or if it is ``informed``. Return its
+    index, -1 if it was not added."""
     total, begin = cost, 0
     if parent >= 0:
         total += tree.costs[parent]
@@ -277,7 +282,7 @@ def offer(tree, scene, parent, state, accel, steer, steps, cost, informed):  # t
 
 @compiled
 def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
-    """The nearest witness of a state, -1 where none is near enough."""
+    """Return the nearest witness of a state, -1 if none is within the distance."""
     rows, columns = tree.heads.shape
     best, least = -1, within
     for i in range(max(row - 1, 0), min(row + 1, rows - 1) + 1):
@@ -293,8 +298,9 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def _selected(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """The cheapest active node within a distance of a state, else the nearest one; -1 of none.
-    Squares are looked at ring by ring, until no farther one can hold a nearer node."""
+    """Return the cheapest active node within a distance of a state, otherwise the nearest one; -1
+    without nodes. Squares are searched ring by ring, until no farther one can contain a nearer
+    node."""
     rows, columns = tree.heads.shape
     row, column = _square(tree.heads, road, state)
     nearest, least, cheapest, price = -1, np.inf, -1, np.inf
@@ -320,7 +326,7 @@ def _selected(tree, road, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
-    """Drive the last way's controls (e, 2) again from the root, as far as that is allowed."""
+    """Apply the last trajectory's controls (e, 2) from the root, until a state is invalid."""
     node = 0
     for edge in range(len(steps)):
         begin = tree.begins[node] + tree.steps[node]
@@ -333,8 +339,8 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
-    """Go along the lane: of the controls drawn for each edge, ``draws`` (n, k, 2), the one that
-    ends nearest to the lane's center a little farther on, at the desired speed."""
+    """Grow along the lane: of the controls drawn for each edge, ``draws`` (n, k, 2), take the one
+    that ends nearest to a point of the lane's center ahead, at the desired speed."""
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0
     for edge in range(len(draws)):
@@ -378,9 +384,9 @@ def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
 
 @compiled
 def cheapest_way(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
-    """Controls (e, 2), steps (e,) and the cost of the cheapest way to the goal, arc length
-    ``goal_m`` of the lane. Where none gets there, the way that gets farthest, if that is
-    ``least_m``; else the cost is -1."""
+    """Return controls (e, 2), steps (e,) and the cost of the cheapest trajectory to the goal, arc
+    length ``goal_m`` of the lane. If none reaches it, return the one that gets farthest, if it
+    passes ``least_m``; otherwise the cost is -1."""
     road, best, farthest, far_m = scene.road, -1, -1, least_m
     for node in range(1, tree.counts[NODES]):
         row, column = _cell(road, tree.states[node, 0], tree.states[node, 1])
