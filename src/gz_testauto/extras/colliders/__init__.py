@@ -1,1 +1,1 @@
-"""Where things are in relation to one another: flat and solid colliders, rays, planes, views."""
+"""Geometric queries: flat and solid colliders, rays, planes, views."""

@@ -1,9 +1,9 @@
-"""Solid colliders on the models and links of a world: which touch, how far apart, what a ray meets.
+"""Solid colliders on the models and links of a world: intersections, distances and rays.
 
-Owns the set of colliders of one scene, placed anew from every snapshot. Who touches whom is FCL's
-answer, and so is the distance of boxes, spheres and surfaces to a surface of triangles; all other
-distances and rays are MuJoCo's, which are exact where FCL's are not. FCL does not know an inside of
-a surface: that is looked at here.
+This module contains the set of colliders of one scene, whose poses are updated from every snapshot.
+FCL computes intersections, and the distance of boxes, spheres and surfaces to a surface of
+triangles. MuJoCo computes all other distances and rays; it is exact where FCL is not. FCL does not
+support the inside of a surface; this module computes it.
 """
 
 import functools
@@ -38,19 +38,18 @@ except ImportError as error:
     ) from error
 
 Pair = Tuple[str, str]
-"""Names of two colliders, the one that was given first first."""
+"""Names of two colliders, in the order of their definition."""
 
 _AT_ORIGIN = Pose()
 
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """A solid that goes where a model or link goes.
+    """A solid that is fixed to a model or link.
 
-    ``shape`` is one of SDF's or of :mod:`~gz_testauto.extras.colliders.solids`; ``on`` is a model,
-    or a
-    link by its scoped name (``model::link``), and empty for the world; ``offset`` is the pose of
-    the shape in that frame.
+    ``shape`` is one of SDF's or of :mod:`~gz_testauto.extras.colliders.solids`. ``on`` is a model,
+    or a link by its scoped name (``model::link``), and empty for the world. ``offset`` is the pose
+    of the shape in that frame.
     """
 
     name: str
@@ -60,9 +59,9 @@ class Collider:
 
 
 class Bodies:
-    """The colliders of a scene. Asked before :meth:`place` everything stands at the world's origin.
+    """The colliders of a scene. Before :meth:`place` all frames are at the world's origin.
 
-    Raises ``SpecError`` for a name that appears twice and for what can be no collider.
+    Raises ``SpecError`` for a repeated name and for a shape that cannot be a collider.
     """
 
     def __init__(self, colliders: Sequence[Collider]) -> None:
@@ -87,8 +86,8 @@ class Bodies:
         self._move([_AT_ORIGIN] * len(self.colliders))
 
     def place(self, snapshot: Snapshot) -> None:
-        """Put every collider where its model or link is. Raises ``UnknownNameError`` for one on
-        what is not there; all then stay where they were."""
+        """Move every collider with its model or link. Raises ``UnknownNameError`` if one of these
+        does not exist; all colliders then keep their poses."""
         poses: List[Pose] = []
         for collider in self.colliders:
             if not collider.on:
@@ -101,18 +100,18 @@ class Bodies:
         self._move(poses)
 
     def pose(self, name: str) -> Pose:
-        """Where a collider is, in the world frame."""
+        """Return the pose of a collider in the world frame."""
         number = self._at(name)
         turn = Rotation.from_matrix(self._turns[number])
         return Pose(tuple(self._places_m[number].tolist()), tuple(turn.as_quat().tolist()))
 
     def intersects(self, one: str, other: str) -> bool:
-        """Whether two have a point in common; two that touch have."""
+        """Return whether two colliders have a point in common; touching ones have."""
         return self._meet(self._at(one), self._at(other))
 
     def distance_m(self, one: str, other: str) -> float:
-        """Meters between two; 0 where they have a point in common. Raises
-        ``MissingDependencyError`` for two that only MuJoCo 3.3 or later tells right, where it is
+        """Return the distance of two colliders (m); 0 if they have a point in common. Raises
+        ``MissingDependencyError`` for shapes whose distance needs MuJoCo 3.3 or later, if it is
         older."""
         first, second = self._at(one), self._at(other)
         if self._meet(first, second):
@@ -135,7 +134,7 @@ class Bodies:
         return max(0.0, float(found))
 
     def touching(self) -> FrozenSet[Pair]:
-        """All pairs that have a point in common."""
+        """Return all pairs that have a point in common."""
         centers = self._places_m + np.einsum("nij,nj->ni", self._turns, self._middles)
         away_m = np.linalg.norm(centers[:, None] - centers[None], axis=-1)
         near = np.triu(away_m <= self._radii_m[:, None] + self._radii_m[None], 1)
@@ -146,8 +145,8 @@ class Bodies:
         )
 
     def contains(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Which of ``points`` (n, 3), in the world frame, are in a collider: booleans (n,). Nothing
-        is in a surface with gaps."""
+        """Return which of ``points`` (n, 3), in the world frame, are in a collider: booleans (n,).
+        A surface with gaps contains no point."""
         number = self._at(name)
         there = np.asarray(points, dtype=float).reshape(-1, 3)
         return self._inside(number, there)
@@ -155,11 +154,12 @@ class Bodies:
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> Tuple[np.ndarray, np.ndarray]:
-        """Meters (n,) along each ray to the first surface, inf where none is in range, and the
-        number of that collider in ``names`` (n,), -1 for none.
+        """Return the distance (m) along each ray to the first surface (n,), inf if none is in
+        range, and the index of that collider in ``names`` (n,), -1 for none.
 
-        ``origins`` and ``directions`` have shape (n, 3) or (3,); directions need no length of 1.
-        From within, that is the way out. Raises ``ValueError`` for a direction of length 0.
+        ``origins`` and ``directions`` have shape (n, 3) or (3,); directions need not have length 1.
+        From inside a solid, the distance is that to its surface. Raises ``ValueError`` for a
+        direction of length 0.
         """
         start, towards = rays(origins, directions, 3)
         if not self._shapes or not len(start):
@@ -186,17 +186,18 @@ class Bodies:
         beside = self._beside_surface(first, second)
         if beside is not None and beside[0].meets(beside[1]):
             return True
-        # A surface has nothing within: what is all in it meets no triangle.
+        # In FCL a surface has no inside: a solid that is completely in it intersects no triangle.
         return self._holds(first, second) or self._holds(second, first)
 
     def _fcl_tells(self, first: int, second: int) -> bool:
-        """Whether FCL tells the distance of two right: of a surface and what it is right about."""
+        """Return whether FCL's distance of two is exact: one is a surface, the other a box, sphere
+        or surface."""
         kinds = [type(self._shapes[number]) for number in (first, second)]
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
     def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
-        """The one of two that FCL gets wrong beside the other, a surface, and that surface's
-        triangles (n, 3, 3) in its frame; None of any other two."""
+        """Return the gap of the shape for which FCL is not exact, and the triangles (n, 3, 3) of
+        the other shape, a surface, in the frame of the first; None for other pairs."""
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:
@@ -206,7 +207,7 @@ class Bodies:
         return None
 
     def _holds(self, outer: int, inner: int) -> bool:
-        """Whether a closed surface goes round something that does not meet it."""
+        """Return whether a closed surface encloses a shape that it does not intersect."""
         shape = self._shapes[outer]
         if not isinstance(shape, Triangles) or not len(shape.solid):
             return False
@@ -214,11 +215,11 @@ class Bodies:
         return bool(self._inside(outer, point[None])[0])
 
     def _inside(self, number: int, points: np.ndarray) -> np.ndarray:
-        """Which of ``points`` (n, 3), in the world frame, are in a collider."""
+        """Return which of ``points`` (n, 3), in the world frame, are in a collider."""
         return inside(self._shapes[number], (points - self._places_m[number]) @ self._turns[number])
 
     def _object(self, number: int) -> Any:
-        """FCL's, where it is now."""
+        """Return FCL's object at its present pose."""
         if self._stale[number]:
             place = fcl.Transform(self._turns[number], self._places_m[number])
             self._objects[number].setTransform(place)
@@ -226,7 +227,7 @@ class Bodies:
         return self._objects[number]
 
     def _move(self, frames: List[Pose]) -> None:
-        """Put the colliders at their offsets in ``frames``, one for each."""
+        """Move the colliders to their offsets in ``frames``, one for each."""
         origins_m, turns = _stacked(frames)
         self._places_m = origins_m + np.einsum("nij,nj->ni", turns, self._offsets_m)
         self._turns = turns @ self._offset_turns
@@ -235,7 +236,7 @@ class Bodies:
 
     @property
     def _scene(self) -> Tuple[Any, Any]:
-        """MuJoCo's model and data, everything where it is."""
+        """Return MuJoCo's model and data at the present poses."""
         model, data = self._compiled
         if self._moved:
             data.mocap_pos[:] = self._places_m
@@ -263,8 +264,8 @@ class Bodies:
 
 
 def colliders_of(model: SceneModel) -> List[Collider]:
-    """Everything of a model that can be collided with, on that model, named as Gazebo names it in
-    contacts; what is ground is left out. For models whose links do not move in them."""
+    """Return the collision shapes of a model as colliders on it, with the names that Gazebo uses in
+    contacts; ground is excluded. For models whose links do not move relative to them."""
     return [
         Collider(shape.scoped_name, shape.geometry, model.name, shape.local_pose)
         for shape in model.collisions
@@ -285,14 +286,14 @@ def _not_there(collider: Collider, snapshot: Snapshot) -> str:
 
 
 def _point_of(shape: Shape) -> np.ndarray:
-    """A point of a shape, in its own frame."""
+    """Return a point of a shape, in the shape's frame."""
     if isinstance(shape, (Convex, Triangles)):
         return np.asarray(shape.corners[0])
     return np.zeros(3)
 
 
 def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
-    """Positions (n, 3) and rotation matrices (n, 3, 3)."""
+    """Return positions (n, 3) and rotation matrices (n, 3, 3)."""
     if not poses:
         return np.empty((0, 3)), np.empty((0, 3, 3))
     turns = Rotation.from_quat([pose.quaternion for pose in poses]).as_matrix()
@@ -300,7 +301,8 @@ def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
-    """Middle (3,), in the frame of the shape, and radius (m) of a ball that holds it."""
+    """Return center (3,), in the frame of the shape, and radius (m) of a sphere that contains
+    it."""
     if isinstance(shape, (Convex, Triangles)):
         middle = (shape.corners.min(axis=0) + shape.corners.max(axis=0)) / 2
         radius_m = float(np.linalg.norm(shape.corners - middle, axis=1).max())
@@ -333,7 +335,7 @@ def _fcl_of(shape: Shape) -> Any:
 
 
 def _geom_of(number: int, shape: Shape) -> Tuple[str, str]:
-    """MJCF of the assets and the geom of a shape."""
+    """Return the MJCF of the assets and the geom of a shape."""
     if isinstance(shape, (Convex, Triangles)):
         asset = (
             f'<mesh name="m{number}" vertex="{text(*shape.corners.ravel())}" '

@@ -1,4 +1,4 @@
-"""Who came to touch whom, and who no longer does, from one period to the next."""
+"""Events of pairs of colliders that start or stop touching, from one period to the next."""
 
 from dataclasses import dataclass
 from typing import FrozenSet, Iterable, Tuple
@@ -8,7 +8,7 @@ from gz_testauto.extras.colliders.bodies import Pair
 
 @dataclass(frozen=True)
 class Crossing:
-    """Two colliders that began to touch (``entered``) or ceased to, at a simulated time (s)."""
+    """Two colliders that started to touch (``entered``) or stopped, at a simulated time (s)."""
 
     time_s: float
     pair: Pair
@@ -16,13 +16,15 @@ class Crossing:
 
 
 class Crossings:
-    """Turns what touches in each period into events. What touches at the first look has entered."""
+    """A converter from the touching pairs of each period to events. Pairs that touch in the first
+    update have entered."""
 
     def __init__(self) -> None:
         self._before: FrozenSet[Pair] = frozenset()
 
     def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
-        """What has changed since the last look: first who left, then who entered, by name."""
+        """Return the changes since the last update: first pairs that left, then pairs that entered,
+        by name."""
         now = frozenset(touching)
         left = [Crossing(time_s, pair, False) for pair in sorted(self._before - now)]
         entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._before)]

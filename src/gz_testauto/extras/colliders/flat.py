@@ -1,9 +1,9 @@
 """Flat colliders: boxes, circles and polygons on the ground, which is the world's xy plane.
 
-Owns what can be asked of two of them, of points and of rays, as arrays. Straight sides are exact,
-by shapely, and so are circles: a center and a radius. Each shape is given in a frame of its own and
-turned about that frame's origin, wherever its middle is. Solids are
-:mod:`gz_testauto.extras.colliders.bodies`' business.
+This module computes intersections, distances, points inside and rays, as arrays. Straight sides are
+exact, by shapely, and so are circles: a center and a radius. Each shape is defined in its own frame
+and rotates about that frame's origin, which can differ from its center. Solids are in
+:mod:`gz_testauto.extras.colliders.bodies`.
 """
 
 import math
@@ -18,7 +18,7 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.sampling.outline import Outline
 
 FARTHEST_M = 1e4
-"""How far a ray is followed unless told."""
+"""Default range of a ray (m)."""
 
 ORIGIN = Pose2D(0.0, 0.0)
 
@@ -31,14 +31,15 @@ class FlatCollider:
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
-        """A rectangle around the origin of ``pose``; ``SpecError`` for a size not above 0."""
+        """Return a rectangle centered at ``pose``. Raises ``SpecError`` for a size that is not
+        above 0."""
         check_positive("size_x_m", size_x_m)
         check_positive("size_y_m", size_y_m)
         return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
 
     @classmethod
     def circle(cls, radius_m: float, center: Tuple[float, float] = (0.0, 0.0)) -> "FlatCollider":
-        """A disc. Raises ``SpecError`` for a radius not above 0."""
+        """Return a disc. Raises ``SpecError`` for a radius that is not above 0."""
         check_positive("radius_m", radius_m)
         return cls(Outline.disc(float(center[0]), float(center[1]), radius_m))
 
@@ -46,8 +47,9 @@ class FlatCollider:
     def polygon(
         cls, corners: Sequence[Tuple[float, float]], pose: Pose2D = ORIGIN
     ) -> "FlatCollider":
-        """A polygon without holes; ``corners`` (n, 2) are in the frame of ``pose``, in either
-        order. Raises ``SpecError`` where its outline crosses itself or has no area."""
+        """Return a polygon without holes; ``corners`` (n, 2) are in the frame of ``pose``,
+        clockwise or counter-clockwise. Raises ``SpecError`` if its outline crosses itself or has no
+        area."""
         points = np.asarray(corners, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
             raise SpecError(f"a polygon needs at least 3 corners (x, y), not {len(points)}")
@@ -60,21 +62,23 @@ class FlatCollider:
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":
-        """The collider, given in the frame of ``pose``, in the frame in which that is given."""
+        """Return the collider in the parent frame of ``pose``; it is defined in the frame of
+        ``pose``."""
         if not all(map(math.isfinite, pose)):
             raise SpecError("a pose must be finite")
         return FlatCollider(self.outline.moved(*pose))
 
     def intersects(self, other: "FlatCollider") -> bool:
-        """Whether they have a point in common; two that touch have."""
+        """Return whether two colliders have a point in common; touching ones have."""
         return self.distance_m(other) == 0.0
 
     def distance_m(self, other: "FlatCollider") -> float:
-        """Meters between the two; 0 where they overlap or touch."""
+        """Return the distance of two colliders (m); 0 if they overlap or touch."""
         return self.outline.distance_m(other.outline)
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Which of ``points`` (n, 2) are in it, its edge included: booleans (n,)."""
+        """Return which of ``points`` (n, 2) are in the collider, including its edge: booleans
+        (n,)."""
         points = np.asarray(points, dtype=float).reshape(-1, 2)
         if self.outline.radius_m == 0.0:
             return np.asarray(shapely.intersects_xy(self.outline.core, *points.T))
@@ -84,10 +88,12 @@ class FlatCollider:
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> np.ndarray:
-        """Meters (n,) along each ray to the first point of the edge; inf where none is in range.
+        """Return the distance (m) along each ray to the first point of the edge (n,); inf if none
+        is in range.
 
-        ``origins`` and ``directions`` have shape (n, 2) or (2,); directions need no length of 1.
-        From within, that is the way out. Raises ``ValueError`` for a direction of length 0.
+        ``origins`` and ``directions`` have shape (n, 2) or (2,); directions need not have length 1.
+        From inside, the distance is that to the edge. Raises ``ValueError`` for a direction of
+        length 0.
         """
         start, towards = rays(origins, directions, 2)
         if self.outline.is_disc:
@@ -104,8 +110,8 @@ class FlatCollider:
 def rays(
     origins: np.ndarray, directions: np.ndarray, dimensions: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Origins and unit directions of rays, both (n, ``dimensions``); ``ValueError`` for what is
-    no direction."""
+    """Return origins and unit directions of rays, both (n, ``dimensions``). Raises ``ValueError``
+    for an invalid direction."""
     start, towards = np.broadcast_arrays(
         np.asarray(origins, dtype=float).reshape(-1, dimensions),
         np.asarray(directions, dtype=float).reshape(-1, dimensions),
@@ -117,7 +123,8 @@ def rays(
 
 
 def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
-    """Meters along rays (n, d) with unit directions to the surface of a ball around the origin."""
+    """Return the distance (m) along rays (n, d) with unit directions to a sphere around the
+    origin."""
     middle = -np.sum(start * towards, axis=1)
     nearest = start + middle[:, None] * towards
     under = radius_m**2 - np.sum(nearest**2, axis=1)

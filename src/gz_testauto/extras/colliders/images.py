@@ -1,4 +1,5 @@
-"""Depth and segmentation images of colliders, by rays: no display, and the same bits every time."""
+"""Depth and segmentation images of colliders by ray casting, without a display and repeatable to
+the bit."""
 
 from typing import NamedTuple
 
@@ -10,10 +11,10 @@ from gz_testauto.extras.colliders.views import Frustum
 
 
 class DepthImage(NamedTuple):
-    """What a camera sees of the colliders. Rows from the top, columns from the left.
+    """An image of the colliders. Rows are from the top, columns from the left.
 
-    ``depth_m`` (height, width) is along the camera's x axis, inf where nothing is in range;
-    ``labels`` (height, width) are numbers in ``Bodies.names``, -1 for nothing.
+    ``depth_m`` (height, width) is along the camera's x axis, inf if nothing is in range; ``labels``
+    (height, width) are indices in ``Bodies.names``, -1 for nothing.
     """
 
     depth_m: np.ndarray
@@ -21,17 +22,18 @@ class DepthImage(NamedTuple):
 
 
 def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> DepthImage:
-    """One ray through the middle of each pixel. The view's aspect should be that of the image.
+    """Return the image with one ray through the center of each pixel. The view's aspect should be
+    that of the image.
 
-    What is nearer than ``view.near_m`` hides nothing, and a camera in a solid sees its surface from
-    within. Raises ``SpecError`` for an image without pixels.
+    Surfaces nearer than ``view.near_m`` hide nothing, and a camera in a solid sees its surface from
+    inside. Raises ``SpecError`` for an image without pixels.
     """
     if width < 1 or height < 1:
         raise SpecError(f"an image of {width} x {height} pixels; both must be at least 1")
     u, v = (np.arange(width) + 0.5) / width, (np.arange(height) + 0.5) / height
     image = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
     directions = view.rays(image)
-    # Along a ray that is s long for each meter ahead, what is d away is d / s ahead.
+    # A ray has the length s for each meter of depth: the distance d is at the depth d / s.
     stretch = np.linalg.norm(directions, axis=1)
     eye = np.asarray(view.pose.position)
     away_m, labels = bodies.raycast(eye, directions)

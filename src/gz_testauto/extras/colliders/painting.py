@@ -1,8 +1,8 @@
-"""Color images of a world, by rays: no display, no renderer, and the same bits every time.
+"""Color images of a world by ray casting, without a display or renderer and repeatable to the bit.
 
-Owns what is drawn, which is the visuals' own shapes in their present colors, and how it is lit:
-ambient light, and every lamp of the world by Lambert's law, without shadows, highlights and
-textures. Where things are a snapshot says, so that what any simulator shows can be drawn.
+The images contain the shapes of the visuals in their present colors, lit by ambient light and every
+lamp of the world by Lambert's law, without shadows, highlights and textures. Poses are those of a
+snapshot, so snapshots of any simulator can be drawn.
 """
 
 from typing import Dict, List, Tuple
@@ -24,15 +24,15 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import Scene
 
 AMBIENT = 0.4
-"""Gazebo's light that comes from everywhere, where a world says nothing."""
+"""Gazebo's ambient light if a world does not specify it."""
 BACKGROUND = (0.7, 0.7, 0.7)
 BESIDE = 1.0 / 16.0
-"""Of a pixel: how far beside a ray those two go by which the surface's slope is found."""
+"""Offset (in pixels) of the two additional rays from which the surface's slope is computed."""
 
 
 class Painter:
-    """Draws a scene. ``notes`` says which visuals are left out, and why. Raises ``SdfError`` for a
-    world that cannot be read."""
+    """A renderer of a scene. ``notes`` lists the visuals that are not drawn, with reasons. Raises
+    ``SdfError`` for a world that cannot be read."""
 
     def __init__(self, scene: Scene) -> None:
         notes: List[str] = []
@@ -52,8 +52,8 @@ class Painter:
     def image(
         self, snapshot: Snapshot, now: Description, view: Frustum, width: int, height: int
     ) -> np.ndarray:
-        """What is seen, red, green and blue from 0 to 255: shape (height, width, 3), rows from the
-        top. ``now`` is what ``Simulation.describe`` tells. Raises ``SpecError`` for an image
+        """Return an image, red, green and blue from 0 to 255: shape (height, width, 3), rows from
+        the top. ``now`` is the result of ``Simulation.describe``. Raises ``SpecError`` for an image
         without pixels."""
         if width < 1 or height < 1:
             raise SpecError(f"an image of {width} x {height} pixels; both must be at least 1")
@@ -101,7 +101,7 @@ class Painter:
                         notes.append(f"{name} is not drawn: {error}")
 
     def _bodies(self, snapshot: Snapshot, now: Description) -> Bodies:
-        """The visuals that are there and shown, where they are."""
+        """Return the visuals that exist and are visible, at their present poses."""
         there = tuple(
             one
             for one in self._colliders
@@ -117,8 +117,8 @@ class Painter:
     def _hits(
         self, bodies: Bodies, snapshot: Snapshot, now: Description, view: Frustum, at: np.ndarray
     ) -> Tuple[np.ndarray, List[object]]:
-        """Where rays through points of the image (n, 2) end (n, 3), and at which visual; None for
-        those that meet nothing in view."""
+        """Return the end points (n, 3) of rays through points of the image (n, 2), and their
+        visuals; None for rays that hit nothing in view."""
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)
@@ -153,8 +153,8 @@ def _normals(
     beside: List[Tuple[np.ndarray, List[object]]],
     eye: np.ndarray,
 ) -> np.ndarray:
-    """Unit normals (n, 3) towards the eye, of the surfaces through points and those beside them; at
-    an edge, where these are of something else, straight to the eye."""
+    """Return unit normals (n, 3) towards the eye, of the surfaces through the points and their
+    neighbors; at an edge, where these belong to another visual, towards the eye itself."""
     (right, of_right), (under, of_under) = beside
     towards = eye - points
     normals = np.cross(under - points, right - points)
@@ -170,7 +170,7 @@ def _normals(
 def _lit(
     points: np.ndarray, normals: np.ndarray, names: List[object], now: Description
 ) -> np.ndarray:
-    """Colors (n, 3) of points of visuals."""
+    """Return the colors (n, 3) of points of visuals."""
     looks = [now.visuals[str(name)] for name in names]
     ambient, diffuse, emissive = (
         np.array([getattr(look, field)[:3] for look in looks])
@@ -184,7 +184,7 @@ def _lit(
 
 
 def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """How much of a light's color comes back from points: (n,), from 0 to 1."""
+    """Return the share of a light's color that is reflected from points: (n,), from 0 to 1."""
     if light.diffuse == BLACK:
         return np.zeros(len(points))
     direction = light.pose.rotation @ np.asarray(light.direction)

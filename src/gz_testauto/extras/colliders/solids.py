@@ -1,8 +1,8 @@
-"""What a solid collider can be, beyond SDF's shapes, and which points are in it.
+"""Shapes of solid colliders in addition to SDF's shapes, and the test of points inside them.
 
-Owns convex bodies and triangle surfaces as values that are checked once, and the inside of every
-kind in its own frame. Box, sphere, cylinder, capsule, ellipsoid and mesh are SDF's
-(:mod:`gz_testauto.sdf.shapes`), so that whatever stands in a world can be a collider as it is.
+This module contains convex bodies and triangle surfaces as values that are validated once, and
+tests for all shapes which points are inside. Box, sphere, cylinder, capsule, ellipsoid and mesh are
+SDF's (:mod:`gz_testauto.sdf.shapes`), so every shape of a world can be a collider.
 """
 
 from dataclasses import fields
@@ -18,16 +18,16 @@ from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 _FLAT_M = 1e-4
-"""A surface thinner than this is a flat one, which MuJoCo takes for no mesh."""
+"""Thickness (m) below which a surface counts as flat; MuJoCo rejects it as a mesh."""
 
 _CHUNK = 2_000_000
-"""Pairs of a point and a triangle that are looked at together."""
+"""Number of pairs of a point and a triangle that are processed together."""
 
 
 class Convex:
     """The smallest convex body around ``points`` (n, 3), in meters.
 
-    Raises ``SpecError`` where they have no volume.
+    Raises ``SpecError`` if they have no volume.
     """
 
     def __init__(self, points: np.ndarray) -> None:
@@ -49,14 +49,14 @@ class Convex:
         self.faces = faces
         """Triangles as rows of ``corners``, counter-clockwise from outside: shape (k, 3)."""
         self.planes = hull.equations
-        """Shape (k, 4): unit normals out of the body, and offsets; at most 0 within."""
+        """Outward unit normals and offsets (k, 4); ``normal · p + offset`` is at most 0 inside."""
 
 
 class Triangles:
-    """A surface of ``triangles`` (n, 3, 3), in meters. Where it goes round a volume without gaps,
-    that is a solid; else it is a sheet that has no inside.
+    """A surface of ``triangles`` (n, 3, 3), in meters. If it encloses a volume without gaps, it is
+    a solid; otherwise it is a sheet without an inside.
 
-    Raises ``SpecError`` for what is no surface.
+    Raises ``SpecError`` for an invalid surface.
     """
 
     def __init__(self, triangles: np.ndarray) -> None:
@@ -73,20 +73,21 @@ class Triangles:
         triangles, closed = find_solids(given)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         self.corners = corners
-        """Each once, shape (m, 3)."""
+        """Distinct corners, shape (m, 3)."""
         self.faces = index.reshape(-1, 3)
         """Triangles as rows of ``corners``: shape (k, 3)."""
         self.solid = triangles[closed]
-        """The triangles that go round a volume, shape (l, 3, 3)."""
+        """The triangles that enclose a volume, shape (l, 3, 3)."""
 
 
 Shape = Union[Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Triangles]
-"""What a solid collider can be made of; a mesh file becomes :class:`Triangles`."""
+"""Shapes of a solid collider; a mesh file becomes :class:`Triangles`."""
 
 
 def solid_of(shape: Any) -> Shape:
-    """``shape`` as a collider has it. Raises ``SpecError`` for what can be none or has a size that
-    is not above 0, and ``SdfError`` for a mesh file that cannot be read."""
+    """Return the collider shape of ``shape``. Raises ``SpecError`` for a shape that cannot be a
+    collider or has a size that is not above 0, and ``SdfError`` for a mesh file that cannot be
+    read."""
     if isinstance(shape, Mesh):
         return Triangles(shape.surface.triangles)
     if isinstance(shape, (Convex, Triangles)):
@@ -105,8 +106,8 @@ def solid_of(shape: Any) -> Shape:
 
 
 def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
-    """Which of ``points`` (n, 3), in the frame of the shape, are in it: booleans (n,). Those on the
-    surface are, as far as rounding lets that be told."""
+    """Return which of ``points`` (n, 3), in the frame of the shape, are in it: booleans (n,).
+    Points on the surface are, within rounding."""
     if isinstance(shape, Box):
         return np.asarray((np.abs(points) <= np.asarray(shape.size) / 2).all(axis=1))
     if isinstance(shape, Sphere):
@@ -127,8 +128,8 @@ def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
 
 
 def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Around which points closed surfaces go, by the solid angle at which the triangles are seen
-    from there (Van Oosterom and Strackee, 1983)."""
+    """Return which points closed surfaces enclose, by the solid angle of the triangles as seen from
+    each point (Van Oosterom and Strackee, 1983)."""
     found = np.zeros(len(points), dtype=bool)
     if not len(triangles):
         return found

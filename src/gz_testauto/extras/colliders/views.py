@@ -1,8 +1,8 @@
-"""Planes, and what a camera has in view.
+"""Planes, and the field of view of a camera.
 
-Owns half spaces and viewing frustums, and the way between points in the world and in an image. The
-frame of a view is that of SDF's cameras: x forward, y left, z up. In an image u goes to the right
-and v down, both from 0 to 1.
+This module contains half spaces and viewing frustums, and converts between points in the world and
+in an image. The frame of a view is that of SDF's cameras: x forward, y left, z up. In an image u
+points to the right and v down, both from 0 to 1.
 """
 
 import math
@@ -38,16 +38,17 @@ class HalfSpace:
     def through(
         cls, point: Tuple[float, float, float], normal: Tuple[float, float, float]
     ) -> "HalfSpace":
-        """The plane through a point (m)."""
+        """Return the half space whose plane contains a point (m)."""
         return cls(normal, float(np.dot(point, normal)))
 
     def height_m(self, points: np.ndarray) -> np.ndarray:
-        """How far outside (m) ``points`` (n, 3) are, negative within: (n,)."""
+        """Return the distance (m) of ``points`` (n, 3) from the plane, negative inside: (n,)."""
         return np.asarray(points, dtype=float) @ np.asarray(self.normal) - self.offset_m
 
     def raycast(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Meters (n,) along each ray (n, 3) to the plane, from either side; inf for one that leads
-        away from it or along it. Raises ``ValueError`` for a direction of length 0."""
+        """Return the distance (m) along each ray (n, 3) to the plane, from either side; inf for a
+        ray that points away from it or is parallel to it. Raises ``ValueError`` for a direction of
+        length 0."""
         start, towards = rays(origins, directions, 3)
         rise, height = towards @ np.asarray(self.normal), self.height_m(start)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -57,10 +58,10 @@ class HalfSpace:
 
 @dataclass(frozen=True)
 class Frustum:
-    """What a camera at ``pose`` has in view, from ``near_m`` to ``far_m`` along its x axis.
+    """The field of view of a camera at ``pose``, from ``near_m`` to ``far_m`` along its x axis.
 
-    ``horizontal_fov_rad`` is the whole angle, as in SDF; ``aspect`` is width over height. Raises
-    ``SpecError`` for an angle that is not between 0 and π, and for distances out of order.
+    ``horizontal_fov_rad`` is the whole angle, as in SDF; ``aspect`` is width divided by height.
+    Raises ``SpecError`` for an angle that is not between 0 and π, and unless 0 <= near < far.
     """
 
     pose: Pose
@@ -84,13 +85,14 @@ class Frustum:
 
     @property
     def _slopes(self) -> Tuple[float, float]:
-        """How far sideways and up the view reaches, a meter ahead."""
+        """Return the extent of the view to the side and upwards at a depth of 1 m."""
         sideways = math.tan(self.horizontal_fov_rad / 2)
         return sideways, sideways / self.aspect
 
     @property
     def planes(self) -> Tuple[HalfSpace, ...]:
-        """The six that bound it, normals outwards: near, far, left, right, upper, lower."""
+        """Return the six half spaces that bound the view, normals outwards: near, far, left, right,
+        upper, lower."""
         sideways, up = self._slopes
         turn, eye = self.pose.rotation, np.asarray(self.pose.position)
         ahead = turn[:, 0]
@@ -103,7 +105,7 @@ class Frustum:
         )
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Which of ``points`` (n, 3), in the world frame, are in view: booleans (n,)."""
+        """Return which of ``points`` (n, 3), in the world frame, are in view: booleans (n,)."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         within = (ahead >= self.near_m) & (ahead <= self.far_m)
@@ -112,14 +114,14 @@ class Frustum:
         )
 
     def may_see(self, centers: np.ndarray, radii_m: np.ndarray) -> np.ndarray:
-        """Which balls may be in view: booleans (n,). One that is not is surely out of view; a few
-        near edges that are may be out of it too. ``centers`` (n, 3) are in the world frame."""
+        """Return which spheres can be in view: booleans (n,). False is exact; a few spheres near
+        edges are True although they are out of view. ``centers`` (n, 3) are in the world frame."""
         heights = np.stack([plane.height_m(centers) for plane in self.planes])
         return np.asarray((heights <= radii_m).all(axis=0))
 
     def project(self, points: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Where in the image ``points`` (n, 3), in the world frame, are: (u, v), shape (n, 2), and
-        how far ahead (m), shape (n,). Those not in front of the camera are at nan."""
+        """Return the image positions (u, v) of ``points`` (n, 3), in the world frame, shape (n, 2),
+        and their depth (m), shape (n,). Points that are not in front of the camera have nan."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -128,8 +130,9 @@ class Frustum:
         return image, ahead
 
     def rays(self, image: np.ndarray) -> np.ndarray:
-        """Directions (n, 3), in the world frame, from the camera through ``image`` (n, 2), (u, v).
-        Each is 1 long along the camera's x axis, so that a distance along it is the depth."""
+        """Return directions (n, 3), in the world frame, from the camera through ``image`` (n, 2),
+        (u, v). Each has length 1 along the camera's x axis, so that a distance in its units is the
+        depth."""
         u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
         sideways, up = self._slopes
         seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])

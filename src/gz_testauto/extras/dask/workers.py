@@ -1,8 +1,8 @@
-"""Workers of a Dask cluster: one of this machine, or the user's.
+"""Workers of a Dask cluster: a local cluster, or the user's.
 
-Owns the assignment of trials to Dask's workers, one at a time each, and the check that a worker
-has the same code and the same worlds. A worker that is gone costs the attempt it was at; one that
-joins is given trials. Without the scheduler the campaign ends, and can be continued.
+This module assigns trials to Dask's workers, one at a time each, and checks that a worker has the
+same code and the same worlds. A worker that dies costs its present attempt; a worker that joins
+gets trials. Without the scheduler the campaign stops, and can be resumed.
 """
 
 import contextlib
@@ -35,16 +35,16 @@ from gz_testauto.workers.pool import CLOSE_TIMEOUT_S, WorkerPool
 
 CONNECTING_S = 30.0
 NO_WORKER_S = 60.0
-"""Wall time without a single worker after which the campaign ends."""
+"""Wall time (s) without a worker after which the campaign stops."""
 
 _POLL_S = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """What a worker must know to run trials of a campaign, and what it must have to do so.
+    """The data that a worker needs to run trials of a campaign, and the code that it must have.
 
-    ``token`` tells campaigns on one cluster apart; ``files`` are hashes of the code of the
+    ``token`` distinguishes campaigns on one cluster; ``files`` are hashes of the code of the
     planners and the robot's meshes.
     """
 
@@ -56,7 +56,7 @@ class Assignment:
 
 
 class DaskWorkers(WorkerPool):
-    """All workers of a Dask scheduler, whichever they are at the moment."""
+    """All present workers of a Dask scheduler."""
 
     def __init__(
         self,
@@ -65,11 +65,12 @@ class DaskWorkers(WorkerPool):
         scheduler: Optional[str] = None,
         size: int = 1,
     ) -> None:
-        """Start nothing yet. Without the address of a ``scheduler``, :meth:`open` starts one on
-        loopback with ``size`` workers. Raises ``MissingDependencyError`` without Dask."""
+        """Check the campaign; start nothing. Without the address of a ``scheduler``, :meth:`open`
+        starts one on loopback with ``size`` workers. Raises ``MissingDependencyError`` without
+        Dask."""
         super().__init__()
         require_own_simulators(campaign.spec)
-        make_executor(campaign)  # refuses here what it would refuse in every worker
+        make_executor(campaign)  # raises here the errors that it would raise in every worker
         self._distributed = _distributed()
         self._scheduler = scheduler
         self._local_size = size
@@ -84,12 +85,12 @@ class DaskWorkers(WorkerPool):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """As many as there are workers now, and one while there is none."""
+        """Return the present number of workers, and 1 while there is none."""
         with self._reporting():
             return max(len(self._addresses()), 1)
 
     def open(self, should_stop: StopRequest) -> None:
-        """Connect, and start the simulator on every worker that there is."""
+        """Connect, and start the simulator on every present worker."""
         with self._reporting():
             if self._scheduler is None:
                 self._cluster = self._distributed.LocalCluster(
@@ -117,12 +118,12 @@ class DaskWorkers(WorkerPool):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Of the simulators, which are all the same."""
+        """Return the identity of the simulators, which is the same for all."""
         assert self._identity is not None, "open comes first"
         return self._identity
 
     def close(self) -> None:
-        """Close the simulators on all workers, and what :meth:`open` started."""
+        """Close the simulators on all workers, and the cluster if :meth:`open` started it."""
         if self._client is not None:
             self._ask_to_stop()
             with contextlib.suppress(*self._lost):
@@ -137,10 +138,10 @@ class DaskWorkers(WorkerPool):
         self._client = self._cluster = None
         self._under_way.clear()
 
-    # inside
+    # internal
 
     def worker_of(self, trial: Trial) -> str:
-        """The worker's address."""
+        """Return the address of the trial's worker."""
         found = (task.address for task in self._under_way.values() if task.trial == trial)
         return next(found, "")
 
@@ -159,7 +160,7 @@ class DaskWorkers(WorkerPool):
 
     @property
     def _lost(self) -> Tuple[Type[BaseException], ...]:
-        """What Dask raises when the scheduler does not answer any more."""
+        """Return the exceptions that Dask raises when the scheduler no longer responds."""
         return OSError, self._distributed.TimeoutError, self._distributed.CancelledError
 
     @property
@@ -167,7 +168,7 @@ class DaskWorkers(WorkerPool):
         return f"the Dask scheduler {self._scheduler or 'of this campaign'}"
 
     def _addresses(self) -> List[str]:
-        """The workers that there are now; none before :meth:`open`."""
+        """Return the addresses of the present workers; none before :meth:`open`."""
         if self._client is None:
             return []
         return sorted(self._client.nthreads())
@@ -175,8 +176,8 @@ class DaskWorkers(WorkerPool):
     def _open_on(
         self, addresses: List[str], should_stop: StopRequest
     ) -> Dict[str, SimulatorIdentity]:
-        """Start the simulators; what is known of them, by address. A worker that goes meanwhile is
-        left out, and its task with it, which would never be done: only that worker may do it."""
+        """Start the simulators and return their identities by address. A worker that disappears
+        meanwhile is excluded; its task is canceled, since no other worker can execute it."""
         under_way = {
             address: self._submit(_open, address, self._assignment) for address in addresses
         }
@@ -229,7 +230,7 @@ class DaskWorkers(WorkerPool):
                 self._under_way[future] = _Task(address, trial, time.monotonic())
 
     def _ended(self) -> Optional[Attempt]:
-        """One that has ended, or whose worker has gone."""
+        """Return an attempt that has ended, or whose worker is lost."""
         present = set(self._addresses())
         for future, task in list(self._under_way.items()):
             wall_s = time.monotonic() - task.began_s
@@ -254,11 +255,11 @@ class DaskWorkers(WorkerPool):
                 client.run(_stop, self._assignment.token, on_error="ignore")
 
         client = self._client
-        threading.Thread(target=ask, daemon=True).start()  # a worker that hangs never answers
+        threading.Thread(target=ask, daemon=True).start()  # a hung worker does not respond
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
-        """Say it when the scheduler is not to be reached."""
+        """Raise ``SimulatorError`` if the scheduler cannot be reached."""
         try:
             yield
         except self._lost as error:
@@ -284,14 +285,14 @@ def _distributed() -> Any:
     return distributed
 
 
-# in the worker
+# functions that run in the worker
 
 _executors: Dict[str, RenewableExecutor] = {}
 _stopped: Set[str] = set()
 
 
 def _open(assignment: Assignment) -> SimulatorIdentity:
-    """Check that this worker may run trials of a campaign, and start its simulator."""
+    """Check that this worker can run trials of a campaign, and start its simulator."""
     if assignment.token not in _executors:
         _check_code(assignment)
         executor = assignment.make_executor(assignment.campaign)

@@ -1,8 +1,8 @@
 """Lanes from an OpenDRIVE file (``.xodr``), read with pyxodr.
 
-Owns what a lane of it becomes: a :class:`~gz_testauto.spec.road.LaneSpec` in the direction of
-its traffic, called ``<road>.<section>.<lane>`` by the file's ids, sections counted from 0. Heights
-are left out.
+This module converts each lane of the file to a :class:`~gz_testauto.spec.road.LaneSpec` in the
+direction of its traffic. Its name is ``<road>.<section>.<lane>`` by the file's ids, with sections
+counted from 0. Heights are ignored.
 """
 
 from pathlib import Path
@@ -14,18 +14,19 @@ import shapely
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 
 SPACING_M = 0.1
-"""Between two points of what is read."""
+"""Distance between two points that are read (m)."""
 
 TOLERANCE_M = 0.01
-"""How far a center line may be from what was read, for fewer points."""
+"""Allowed deviation (m) of a simplified center line from the points that were read."""
 
 LEAST_M = 0.1
-"""A shorter or narrower piece of lane is none."""
+"""Length and width (m) below which a piece of lane is ignored."""
 
 
 def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
-    """The lanes of these types (``driving``) as fields of ``LaneSpec``. Raises ``SpecError`` for a
-    file that cannot be read or holds none, ``MissingDependencyError`` without pyxodr."""
+    """Return the lanes of these types (``driving``) as fields of ``LaneSpec``. Raises ``SpecError``
+    for a file that cannot be read or contains no lane of these types, ``MissingDependencyError``
+    without pyxodr."""
     try:
         from pyxodr.road_objects.network import RoadNetwork
     except ImportError as error:
@@ -59,8 +60,8 @@ def _name(lane: Any) -> str:
 
 
 def _read(lane: Any) -> Dict[str, Any]:
-    """A lane, with neighbors and successors whether they are lanes to drive on or not;
-    ``is_lane`` is false of a piece that is too short or too narrow, and has no shape then."""
+    """Return a lane with all neighbors and successors, of any type. ``is_lane`` is False for a
+    piece that is too short or too narrow; it has no shape then."""
     found = {
         "name": _name(lane),
         "kind": str(lane.type),
@@ -96,8 +97,8 @@ def _read(lane: Any) -> Dict[str, Any]:
 def _among(
     lane: Mapping[str, Any], lanes: Mapping[str, Any], every: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """A lane that knows only those that are there; what comes after a piece that is none comes
-    after the lane before it."""
+    """Return a lane with references only to existing lanes. The successors of an ignored piece
+    become successors of its predecessor."""
     kept = {key: value for key, value in lane.items() if key not in ("kind", "is_lane")}
     for side in ("left", "right"):
         kept[side] = kept[side] if kept[side] in lanes else None
