@@ -253,15 +253,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if a page differs")
     check = parser.parse_args(arguments).check
+    texts = pages()
     outdated = [
         name
-        for name, text in pages().items()
+        for name, text in texts.items()
         if not (FOLDER / name).is_file() or (FOLDER / name).read_text("utf-8") != text
     ]
     for name in outdated:
         print(f"{name}: {'differs from the code' if check else 'written'}")
         if not check:
-            (FOLDER / name).write_text(pages()[name], "utf-8")
+            (FOLDER / name).write_text(texts[name], "utf-8")
     return int(check and bool(outdated))
 
 
