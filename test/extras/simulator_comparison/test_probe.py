@@ -9,9 +9,8 @@ from PIL import Image
 from pydantic import TypeAdapter
 
 from gz_testauto.base.errors import SceneError, SpecError
-from gz_testauto.extras.simulator_comparison.probe import probe_ground
+from gz_testauto.extras.simulator_comparison.probe import probe_ground, resting_m
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_terrain
-from gz_testauto.extras.simulator_comparison.terrain.contact import resting_m
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.kinematic import KinematicSimulation, KinematicSimulator

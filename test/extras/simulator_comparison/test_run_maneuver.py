@@ -23,9 +23,11 @@ from gz_testauto.extras.simulator_comparison.maneuvers.commands import compute_c
 from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpec, ManeuverSpec
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world
-from gz_testauto.extras.simulator_comparison.terrain.flat import FlatTerrain
-from gz_testauto.extras.simulator_comparison.terrain.gravel import GravelTerrain
-from gz_testauto.extras.simulator_comparison.terrain.step import StepTerrain
+from gz_testauto.extras.simulator_comparison.terrain.kinds import (
+    FlatTerrain,
+    GravelTerrain,
+    StepTerrain,
+)
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import PlacedRobot

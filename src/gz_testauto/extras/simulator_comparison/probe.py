@@ -10,7 +10,7 @@ its ground height instead (:class:`GroundHeightProvider`).
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -19,7 +19,6 @@ from typing_extensions import Protocol, runtime_checkable
 from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.simulator_comparison.terrain import Terrain, write_world
-from gz_testauto.extras.simulator_comparison.terrain.contact import resting_m
 from gz_testauto.extras.simulator_comparison.terrain.world_file import GRAVITY_MPS2
 from gz_testauto.sampling.seeds import PROBE, child_generator
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
@@ -34,6 +33,12 @@ BALL_OVER_PITCH = 0.5
 bodies that are much smaller than their cells (measured: 0.2 falls through, 0.4 does not)."""
 FOOT_M = 0.05
 """Radius of the sled's feet, and half the distance between them."""
+SAMPLES_PER_RADIUS = 16
+"""Approximate number of points along a ball's radius at which its contact is computed."""
+SAME_M = 1e-4
+"""Heights on the three surfaces that differ by less are equal."""
+ASIDE_M = 0.7e-3
+"""A ball that is this much higher than on its point alone touches the slopes around it."""
 LIFT_M = 0.02
 """Height above its resting position at which a ball is dropped."""
 FALL_MPS = 0.2
@@ -162,6 +167,57 @@ def _places(terrain: Terrain, points: int, seed: int) -> Tuple[np.ndarray, np.nd
             f"{points}; probe fewer, or specify more pixels or less relief for the terrain"
         )
     return places[chosen], heights[chosen]
+
+
+def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: float) -> np.ndarray:
+    """Return heights (k,) of the centers of balls at rest above the world's zero, at points of the
+    grid ``x_m`` and ``y_m`` (k,); NaN where simulators can differ.
+
+    A ball at rest touches the highest of all points below it, each raised by the ball's own height
+    there. Simulators agree on the points of the grid and on the lines between neighbors. Within a
+    cell one simulator has a bilinear patch, others two triangles with either diagonal. No height is
+    expected where these three differ, or where a ball touches the slopes around its point: in ODE
+    the ball sinks until it touches the point itself.
+    """
+    share = int(np.ceil(terrain.pitch_m / (radius_m / SAMPLES_PER_RADIUS)))
+    step = terrain.pitch_m / share
+    count = int(radius_m / step)
+    aside = np.arange(-count, count + 1) * step
+    dx, dy = (axis.ravel() for axis in np.meshgrid(aside, aside))
+    within = dx**2 + dy**2 <= radius_m**2
+    dx, dy = dx[within], dy[within]
+    cap = np.sqrt(radius_m**2 - dx**2 - dy**2)
+    lowest, highest = np.full(len(x_m), np.inf), np.full(len(x_m), -np.inf)
+    for surface in _surfaces(terrain, x_m[:, None] + dx, y_m[:, None] + dy):
+        height = (surface + cap).max(axis=1)
+        lowest, highest = np.minimum(lowest, height), np.maximum(highest, height)
+    on_point = np.asarray(terrain.height_m(x_m, y_m)) + radius_m
+    known = (highest - lowest < SAME_M) & (highest - on_point < ASIDE_M)
+    return np.where(known, (lowest + highest) / 2, np.nan)
+
+
+def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield heights at points within the terrain: bilinear, and with either diagonal."""
+    rising = terrain.heights_m[::-1]
+    # rounded, so that a point on the line between two cells is on it
+    columns, rows = (
+        np.round((along + terrain.size_m / 2) / terrain.pitch_m, 9) for along in (x_m, y_m)
+    )
+    column = np.clip(columns.astype(int), 0, terrain.pixels - 2)
+    row = np.clip(rows.astype(int), 0, terrain.pixels - 2)
+    a, b = columns - column, rows - row
+    origin, east = rising[row, column], rising[row, column + 1]
+    north, corner = rising[row + 1, column], rising[row + 1, column + 1]
+    along, across = east - origin, north - origin
+    yield origin + along * a + across * b + (corner - east - across) * a * b
+    yield origin + np.where(
+        a >= b, along * a + (corner - east) * b, (corner - north) * a + across * b
+    )
+    yield np.where(
+        a + b <= 1,
+        origin + along * a + across * b,
+        corner + (north - corner) * (1 - a) + (east - corner) * (1 - b),
+    )
 
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:

@@ -55,7 +55,7 @@ from gz_testauto.extras.simulator_comparison.steps import (
     takes_step,
 )
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec
-from gz_testauto.extras.simulator_comparison.terrain.kind import TerrainKind
+from gz_testauto.extras.simulator_comparison.terrain.kinds import TerrainKind
 from gz_testauto.simulators import check_options
 from gz_testauto.spec.loader import SUBPATH
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated

@@ -8,7 +8,7 @@ from scipy.signal import welch
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_terrain, write_world
-from gz_testauto.extras.simulator_comparison.terrain.iso8608 import CLASS_M3
+from gz_testauto.extras.simulator_comparison.terrain.kinds import CLASS_M3
 from gz_testauto.sdf.dynamics import read_gravity, read_physics
 from gz_testauto.sdf.scene import read_scene
 

@@ -32,7 +32,7 @@ from gz_testauto.extras.simulator_comparison.recordings.read import read_recordi
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
 from gz_testauto.extras.simulator_comparison.steps import physics_step_s, takes_step
 from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrain, write_world
-from gz_testauto.extras.simulator_comparison.terrain.flat import FlatTerrain
+from gz_testauto.extras.simulator_comparison.terrain.kinds import FlatTerrain
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.seeds import child_seed
 from gz_testauto.simulators import SIMULATORS, chosen_simulator

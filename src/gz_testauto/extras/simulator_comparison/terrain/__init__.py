@@ -1,6 +1,6 @@
 """Terrains: ground that is the same in every simulator."""
 
-from gz_testauto.extras.simulator_comparison.terrain.make import TerrainSpec, make_terrain
+from gz_testauto.extras.simulator_comparison.terrain.kinds import TerrainSpec, make_terrain
 from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain
 from gz_testauto.extras.simulator_comparison.terrain.world_file import write_world
 

@@ -1,7 +1,7 @@
 """A terrain: one grid of heights, the same for every simulator.
 
 The grid has 256 levels, the maximum of Gazebo's height maps. Heights between the points are
-interpolated. Modules of the kinds of terrain generate the heights.
+interpolated. The module of the kinds of terrain generates the heights.
 """
 
 from dataclasses import dataclass

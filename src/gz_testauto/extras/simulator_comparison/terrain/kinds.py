@@ -1,0 +1,366 @@
+"""Kinds of terrain: their YAML keys and the generation of their heights from a seed.
+
+:mod:`~gz_testauto.extras.simulator_comparison.terrain.terrain` defines the result. The paper is A.
+Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot simulator", 2022.
+"""
+
+import math
+from abc import abstractmethod
+from typing import List, Optional, Tuple, Union
+
+import numpy as np
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+from scipy.fft import irfft2, next_fast_len
+from typing_extensions import Annotated, Literal, Self
+
+from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.extras.simulator_comparison.terrain.terrain import Terrain, grid_m, quantize
+from gz_testauto.sampling.seeds import TERRAIN, child_generator
+from gz_testauto.spec.model import Spec, SpecPath, as_tuple
+from gz_testauto.spec.stack import NAME
+
+
+class TerrainKind(Spec):
+    """A square of ground around the world's origin.
+
+    ``size_m`` is its side and ``pixels`` the number of grid points per side, 2^n + 1. It is flat up
+    to ``clear_m`` from the origin along x and y, for a robot to start on. Over the next ``blend_m``
+    the relief increases to its full height.
+    """
+
+    name: str = Field(pattern=NAME)
+    friction: float = Field(1.0, ge=0.0, le=10.0)
+    size_m: float = Field(12.8, ge=1.0, le=1000.0)
+    pixels: int = Field(513, ge=17, le=2049)
+    clear_m: float = Field(0.8, ge=0.0, le=100.0)
+    blend_m: float = Field(0.4, ge=0.0, le=100.0)
+
+    @field_validator("pixels")
+    @classmethod
+    def _a_power_of_two_and_one(cls, pixels: int) -> int:
+        if (pixels - 1) & (pixels - 2):
+            raise ValueError(f"is {pixels}; it must be 2^n + 1, such as 257 or 513")
+        return pixels
+
+    @property
+    def pitch_m(self) -> float:
+        """Distance between neighboring points of the grid."""
+        return self.size_m / (self.pixels - 1)
+
+    @abstractmethod
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """Return heights (m) at the points of a grid with the coordinates ``x_m`` and ``y_m`` (both
+        (n, n)): rows of decreasing y, columns of increasing x. Only differences of heights are
+        used."""
+
+
+class FlatTerrain(TerrainKind):
+    """A plane, such as a laboratory's floor or artificial grass, which differ in friction."""
+
+    kind: Literal["flat"] = "flat"
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`."""
+        return np.zeros_like(x_m)
+
+
+class StepTerrain(TerrainKind):
+    """A vertical step across the path: ground that is ``height_m`` higher from x = ``at_m``, up to
+    the edge or for ``length_m``. It rises within one cell of the grid, which ends at ``at_m``."""
+
+    kind: Literal["step"] = "step"
+    height_m: float = Field(0.05, gt=0.0, le=2.0)
+    at_m: float = Field(2.0, ge=0.0, le=1000.0)
+    length_m: Optional[float] = Field(None, gt=0.0, le=1000.0)
+
+    @model_validator(mode="after")
+    def _on_the_square(self) -> Self:
+        if not self.clear_m + self.blend_m < self.at_m < self.size_m / 2:
+            raise ValueError(
+                f"at_m is {self.at_m:g}; it must be above clear_m + blend_m "
+                f"({self.clear_m + self.blend_m:g}) and below size_m / 2 ({self.size_m / 2:g})"
+            )
+        return self
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`."""
+        slack = self.pitch_m / 1000
+        high = x_m >= self.at_m - slack
+        if self.length_m is not None:
+            high &= x_m <= self.at_m + self.length_m + slack
+        return np.where(high, self.height_m, 0.0)
+
+
+PATCHES = 2
+"""Patches of the first layer on a tile; each has one of the second on it."""
+SIDES_M = (0.2, 0.45)
+"""Shortest and longest side of a patch of the first layer on a tile of 1 m."""
+UPPER_SHARE = (0.4, 0.7)
+"""Sides of a patch as shares of those of the patch below it."""
+
+Rectangle = Tuple[float, float, float, float]
+"""Least x, least y, length along x and along y."""
+
+
+class BumpsTerrain(TerrainKind):
+    """Tiles of ``tile_m`` with flat patches, some stacked on others. A patch is ``layer_m`` above
+    the plate or above the patch below, and its sides rise within one cell of the grid.
+
+    Tile, heights of 38 and 76 mm, and friction are those of the paper. Positions and sizes of the
+    patches are drawn; they are not those of the paper's tiles.
+    """
+
+    kind: Literal["bumps"] = "bumps"
+    friction: float = Field(0.95, ge=0.0, le=10.0)
+    blend_m: float = Field(0.0, ge=0.0, le=100.0)
+    tile_m: float = Field(1.0, ge=0.2, le=100.0)
+    layer_m: float = Field(0.038, gt=0.0, le=1.0)
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`."""
+        layers = np.zeros(x_m.shape)
+        tiles = int(np.ceil(self.size_m / self.tile_m))
+        for row in range(tiles):
+            for column in range(tiles):
+                west = column * self.tile_m - self.size_m / 2
+                south = row * self.tile_m - self.size_m / 2
+                for layer, patches in enumerate(_tile(self.tile_m, draw), 1):
+                    for patch in patches:
+                        inside = _covered(x_m, y_m, patch, west, south)
+                        layers[inside] = np.maximum(layers[inside], layer)
+        return layers * self.layer_m
+
+
+def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], List[Rectangle]]:
+    """Return the patches of a tile relative to its corner: those of the first layer and of the
+    second."""
+    low, high = [], []
+    for _ in range(PATCHES):
+        length, width = draw.uniform(*SIDES_M, size=2) * side_m
+        west, south = draw.uniform(0.0, 1.0, size=2) * (side_m - length, side_m - width)
+        low.append((west, south, length, width))
+        shorter, narrower = draw.uniform(*UPPER_SHARE, size=2) * (length, width)
+        along, across = draw.uniform(0.0, 1.0, size=2) * (length - shorter, width - narrower)
+        high.append((west + along, south + across, shorter, narrower))
+    return low, high
+
+
+def _covered(
+    x_m: np.ndarray, y_m: np.ndarray, patch: Rectangle, west_m: float, south_m: float
+) -> Tuple[slice, slice]:
+    """Return the rows and columns of the grid that a patch covers."""
+    left, bottom, length, width = patch
+    columns = np.searchsorted(x_m[0], [west_m + left, west_m + left + length])
+    rows = len(y_m) - np.searchsorted(y_m[::-1, 0], [south_m + bottom + width, south_m + bottom])
+    return slice(*rows), slice(*columns)
+
+
+COVERED = 2.0
+"""Area of all stones divided by that of the ground, so that few gaps remain."""
+FLATTEST, TALLEST = 0.5, 1.0
+"""Heights of a stone as shares of its radius."""
+
+Diameters = Annotated[
+    Tuple[Annotated[float, Field(gt=0.0, le=10.0)], Annotated[float, Field(gt=0.0, le=10.0)]],
+    BeforeValidator(as_tuple),
+]
+
+
+class GravelTerrain(TerrainKind):
+    """Fixed stones with diameters uniform in ``stone_m``, ``relief_m`` from the lowest gap to the
+    top of the highest: the upper envelope of half ellipsoids of drawn positions, diameters and
+    heights.
+
+    The default relief is that of the paper's mesh of gravel, but the stones are not those of the
+    mesh. They do not roll, and details smaller than the grid's pitch are missing.
+    """
+
+    kind: Literal["gravel"] = "gravel"
+    friction: float = Field(0.55, ge=0.0, le=10.0)
+    relief_m: float = Field(0.097, gt=0.0, le=2.0)
+    stone_m: Diameters = (0.1, 0.24)
+
+    @model_validator(mode="after")
+    def _wider_than_cells(self) -> Self:
+        least, greatest = self.stone_m
+        if least > greatest:
+            raise ValueError(f"stone_m is [{least:g}, {greatest:g}]; specify the least first")
+        if least < 2 * self.pitch_m:
+            raise ValueError(
+                f"stone_m is from {least:g}; a stone must be at least two cells of the grid "
+                f"wide ({2 * self.pitch_m:g} m): specify more pixels or larger stones"
+            )
+        return self
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`."""
+        least, greatest = self.stone_m
+        mean_area = np.pi / 12 * (least**2 + least * greatest + greatest**2)
+        count = int(np.ceil(COVERED * self.size_m**2 / mean_area))
+        heights = np.zeros(x_m.shape)
+        half = self.size_m / 2
+        stones = np.column_stack(
+            [
+                draw.uniform(-half, half, (count, 2)),
+                draw.uniform(least / 2, greatest / 2, count),
+                draw.uniform(FLATTEST, TALLEST, count),
+            ]
+        )
+        for east, north, radius, tall in stones:
+            columns = slice(*np.searchsorted(x_m[0], [east - radius, east + radius]))
+            rising = np.searchsorted(y_m[::-1, 0], [north + radius, north - radius])
+            rows = slice(*(len(y_m) - rising))
+            apart = (x_m[rows, columns] - east) ** 2 + (y_m[rows, columns] - north) ** 2
+            dome = tall * np.sqrt(np.maximum(radius**2 - apart, 0.0))
+            np.maximum(heights[rows, columns], dome, out=heights[rows, columns])
+        return heights * (self.relief_m / np.ptp(heights))
+
+
+REFERENCE_PER_M = 0.1
+"""n0, the wave number at which roughness is specified (ISO 8608)."""
+
+MARGIN = 2
+"""The generated periodic field is wider than the returned one by this factor."""
+
+
+def rough_field(
+    pixels: int, pitch_m: float, roughness_m3: float, hurst: float, draw: np.random.Generator
+) -> np.ndarray:
+    """Return random isotropic heights (pixels, pixels) in m, every ``pitch_m``, with a spectrum
+    along lines of ``roughness_m3`` at 0.1 1/m that is proportional to n^-(2 ``hurst`` + 1).
+
+    Waves longer than twice the field and shorter than two points of the grid are omitted. The
+    one-sided power spectral density along any line is G(n) = G(n0) (n / n0)^-(2H + 1), n0 = 0.1
+    1/m, n in cycles per meter. The two-sided density in the plane with this marginal is S(k) = c
+    k^-(2H + 2), by 2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1). With H = ½
+    the factor is 4 c, so c = G(n0) n0² / 4.
+    """
+    count = next_fast_len(MARGIN * pixels)
+    along = np.fft.fftfreq(count, pitch_m)[:, None]
+    across = np.fft.rfftfreq(count, pitch_m)[None, :]
+    wave_per_m = np.hypot(along, across)
+    wave_per_m[0, 0] = np.inf  # the mean is 0
+    marginal = math.sqrt(math.pi) * math.gamma(hurst + 0.5) / math.gamma(hurst + 1.0)
+    density = roughness_m3 * REFERENCE_PER_M ** (2 * hurst + 1) / (2 * marginal)
+    density = density * wave_per_m ** -(2 * hurst + 2)  # m⁴
+    # white noise of variance 1 has |F|² = count² in each bin; density is over bins of 1/side²
+    noise = np.fft.rfft2(draw.standard_normal((count, count)))
+    field = irfft2(noise * np.sqrt(density) / pitch_m, s=(count, count))
+    return np.ascontiguousarray(field[:pixels, :pixels])
+
+
+CLASS_M3 = {"A": 16e-6, "B": 64e-6, "C": 256e-6, "D": 1024e-6, "E": 4096e-6}
+"""G_d(n0) of the classes, their geometric means; the limits are at half and double."""
+
+
+class RoadTerrain(TerrainKind):
+    """A road of a ``road_class`` of ISO 8608, from A, very good, to E, very poor, as an isotropic
+    surface.
+
+    The spectrum along any line is G_d(n) = G_d(n0) (n / n0)^-2, n0 = 0.1 1/m, with the geometric
+    mean of the class. The standard defines it from 0.011 to 2.83 1/m; here it extends to the
+    shortest wave of the grid.
+    """
+
+    kind: Literal["iso8608"] = "iso8608"
+    road_class: Literal["A", "B", "C", "D", "E"] = "C"
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`."""
+        return rough_field(len(x_m), self.pitch_m, CLASS_M3[self.road_class], 0.5, draw)
+
+
+class FractalTerrain(TerrainKind):
+    """Fractional Brownian ground, with a spectrum along any line proportional to n^-(2H + 1), where
+    H is ``hurst``; it is ``roughness_m3`` at 0.1 1/m. With H = 0.5 it is a road of ISO 8608."""
+
+    kind: Literal["fbm"] = "fbm"
+    hurst: float = Field(0.7, gt=0.0, lt=1.0)
+    roughness_m3: float = Field(1024e-6, gt=0.0, le=1.0)
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`."""
+        return rough_field(len(x_m), self.pitch_m, self.roughness_m3, self.hurst, draw)
+
+
+WIDE_MODES = ("I", "F")
+"""Prefixes of Pillow's modes of gray images with more than 8 bits."""
+
+
+class ImageTerrain(TerrainKind):
+    """The brightness of an image that Pillow reads, scaled to ``size_m`` and resampled to
+    ``pixels``. The height difference between its darkest and its brightest point is ``relief_m``.
+    The top of the image is at the greatest y. Color images are converted to gray."""
+
+    kind: Literal["image"] = "image"
+    image: SpecPath
+    relief_m: float = Field(gt=0.0, le=100.0)
+
+    def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+        """See :class:`TerrainKind`. Raises ``SpecError`` for an invalid image, or one of uniform
+        brightness."""
+        try:
+            from PIL import Image
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"reading {self.image} needs Pillow: python3 -m pip install pillow"
+            ) from error
+        try:
+            with Image.open(self.image) as image:
+                gray = image if image.mode.startswith(WIDE_MODES) else image.convert("L")
+                brightness = Image.fromarray(np.asarray(gray, dtype=np.float32))
+                smooth = Image.BILINEAR  # type: ignore[attr-defined]  # its name before 9.1 too
+                resampled = brightness.resize(x_m.shape[::-1], smooth)
+                heights = np.asarray(resampled, dtype=float)
+        except Exception as error:  # image readers raise errors of many types
+            raise SpecError(f"{self.image} cannot be read as an image: {error}") from error
+        contrast = float(np.ptp(heights))
+        if not contrast > 0.0:
+            raise SpecError(
+                f"{self.image} has uniform brightness, so it has no relief; use another "
+                "image, or a terrain of kind flat"
+            )
+        return heights * (self.relief_m / contrast)
+
+
+TerrainSpec = Annotated[
+    Union[
+        FlatTerrain,
+        StepTerrain,
+        BumpsTerrain,
+        GravelTerrain,
+        RoadTerrain,
+        FractalTerrain,
+        ImageTerrain,
+    ],
+    Field(discriminator="kind"),
+]
+"""A terrain of any kind, as a field of a specification."""
+
+
+def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
+    """Return the terrain of ``spec`` and ``seed``; the result is reproducible bit by bit.
+
+    Raises ``SpecError`` for a terrain that is unintentionally flat.
+    """
+    axis = grid_m(spec.size_m, spec.pixels)
+    x_m, y_m = np.meshgrid(axis, axis[::-1])
+    heights = spec.relief(x_m, y_m, child_generator(seed, TERRAIN, spec.name))
+    away = np.maximum(abs(x_m), abs(y_m)) - spec.clear_m
+    near = away <= 1e-9
+    start_m = float(np.median(heights[near])) if near.any() else 0.0
+    rest = np.where(near, 0.0, _blend(away, spec.blend_m) * (heights - start_m))
+    if np.ptp(rest) == 0.0 and not isinstance(spec, FlatTerrain):
+        raise SpecError(
+            f"terrain {spec.name!r} is flat everywhere: clear_m is {spec.clear_m:g} of a square of "
+            f"{spec.size_m:g} m; specify a smaller clear_m or a larger size_m"
+        )
+    return Terrain(spec.name, quantize(rest), spec.size_m, spec.friction)
+
+
+def _blend(away_m: np.ndarray, blend_m: float) -> np.ndarray:
+    """Return the smooth factor, from 0 to 1, of the relief at a distance from the flat area."""
+    if blend_m == 0.0:
+        return (away_m > 0.0).astype(float)
+    share = np.clip(away_m / blend_m, 0.0, 1.0)
+    return share**2 * (3.0 - 2.0 * share)
