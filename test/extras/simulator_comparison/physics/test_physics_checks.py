@@ -9,23 +9,27 @@ from scipy.optimize import brentq
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.extras.simulator_comparison.physics import run
-from gz_testauto.extras.simulator_comparison.physics.check import (
+from gz_testauto.extras.simulator_comparison.physics.robots import (
+    HUSKY,
+    WheelContacts,
+    sliding_twist,
+)
+from gz_testauto.extras.simulator_comparison.physics.run import (
+    CHECKS,
     PhysicsCheck,
     PhysicsCheckResult,
-    PhysicsResult,
+    check_physics,
 )
-from gz_testauto.extras.simulator_comparison.physics.driving import sliding_twist
-from gz_testauto.extras.simulator_comparison.physics.robots import HUSKY, WheelContacts
+from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsResult
 from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
 
-BY_NAME = {check.name: check for check in run.CHECKS}
+BY_NAME = {check.name: check for check in CHECKS}
 TURNED_AS_TOLD = ("skid_turn", "locked_wheels")
 """Results of a base on servos, by construction."""
 
 
 def outcome_of(name, entry, simulator, **options):
-    (outcome,) = run.check_physics(entry, simulator, options, [BY_NAME[name]])
+    (outcome,) = check_physics(entry, simulator, options, [BY_NAME[name]])
     return outcome
 
 
@@ -55,7 +59,7 @@ def test_a_husky_turns_as_it_would_on_the_rims_of_its_wheels_in_steps_of_1_and_5
 @pytest.mark.slow
 def test_gazebo_slides_rolls_and_feels_as_on_paper_and_does_not_turn_on_four_wheels():
     names = ("slide", "rolling_ball", "imu_arm", "skid_turn")
-    outcomes = run.check_physics("ode", "gazebo", {}, [BY_NAME[name] for name in names])
+    outcomes = check_physics("ode", "gazebo", {}, [BY_NAME[name] for name in names])
     *within, turn = outcomes
     assert [o.deviation for o in within] == pytest.approx([0, 0, 0], abs=0.02)
     assert turn.deviation < -0.5  # its wheels slow down within the step
@@ -121,7 +125,7 @@ def test_unsupported_check_is_reported_and_others_are_measured():
             converges=True,
         ),
     ]
-    refused, measured = run.check_physics("e", "embedded", {}, checks, (0.002, 0.004))
+    refused, measured = check_physics("e", "embedded", {}, checks, (0.002, 0.004))
     assert (refused.value, refused.refusal) == (None, "there is no ground here")
     assert refused.deviation is None and refused.converged is None
     assert (measured.step_s, measured.value, measured.deviation) == (0.002, 0.002, 0.001)

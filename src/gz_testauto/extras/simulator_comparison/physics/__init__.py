@@ -1,1 +1,1 @@
-"""Checks of a simulator's physics against exact values, one idea per module."""
+"""Checks of a simulator's physics against exact values."""

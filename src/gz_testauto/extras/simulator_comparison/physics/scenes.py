@@ -1,4 +1,4 @@
-"""Scenes of the physics checks: a plane, gravity, and models.
+"""Scenes of the physics checks: a plane, gravity, and models; and the result of a check.
 
 Slopes are simulated by tilted gravity, never by a tilted floor, so that results do not depend on
 how an engine detects contacts with tilted shapes.
@@ -6,7 +6,7 @@ how an engine detects contacts with tilted shapes.
 
 import math
 from pathlib import Path
-from typing import Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.sdf.robot import RobotModel
@@ -22,6 +22,15 @@ LEVEL: Vector = (0.0, 0.0, -GRAVITY_MPS2)
 FLOOR = """<model name="floor"><static>1</static><link name="link"><collision name="plane">
 <geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>{surface}
 </collision></link></model>"""
+
+
+class PhysicsResult(NamedTuple):
+    """A measured and the exact value, in the check's unit. ``scale`` is the denominator of the
+    deviation if the exact value is 0."""
+
+    value: float
+    exact: float
+    scale: Optional[float] = None
 
 
 def surface(mu: float) -> str:
