@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from gz_testauto.extras.simulator_comparison.estimates import measure_entry
-from gz_testauto.extras.simulator_comparison.measures.comparable import comparable, inertial
+from gz_testauto.extras.simulator_comparison.measures.inertial import comparable, inertial
 from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, find_measure
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     RunRecording,

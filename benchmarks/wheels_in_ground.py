@@ -22,8 +22,7 @@ from gz_testauto.extras.simulator_comparison.bench.plausibility import MAX_WHEEL
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, run_maneuver
 from gz_testauto.extras.simulator_comparison.bench.simulator_runner import sampling_options
 from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
-from gz_testauto.extras.simulator_comparison.maneuvers.starts import draw_start
+from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S, draw_start
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_terrain, write_world
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import open_simulator

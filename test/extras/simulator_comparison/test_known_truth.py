@@ -6,9 +6,12 @@ from synthetic import RATE_HZ, changed, clock, delayed, drive
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.extras.simulator_comparison.estimates import measure_entry
-from gz_testauto.extras.simulator_comparison.measures.comparable import comparable, mean_and_range
+from gz_testauto.extras.simulator_comparison.measures.inertial import (
+    comparable,
+    mean_and_range,
+    summary_error,
+)
 from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, find_measure
-from gz_testauto.extras.simulator_comparison.measures.mean_and_range import summary_error
 from gz_testauto.extras.simulator_comparison.recordings.plausible import check_plausible
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     RunRecording,

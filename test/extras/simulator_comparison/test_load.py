@@ -14,8 +14,7 @@ from gz_testauto.extras.simulator_comparison.bench.load import Clocks, measure_l
 from gz_testauto.extras.simulator_comparison.bench.plan import LOAD_DRIVE, LOAD_TERRAIN
 from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import compute_commands
-from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpec
+from gz_testauto.extras.simulator_comparison.maneuvers import BenchRobotSpec, compute_commands
 from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world
 from gz_testauto.simulators.interface import PlacedRobot
 from gz_testauto.simulators.kinematic import KinematicSimulator

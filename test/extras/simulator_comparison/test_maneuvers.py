@@ -6,21 +6,17 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import (
-    PERIOD_S,
-    compute_commands,
-    ideal_path,
-    recorded_commands,
-)
-from gz_testauto.extras.simulator_comparison.maneuvers.spec import (
+from gz_testauto.extras.simulator_comparison.maneuvers import (
+    JITTER_M,
     KINDS,
+    PERIOD_S,
     BenchRobotSpec,
     ManeuverSpec,
-)
-from gz_testauto.extras.simulator_comparison.maneuvers.starts import (
-    JITTER_M,
+    compute_commands,
     draw_start,
+    ideal_path,
     parallel_starts,
+    recorded_commands,
     require_space,
     spawn_height_m,
 )

@@ -10,7 +10,7 @@ from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.simulator_comparison.bench.plan import Plan, PlannedRun
 from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.measures.interface import find_measure
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series

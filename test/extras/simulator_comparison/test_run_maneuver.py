@@ -19,8 +19,11 @@ from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverR
 from gz_testauto.extras.simulator_comparison.bench.simulator_runner import sampling_options
 from gz_testauto.extras.simulator_comparison.bench.wheel_speeds import DrivenWheels, WheelJoint
 from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside, wheel_surfaces
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import compute_commands
-from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpec, ManeuverSpec
+from gz_testauto.extras.simulator_comparison.maneuvers import (
+    BenchRobotSpec,
+    ManeuverSpec,
+    compute_commands,
+)
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world
 from gz_testauto.extras.simulator_comparison.terrain.kinds import (

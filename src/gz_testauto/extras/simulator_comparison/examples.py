@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.extras.simulator_comparison.measures.mean_and_range import summary_error
+from gz_testauto.extras.simulator_comparison.measures.inertial import summary_error
 from gz_testauto.spec.model import Spec, as_tuple
 
 Axes = Annotated[Tuple[float, float, float], BeforeValidator(as_tuple)]

@@ -19,7 +19,7 @@ from gz_testauto.extras.simulator_comparison.estimates import (
     measure_planners,
 )
 from gz_testauto.extras.simulator_comparison.features import feature_score, quoted_features
-from gz_testauto.extras.simulator_comparison.measures.comparable import VERTICAL, inertial
+from gz_testauto.extras.simulator_comparison.measures.inertial import VERTICAL, inertial
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
     Measure,

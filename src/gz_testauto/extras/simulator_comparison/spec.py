@@ -37,7 +37,7 @@ from gz_testauto.base.errors import SpecError, UnknownNameError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.simulator_comparison.examples import ExampleSpec
 from gz_testauto.extras.simulator_comparison.features import RULES, FeaturesSpec
-from gz_testauto.extras.simulator_comparison.maneuvers.spec import (
+from gz_testauto.extras.simulator_comparison.maneuvers import (
     FLAT,
     ORDINARY,
     STEP,

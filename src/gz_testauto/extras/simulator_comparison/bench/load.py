@@ -22,7 +22,7 @@ from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
     load_scene,
     settle,
 )
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
 from gz_testauto.simulators.interface import Simulation, Simulator
 

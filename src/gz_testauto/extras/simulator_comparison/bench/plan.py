@@ -15,15 +15,14 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory
-from gz_testauto.extras.simulator_comparison.maneuvers.box import create_box
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import (
+from gz_testauto.extras.simulator_comparison.maneuvers import (
+    PUSH,
+    ManeuverSpec,
     compute_commands,
-    recorded_commands,
-)
-from gz_testauto.extras.simulator_comparison.maneuvers.spec import PUSH, ManeuverSpec
-from gz_testauto.extras.simulator_comparison.maneuvers.starts import (
+    create_box,
     draw_start,
     parallel_starts,
+    recorded_commands,
     require_space,
     spawn_height_m,
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import SimulatedRun
 from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 
 MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5

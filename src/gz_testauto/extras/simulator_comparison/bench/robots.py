@@ -11,7 +11,7 @@ from lxml import etree
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.xml_file import parse_xml
-from gz_testauto.extras.simulator_comparison.maneuvers.spec import BenchRobotSpec
+from gz_testauto.extras.simulator_comparison.maneuvers import BenchRobotSpec
 from gz_testauto.sdf.robot import RobotModel, read_robot
 
 EVERY_STEP = 0.0

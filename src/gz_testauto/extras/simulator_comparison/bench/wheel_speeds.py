@@ -15,7 +15,7 @@ import numpy as np
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.simulator_comparison.maneuvers.commands import PERIOD_S
+from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 from gz_testauto.sdf.dynamics import Joint, read_joints
 from gz_testauto.sdf.robot import RobotModel

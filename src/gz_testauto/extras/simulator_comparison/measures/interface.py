@@ -39,11 +39,11 @@ class Measure:
 
     name: str
     unit: str
-    better: str
     description: str
     formula: str
     source: str
     needs: Tuple[str, ...]
+    better: str = "lower"
     between: Optional[Between] = None
     own: Optional[Own] = None
     planners: Optional[PlannerMeasure] = None
@@ -74,36 +74,39 @@ class Measure:
 
 
 _HERE = "gz_testauto.extras.simulator_comparison.measures"
+_BUILT_IN = {
+    "load": ("real_time_factor", "cpu_idle", "cpu_average", "cpu_intense", "memory"),
+    "inertial": (
+        "imu_angular_error",
+        "imu_linear_error",
+        "vertical_spectrum",
+        "vertical_wasserstein",
+        "vertical_energy",
+        "vertical_sigma",
+        "linear_bias",
+        "angular_bias",
+        "yaw_rate_rmse",
+        "linear_rmse",
+        "gain",
+        "delay",
+        "noise_density",
+    ),
+    "pose": ("pose_drift", "relative_pose", "box_pushed", "half_step"),
+    "planners": (
+        "planner_srcc",
+        "planner_success_srcc",
+        "planner_spearman",
+        "planner_same_winner",
+    ),
+}
+"""Names of the built-in measures by module. Each is a constant with its name in capitals."""
 
 MEASURES = Registry(
     "measure",
     {
-        "real_time_factor": f"{_HERE}.load:REAL_TIME_FACTOR",
-        "cpu_idle": f"{_HERE}.load:CPU_IDLE",
-        "cpu_average": f"{_HERE}.load:CPU_AVERAGE",
-        "cpu_intense": f"{_HERE}.load:CPU_INTENSE",
-        "memory": f"{_HERE}.load:MEMORY",
-        "imu_angular_error": f"{_HERE}.mean_and_range:ANGULAR",
-        "imu_linear_error": f"{_HERE}.mean_and_range:LINEAR",
-        "vertical_spectrum": f"{_HERE}.vertical:SPECTRUM",
-        "vertical_wasserstein": f"{_HERE}.vertical:WASSERSTEIN",
-        "vertical_energy": f"{_HERE}.vertical:ENERGY",
-        "vertical_sigma": f"{_HERE}.vertical:SIGMA",
-        "linear_bias": f"{_HERE}.errors:LINEAR_BIAS",
-        "angular_bias": f"{_HERE}.errors:ANGULAR_BIAS",
-        "yaw_rate_rmse": f"{_HERE}.errors:YAW_RATE_RMSE",
-        "linear_rmse": f"{_HERE}.errors:LINEAR_RMSE",
-        "gain": f"{_HERE}.errors:GAIN",
-        "delay": f"{_HERE}.errors:DELAY",
-        "pose_drift": f"{_HERE}.pose:DRIFT",
-        "relative_pose": f"{_HERE}.pose:RELATIVE",
-        "box_pushed": f"{_HERE}.pose:BOX_PUSHED",
-        "noise_density": f"{_HERE}.rest:NOISE_DENSITY",
-        "planner_srcc": f"{_HERE}.planners:SRCC",
-        "planner_success_srcc": f"{_HERE}.planners:SUCCESS_SRCC",
-        "planner_spearman": f"{_HERE}.planners:SPEARMAN",
-        "planner_same_winner": f"{_HERE}.planners:SAME_WINNER",
-        "half_step": f"{_HERE}.half_step:HALF_STEP",
+        name: f"{_HERE}.{module}:{name.upper()}"
+        for module, names in _BUILT_IN.items()
+        for name in names
     },
 )
 

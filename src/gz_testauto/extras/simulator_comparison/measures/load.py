@@ -31,6 +31,20 @@ def _memory(recording: RunRecording) -> Tuple[float, float]:
     return _load(recording).memory_bytes / 2**20, 1.0
 
 
+def _cpu_time(name: str, case: str, robots: str, source: str) -> Measure:
+    return Measure(
+        name=name,
+        unit="CPU s / s",
+        description=f"CPU time of all the simulator's processes per simulated second, {robots}",
+        formula="sum of CPU s / sum of simulated s",
+        source=source,
+        needs=("load",),
+        own=_cpu,
+        terrain=LOAD,
+        drive=case,
+    )
+
+
 REAL_TIME_FACTOR = Measure(
     name="real_time_factor",
     unit="",
@@ -44,49 +58,20 @@ REAL_TIME_FACTOR = Measure(
     drive=ONE,
 )
 
-CPU_IDLE = Measure(
-    name="cpu_idle",
-    unit="CPU s / s",
-    better="lower",
-    description="CPU time of all the simulator's processes per simulated second, no robot",
-    formula="sum of CPU s / sum of simulated s",
-    source="read from the processes",
-    needs=("load",),
-    own=_cpu,
-    terrain=LOAD,
-    drive=IDLE,
+CPU_IDLE = _cpu_time("cpu_idle", IDLE, "no robot", "read from the processes")
+
+CPU_AVERAGE = _cpu_time(
+    "cpu_average",
+    ONE,
+    "one robot",
+    "Farley et al. 2022, section 3.3.2, read from the processes; theirs is a share in %",
 )
 
-CPU_AVERAGE = Measure(
-    name="cpu_average",
-    unit="CPU s / s",
-    better="lower",
-    description="CPU time of all the simulator's processes per simulated second, one robot",
-    formula="sum of CPU s / sum of simulated s",
-    source="Farley et al. 2022, section 3.3.2, read from the processes; theirs is a share in %",
-    needs=("load",),
-    own=_cpu,
-    terrain=LOAD,
-    drive=ONE,
-)
-
-CPU_INTENSE = Measure(
-    name="cpu_intense",
-    unit="CPU s / s",
-    better="lower",
-    description="CPU time of all the simulator's processes per simulated second, five robots",
-    formula="sum of CPU s / sum of simulated s",
-    source="Farley et al. 2022, section 3.3.2",
-    needs=("load",),
-    own=_cpu,
-    terrain=LOAD,
-    drive=FIVE,
-)
+CPU_INTENSE = _cpu_time("cpu_intense", FIVE, "five robots", "Farley et al. 2022, section 3.3.2")
 
 MEMORY = Measure(
     name="memory",
     unit="MiB",
-    better="lower",
     description="resident memory of all the simulator's processes at the end of a run, one robot",
     formula="mean over runs",
     source="psutil",

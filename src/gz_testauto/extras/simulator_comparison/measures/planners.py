@@ -5,7 +5,7 @@ from gz_testauto.metrics.interface import SUCCESS
 
 _SOURCE = "A. Kadian et al., IEEE RA-L 5, 2020 (arXiv 1912.06321)"
 
-SRCC = Measure(
+PLANNER_SRCC = Measure(
     name="planner_srcc",
     unit="",
     better="higher",
@@ -16,7 +16,7 @@ SRCC = Measure(
     planners=PlannerMeasure("spl", lambda found: found.pearson),
 )
 
-SUCCESS_SRCC = Measure(
+PLANNER_SUCCESS_SRCC = Measure(
     name="planner_success_srcc",
     unit="",
     better="higher",
@@ -27,7 +27,7 @@ SUCCESS_SRCC = Measure(
     planners=PlannerMeasure(SUCCESS, lambda found: found.pearson),
 )
 
-SPEARMAN = Measure(
+PLANNER_SPEARMAN = Measure(
     name="planner_spearman",
     unit="",
     better="higher",
@@ -38,7 +38,7 @@ SPEARMAN = Measure(
     planners=PlannerMeasure("spl", lambda found: found.spearman),
 )
 
-SAME_WINNER = Measure(
+PLANNER_SAME_WINNER = Measure(
     name="planner_same_winner",
     unit="",
     better="higher",

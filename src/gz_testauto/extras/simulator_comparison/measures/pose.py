@@ -1,4 +1,5 @@
-"""Differences of the trajectories: drift of the pose, as a whole and per second."""
+"""Differences of trajectories: drift of the pose, as a whole, per second and at half the physics
+step; displacement of a pushed box."""
 
 from typing import Tuple, Union
 
@@ -9,6 +10,10 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 from gz_testauto.extras.simulator_comparison.signals import resample
 
 POSE_RATE_HZ = 20.0
+
+CONVERGED_M = 0.05
+"""Limit of the change at half the physics step, for trajectories of about 4 m; a larger change is
+not converged."""
 
 
 def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:
@@ -63,10 +68,14 @@ def _pushed(first: RunRecording, second: RunRecording) -> float:
     return abs(own - reference)
 
 
-DRIFT = Measure(
+def _change_at_half_step(recording: RunRecording) -> Tuple[float, float]:
+    assert recording.half_step is not None, "a recording with half_step"
+    return drift_m(recording, recording.half_step), 1.0
+
+
+POSE_DRIFT = Measure(
     name="pose_drift",
     unit="m",
-    better="lower",
     description="root mean square distance of the positions, from the same first pose",
     formula="sqrt(mean |p - p_ref|²)",
     source="absolute trajectory error, J. Sturm et al., IROS 2012, aligned by the first pose",
@@ -74,10 +83,9 @@ DRIFT = Measure(
     between=drift_m,
 )
 
-RELATIVE = Measure(
+RELATIVE_POSE = Measure(
     name="relative_pose",
     unit="m",
-    better="lower",
     description="root mean square difference of the motion in one second",
     formula="sqrt(mean |Δp - Δp_ref|²), Δ over 1 s in the robot's frame",
     source="relative pose error, J. Sturm et al., IROS 2012",
@@ -88,10 +96,21 @@ RELATIVE = Measure(
 BOX_PUSHED = Measure(
     name="box_pushed",
     unit="m",
-    better="lower",
     description="difference of the displacements of a pushed box of 5 kg",
     formula="|d - d_ref|",
     source="friction of the box and of the tires together",
     needs=("box",),
     between=_pushed,
+)
+
+HALF_STEP = Measure(
+    name="half_step",
+    unit="m",
+    description="difference of the positions on flat ground when the physics step is halved",
+    formula="mean over runs of sqrt(mean |p - p_half|²)",
+    source="step-size refinement",
+    needs=("half_step",),
+    own=_change_at_half_step,
+    limit=CONVERGED_M,
+    beyond="not converged: the trajectory depends on the physics step",
 )

@@ -1,0 +1,281 @@
+"""Maneuvers, the same in every simulator: their specification, commands and starting poses.
+
+A robot starts at the terrain's center, heading along x. Repetitions start at slightly different
+poses, drawn from the seed.
+
+Example of ``drives:`` and ``robot:``::
+
+    robot: {model: package://gz_testauto/models/husky_a200, max_linear_mps: 1.0}
+    drives:
+      - rest
+      - straight
+      - {name: slow, kind: straight, linear_mps: 0.2, duration_s: 12}
+      - {name: real_run, command: {entry: real, case: gravel/straight}}
+"""
+
+import math
+from typing import Any, Dict, List, NamedTuple, Optional
+
+import numpy as np
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.simulator_comparison.recordings.recording import Series
+from gz_testauto.extras.simulator_comparison.terrain import Terrain
+from gz_testauto.sampling.seeds import child_generator
+from gz_testauto.sdf.robot import RobotBody
+from gz_testauto.simulators.interface import NamedModel
+from gz_testauto.spec.model import Spec, SpecPath
+from gz_testauto.spec.stack import NAME
+
+PERIOD_S = 0.05
+"""Control period, the same in every simulator."""
+
+STOP_AT = 0.5
+"""Share of its duration after which the maneuver ``stop`` brakes."""
+
+START = "start"
+"""Path of the generators."""
+
+JITTER_M, JITTER_RAD = 0.1, 0.05
+"""Half widths of the uniform distributions of a starting pose's position and heading."""
+
+GAP_M = 0.5
+"""Gap between the paths of robots in parallel lanes."""
+
+SPAWN_GAP_M = 0.002
+"""Height above the highest point of the ground below it at which a robot is spawned."""
+
+GROUND_SAMPLES = 25
+"""Points along each side of the footprint's bounding box at which the ground is sampled."""
+
+BOX = "box"
+"""Name of the model that is pushed: a cube in front of the robot, the same in all simulators."""
+BOX_KG, BOX_SIDE_M = 5.0, 0.4
+BOX_AHEAD_M = 0.5
+"""Initial distance from the robot's footprint."""
+
+STEP = "step"
+"""Kind of maneuver for terrains of the same kind only."""
+PUSH = "push"
+"""Kind of maneuver that pushes a box, on flat terrain."""
+FLAT = "flat"
+"""Kind of terrain without relief."""
+
+
+class ManeuverKind(NamedTuple):
+    """Defaults of a kind of maneuver: duration (s) and speeds (m/s, rad/s)."""
+
+    duration_s: float
+    linear_mps: float
+    angular_radps: float
+
+
+KINDS: Dict[str, ManeuverKind] = {
+    "rest": ManeuverKind(30.0, 0.0, 0.0),
+    "straight": ManeuverKind(8.0, 0.5, 0.0),
+    "circle": ManeuverKind(8.0, 0.5, 0.5),
+    "stop": ManeuverKind(6.0, 0.5, 0.0),
+    "s_curve": ManeuverKind(8.0, 0.5, 0.5),
+    STEP: ManeuverKind(8.0, 0.25, 0.0),
+    "turn": ManeuverKind(6.0, 0.0, 0.5),
+    PUSH: ManeuverKind(8.0, 0.4, 0.0),
+}
+"""Kinds of maneuver. ``straight`` and ``circle`` are those of Farley et al. 2022, who do not
+specify the forward speed of the circle: here it is the same, on a radius of 1 m. ``stop`` brakes at
+half of its duration. ``rest`` is long enough that the density of white noise is accurate within 10
+% in 99.7 % of recordings. ``s_curve`` turns left and then right, as a sine. ``step`` is slow,
+``turn`` is on the spot, and ``push`` pushes a box in front of the robot."""
+
+ORDINARY = tuple(kind for kind in KINDS if kind not in ("turn", PUSH))
+"""Default maneuvers of a bench."""
+
+RECORDED = "recorded"
+
+
+class RecordedCommandSpec(Spec):
+    """Commands from a recording: entry, case and repetition, counted from 0."""
+
+    entry: str
+    case: str
+    repetition: int = Field(0, ge=0)
+
+
+class ManeuverSpec(Spec):
+    """One maneuver. ``kind`` defaults to its name, other values to those of the kind. ``command``
+    uses the commands of a recording instead."""
+
+    name: str = Field(pattern=NAME)
+    kind: str = ""
+    duration_s: float = Field(0.0, ge=0, le=600)
+    linear_mps: float = Field(0.0, ge=-10, le=10)
+    angular_radps: float = Field(0.0, ge=-10, le=10)
+    command: Optional[RecordedCommandSpec] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_kind(cls, data: Any) -> Any:
+        """Expand a maneuver that is only a name, and add the defaults of its kind."""
+        if isinstance(data, str):
+            data = {"name": data}
+        if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+            return data
+        if data.get("command") is not None:
+            return {"kind": RECORDED, **data}
+        kind = data.get("kind", data["name"])
+        return {**KINDS[kind]._asdict(), "kind": kind, **data} if kind in KINDS else data
+
+    def is_for(self, terrain: str) -> bool:
+        """Return whether the maneuver runs on a terrain of this kind."""
+        return {STEP: terrain == STEP, PUSH: terrain == FLAT}.get(self.kind, True)
+
+    @model_validator(mode="after")
+    def _is_known(self) -> Self:
+        if (self.kind == RECORDED) != (self.command is not None):
+            raise ValueError(
+                f"drive {self.name}: kind: recorded needs command, and command needs kind: recorded"
+            )
+        if self.kind != RECORDED and self.kind not in KINDS:
+            reason = unknown_name("kind of drive", self.kind or self.name, KINDS)
+            raise ValueError(f"{reason}; for another name, specify kind:")
+        return self
+
+
+class BenchRobotSpec(Spec):
+    """The robot of all simulators, with the limits of its base."""
+
+    model: SpecPath
+    name: str = Field("robot", pattern=NAME)
+    max_linear_mps: float = Field(1.0, gt=0)
+    max_angular_radps: float = Field(1.5, gt=0)
+    max_linear_accel_mps2: float = Field(1.0, gt=0)
+    max_angular_accel_radps2: float = Field(3.0, gt=0)
+
+
+def compute_commands(drive: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
+    """Return forward speed (m/s) and yaw rate (rad/s), (n, 2), one row per :data:`PERIOD_S`.
+
+    Raises ``SpecError`` for a maneuver that is faster than the robot.
+    """
+    for name, speed, limit in (
+        ("linear_mps", drive.linear_mps, robot.max_linear_mps),
+        ("angular_radps", drive.angular_radps, robot.max_angular_radps),
+    ):
+        if abs(speed) > limit:
+            raise SpecError(
+                f"drive {drive.name}: {name} is {speed:g}, but robot.max_{name} is {limit:g}; "
+                "reduce the former or increase the latter"
+            )
+    time_s = np.arange(max(1, round(drive.duration_s / PERIOD_S))) * PERIOD_S
+    linear = np.full(len(time_s), drive.linear_mps)
+    angular = np.full(len(time_s), drive.angular_radps)
+    if drive.kind == "stop":
+        linear[time_s >= STOP_AT * drive.duration_s - 1e-9] = 0.0
+    elif drive.kind == "s_curve":
+        angular *= np.sin(2.0 * math.pi * time_s / drive.duration_s)
+    return np.column_stack(
+        [
+            _limit_acceleration(linear, robot.max_linear_accel_mps2),
+            _limit_acceleration(angular, robot.max_angular_accel_radps2),
+        ]
+    )
+
+
+def recorded_commands(command: Series) -> np.ndarray:
+    """Return the commands of a recording, each held until the next; the robot is at rest before the
+    first."""
+    count = max(1, math.ceil((command.time_s[-1] + PERIOD_S) / PERIOD_S - 1e-9))
+    latest = np.searchsorted(command.time_s, np.arange(count) * PERIOD_S + 1e-9, side="right") - 1
+    return np.where((latest >= 0)[:, None], command.values[latest], 0.0)
+
+
+def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
+    """Return the speeds that approach ``wanted`` (n,) from rest within the acceleration limit."""
+    most = acceleration * PERIOD_S
+    reached, found = 0.0, np.empty(len(wanted))
+    for row, target in enumerate(wanted.tolist()):
+        reached += min(most, max(-most, target - reached))
+        found[row] = reached
+    return found
+
+
+def ideal_path(commands: np.ndarray) -> np.ndarray:
+    """Return the path of an ideal robot under commands (n, 2): x, y (m), yaw (rad) (n + 1, 3), from
+    the origin, heading along x."""
+    yaw = np.concatenate([[0.0], np.cumsum(commands[:, 1]) * PERIOD_S])
+    middle = (yaw[1:] + yaw[:-1]) / 2
+    ahead = commands[:, 0] * PERIOD_S
+    x = np.concatenate([[0.0], np.cumsum(ahead * np.cos(middle))])
+    y = np.concatenate([[0.0], np.cumsum(ahead * np.sin(middle))])
+    return np.column_stack([x, y, yaw])
+
+
+def draw_start(case: str, repetition: int, seed: int) -> Pose2D:
+    """Return the starting pose of a repetition of a case."""
+    random = child_generator(seed, START, case, repetition)
+    x_m, y_m = random.uniform(-JITTER_M, JITTER_M, 2).tolist()
+    return Pose2D(x_m, y_m, float(random.uniform(-JITTER_RAD, JITTER_RAD)))
+
+
+def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain) -> None:
+    """Raise ``SpecError`` if an ideal robot leaves the terrain."""
+    path = ideal_path(commands)[:, :2]
+    farthest = float(np.abs(path).max()) + _radius_m(robot) + JITTER_M
+    farthest += JITTER_RAD * float(np.hypot(*path.T).max())
+    _require(case, terrain, 2 * farthest)
+
+
+def parallel_starts(
+    count: int, case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain
+) -> List[Pose2D]:
+    """Return the starting poses of ``count`` robots in parallel lanes. Raises ``SpecError`` if the
+    terrain is too small."""
+    path = ideal_path(commands)
+    lane_m = float(np.ptp(path[:, 1])) + 2 * _radius_m(robot) + GAP_M
+    ahead_m = float(np.abs(path[:, 0]).max()) + _radius_m(robot)
+    _require(case, terrain, max(count * lane_m, 2 * ahead_m))
+    middle_m = float(path[:, 1].min() + path[:, 1].max()) / 2
+    return [Pose2D(0.0, (lane - (count - 1) / 2) * lane_m - middle_m, 0.0) for lane in range(count)]
+
+
+def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
+    """Return the height (m) at which a robot is spawned: the highest point of the ground below its
+    footprint plus a small gap."""
+    outline = np.asarray(robot.footprint_m)
+    sides = [
+        np.linspace(*ends, GROUND_SAMPLES) for ends in zip(outline.min(axis=0), outline.max(axis=0))
+    ]
+    points = start.apply(np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2))
+    return float(np.max(terrain.height_m(points[:, 0], points[:, 1]))) + SPAWN_GAP_M
+
+
+def _radius_m(robot: RobotBody) -> float:
+    """Return the radius of the circle around its origin that encloses the footprint."""
+    return float(np.hypot(*np.asarray(robot.footprint_m).T).max())
+
+
+def _require(case: str, terrain: Terrain, needed_m: float) -> None:
+    if needed_m > terrain.size_m:
+        raise SpecError(
+            f"{case}: needs {needed_m:.1f} m of ground, but terrain {terrain.name} is "
+            f"{terrain.size_m:g} m wide; increase its size_m, or reduce the duration"
+        )
+
+
+_BOX_INERTIA_KGM2 = BOX_KG * BOX_SIDE_M**2 / 6
+_BOX_SDF = f"""<sdf version="1.6"><model name="{BOX}"><link name="link">
+<inertial><mass>{BOX_KG}</mass><inertia><ixx>{_BOX_INERTIA_KGM2}</ixx><iyy>{_BOX_INERTIA_KGM2}</iyy>
+<izz>{_BOX_INERTIA_KGM2}</izz></inertia></inertial>
+<collision name="collision"><geometry><box><size>{BOX_SIDE_M} {BOX_SIDE_M} {BOX_SIDE_M}</size></box>
+</geometry><surface><friction><ode><mu>0.5</mu><mu2>0.5</mu2></ode></friction></surface></collision>
+</link></model></sdf>"""
+
+
+def create_box(robot: RobotBody, start: Pose2D) -> NamedModel:
+    """Return the box at its initial pose for a robot that starts at ``start`` on level ground."""
+    front_m = max(x for x, _ in robot.footprint_m)
+    middle = Pose((front_m + BOX_AHEAD_M + BOX_SIDE_M / 2, 0.0, BOX_SIDE_M / 2))
+    return NamedModel(BOX, _BOX_SDF, start.to_pose() * middle)

@@ -1,1 +1,0 @@
-"""Maneuvers, the same in every simulator: velocity commands and starting poses."""

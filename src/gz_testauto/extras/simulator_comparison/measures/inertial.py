@@ -1,0 +1,278 @@
+"""Measures of an IMU: the error of the paper, its parts, and the vertical acceleration.
+
+Inertial samples of two recordings are compared at one rate, in one band, on one clock and with one
+length. The paper is Farley et al. 2022.
+"""
+
+import functools
+import math
+from typing import Callable, NamedTuple, Tuple
+
+import numpy as np
+from scipy.stats import energy_distance, wasserstein_distance
+
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
+from gz_testauto.extras.simulator_comparison.signals import (
+    RATE_HZ,
+    delay_samples,
+    in_band,
+    noise_density,
+    overlap,
+    spectrum,
+)
+
+LONGEST_DELAY_S = 1.0
+ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
+YAW_RATE, VERTICAL = 2, 5
+"""Columns of an IMU: yaw rate and a_z."""
+
+MIN_SIGMA = 1e-6
+"""Smallest standard deviation of an axis for which a gain is computed."""
+
+MIN_SPECTRAL_DENSITY, MIN_NOISE_DENSITY = 1e-12, 1e-9
+"""Smallest densities in (m/s²)²/Hz and m/s²/√Hz, so that their logarithms are finite."""
+
+
+@functools.lru_cache(maxsize=4096)
+def inertial(recording: RunRecording) -> np.ndarray:
+    """Return samples (n, 6) at :data:`RATE_HZ` in the recording's band."""
+    assert recording.imu is not None, "a recording with an IMU"
+    return in_band(recording.imu, recording.band_hz)
+
+
+class Pair(NamedTuple):
+    """Samples (n, 6) of both, and the delay of the first relative to the second (s)."""
+
+    first: np.ndarray
+    second: np.ndarray
+    delay_s: float
+
+
+@functools.lru_cache(maxsize=16384)  # of views: little more than their names
+def comparable(first: RunRecording, second: RunRecording) -> Pair:
+    """Return the common samples of both after the delay between their yaw rates is removed."""
+    one, other = inertial(first), inertial(second)
+    delay = delay_samples(other[:, YAW_RATE], one[:, YAW_RATE], round(LONGEST_DELAY_S * RATE_HZ))
+    taken, early = overlap(other, one, delay)
+    return Pair(early, taken, delay / RATE_HZ)
+
+
+def mean_and_range(values: np.ndarray, extreme: float = 0.01) -> Tuple[np.ndarray, np.ndarray]:
+    """Return equations (5) and (6) of Farley et al. 2022 for each column of ``values`` (n, k): the
+    mean, and the range from the mean of the lowest to that of the highest hundredth, at least one
+    sample."""
+    count = max(1, round(extreme * len(values)))
+    ordered = np.sort(values, axis=0)
+    return values.mean(axis=0), ordered[-count:].mean(axis=0) - ordered[:count].mean(axis=0)
+
+
+def summary_error(
+    mean: np.ndarray, extent: np.ndarray, mean_ref: np.ndarray, extent_ref: np.ndarray
+) -> np.ndarray:
+    """Return equation (7) for one case, by axis (k,)."""
+    return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
+
+
+def _of(compute: Callable[[Pair], float]) -> Callable[[RunRecording, RunRecording], float]:
+    return lambda first, second: compute(comparable(first, second))
+
+
+def _bias(columns: slice) -> Callable[[Pair], float]:
+    return lambda pair: float(
+        np.linalg.norm((pair.first.mean(axis=0) - pair.second.mean(axis=0))[columns])
+    )
+
+
+def _gain(pair: Pair) -> float:
+    sigmas = pair.first.std(axis=0), pair.second.std(axis=0)
+    moves = np.minimum(*sigmas) > MIN_SIGMA
+    return float(np.abs(np.log(sigmas[0][moves] / sigmas[1][moves])).mean()) if moves.any() else 0.0
+
+
+def _linear_rmse(pair: Pair) -> float:
+    difference = (pair.first - pair.second)[:, LINEAR]
+    return float(np.sqrt((difference**2).sum(axis=1).mean()))
+
+
+def _yaw_rate_rmse(pair: Pair) -> float:
+    return float(np.sqrt(((pair.first - pair.second)[:, YAW_RATE] ** 2).mean()))
+
+
+def _delay(pair: Pair) -> float:
+    return abs(pair.delay_s)
+
+
+def _summary_error_of(columns: slice) -> Callable[[Pair], float]:
+    def error(pair: Pair) -> float:
+        own, reference = mean_and_range(pair.first), mean_and_range(pair.second)
+        return float(summary_error(*own, *reference)[columns].sum())
+
+    return error
+
+
+def _spectral(first: RunRecording, second: RunRecording) -> float:
+    pair = comparable(first, second)
+    densities = []
+    for values in (pair.first, pair.second):
+        frequency, density = spectrum(values[:, VERTICAL], RATE_HZ)
+        in_band = (frequency > 0) & (frequency <= min(first.band_hz, second.band_hz))
+        densities.append(np.maximum(density[in_band], MIN_SPECTRAL_DENSITY))
+    return float(np.sqrt(np.mean((10.0 * np.log10(densities[0] / densities[1])) ** 2)))
+
+
+def _vertical_distance(
+    distance: Callable[[np.ndarray, np.ndarray], float],
+) -> Callable[[Pair], float]:
+    return lambda pair: float(distance(pair.first[:, VERTICAL], pair.second[:, VERTICAL]))
+
+
+def _sigma(recording: RunRecording) -> Tuple[float, float]:
+    return float(np.std(inertial(recording)[:, VERTICAL])), 1.0
+
+
+def _decades(first: RunRecording, second: RunRecording) -> float:
+    found = []
+    for recording in (first, second):
+        assert recording.imu is not None, "a recording with an IMU"
+        imu = recording.imu  # at its native rate: resampling would change its noise
+        found.append(max(MIN_NOISE_DENSITY, noise_density(imu.values[:, VERTICAL], imu.rate_hz)))
+    return abs(math.log10(found[0] / found[1]))
+
+
+_SOURCE = "Farley et al. 2022, equations (5) to (7)"
+_FORMULA = "sum over cases and axes of |range - range_ref| + |mean - mean_ref|"
+
+IMU_ANGULAR_ERROR = Measure(
+    name="imu_angular_error",
+    unit="rad/s",
+    description="differences of mean and range of the angular velocities",
+    formula=_FORMULA,
+    source=_SOURCE,
+    needs=("imu",),
+    between=_of(_summary_error_of(ANGULAR)),
+    summed=True,
+)
+
+IMU_LINEAR_ERROR = Measure(
+    name="imu_linear_error",
+    unit="m/s²",
+    description="differences of mean and range of the accelerations",
+    formula=_FORMULA,
+    source=_SOURCE,
+    needs=("imu",),
+    between=_of(_summary_error_of(LINEAR)),
+    summed=True,
+)
+
+VERTICAL_SPECTRUM = Measure(
+    name="vertical_spectrum",
+    unit="dB",
+    description="log-spectral distance of vertical acceleration, in the band",
+    formula="sqrt(mean over f of (10 log10(P / P_ref))²), P by Welch's method",
+    source="A. H. Gray, J. D. Markel, IEEE Trans. ASSP 24, 1976",
+    needs=("imu",),
+    between=_spectral,
+)
+
+VERTICAL_WASSERSTEIN = Measure(
+    name="vertical_wasserstein",
+    unit="m/s²",
+    description="Wasserstein distance of vertical accelerations",
+    formula="integral of |F - F_ref| over a_z",
+    source="scipy.stats.wasserstein_distance",
+    needs=("imu",),
+    between=_of(_vertical_distance(wasserstein_distance)),
+)
+
+VERTICAL_ENERGY = Measure(
+    name="vertical_energy",
+    unit="(m/s²)^½",
+    description="energy distance of vertical accelerations",
+    formula="sqrt(2 E|X - Y| - E|X - X'| - E|Y - Y'|)",
+    source="G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013",
+    needs=("imu",),
+    between=_of(_vertical_distance(energy_distance)),
+)
+
+VERTICAL_SIGMA = Measure(
+    name="vertical_sigma",
+    unit="m/s²",
+    description="standard deviation of vertical acceleration on the flat floor: the solver's noise",
+    formula="sigma(a_z)",
+    source="on a plane only the solver causes vibration",
+    needs=("imu",),
+    own=_sigma,
+    terrain="flat",
+)
+
+LINEAR_BIAS = Measure(
+    name="linear_bias",
+    unit="m/s²",
+    description="difference of the mean accelerations",
+    formula="|mean(a) - mean(a_ref)|",
+    source="IEEE Std 952",
+    needs=("imu",),
+    between=_of(_bias(LINEAR)),
+)
+
+ANGULAR_BIAS = Measure(
+    name="angular_bias",
+    unit="rad/s",
+    description="difference of the mean angular velocities",
+    formula="|mean(ω) - mean(ω_ref)|",
+    source="IEEE Std 952",
+    needs=("imu",),
+    between=_of(_bias(ANGULAR)),
+)
+
+GAIN = Measure(
+    name="gain",
+    unit="",
+    description="logarithm of the ratio of an axis's standard deviation to the reference's",
+    formula="mean over axes of |ln(sigma / sigma_ref)|",
+    source="ratio of standard deviations",
+    needs=("imu",),
+    between=_of(_gain),
+)
+
+DELAY = Measure(
+    name="delay",
+    unit="s",
+    description="delay of the yaw rate, where the robot turns",
+    formula="|argmax of the cross-correlation|",
+    source="scipy.signal.correlate",
+    needs=("imu",),
+    between=_of(_delay),
+)
+
+YAW_RATE_RMSE = Measure(
+    name="yaw_rate_rmse",
+    unit="rad/s",
+    description="root mean square difference of the yaw rates, after the delay is removed",
+    formula="sqrt(mean (ω_z - ω_z,ref)²)",
+    source="at one rate, in one band, after the delay",
+    needs=("imu",),
+    between=_of(_yaw_rate_rmse),
+)
+
+LINEAR_RMSE = Measure(
+    name="linear_rmse",
+    unit="m/s²",
+    description="root mean square difference of the accelerations, after the delay is removed",
+    formula="sqrt(mean |a - a_ref|²)",
+    source="at one rate, in one band, after the delay",
+    needs=("imu",),
+    between=_of(_linear_rmse),
+)
+
+NOISE_DENSITY = Measure(
+    name="noise_density",
+    unit="decades",
+    description="difference of the accelerometer's white noise at rest, by the Allan deviation",
+    formula="|log10(N / N_ref)|, N = sigma_A(τ) √τ below 1 s",
+    source="IEEE Std 952-1997, annex C",
+    needs=("imu",),
+    between=_decades,
+    drive="rest",
+)
