@@ -1,15 +1,14 @@
-"""Delete each extra in turn from a copy of the checkout, and run tests of what remains.
+"""Run fast tests in copies of the checkout from which extras were deleted.
 
-    ./bootstrap exec python3 benchmarks/without_extra.py                # imports and structure
-    ./bootstrap exec python3 benchmarks/without_extra.py --fast         # all fast tests
-    ./bootstrap exec python3 benchmarks/without_extra.py --together     # one copy without any
-    ./bootstrap exec python3 benchmarks/without_extra.py scenic -- test/campaign -x
+    ./bootstrap exec python3 test/architecture/without_extras.py          # as in bootstrap test
+    ./bootstrap exec python3 test/architecture/without_extras.py scenic   # delete only this one
+    ./bootstrap exec python3 test/architecture/without_extras.py scenic -- test/campaign -x
 
-Deletes ``src/gz_testauto/extras/NAME``, ``test/extras/NAME``, ``docs/NAME.md`` and ``config/NAME``,
-and if the extra has a node, ``scripts/NAME`` and ``test/ros/NAME.test``.
-Without further arguments, all test modules are imported (``--collect-only``), which finds every
-import of the extra, and the tests of the architecture, of the registries and of the command line
-run. The exit status is 1 if any extra fails.
+Without arguments, all tests of the core run in a copy without extras, and the tests of each extra
+run in a copy whose only extra it is. So no test depends on another extra, and each extra can be
+deleted. In a copy without an extra NAME, these files are missing: ``src/gz_testauto/extras/NAME``,
+``test/extras/NAME``, ``docs/NAME.md``, ``docs/reference/NAME.md``, ``config/NAME``, and if the
+extra has a node, ``scripts/NAME`` and ``test/ros/NAME.test``. The exit status is 1 if a test fails.
 """
 
 import argparse
@@ -22,10 +21,9 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[2]
 EXTRAS = CHECKOUT / "src" / "gz_testauto" / "extras"
-STRUCTURE = ("test/architecture", "test/base/test_registry.py", "test/cli/test_main.py")
-FAST = ("-m", "not slow and not gazebo and not gazebo_ros and not ros", "test")
+FAST = ("-m", "not slow and not gazebo and not gazebo_ros and not ros")
 
 
 def copy_without(extras, place):
@@ -80,19 +78,17 @@ def pytest(place, arguments):
     return ran.returncode, ran.stdout
 
 
-def check(extras, runs):
-    """Whether all runs pass without the extras; prints the output of one that fails."""
-    extra = ", ".join(extras)
-    with tempfile.TemporaryDirectory(prefix="without_extra_") as folder:
-        copy_without(extras, Path(folder))
-        for arguments in runs:
-            status, output = pytest(Path(folder), arguments)
-            lines = output.strip().splitlines()
-            if status:
-                print(f"without {extra}: FAILED", *lines[-40:], sep="\n", flush=True)
-                return False
-            print(f"without {extra}: {lines[-1]}", flush=True)
-    return True
+def check(title, deleted, arguments):
+    """Return whether pytest passes without some extras; print the output of a failure."""
+    with tempfile.TemporaryDirectory(prefix="without_extras_") as folder:
+        copy_without(deleted, Path(folder))
+        status, output = pytest(Path(folder), arguments)
+    lines = output.strip().splitlines()
+    if status:
+        print(f"{title}: FAILED", *lines[-40:], sep="\n", flush=True)
+    else:
+        print(f"{title}: {lines[-1]}", flush=True)
+    return status == 0
 
 
 def main():
@@ -100,20 +96,26 @@ def main():
     if "--" in own:
         own, further = own[: own.index("--")], own[own.index("--") + 1 :]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("extras", nargs="*", help="default: all")
-    parser.add_argument("--fast", action="store_true", help="run all fast tests")
-    parser.add_argument("--together", action="store_true", help="delete all of them in one copy")
+    parser.add_argument("extras", nargs="*", help="extras to delete in turn")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     arguments = parser.parse_args(own)
-    names = arguments.extras or sorted(path.parent.name for path in EXTRAS.glob("*/__init__.py"))
-    runs = [["--collect-only", "test"], list(STRUCTURE)]
-    if arguments.fast:
-        runs = [list(FAST)]
-    if further:
-        runs = [further]
-    copies = [names] if arguments.together else [[name] for name in names]
+    every = sorted(path.parent.name for path in EXTRAS.glob("*/__init__.py"))
+    checks = [
+        (f"without {name}", [name], further or [*FAST, "test"]) for name in arguments.extras
+    ] or [
+        ("core alone", every, [*FAST, "test"]),
+        *(
+            (
+                f"core and {name}",
+                [one for one in every if one != name],
+                [*FAST, f"test/extras/{name}"],
+            )
+            for name in every
+        ),
+    ]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        return 0 if all(list(pool.map(lambda copy: check(copy, runs), copies))) else 1
+        passed = list(pool.map(lambda one: check(*one), checks))
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":
