@@ -9,8 +9,9 @@ from sdf_text import include, link, model, world
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose, set_model_size
+from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scale import resize_model
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
@@ -93,7 +94,10 @@ def test_added_model_can_be_edited():
         (lambda d: add_model(d, model("a")), "there is a model 'a' already"),
         (lambda d: add_model(d, "<sdf><light/></sdf>"), "no named <model>"),
         (lambda d: add_model(d, "<sdf>"), "the model's SDF is not XML"),
-        (lambda d: set_model_size(d, "a", Sphere(1.0)), "'a' is a box, not a sphere"),
+        (
+            lambda d: resize_model(d, d.world.find("model"), Sphere(1.0)),
+            "'a' is a box, not a sphere",
+        ),
     ],
 )
 def test_impossible_edit_is_rejected_with_the_reason(edit, problem):
@@ -115,7 +119,7 @@ def boxed(inertial=INERTIAL, pose=""):
 
 def test_resizing_changes_collision_visual_mass_and_inertia():
     document = SdfDocument.parse(boxed())
-    set_model_size(document, "a", Box((2.0, 2.0, 3.0)))
+    resize_model(document, document.world.find("model"), Box((2.0, 2.0, 3.0)))
     assert [size.text for size in document.world.iter("size")] == ["2 2 3", "2 2 3"]
     inertial = document.world.find(".//inertial")
     assert float(inertial.findtext("mass")) == pytest.approx(12)  # twice the volume
@@ -126,22 +130,24 @@ def test_resizing_changes_collision_visual_mass_and_inertia():
 
 def test_specified_mass_is_used():
     document = SdfDocument.parse(boxed())
-    set_model_size(document, "a", Box((2.0, 2.0, 3.0)), mass_kg=1.0)
+    resize_model(document, document.world.find("model"), Box((2.0, 2.0, 3.0)), mass_kg=1.0)
     assert document.world.findtext(".//mass") == "1"
 
 
 def test_resized_box_keeps_its_bottom_at_the_origin_of_the_link():
     document = SdfDocument.parse(boxed(pose="0.5 0 1.5 0 0 1.5707963267948966"))
-    set_model_size(document, "a", Box((1.0, 2.0, 1.0)))
+    resize_model(document, document.world.find("model"), Box((1.0, 2.0, 1.0)))
     (shape,) = read_scene(document, ()).models["a"].collisions
     assert shape.bounds[2] == pytest.approx([0, 1])
     assert shape.pose.position[:2] == pytest.approx((0.5, 0))
 
 
-def test_included_obstacle_is_expanded_before_it_is_resized(model_directory):
+def test_included_obstacle_can_be_resized_after_it_is_expanded(model_directory):
     model_directory("crate", model("crate"))
     document = SdfDocument.parse(world(include("model://crate", "a", "1 2 3 0 0 0")))
-    set_model_size(document, "a", Box((9, 9, 9)), library=ModelLibrary([model_directory.root]))
+    library = ModelLibrary([model_directory.root])
+    element = library.expand(document, document.world.find("include"))
+    resize_model(document, element, Box((9, 9, 9)))
     (shape,) = read_scene(document, ()).models["a"].collisions
     assert shape.geometry == Box((9, 9, 9))
     assert shape.pose.position == (1, 2, 3)
@@ -164,7 +170,7 @@ def test_included_obstacle_is_expanded_before_it_is_resized(model_directory):
 def test_model_without_a_unique_size_cannot_be_resized(body, problem):
     document = SdfDocument.parse(world(f'<model name="a">{body}</model>'))
     with pytest.raises(SdfError, match=problem):
-        set_model_size(document, "a", Box((1.0, 1.0, 1.0)))
+        resize_model(document, document.world.find("model"), Box((1.0, 1.0, 1.0)))
 
 
 SIZES = st.floats(0.5, 2)

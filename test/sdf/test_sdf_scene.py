@@ -265,13 +265,13 @@ def test_lights_and_roads_are_not_models(model_directory):
         world(include("model://sun"), '<road name="street"/>', model("m")), [model_directory.root]
     )
     assert list(scene.models) == ["m"]
-    assert scene.notes == ("w.world:4: <road> was not read",)
+    assert scene.unmeasured == ("<road>",)
 
 
-def test_second_model_with_the_same_name_is_ignored_with_a_note():
+def test_second_model_with_the_same_name_is_ignored_and_listed():
     scene = scene_of(world(model("m", pose="1 0 0 0 0 0"), model("m", pose="2 0 0 0 0 0")))
     assert scene.models["m"].pose.position == (1, 0, 0)
-    assert "w.world:4: a second model named 'm' was ignored" in scene.notes[0]
+    assert scene.unmeasured == ("a second model named 'm'",)
 
 
 def test_footprint_is_the_union_of_all_parts_between_the_heights():

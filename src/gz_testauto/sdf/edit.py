@@ -1,4 +1,4 @@
-"""Move, resize, add and remove the models of a world.
+"""Move, add and remove the models of a world.
 
 Each function first applies and removes ``<state>``, so that a pose in the file is the pose of the
 model. For hundreds of variants of one world use :class:`gz_testauto.worlds.base.WorldTemplate`.
@@ -14,8 +14,6 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.scale import resize_model
-from gz_testauto.sdf.shapes import Geometry
 from gz_testauto.sdf.state import apply_state
 from gz_testauto.sdf.values import insert_child, remove_child, set_pose, text_of
 
@@ -51,7 +49,7 @@ def _world(document: SdfDocument) -> Element:
     return document.world
 
 
-def find_model_element(
+def _find_model_element(
     document: SdfDocument, name: str, library: Optional[ModelLibrary] = None
 ) -> Element:
     """Return the element that places a model. Raises ``SdfError`` that lists the models."""
@@ -71,31 +69,13 @@ def set_model_pose(
 ) -> None:
     """Set the pose of a model in the world frame. Raises ``SdfError`` for an unknown model."""
     apply_state(document, library)
-    set_pose(find_model_element(document, name, library), pose)
+    set_pose(_find_model_element(document, name, library), pose)
 
 
-def set_model_size(
-    document: SdfDocument,
-    name: str,
-    geometry: Geometry,
-    mass_kg: Optional[float] = None,
-    library: Optional[ModelLibrary] = None,
-) -> None:
-    """Resize a simple obstacle; see :func:`gz_testauto.sdf.scale.resize_model`.
-
-    An include is expanded first. Raises ``SdfError`` if the model cannot be resized.
-    """
-    apply_state(document, library)
-    element = find_model_element(document, name, library)
-    if element.tag == "include":
-        element = (library or ModelLibrary()).expand(document, element)
-    resize_model(document, element, geometry, mass_kg)
-
-
-def remove_model(document: SdfDocument, name: str, library: Optional[ModelLibrary] = None) -> None:
+def remove_model(document: SdfDocument, name: str) -> None:
     """Remove a model from the world. Raises ``SdfError`` for an unknown model."""
-    apply_state(document, library)
-    remove_child(find_model_element(document, name, library))
+    apply_state(document)
+    remove_child(_find_model_element(document, name))
 
 
 def add_model(
@@ -103,20 +83,19 @@ def add_model(
     sdf: Union[str, bytes],
     pose: Optional[Pose] = None,
     name: Optional[str] = None,
-    library: Optional[ModelLibrary] = None,
 ) -> Element:
     """Append a model from SDF text (``<sdf><model>…`` or ``<model>…``) to the world.
 
     ``pose`` and ``name`` replace those in the text. Raises ``SdfError`` if the text has no model or
     the name exists already.
     """
-    apply_state(document, library)
+    apply_state(document)
     model = parse_model(sdf)
     if name is not None:
         model.set("name", name)
     if pose is not None:
         set_pose(model, pose)
-    if model.get("name") in model_elements(document, library):
+    if model.get("name") in model_elements(document):
         raise SdfError(f"{document.source}: there is a model {model.get('name')!r} already")
     insert_child(_world(document), model, len(_world(document)))
     return model

@@ -10,6 +10,7 @@ from typing import Iterator, Tuple
 from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.values import remove_child
 
 
 def plugin_files(document: SdfDocument, library: ModelLibrary) -> Tuple[str, ...]:
@@ -31,18 +32,6 @@ def _named(document: SdfDocument, element: Element, library: ModelLibrary) -> It
                 yield from _named(found.document, found.element, library)
 
 
-def remove_plugins(element: Element) -> None:
-    """Remove all plug-ins below ``element``; keep the text after them."""
-    for plugin in list(element.iter("plugin")):
-        before, parent = plugin.getprevious(), plugin.getparent()
-        if plugin.tail:
-            if before is not None:
-                before.tail = (before.tail or "") + plugin.tail
-            else:
-                parent.text = (parent.text or "") + plugin.tail
-        parent.remove(plugin)
-
-
 def without_plugins(document: SdfDocument, library: ModelLibrary) -> SdfDocument:
     """Return a copy of a world's document without plug-ins.
 
@@ -53,5 +42,6 @@ def without_plugins(document: SdfDocument, library: ModelLibrary) -> SdfDocument
         found = library.included(document, include)
         if found is not None and any(_named(found.document, found.element, library)):
             library.expand(document, include)
-    remove_plugins(document.root)
+    for plugin in list(document.root.iter("plugin")):
+        remove_child(plugin)
     return document

@@ -72,8 +72,8 @@ class SceneModel:
 
     ``pose`` is in the world frame. ``links`` has the pose of each link in the model frame, by
     scoped name. ``static_links`` are those that cannot move; with ``static``, none can. ``element``
-    is the ``<model>`` or ``<include>`` in the scene's document that places the model, ``source``
-    the ``<model>`` that it was read from, and ``node`` the tree of that.
+    is the ``<model>`` or ``<include>`` in the scene's document that places the model, and ``node``
+    the tree of the model.
     """
 
     name: str
@@ -83,7 +83,6 @@ class SceneModel:
     links: Mapping[str, Pose]
     static_links: FrozenSet[str]
     element: Element
-    source: Element
     node: ModelNode
 
     @property
@@ -129,18 +128,16 @@ class SceneModel:
 class WorldScene:
     """All models of a world, in file order, by name.
 
-    ``document`` is the one that they were read from, with ``<state>`` applied. ``notes`` names the
-    unsupported elements that possibly contain obstacles, each with file and line.
+    ``document`` is the one that they were read from, with ``<state>`` applied. ``unmeasured`` names
+    the ignored elements that possibly contain obstacles. ``missing`` has the URIs of missing files
+    that were allowed to be missing.
     """
 
     name: str
     models: Dict[str, SceneModel]
     document: SdfDocument
-    notes: Tuple[str, ...] = ()
     unmeasured: Tuple[str, ...] = ()
-    """A short form of each note, without file and line."""
     missing: Tuple[str, ...] = ()
-    """The URIs of missing files that were allowed to be missing."""
 
 
 def read_scene(
@@ -168,24 +165,17 @@ def read_scene(
         apply_state(document, library)
         world = document.world
     models: Dict[str, SceneModel] = {}
-    notes: List[str] = []
     unmeasured: List[str] = []
     for node in read_models(document, library):
-        if node.name in models:
-            notes.append(
-                f"{document.where(node.placed_by)}: a second model named {node.name!r} was "
-                "ignored; Gazebo loads only the first"
-            )
+        if node.name in models:  # Gazebo loads only the first
             unmeasured.append(f"a second model named {node.name!r}")
         else:
             models[node.name] = scene_model(node, library)
+    name = ""
     if world is not None:
-        for tag in ("population", "road"):
-            for element in world.findall(tag):
-                notes.append(f"{document.where(element)}: <{tag}> was not read")
-                unmeasured.append(f"<{tag}>")
-    name = world.get("name", "") if world is not None else ""
-    return WorldScene(name, models, document, tuple(notes), tuple(unmeasured), missing)
+        name = world.get("name", "")
+        unmeasured += [f"<{tag}>" for tag in ("population", "road") for _ in world.findall(tag)]
+    return WorldScene(name, models, document, tuple(unmeasured), missing)
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
@@ -221,7 +211,6 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
         links=links,
         static_links=fixed,
         element=node.placed_by,
-        source=node.element,
         node=node,
     )
 

@@ -25,6 +25,7 @@ from gz_testauto.sdf.values import (
     pose_value,
     remove_child,
     set_pose,
+    text_of,
 )
 
 ROUNDING = 1e-5
@@ -107,13 +108,12 @@ def _insert_and_delete(document: SdfDocument, world: Element, state: Element) ->
 
 def _placing(world: Element, name: str) -> List[Element]:
     """Return the elements of a world that place a model or light of that name."""
-    found = [
+    return [
         child
         for child in world
         if (child.tag in ("model", "light") and child.get("name") == name)
-        or (child.tag == "include" and (child.findtext("name") or "").strip() == name)
+        or (child.tag == "include" and text_of(child, "name") == name)
     ]
-    return found
 
 
 def _place_lights(document: SdfDocument, world: Element, state: Element) -> None:
@@ -147,7 +147,8 @@ def _place(
     document: SdfDocument, node: ModelNode, state: SavedModelState, library: ModelLibrary
 ) -> None:
     placement = _apply_poses(node, state, node.pose)
-    if (state.scale is not None or not placement.is_rigid) and _has_includes(node):
+    has_includes = any(model.is_included for _, model, _ in node.walk())
+    if has_includes and (state.scale is not None or not placement.is_rigid):
         if node.is_included:
             element = library.expand(document, node.placed_by)
         else:
@@ -160,10 +161,6 @@ def _place(
         for _, model, _ in node.walk():
             for link in model.links:
                 scale_geometry(document, link.element, state.scale)
-
-
-def _has_includes(node: ModelNode) -> bool:
-    return any(model.is_included for _, model, _ in node.walk())
 
 
 def _apply_poses(
@@ -232,7 +229,7 @@ def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
 
 def _write(placement: _Placement) -> None:
     node = placement.node
-    if not same_pose(placement.pose, node.pose, 0.0):
+    if placement.pose != node.pose:
         set_pose(node.placed_by, placement.pose)
     for link in node.links:
         if link.name in placement.links:
@@ -242,11 +239,9 @@ def _write(placement: _Placement) -> None:
             _write(inner)
 
 
-def same_pose(one: Pose, other: Pose, tolerance: float = ROUNDING) -> bool:
-    """Return whether two poses are equal within ``tolerance`` (m, and in rotation entries)."""
-    if tolerance == 0.0:
-        return one == other
+def same_pose(one: Pose, other: Pose) -> bool:
+    """Return whether two poses are equal within :data:`ROUNDING`."""
     return bool(
-        np.abs(np.subtract(one.position, other.position)).max() <= tolerance
-        and np.abs(one.rotation - other.rotation).max() <= tolerance
+        np.abs(np.subtract(one.position, other.position)).max() <= ROUNDING
+        and np.abs(one.rotation - other.rotation).max() <= ROUNDING
     )

@@ -22,12 +22,10 @@ _TRUE, _FALSE = ("1", "true"), ("0", "false", "")
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
-def text_of(parent: Element, tag: str, default: Optional[str] = None) -> Optional[str]:
-    """Return the stripped text of the first child ``tag``, or ``default`` without one."""
+def text_of(parent: Element, tag: str) -> Optional[str]:
+    """Return the stripped text of the first child ``tag``, or None without one."""
     child = parent.find(tag)
-    if child is None:
-        return default
-    return "".join(child.itertext(child.tag, with_tail=False)).strip()
+    return None if child is None else "".join(child.itertext(child.tag, with_tail=False)).strip()
 
 
 def required(document: SdfDocument, parent: Element, tag: str) -> Element:
@@ -176,18 +174,12 @@ def format_number(value: float) -> str:
 
 def insert_child(parent: Element, child: Element, position: int) -> None:
     """Insert a child with the indentation of its siblings."""
-    if len(parent):
-        if position < len(parent):
-            child.tail = parent.text
-            parent.insert(position, child)
-            if position > 0:
-                child.tail = parent[position - 1].tail
-        else:
-            last = parent[-1]
-            child.tail, last.tail = last.tail, parent.text
-            parent.append(child)
-    else:
-        parent.append(child)
+    if position < len(parent):
+        child.tail = parent[position - 1].tail if position > 0 else parent.text
+    elif len(parent):
+        last = parent[-1]
+        child.tail, last.tail = last.tail, parent.text
+    parent.insert(position, child)
 
 
 def ensure_child(parent: Element, tag: str) -> Element:
@@ -203,20 +195,14 @@ def remove_child(element: Element) -> None:
     """Remove an element and the white space of its indentation, but keep text after it."""
     parent, previous = element.getparent(), element.getprevious()
     tail = element.tail or ""
+    before = parent.text if previous is None else previous.tail
     if tail.strip():
-        kept = tail
+        before = (before or "") + tail
     elif element.getnext() is None:  # the closing tag keeps its indentation
-        kept = None
-        if previous is not None:
-            previous.tail = tail
-        else:
-            parent.text = tail
+        before = tail
+    if previous is None:
+        parent.text = before
     else:
-        kept = None
-    if kept is not None:
-        if previous is not None:
-            previous.tail = (previous.tail or "") + kept
-        else:
-            parent.text = (parent.text or "") + kept
+        previous.tail = before
     element.tail = None
     parent.remove(element)
