@@ -80,20 +80,12 @@ def read_engine_model(
     """
     node = scene.node
     coverage.check_model(node, understood)
-    shapes = _shapes(scene, coverage)
-    joints = [] if scene.static else _joints(scene)
-    elements = {
-        scope + link.name: (model.document, link.element)
-        for scope, model, _ in node.walk()
-        for link in model.links
-    }
-    builder = _BodyTree(scene, shapes, joints, elements, coverage)
     return EngineModel(
         name=scene.name,
         static=scene.static,
         pose=scene.pose,
         self_collide=flag(node.document, node.element, "self_collide"),
-        roots=builder.roots(),
+        roots=_BodyTree(scene, coverage).roots(),
         links={f"{scene.name}::{name}": pose for name, pose in scene.links.items()},
     )
 
@@ -144,21 +136,17 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
 class _BodyTree:
     """A builder of the trees of bodies that the joints of a model form."""
 
-    def __init__(
-        self,
-        scene: SceneModel,
-        shapes: Mapping[str, List[BodyShape]],
-        joints: List[Joint],
-        elements: Mapping[str, Tuple[SdfDocument, Element]],
-        coverage: SdfCoverage,
-    ) -> None:
-        self._scene = scene
-        self._shapes = shapes
-        self._elements = elements
-        self._coverage = coverage
+    def __init__(self, scene: SceneModel, coverage: SdfCoverage) -> None:
+        self._scene, self._coverage = scene, coverage
+        self._shapes = _shapes(scene, coverage)
+        self._elements = {
+            scope + link.name: (model.document, link.element)
+            for scope, model, _ in scene.node.walk()
+            for link in model.links
+        }
         self._held: Dict[str, Joint] = {}
         self._children: Dict[str, List[str]] = {}
-        for joint in joints:
+        for joint in () if scene.static else _joints(scene):
             if joint.child in self._held:
                 raise SdfError(
                     f"model {scene.name!r}: link {joint.child!r} is the child of two joints, "

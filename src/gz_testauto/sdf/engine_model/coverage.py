@@ -31,10 +31,21 @@ _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
     "friction": _tags("ode"),
     "contact": _tags("collide_bitmask"),
     "joint": _tags("parent child pose axis axis2 frame"),
-    "axis": _tags("xyz limit dynamics use_parent_model_frame"),
+    **dict.fromkeys(("axis", "axis2"), _tags("xyz limit dynamics use_parent_model_frame")),
     "limit": _tags("lower upper"),
 }
 """Child elements that are supported, or do not affect the simulation of motion and ranges."""
+
+_CHECKED = {
+    "model": ("link", "joint"),
+    "link": ("collision",),
+    "collision": ("surface",),
+    "surface": ("friction", "contact"),
+    "joint": ("axis", "axis2"),
+    "axis": ("limit",),
+    "axis2": ("limit",),
+}
+"""The children of each element whose children are checked too."""
 
 _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "enable_wind": lambda element: _is_off(element),
@@ -78,7 +89,7 @@ class SdfCoverage:
         Warns of unsupported elements. Raises ``SdfError`` for those that must not be ignored.
         """
         if document.world is not None:
-            self._check_children(document, document.world, "world", None)
+            self._check_children(document, document.world)
 
     def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
         """Check a model and its nested models; see :meth:`check_world`.
@@ -87,18 +98,7 @@ class SdfCoverage:
         the sensors of the robot.
         """
         for _, nested, _ in model.walk():
-            document, element = nested.document, nested.element
-            self._check_children(document, element, "model", understood)
-            for link in element.findall("link"):
-                self._check_children(document, link, "link", understood)
-                for collision in link.findall("collision"):
-                    self._check_collision(document, collision)
-            for joint in element.findall("joint"):
-                self._check_children(document, joint, "joint")
-                for axis in (*joint.findall("axis"), *joint.findall("axis2")):
-                    self._check_children(document, axis, "axis")
-                    for limit in axis.findall("limit"):
-                        self._check_children(document, limit, "limit")
+            self._check(nested.document, nested.element, understood)
 
     def warn_once(self, kind: str, message: str) -> None:
         """Log a warning unless one of that kind was logged before."""
@@ -106,26 +106,22 @@ class SdfCoverage:
             self._warned.add(kind)
             LOGGER.warning("%s", message)
 
-    def _check_collision(self, document: SdfDocument, collision: Element) -> None:
-        self._check_children(document, collision, "collision")
-        for surface in collision.findall("surface"):
-            self._check_children(document, surface, "surface")
-            for friction in surface.findall("friction"):
-                self._check_children(document, friction, "friction")
-            for contact in surface.findall("contact"):
-                self._check_children(document, contact, "contact")
+    def _check(
+        self, document: SdfDocument, element: Element, understood: FrozenSet[Element]
+    ) -> None:
+        self._check_children(document, element, understood)
+        for tag in _CHECKED.get(element.tag, ()):
+            for child in element.findall(tag):
+                self._check(document, child, understood)
 
     def _check_children(
-        self,
-        document: SdfDocument,
-        parent: Element,
-        kind: str,
-        represented: Optional[FrozenSet[Element]] = None,
+        self, document: SdfDocument, parent: Element, understood: FrozenSet[Element] = frozenset()
     ) -> None:
+        kind = parent.tag
         for child in parent:
             if not isinstance(child.tag, str) or child.tag in _UNDERSTOOD[kind]:
                 continue
-            if represented is not None and child in represented:
+            if child in understood:
                 continue
             harmless = _WITHOUT_EFFECT.get(f"{kind}/{child.tag}", _WITHOUT_EFFECT.get(child.tag))
             if harmless is not None and harmless(child):

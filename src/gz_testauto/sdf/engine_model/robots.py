@@ -1,22 +1,41 @@
 """Read a robot for a physics engine: bodies, wheels, sensor poses, and collisions of its body.
 
-These values do not depend on the scene, so they are read once per robot.
+These values do not depend on the scene, so they are read once per robot. The motors of the driven
+wheels are those of the drive plug-ins of Gazebo and gazebo_ros. Side and direction of rotation of a
+wheel follow from its position and its axis, so a robot executes velocity commands correctly for any
+names of its joints.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import FrozenSet, List, Optional, Tuple
+
+import numpy as np
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
+from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model, walk
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
-from gz_testauto.sdf.engine_model.wheels import DrivenWheel, read_driven_wheels
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import number, pose_value
+
+_TORQUE_TAGS = {
+    "gazebo_ros_diff_drive": "wheelTorque",
+    "gazebo_ros_skid_steer_drive": "torque",
+    "SkidSteerDrivePlugin": "max_force",
+}
+"""The tag of the torque limit (N m) of each plug-in. Gazebo's DiffDrivePlugin reads a ``<torque>``
+but does not use it."""
+
+_TORQUE_NM = 5.0
+"""The default torque limit of all plug-ins."""
+
+MIN_SIDEWAYS = 0.7
+"""Minimum lateral component of the unit vector of a wheel's axis."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +44,21 @@ class Mount:
 
     link: str
     pose: Pose
+
+
+@dataclass(frozen=True)
+class DrivenWheel:
+    """A wheel with a motor: its link and its joint, by scoped name.
+
+    Its rate for a twist of v and w is ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm``
+    is the torque limit of its motor, or None without a limit.
+    """
+
+    link: str
+    joint: str
+    per_speed: float
+    per_turn: float
+    torque_nm: Optional[float]
 
 
 @dataclass(frozen=True)
@@ -71,7 +105,7 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
     return EngineRobot(
         robot=robot,
         model=engine_model,
-        wheels=read_driven_wheels(robot, engine_model, plugins),
+        wheels=_driven_wheels(robot, engine_model, plugins),
         body_shapes=frozenset(shape.scoped_name for shape in scene.body_shapes),
         lidar=_mount(scene, robot.lidar.link, robot.lidar.mount) if robot.lidar else None,
         imu=_mount(scene, robot.imu.link, robot.imu.mount) if robot.imu else None,
@@ -109,11 +143,57 @@ def _noise(
     if noise is None:
         return (0.0, 0.0)
     kind = (noise.get("type") or noise.findtext("type") or "gaussian").strip()
-    if kind == "none":
-        return (0.0, 0.0)
-    if not kind.startswith("gaussian"):
-        coverage.warn_once(
-            "lidar noise", f"{document.where(noise)}: noise {kind!r} is not simulated"
+    if kind.startswith("gaussian"):
+        return (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))
+    if kind != "none":
+        where = document.where(noise)
+        coverage.warn_once("lidar noise", f"{where}: noise {kind!r} is not simulated")
+    return (0.0, 0.0)
+
+
+def _driven_wheels(
+    robot: RobotModel, model: EngineModel, plugins: List[Element]
+) -> Tuple[DrivenWheel, ...]:
+    """Return the driven wheels of a robot, left ones first, or none without a supported drive.
+
+    ``plugins`` are the elements of its drive, of which the first has the torque limit. Raises
+    ``SdfError`` for a joint that does not rotate about a lateral axis.
+    """
+    drive = robot.drive
+    if drive is None:
+        return ()
+    held = {
+        body.joint.name: (body, body.joint)
+        for root in model.roots
+        for body in walk(root)
+        if body.joint is not None
+    }
+    wheels = []
+    for name in (*drive.left_joints, *drive.right_joints):
+        body, joint = held[name]
+        if joint.kind != "revolute":
+            raise SdfError(f"{robot.path}: the drive's joint {name!r} does not turn")
+        sideways = float((body.pose.rotation @ np.asarray(joint.axes[0].direction))[1])
+        if abs(sideways) < MIN_SIDEWAYS:
+            raise SdfError(
+                f"{robot.path}: the axis of the drive's joint {name!r} does not point sideways"
+            )
+        forward = math.copysign(2.0 / drive.wheel_diameter_m, sideways)
+        side_m = math.copysign(drive.wheel_separation_m / 2, body.pose.position[1])
+        wheels.append(
+            DrivenWheel(
+                link=body.name,
+                joint=f"{model.name}::{name}",
+                per_speed=forward,
+                per_turn=-forward * side_m,
+                torque_nm=_torque_nm(drive.plugin, plugins),
+            )
         )
-        return (0.0, 0.0)
-    return (number(document, noise, "mean", 0.0), number(document, noise, "stddev", 0.0))
+    return tuple(wheels)
+
+
+def _torque_nm(library: str, plugins: List[Element]) -> Optional[float]:
+    for name, tag in _TORQUE_TAGS.items():
+        if name in library:
+            return float((plugins[0].findtext(tag) or "").strip() or _TORQUE_NM)
+    return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
-from gz_testauto.sdf.engine_model.wheels import DrivenWheel
+from gz_testauto.sdf.engine_model.robots import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
 """Method to turn a robot with more than two driven wheels: servos on its base, or its wheels."""
