@@ -4,7 +4,7 @@ Shapes without collisions in Gazebo 11 are rejected, and so are invalid values.
 """
 
 from pathlib import Path
-from typing import Callable, Dict, Optional
+from typing import Callable, Dict, Optional, Tuple, Type
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.sdf.document import Element, SdfDocument
@@ -38,9 +38,12 @@ def read_geometry(
         return None
     if first.tag == "polyline":
         return _polyline(document, geometry)
+    if first.tag in _ROUND:
+        shape, tags = _ROUND[first.tag]
+        return shape(*(_size(document, first, tag) for tag in tags))
     reader = _READERS.get(first.tag)
     if reader is None:
-        known = ", ".join(sorted([*_READERS, "polyline", "empty"]))
+        known = ", ".join(sorted([*_READERS, *_ROUND, "polyline", "empty"]))
         raise SdfError(
             f"{document.where(first)}: geometry <{first.tag}> is not supported, as in Gazebo 11. "
             f"Supported: {known}; replace it by one of these, or by a <mesh> of the same shape"
@@ -54,18 +57,6 @@ def _box(document: SdfDocument, element: Element, library: ModelLibrary) -> Geom
 
 def _size(document: SdfDocument, element: Element, tag: str) -> float:
     return non_negative(document, required(document, element, tag), 1)[0]
-
-
-def _cylinder(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Cylinder(_size(document, element, "radius"), _size(document, element, "length"))
-
-
-def _capsule(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Capsule(_size(document, element, "radius"), _size(document, element, "length"))
-
-
-def _sphere(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
-    return Sphere(_size(document, element, "radius"))
 
 
 def _ellipsoid(document: SdfDocument, element: Element, library: ModelLibrary) -> Geometry:
@@ -126,11 +117,15 @@ def _heightmap(document: SdfDocument, element: Element, library: ModelLibrary) -
     )
 
 
+_ROUND: Dict[str, Tuple[Type[Geometry], Tuple[str, ...]]] = {
+    "cylinder": (Cylinder, ("radius", "length")),
+    "capsule": (Capsule, ("radius", "length")),
+    "sphere": (Sphere, ("radius",)),
+}
+"""The shapes with a radius, and their elements in the order of the fields of the class."""
+
 _READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
     "box": _box,
-    "cylinder": _cylinder,
-    "capsule": _capsule,
-    "sphere": _sphere,
     "ellipsoid": _ellipsoid,
     "plane": _plane,
     "mesh": _mesh,

@@ -66,18 +66,12 @@ class ModelLibrary:
         try:
             found = resources.resolve(uri, document.directory, self.model_path)
         except ResourceError as error:
-            raise MissingFileError(
-                f"{document.where(element)}: {error}; {ALLOW_MISSING_HINT}"
-            ) from error
+            raise _missing(document, element, str(error)) from error
         if not os.path.exists(found):
-            raise MissingFileError(
-                f"{document.where(element)}: {_missing_message(uri, found)}; {ALLOW_MISSING_HINT}"
-            )
+            raise _missing(document, element, _missing_message(uri, found))
         if found.is_file() and is_lfs_pointer(found):
-            raise MissingFileError(
-                f"{document.where(element)}: {found} is only a pointer of Git LFS: fetch the file "
-                f"by `git lfs pull`; {ALLOW_MISSING_HINT}"
-            )
+            problem = f"{found} is only a pointer of Git LFS: fetch the file by `git lfs pull`"
+            raise _missing(document, element, problem)
         return found
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
@@ -108,9 +102,7 @@ class ModelLibrary:
         try:
             path = resources.model_file(path)
         except ResourceError as error:
-            raise MissingFileError(
-                f"{document.where(uri)}: {error}; {ALLOW_MISSING_HINT}"
-            ) from error
+            raise _missing(document, uri, str(error)) from error
         if path not in self._documents:
             try:
                 self._documents[path] = SdfDocument.read(path, repair=self._repair)
@@ -254,6 +246,10 @@ def override(model: Element, include: Element) -> None:
             model.replace(own, replacement)
     for plugin in include.findall("plugin"):
         insert_child(model, copy.deepcopy(plugin), len(model))
+
+
+def _missing(document: SdfDocument, element: Element, problem: str) -> MissingFileError:
+    return MissingFileError(f"{document.where(element)}: {problem}; {ALLOW_MISSING_HINT}")
 
 
 def _missing_message(uri: str, path: Path) -> str:

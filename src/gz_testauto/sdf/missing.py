@@ -47,62 +47,55 @@ def remove_missing(
     An included model that references a missing file is expanded without it. The URIs are unique and
     as written.
     """
-    found: List[str] = []
-    _clean(document, document.root, library, allowed, found)
-    return tuple(dict.fromkeys(found))
+    cleaner = _Cleaner(library, allowed)
+    cleaner.clean(document, document.root)
+    return tuple(dict.fromkeys(cleaner.removed))
 
 
-def _clean(
-    document: SdfDocument,
-    element: Element,
-    library: ModelLibrary,
-    allowed: Sequence[str],
-    found: List[str],
-) -> None:
+class _Cleaner:
+    """A function object that removes allowed missing files; ``removed`` has their URIs."""
 
-    def is_removed(owner_document: SdfDocument, owner: Element) -> bool:
-        removed = _is_allowed_and_missing(owner_document, owner, library, allowed)
+    def __init__(self, library: ModelLibrary, allowed: Sequence[str]) -> None:
+        self._library, self._allowed = library, allowed
+        self.removed: List[str] = []
+
+    def clean(self, document: SdfDocument, element: Element) -> None:
+        for include in list(element.iter("include")):
+            if self._is_removed(document, include):
+                remove_child(include)
+                continue
+            with contextlib.suppress(SdfError):  # raised again when the world is read
+                if self._needs_cleaning(document, include):
+                    self.clean(document, self._library.expand(document, include, self._is_removed))
+        for tag in _FILES:
+            for file in list(element.iter(tag)):
+                if self._is_removed(document, file):
+                    remove_child(file.getparent().getparent())
+
+    def _is_removed(self, document: SdfDocument, owner: Element) -> bool:
+        removed = self._is_allowed_and_missing(document, owner)
         if removed:
-            found.append(text_of(owner, "uri") or "")
+            self.removed.append(text_of(owner, "uri") or "")
         return removed
 
-    for include in list(element.iter("include")):
-        if is_removed(document, include):
-            remove_child(include)
-            continue
-        with contextlib.suppress(SdfError):  # raised again when the world is read
-            if _needs_cleaning(document, include, library, allowed):
-                model = library.expand(document, include, is_removed)
-                _clean(document, model, library, allowed, found)
-    for tag in _FILES:
-        for file in list(element.iter(tag)):
-            if is_removed(document, file):
-                remove_child(file.getparent().getparent())
+    def _needs_cleaning(self, document: SdfDocument, include: Element) -> bool:
+        """Return whether the included model references an allowed missing file or model."""
+        model = self._library.included(document, include)
+        if model is None:
+            return False
+        with self._library.entered(document, include):
+            return any(
+                self._is_allowed_and_missing(model.document, owner)
+                for tag in (*_FILES, "include")
+                for owner in model.element.iter(tag)
+            ) or any(
+                self._needs_cleaning(model.document, inner)
+                for inner in model.element.iter("include")
+            )
 
-
-def _needs_cleaning(
-    document: SdfDocument, include: Element, library: ModelLibrary, allowed: Sequence[str]
-) -> bool:
-    """Return whether the included model references an allowed missing file or model."""
-    model = library.included(document, include)
-    if model is None:
-        return False
-    with library.entered(document, include):
-        return any(
-            _is_allowed_and_missing(model.document, owner, library, allowed)
-            for tag in (*_FILES, "include")
-            for owner in model.element.iter(tag)
-        ) or any(
-            _needs_cleaning(model.document, inner, library, allowed)
-            for inner in model.element.iter("include")
-        )
-
-
-def _is_allowed_and_missing(
-    document: SdfDocument, owner: Element, library: ModelLibrary, allowed: Sequence[str]
-) -> bool:
-    uri = text_of(owner, "uri") or ""
-    return is_allowed(uri, allowed) and _is_missing(document, owner, library)
+    def _is_allowed_and_missing(self, document: SdfDocument, owner: Element) -> bool:
+        uri = text_of(owner, "uri") or ""
+        return is_allowed(uri, self._allowed) and _is_missing(document, owner, self._library)
 
 
 def _is_missing(document: SdfDocument, owner: Element, library: ModelLibrary) -> bool:

@@ -81,7 +81,7 @@ def resize_model(
             "shape of the collision, so it cannot be resized with it"
         )
     for element, _ in (*_simple_shapes(document, model, "collision"), *visuals):
-        write_geometry(element, geometry)
+        _write_geometry(element, geometry)
         _scale_offset(document, element, ratio)
     for inertial in model.iter("inertial"):
         try:
@@ -89,7 +89,7 @@ def resize_model(
             if mass is None:
                 growth = geometry.volume_m3() / old.volume_m3()
                 mass = growth * number(document, inertial, "mass", 1.0)
-            write_inertia(inertial, geometry, mass)
+            _write_inertia(inertial, geometry, mass)
         except OverflowError as error:
             raise SdfError(
                 f"{document.where(model)}: model {model.get('name')!r} is too large, its moments "
@@ -119,15 +119,9 @@ def scale_model(model: Element, factor: float) -> None:
             set_numbers(moment, *(value * factor**5 for value in _numbers(moment)))
 
 
-def write_geometry(holder: Element, geometry: Geometry) -> None:
-    """Write the size of a simple shape into the ``<geometry>`` of a collision or visual.
-
-    The element must already be of that kind. Raises ``ValueError`` for other shapes.
-    """
-    kind = type(geometry).__name__.lower()
-    if kind not in _SIMPLE:
-        raise ValueError(f"a {kind} has no size to write")
-    shape = holder.find(f"geometry/{kind}")
+def _write_geometry(holder: Element, geometry: Geometry) -> None:
+    """Write the size of a simple shape into a collision or visual that has this shape already."""
+    shape = holder.find(f"geometry/{type(geometry).__name__.lower()}")
     for tag, values in shape_numbers(geometry).items():
         set_numbers(_child(shape, tag), *values)
 
@@ -140,7 +134,7 @@ def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
     }
 
 
-def write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None:
+def _write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None:
     """Write mass and the homogeneous solid's moments into an ``<inertial>`` element."""
     set_numbers(_child(inertial, "mass"), mass_kg)
     tensor = _child(inertial, "inertia")
@@ -159,23 +153,23 @@ def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, flo
     largest of all. Poses, mass, planes, polylines and terrain do not change.
     """
     x, y, z = scale
-    factors = {"box": scale, "ellipsoid": scale, "sphere": (max(scale),), "mesh": scale}
-    tags = {"box": "size", "ellipsoid": "radii", "sphere": "radius", "mesh": "scale"}
+    upright: Dict[str, Tuple[float, ...]] = {"radius": (max(x, y),), "length": (z,)}
+    factors: Dict[str, Dict[str, Tuple[float, ...]]] = {
+        "box": {"size": scale},
+        "ellipsoid": {"radii": scale},
+        "sphere": {"radius": (max(scale),)},
+        "cylinder": upright,
+        "capsule": upright,
+        "mesh": {"scale": scale},
+    }
     for holder in (*link.findall("collision"), *link.findall("visual")):
         for shape in holder.iterfind("geometry/*"):
-            if shape.tag in ("cylinder", "capsule"):
-                _multiply(document, _child(shape, "radius"), (max(x, y),))
-                _multiply(document, _child(shape, "length"), (z,))
-            elif shape.tag in tags:
-                element = _child(shape, tags[shape.tag])
+            for tag, by in factors.get(shape.tag, {}).items():
+                element = _child(shape, tag)
                 if shape.tag == "mesh" and not (element.text or "").strip():
                     element.text = "1 1 1"
-                _multiply(document, element, factors[shape.tag])
-
-
-def _multiply(document: SdfDocument, element: Element, factors: Tuple[float, ...]) -> None:
-    values = numbers(document, element, len(factors))
-    set_numbers(element, *(value * factor for value, factor in zip(values, factors)))
+                values = numbers(document, element, len(by))
+                set_numbers(element, *(value * factor for value, factor in zip(values, by)))
 
 
 def _child(parent: Element, tag: str) -> Element:

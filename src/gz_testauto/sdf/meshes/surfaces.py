@@ -60,17 +60,11 @@ class Mesh(Geometry):
 
         Raises ``SdfError`` if the file cannot be read or does not have the submesh.
         """
-        return _scaled_surface(self, self._modified_ns())
-
-    def _modified_ns(self) -> int:
-        try:
-            return self.path.stat().st_mtime_ns
-        except OSError as error:
-            raise SdfError(f"mesh file {self.path} does not exist") from error
+        return _scaled_surface(self, _modified_ns(self.path))
 
     def bounds(self, pose: Pose) -> np.ndarray:
         """See :class:`Geometry`."""
-        return _cached_bounds(self, self._modified_ns(), pose).copy()
+        return _cached_bounds(self, _modified_ns(self.path), pose).copy()
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
         """See :class:`Geometry`. The interior of closed parts is included."""
@@ -81,10 +75,17 @@ class Mesh(Geometry):
         key = tuple(round(value, 9) + 0.0 for value in tilt.quaternion)
         if key[3] < 0:
             key = tuple(-value for value in key)
-        modified_ns = self.path.stat().st_mtime_ns if self.path.exists() else 0
+        modified_ns = _modified_ns(self.path)
         flat = _cached_outline(self, modified_ns, key, round(z_min - z, 6), round(z_max - z, 6))
         turn = _turn(yaw)
         return shapely.transform(flat, lambda points: points @ turn + (x, y))
+
+
+def _modified_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError as error:
+        raise SdfError(f"file {path} does not exist") from error
 
 
 @functools.lru_cache(maxsize=16384)
@@ -97,7 +98,7 @@ def _cached_bounds(mesh: Mesh, modified_ns: int, pose: Pose) -> np.ndarray:
 def _cached_outline(
     mesh: Mesh, modified_ns: int, quaternion: Tuple[float, ...], z_min: float, z_max: float
 ) -> BaseGeometry:
-    surface = mesh.surface
+    surface = _scaled_surface(mesh, modified_ns)
     triangles = Pose((0.0, 0.0, 0.0), quaternion).apply(surface.triangles)  # type: ignore[arg-type]
     kinds = ((triangles[surface.closed], True), (triangles[~surface.closed], False))
     return slices.union(slices.surface_slab(part, closed, z_min, z_max) for part, closed in kinds)
@@ -151,11 +152,7 @@ class Heightmap(Geometry):
     @property
     def heights(self) -> np.ndarray:
         """Return heights (m) above ``position``, shape (rows, columns), row 0 at the highest y."""
-        try:
-            modified_ns = self.path.stat().st_mtime_ns
-        except OSError as error:
-            raise SdfError(f"height map {self.path} does not exist") from error
-        brightness = _brightness(self.path, modified_ns)
+        brightness = _brightness(self.path, _modified_ns(self.path))
         highest = brightness.max()
         return brightness * (abs(self.size[2]) / highest if highest > 0 else 0.0)
 
