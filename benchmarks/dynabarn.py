@@ -22,9 +22,9 @@ from gz_testauto.results.store import ResultStore
 
 SHARE = Path(__file__).resolve().parents[1]
 LEVELS = {
-    "easy": {"count": 6, "order": [1, 2], "mean_mps": [0.3, 0.6]},
-    "medium": {"count": 10, "order": [1, 3], "mean_mps": [0.5, 1.0]},
-    "hard": {"count": 16, "order": [2, 4], "mean_mps": [0.8, 1.5]},
+    "easy": {"count": 6, "order": [1, 2], "mean_speed_mps": [0.3, 0.6]},
+    "medium": {"count": 10, "order": [1, 3], "mean_speed_mps": [0.5, 1.0]},
+    "hard": {"count": 16, "order": [2, 4], "mean_speed_mps": [0.8, 1.5]},
 }
 PLANNERS = ("straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst")
 

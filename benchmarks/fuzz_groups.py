@@ -45,9 +45,9 @@ obstacles:
     y_m: {choice: [-2, 0, 2], weights: [1, 2, 1]}
   - {type: sphere, count: 1, radius_m: 0.3, density_kgpm3: 100}
 region: &room {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
-keep_out: [{around: start, radius_m: 0.8}, {around: goal, radius_m: 0.8}]
+keep_out: [{center: start, radius_m: 0.8}, {center: goal, radius_m: 0.8}]
 min_gap_m: 0.2
-drive: {start: [-3, 0], goal: [3, 0], footprint_m: [[0.3, 0.2], [-0.3, 0.2], [0, -0.2]]}
+mission: {start: [-3, 0], goal: [3, 0], footprint_m: [[0.3, 0.2], [-0.3, 0.2], [0, -0.2]]}
 solvable: {margin_m: 0.1}
 sampling: {method: lhs, block: 4}
 """
@@ -71,9 +71,9 @@ metrics: {safety_distance_m: 1.0}
 ACTORS = """
 actors:
   - {name: walker, behavior: wander, count: 2, region: {rectangle: {x_m: [-3, 3], y_m: [-2, 2]}},
-     speed_mps: [0.5, 1.2], keep_from_robot_m: 0.2, give_way_m: 0.5}
+     speed_mps: [0.5, 1.2], min_robot_gap_m: 0.2, yield_distance_m: 0.5}
   - {name: guard, behavior: patrol, waypoints_m: [[-2, 2.2], [0, 2.2]], pause_s: 1.0}
-  - {name: door, behavior: door, at: {x_m: 0, y_m: -2}, kind: swinging, trigger_distance_m: 4.0}
+  - {name: door, behavior: door, pose: {x_m: 0, y_m: -2}, kind: swinging, trigger_distance_m: 4.0}
   - {name: shadow, behavior: follow, start: {x_m: -3.5, y_m: 2.0}, offset_m: [-1, 0, 1]}
   - {name: thinker, behavior: tree, file: walker.xml, start: {x_m: -2, y_m: -2.2}}
 randomize:
@@ -82,7 +82,7 @@ randomize:
   - {name: gust, term: push, select: {names: "robot::base"}, set: 20, when: {every_s: [0.2, 0.4]}}
   - {name: noise, term: scan_noise, set: {mean: 0.02, stddev: 0.01, min: 0, max: 0.1}}
   - {name: delay, term: scan_delay, set: [0, 0.2], when: world}
-  - {name: paint, term: color, select: {names: "walker.*"}, set: [0, 1], together: true}
+  - {name: paint, term: color, select: {names: "walker.*"}, set: [0, 1], shared: true}
   - {name: shove, term: pose, select: {names: "door"}, add: [0, 0.1], yaw_rad: 0.1}
 """
 TREE = """<root BTCPP_format="4" main_tree_to_execute="main"><BehaviorTree ID="main"><Fallback>

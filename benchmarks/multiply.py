@@ -43,7 +43,7 @@ obstacles:
 region: {{rectangle: {{x_m: [-{edge}, {edge}], y_m: [-{edge}, {edge}]}}}}
 min_gap_m: 0.3
 solvable: {{margin_m: 0.1}}
-drive:
+mission:
   start: [-{outside}, -{outside}]
   goal: [{outside}, {outside}]
   footprint_m: [[0.5, 0.3], [-0.5, 0.3], [-0.5, -0.3], [0.5, -0.3]]
@@ -84,7 +84,7 @@ def processor_s(function, *arguments):
 
 def measured(kind: Kind, scratch: Path) -> Dict[str, float]:
     """The figures of one kind; what only happens once, such as compiling, is done before."""
-    plain = kind.spec.model_copy(update={"solvable": None, "drive": None, "keep_out": []})
+    plain = kind.spec.model_copy(update={"solvable": None, "mission": None, "keep_out": []})
     multiply(kind.base, kind.spec, 1, 1, scratch / "warm_up")
     judged_s, worlds = processor_s(
         multiply, kind.base, kind.spec, kind.count, 7, scratch / "judged"

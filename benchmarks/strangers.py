@@ -180,8 +180,8 @@ def campaign_of(world, start, goal, seed):
                 ],
                 "region": {"rectangle": {"x_m": [x[0] - 3, x[1] + 3], "y_m": [y[0] - 3, y[1] + 3]}},
                 "keep_out": [
-                    {"around": "start", "radius_m": 1.0},
-                    {"around": "goal", "radius_m": 0.8},
+                    {"center": "start", "radius_m": 1.0},
+                    {"center": "goal", "radius_m": 0.8},
                 ],
             },
         },
@@ -225,7 +225,7 @@ def trial(world, seed, arguments, directory):
         return
     spec = directory / "spec.yaml"
     obstacles = dict(campaign["worlds"]["obstacles"])
-    obstacles["drive"] = {
+    obstacles["mission"] = {
         "start": [start.x_m, start.y_m],
         "goal": [goal.x_m, goal.y_m],
         "robot": campaign["robot"]["model"],

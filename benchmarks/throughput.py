@@ -55,7 +55,7 @@ def executors(way, out):
     return functools.partial(
         IsolatedNodesExecutor,
         log_directory=out / "logs",
-        simulator_parameters={"simulator": "embedded", "pace": "hold"},
+        simulator_parameters={"simulator": "embedded", "real_time_factor": "lockstep"},
     )
 
 

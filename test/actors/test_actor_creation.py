@@ -159,7 +159,7 @@ def test_unknown_behavior_is_rejected_with_its_name():
             "actors[0].waypoints_m has 1 entries, too few; at least 2",
         ),
         (
-            "{name: x, behavior: cross, start: {x_m: 0, y_m: 0}, to: [1, 1], count: 2}",
+            "{name: x, behavior: cross, start: {x_m: 0, y_m: 0}, goal_m: [1, 1], count: 2}",
             "x has a count of 2, and all",
         ),
         (GUARD.replace("count: 2", "speed_mps: 0"), "speed_mps is 0; it must be > 0"),
@@ -214,11 +214,11 @@ def test_polynomials_start_away_from_the_robot_and_each_other():
     ("line", "message"),
     [
         ("script, waypoints_m: [[0, 0], [0, 0]]", "have the same position"),
-        ("script, waypoints_m: [[0, 0], [1, 0]], repeat: around", "at least three waypoints"),
+        ("script, waypoints_m: [[0, 0], [1, 0]], repeat: loop", "at least three waypoints"),
         ("script, waypoints_m: [[0, 0], [1, 0]], speeds_mps: [1, 2]", "1 legs need 1"),
         ("polynomial, order: [3, 1]", "order must be two integers from 1 to 9"),
-        ("polynomial, mean_mps: 4.0", "outside speed_bounds_mps"),
-        ("polynomial, order: [3, 6], half_m: 2", "needs 7 columns of points"),
+        ("polynomial, mean_speed_mps: 4.0", "outside speed_bounds_mps"),
+        ("polynomial, order: [3, 6], half_size_m: 2", "needs 7 columns of points"),
     ],
 )
 def test_invalid_script_is_rejected_with_a_remedy(line, message):
@@ -228,7 +228,7 @@ def test_invalid_script_is_rejected_with_a_remedy(line, message):
 
 def test_door_sweeps_its_leaf_and_a_walker_its_body_around_the_path():
     door, walker = actors(
-        "{name: d, behavior: door, at: {x_m: 0, y_m: 0}, size_m: [1.0, 0.2, 2.0]}",
+        "{name: d, behavior: door, pose: {x_m: 0, y_m: 0}, size_m: [1.0, 0.2, 2.0]}",
         "{name: w, behavior: patrol, waypoints_m: [[0, 0], [2, 0]], body: {radius_m: 0.5}}",
     )
     assert door.swept_area.bounds == pytest.approx((-0.5, -0.1, 1.5, 0.1))

@@ -150,7 +150,7 @@ class TestWander:
         assert trajectory(1) != trajectory(2)
 
     def test_wanderer_gives_way_to_the_robot(self, tmp_path):
-        wander = self.wander(give_way_m=1.5)
+        wander = self.wander(yield_distance_m=1.5)
         simulation = simulated(tmp_path, [person("w", -2.5, 0.0)], [wander])
         wander._target, wander._going, wander._until_s = (3.0, 0.0), True, 100.0
         last = run(simulation, 8.0)[-1]

@@ -35,7 +35,7 @@ def test_timetable_waits_at_each_point():
 
 
 def test_timetable_with_back_returns_along_the_path_and_repeats():
-    timetable = Timetable(CORNER, np.array([2.0, 1.0]), repeat="back")
+    timetable = Timetable(CORNER, np.array([2.0, 1.0]), repeat="back_and_forth")
     assert timetable.duration_s == 10.0
     found = at(timetable, 6.5, 9.0, 10.0, 11.0)
     assert found[:, :2] == pytest.approx(np.array([(4, 1.5), (2, 0), (0, 0), (2, 0)], dtype=float))
@@ -43,7 +43,7 @@ def test_timetable_with_back_returns_along_the_path_and_repeats():
 
 
 def test_timetable_with_around_closes_the_path():
-    timetable = Timetable(CORNER, np.array([2.0, 1.0, 2.5]), repeat="around")
+    timetable = Timetable(CORNER, np.array([2.0, 1.0, 2.5]), repeat="loop")
     assert timetable.duration_s == 7.0
     assert at(timetable, 6.0)[0, :2] == pytest.approx([2.0, 1.5])
 
@@ -109,7 +109,9 @@ WINDING = np.array([[2.0, -3.0], [3.0, -1.0], [2.5, 1.0], [3.5, 3.0]])
 
 
 def test_script_is_exact_at_every_step(tmp_path):
-    script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
+    script = Script(
+        "walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back_and_forth")
+    )
     simulation = simulated(tmp_path, [person("walker", 2.0, -3.0)], [script])
     away_m, turned_rad = errors_m(simulation, script, 150)
     assert away_m < 1e-9
@@ -122,7 +124,9 @@ def test_script_is_exact_in_gazebo(tmp_path):
     from gz_testauto.actors.simulation import ActorSimulation
 
     robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
-    script = Script("walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back"))
+    script = Script(
+        "walker", (), Timetable(WINDING, np.array([1.3, 0.7, 2.1]), 0.3, "back_and_forth")
+    )
     script.start(np.random.default_rng(0))
     world = share_directory() / "worlds" / "plain.world"
     with open_simulator("gazebo") as simulator:

@@ -31,7 +31,7 @@ def test_actor_passes_its_waypoints_at_their_times_and_returns():
     scene = world_with(walker((0, 0, -2), (4, 0, 2), (5, 0, 2), (7, 2, 2)))
     (actor,) = world_actors(scene)
     assert actor.name == "walker_1_body"
-    assert (actor.repeat, actor.start_s.value) == ("back", 1.5)
+    assert (actor.repeat, actor.start_s.value) == ("back_and_forth", 1.5)
     table = Timetable.of_times(actor.waypoints_m, np.array(actor.times_s), actor.repeat)
     up, right = np.pi / 2, 0.0
     expected = [(0, 0, -2, up), (1, 0, -1, up), (4.5, 0, 2, up), (6, 1, 2, right), (7, 2, 2, None)]
@@ -48,7 +48,7 @@ def test_actor_passes_its_waypoints_at_their_times_and_returns():
 def test_closed_path_repeats_around_and_path_without_loop_runs_once():
     square = [(1, 0, 0), (2, 2, 0), (3, 2, 2), (5, 0, 0)]
     around, once = (world_actors(world_with(walker(*square, loop=loop)))[0] for loop in "10")
-    assert (around.repeat, around.times_s) == ("around", [0, 1, 2, 3, 5])
+    assert (around.repeat, around.times_s) == ("loop", [0, 1, 2, 3, 5])
     assert around.waypoints_m == [(0, 0), (0, 0), (2, 0), (2, 2)]  # a pause in the first second
     assert (once.repeat, once.times_s) == ("once", [0, 1, 2, 3, 5])
 

@@ -151,7 +151,7 @@ def test_given_again_a_decided_campaign_runs_nothing(endless, decided):
 
 @pytest.mark.slow
 def test_equal_planners_end_undecided_after_at_most_so_many_worlds(endless, tmp_path):
-    results, _ = run(endless(at_most=12), tmp_path / "out", script=lambda trial: Outcome.REACHED)
+    results, _ = run(endless(max_worlds=12), tmp_path / "out", script=lambda trial: Outcome.REACHED)
     assert not early_end(results).decided
     assert len(results.trials) == results.planned == 24
 
@@ -171,7 +171,7 @@ def test_abandoned_world_is_skipped_and_judged_last_after_a_valid_repetition(end
     def broken(trial):
         return SimulatorError("died") if trial.world_index == 1 else fgm_wins(trial)
 
-    spec = endless(at_most=40)
+    spec = endless(max_worlds=40)
     part = TrialSelection(worlds=5)
     first, _ = run(spec, tmp_path / "out", script=broken, selection=part)
     assert first.judged == ("w00", "w02", "w03", "w04")
@@ -233,7 +233,7 @@ def test_another_alpha_is_another_campaign(endless, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        ("stop: {when: decided, at_most: 9}", "at_most is 9, but worlds.count is 2"),
+        ("stop: {when: decided, max_worlds: 9}", "max_worlds is 9, but worlds.count is 2"),
         ("stop: {when: decided, baseline: dwa}", "unknown planner 'dwa'"),
         ("stop: {when: soon}", "'decided'"),
         ("stop: {when: decided, alpha: 0.9}", "it must be < 0.5"),

@@ -14,7 +14,7 @@ SPEC = """
 obstacles: [{type: box, count: 2, size_x_m: [0.3, 0.6]}]
 region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
 sampling: sobol
-drive: {start: [-4, -4], goal: [4, 4], footprint_m: [[0.3, 0.2], [-0.3, 0.2], [0, -0.2]]}
+mission: {start: [-4, -4], goal: [4, 4], footprint_m: [[0.3, 0.2], [-0.3, 0.2], [0, -0.2]]}
 """
 
 

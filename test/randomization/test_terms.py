@@ -75,7 +75,7 @@ def test_each_thing_that_is_selected_gets_its_own_value():
 
 
 def test_together_they_get_one():
-    together = FRICTION.replace("set:", "together: true, set:")
+    together = FRICTION.replace("set:", "shared: true, set:")
     drawn = draw(together)
     values = {change.mu for change in changes(drawn)}
     assert len(values) == 1
@@ -269,6 +269,6 @@ class TestFaults:
         found = slip.commanded(Twist2D(1.0, 0.0), 0.0, 0.1)
         assert 0.6 < found.linear_mps < 1.0
         assert abs(found.angular_radps) > 0.01
-        alike = "{name: s, term: wheel_slip, set: [0, 0.4], together: true}"
+        alike = "{name: s, term: wheel_slip, set: [0, 0.4], shared: true}"
         both = only_filter(alike, subject=subject).commanded(Twist2D(1.0, 0.2), 0.0, 0.1)
         assert both.angular_radps / both.linear_mps == pytest.approx(0.2)

@@ -160,7 +160,7 @@ def test_a_manifest_with_a_field_of_another_kind_is_called_damaged(directory, ch
         {"worlds": [1]},
         {"worlds": {}},
         {"inputs": []},
-        {"inputs": {"drive": {"start": 1}}},
+        {"inputs": {"mission": {"start": 1}}},
         {"coverage": [1]},
         {"worlds": [{"name": "w", "file": 3}]},
     ],

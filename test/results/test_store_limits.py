@@ -51,7 +51,7 @@ def test_a_new_store_has_no_results(store):
 
 
 def test_a_rule_to_stop_and_the_judged_worlds_are_read_back_in_order(directory):
-    stop = StopSpec(when="decided", alpha=0.1, at_most=7, equivalence_margin=0.25)
+    stop = StopSpec(when="decided", alpha=0.1, max_worlds=7, equivalence_margin=0.25)
     with ResultStore.create(directory, "test", [], WORLDS, planned=3, stop=stop) as store:
         store.judge("world_0002")
         store.judge("world_0000")

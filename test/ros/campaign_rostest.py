@@ -156,7 +156,7 @@ class CampaignTest(unittest.TestCase):
                 )
 
     def test_2_interrupted_it_leaves_nothing_and_another_part_continues_where_it_was(self):
-        common = (f"campaign:={SMOKE}", f"simulator:={QUICK}", "pace:=5.0")
+        common = (f"campaign:={SMOKE}", f"simulator:={QUICK}", "real_time_factor:=5.0")
         process = self.launch(*common, "planners:=fgm")
         self.await_trials(1)
         process.send_signal(signal.SIGINT)

@@ -135,7 +135,7 @@ def test_paths_are_searched_ten_meters_and_the_robot_beyond_everything():
 
 def test_zones_around_the_goal_are_around_all_goals():
     drive = RequiredDrive((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
-    zones = [KeepOut(around="start", radius_m=1.5), KeepOut(around="goal", radius_m=2.0)]
+    zones = [KeepOut(center="start", radius_m=1.5), KeepOut(center="goal", radius_m=2.0)]
     found = [(core.x, core.y, radius) for core, radius in Site((), drive).keep_out(zones)]
     assert found == [(0.0, 0.0, 1.5), (-1.0, 0.0, 2.0), (4.0, 2.0, 2.0)]
 
@@ -159,8 +159,8 @@ def test_a_corridor_must_be_as_wide_as_the_robot_with_its_margin(margin_m, passe
         check_base(site, margin_m)
 
 
-def test_solvable_without_a_drive_is_rejected():
-    with pytest.raises(PlacementError, match="set drive"):
+def test_solvable_without_a_mission_is_rejected():
+    with pytest.raises(PlacementError, match="set mission"):
         check_base(Site(), 0.0)
 
 

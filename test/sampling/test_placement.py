@@ -49,8 +49,8 @@ region:
   - {rectangle: {x_m: [-6, 6], y_m: [-6, 0]}}
   - {polygon: [[-6, 0], [6, 0], [0, 6]]}
 keep_out:
-  - {around: start, radius_m: 1.5}
-  - {around: goal, radius_m: 1.5}
+  - {center: start, radius_m: 1.5}
+  - {center: goal, radius_m: 1.5}
   - {rectangle: {x_m: [-1, 1], y_m: [-1, 1]}}
 min_gap_m: 0.25
 wall_gap_m: 0.6

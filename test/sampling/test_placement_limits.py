@@ -96,7 +96,7 @@ def test_the_gap_to_walls_is_that_to_obstacles_unless_it_is_stated():
 )  # fmt: skip
 def test_a_zone_around_the_start_holds_no_part_of_an_obstacle(place, refused):
     site = Site((), RequiredDrive((0.0, 0.0), (8.0, 8.0), 0.3))
-    text = f"obstacles: [{{{DISC.format(1)}}}]\nkeep_out: [{{around: start, radius_m: 1.5}}]\n"
+    text = f"obstacles: [{{{DISC.format(1)}}}]\nkeep_out: [{{center: start, radius_m: 1.5}}]\n"
     assert Places(text + REGION, site).refusal(*place) == ("keep_out" if refused else None)
 
 

@@ -102,9 +102,9 @@ def test_all_errors_are_reported_together_in_the_order_of_the_file(tmp_path):
         "Known: box, cylinder, model, sphere",
         "forest.yaml:4: obstacles[1].count is missing",
         "forest.yaml:5: sampling is \"lsh\"; it must be 'uniform', 'lhs' or 'sobol'",
-        "forest.yaml:6: unknown key 'samplin'; did you mean 'sampling'? Known: drive, "
-        "ground_z_m, keep_out, max_tries, min_gap_m, obstacles, region, sampling, solvable, "
-        "wall_gap_m",
+        "forest.yaml:6: unknown key 'samplin'; did you mean 'sampling'? Known: "
+        "ground_z_m, keep_out, max_tries, min_gap_m, mission, obstacles, region, sampling, "
+        "solvable, wall_gap_m",
     ]
 
 

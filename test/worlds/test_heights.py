@@ -30,7 +30,7 @@ BAR = """<sdf version="1.6"><world name="w"><model name="{name}"><static>1</stat
 
 BALL = """
 obstacles: [{type: sphere, count: 1, x_m: 5, y_m: 0, radius_m: 1}]
-drive: {start: [0, 0], goal: [10, 0], footprint_m: [[0.2, 0.2], [-0.2, 0.2], [-0.2, -0.2]]}
+mission: {start: [0, 0], goal: [10, 0], footprint_m: [[0.2, 0.2], [-0.2, 0.2], [-0.2, -0.2]]}
 """
 
 
@@ -92,7 +92,7 @@ def test_a_gate_under_which_the_robot_passes_makes_no_world_unsolvable(tmp_path,
     spec = spec_of(
         "obstacles: [{type: box, count: 1, x_m: 8, y_m: 3, size_x_m: 0.5, size_y_m: 0.5}]\n"
         "solvable: true\n"
-        "drive: {start: [0, 0], goal: [10, 0], footprint_m: [[0.2, 0.2], [-0.2, 0.2], [0, -0.2]]"
+        "mission: {start: [0, 0], goal: [10, 0], footprint_m: [[0.2, 0.2], [-0.2, 0.2], [0, -0.2]]"
         f"{height_m}}}"
     )
     if not free:
@@ -126,11 +126,11 @@ def test_ways_made_by_another_rule_of_what_obstructs_are_not_trusted(tmp_path, c
     multiply(directory / "bar.world", spec_of(text), 1, 7, tmp_path / "out", drive=drive)
     manifest = tmp_path / "out" / "worlds.json"
     data = json.loads(manifest.read_text())
-    assert data["inputs"]["drive"]["heights_m"] == [0.02, 0.3]
+    assert data["inputs"]["mission"]["heights_m"] == [0.02, 0.3]
     data["worlds"][0]["shortest_path_m"] = 13.28
 
     def gathered(heights):
-        data["inputs"]["drive"] = {**data["inputs"]["drive"], "heights_m": heights}
+        data["inputs"]["mission"] = {**data["inputs"]["mission"], "heights_m": heights}
         manifest.write_text(json.dumps(data))
         worlds = WorldsSpec.model_validate({"directory": tmp_path / "out"})
         (world,) = gather_worlds(spec.model_copy(update={"worlds": worlds}), robot, "nowhere")
@@ -142,6 +142,6 @@ def test_ways_made_by_another_rule_of_what_obstructs_are_not_trusted(tmp_path, c
 
 def test_a_drive_of_a_robot_has_the_robots_heights():
     model = share_directory() / "models" / "wheelchair" / "model.sdf"
-    drive = f"drive: {{start: [0, 0], goal: [1, 0], robot: {model}}}"
+    drive = f"mission: {{start: [0, 0], goal: [1, 0], robot: {model}}}"
     spec = spec_of(f"obstacles: [{{type: box, count: 1, x_m: 8, y_m: 3}}]\n{drive}")
-    assert drive_of(spec.drive).heights == obstructing_heights(read_robot(model).height_m)
+    assert drive_of(spec.mission).heights == obstructing_heights(read_robot(model).height_m)

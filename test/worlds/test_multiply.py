@@ -348,7 +348,7 @@ def test_manifest_is_json_that_names_everything(tmp_path):
     assert data["schema_version"] == 1
     assert data["inputs"]["seed"] == 7
     drive = {"start": [-4, -4], "goal": [4, 4], "radius_m": 0.3, "heights_m": [0.02, 2.0]}
-    assert data["inputs"]["drive"] == drive
+    assert data["inputs"]["mission"] == drive
     assert set(data["coverage"]) == {"discrepancy", "independent"}
     world = data["worlds"][1]
     assert set(world["difficulty"]) == {"density", "mean_clearance_m", "narrowest_gap_m"}

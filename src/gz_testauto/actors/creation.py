@@ -52,10 +52,10 @@ class NewActor:
         """Return a number drawn from a distribution."""
         return float(distribution.quantile(float(self.random.random())))
 
-    def is_free(self, point: Tuple[float, float], reach_m: float, keep_from_robot_m: float) -> bool:
+    def is_free(self, point: Tuple[float, float], reach_m: float, min_robot_gap_m: float) -> bool:
         """Return whether a circle at a point is free of obstacles and of the starts of other
         actors, and as far from the robot's start."""
-        keep_m = self.ground.robot_radius_m + reach_m + keep_from_robot_m
+        keep_m = self.ground.robot_radius_m + reach_m + min_robot_gap_m
         return (
             self.ground.start.distance_to(*point) >= keep_m
             and self.ground.surroundings.is_free(*point, reach_m)
@@ -91,7 +91,7 @@ def create_actors(
                     )
             actor.start(child_generator(seed, *path, 1))
             actors[name] = actor
-            model = NamedModel(name, sdf_of(spec), start.to_pose(spec.height_above_floor_m))
+            model = NamedModel(name, sdf_of(spec), start.to_pose(spec.height_above_ground_m))
             if actor.spawn_later:
                 actor.spare_models = (*actor.spare_models, model)
             else:

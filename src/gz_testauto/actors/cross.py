@@ -21,7 +21,7 @@ class CrossSpec(ActorSpec):
 
     behavior: Literal["cross"]
     start: PoseSpec
-    to: Point
+    goal_m: Point
     trigger_distance_m: Positive = 4.0
     """Distance between the origins of robot and actor at which the delay starts."""
     speed_mps: PositiveDistribution = Fixed(value=1.4)
@@ -31,30 +31,31 @@ class CrossSpec(ActorSpec):
     @property
     def path(self) -> BaseGeometry:
         """See :class:`ActorSpec`."""
-        return shapely.LineString([(self.start.x_m, self.start.y_m), self.to])
+        return shapely.LineString([(self.start.x_m, self.start.y_m), self.goal_m])
 
     def create(self, new: NewActor) -> Tuple["Cross", Pose2D]:
         """See :class:`ActorSpec`."""
         speed, delay_s = new.draw(self.speed_mps), max(0.0, new.draw(self.delay_s))
-        cross = Cross(new.name, self.tags, self.to, speed, self.trigger_distance_m, delay_s)
+        cross = Cross(new.name, self.tags, self.goal_m, speed, self.trigger_distance_m, delay_s)
         return cross, self.start.pose
 
 
 class Cross(Actor):
     """An actor that waits until the robot's origin is within ``trigger_distance_m`` and for
-    ``delay_s`` more, then moves straight ``to`` a point (m, world frame) and stays there."""
+    ``delay_s`` more, then moves straight to ``goal_m`` (x, y in the world frame) and stays
+    there."""
 
     def __init__(
         self,
         name: str,
         tags: Sequence[str],
-        to: Tuple[float, float],
+        goal_m: Tuple[float, float],
         speed_mps: float,
         trigger_distance_m: float,
         delay_s: float = 0.0,
     ) -> None:
         super().__init__(name, tags)
-        self.to, self.speed_mps = to, speed_mps
+        self.goal_m, self.speed_mps = goal_m, speed_mps
         self.trigger_distance_m, self.delay_s = trigger_distance_m, delay_s
         self.reset()
 
@@ -69,4 +70,4 @@ class Cross(Actor):
         if self._start_s is None or context.time_s < self._start_s - 1e-9:
             self.stop()
         else:
-            self.go_to(*self.to, self.speed_mps)
+            self.go_to(*self.goal_m, self.speed_mps)

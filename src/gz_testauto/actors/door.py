@@ -23,29 +23,29 @@ class DoorSpec(ActorSpec):
     swings about the end at its origin."""
 
     behavior: Literal["door"]
-    at: PoseSpec
+    pose: PoseSpec
     """The center of a closed sliding door, or the hinge of a swinging one; the door extends along
     x."""
     kind: Literal["sliding", "swinging"] = "sliding"
     size_m: Size = (1.0, 0.08, 2.0)
     mass_kg: Positive = 40.0
-    opens_for: str = "robot"
+    trigger: str = "robot"
     """The name of a model, or a tag of actors."""
     trigger_distance_m: Positive = 2.0
-    opening_s: PositiveDistribution = Fixed(value=1.5)
-    stays_open_s: Annotated[float, Field(ge=0, le=LARGEST)] = 1.0
+    opening_time_s: PositiveDistribution = Fixed(value=1.5)
+    hold_open_s: Annotated[float, Field(ge=0, le=LARGEST)] = 1.0
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
 
     @property
     def path(self) -> BaseGeometry:
         """See :class:`ActorSpec`."""
         length, width, _ = self.size_m
-        hinge = shapely.Point(self.at.x_m, self.at.y_m)
+        hinge = shapely.Point(self.pose.x_m, self.pose.y_m)
         if self.kind == "swinging":
             return hinge.buffer(length + width / 2)
-        ahead = (math.cos(self.at.yaw_rad), math.sin(self.at.yaw_rad))
+        ahead = (math.cos(self.pose.yaw_rad), math.sin(self.pose.yaw_rad))
         ends = [
-            (self.at.x_m + far * ahead[0], self.at.y_m + far * ahead[1])
+            (self.pose.x_m + far * ahead[0], self.pose.y_m + far * ahead[1])
             for far in (-length / 2, length * 1.5)
         ]
         return shapely.LineString(ends).buffer(width / 2, cap_style="flat")
@@ -61,16 +61,16 @@ class DoorSpec(ActorSpec):
         door = Door(
             new.name,
             self.tags,
-            self.at.pose,
-            self.opens_for,
+            self.pose.pose,
+            self.trigger,
             self.trigger_distance_m,
-            new.draw(self.opening_s),
-            self.stays_open_s,
+            new.draw(self.opening_time_s),
+            self.hold_open_s,
             travel_m=self.size_m[0] if slides else 0.0,
             swing_rad=0.0 if slides else self.swing_rad,
             center_m=0.0 if slides else self.size_m[0] / 2,
         )
-        return door, self.at.pose
+        return door, self.pose.pose
 
     @property
     def solid(self) -> Solid:
@@ -86,30 +86,30 @@ class DoorSpec(ActorSpec):
 
 
 class Door(Actor):
-    """A door leaf that is open while any model of ``opens_for`` is within ``trigger_distance_m`` of
-    the closed leaf, and for ``stays_open_s`` longer.
+    """A door leaf that is open while any model of ``trigger`` is within ``trigger_distance_m`` of
+    the closed leaf, and for ``hold_open_s`` longer.
 
-    ``at`` is the pose of the closed leaf's origin (world frame). The leaf slides by ``travel_m``
-    along its x axis, or turns by ``swing_rad`` about its origin; either takes ``opening_s``.
-    ``center_m`` is the x coordinate of its center of mass in its own frame.
-    """
+    ``closed_pose`` is the pose of the closed leaf's origin (world frame). The leaf slides by
+    ``travel_m`` along its x axis, or turns by ``swing_rad`` about its origin; either takes
+    ``opening_time_s``. ``center_m`` is the x coordinate of its center of mass in its own frame."""
 
     def __init__(
         self,
         name: str,
         tags: Sequence[str],
-        at: Pose2D,
-        opens_for: str,
+        closed_pose: Pose2D,
+        trigger: str,
         trigger_distance_m: float,
-        opening_s: float,
-        stays_open_s: float = 1.0,
+        opening_time_s: float,
+        hold_open_s: float = 1.0,
         travel_m: float = 0.0,
         swing_rad: float = 0.0,
         center_m: float = 0.0,
     ) -> None:
         super().__init__(name, tags)
-        self.at, self.opens_for, self.trigger_distance_m = at, opens_for, trigger_distance_m
-        self.opening_s, self.stays_open_s = opening_s, stays_open_s
+        self.closed_pose = closed_pose
+        self.trigger, self.trigger_distance_m = trigger, trigger_distance_m
+        self.opening_time_s, self.hold_open_s = opening_time_s, hold_open_s
         self.travel_m, self.swing_rad, self.center_m = travel_m, swing_rad, center_m
         self.reset()
 
@@ -121,14 +121,14 @@ class Door(Actor):
     def act(self, context: StepContext) -> None:
         """Continue to open or close; ``open_share`` is the opened share, from 0 to 1."""
         if self._is_triggered(context):
-            self._closes_s = context.time_s + self.stays_open_s
+            self._closes_s = context.time_s + self.hold_open_s
         opens = context.time_s <= self._closes_s
-        step = context.duration_s / self.opening_s
+        step = context.duration_s / self.opening_time_s
         self.open_share = min(1.0, max(0.0, self.open_share + (step if opens else -step)))
         slid_m = self.open_share * self.travel_m
-        x_m = self.at.x_m + slid_m * math.cos(self.at.yaw_rad)
-        y_m = self.at.y_m + slid_m * math.sin(self.at.yaw_rad)
-        yaw_rad = self.at.yaw_rad + self.open_share * self.swing_rad
+        x_m = self.closed_pose.x_m + slid_m * math.cos(self.closed_pose.yaw_rad)
+        y_m = self.closed_pose.y_m + slid_m * math.sin(self.closed_pose.yaw_rad)
+        yaw_rad = self.closed_pose.yaw_rad + self.open_share * self.swing_rad
         # A free body turns about its center of mass, which moves in a straight line. The center's
         # position at the end of the step gives its velocity, and with that the velocity of the
         # origin at the start.
@@ -151,10 +151,10 @@ class Door(Actor):
         )
 
     def _is_triggered(self, context: StepContext) -> bool:
-        for name in context.names_of(self.opens_for):
+        for name in context.names_of(self.trigger):
             state = context.state(name)
             if state is not None and name != self.name:
                 x_m, y_m = state.pose.position[:2]
-                if self.at.distance_to(x_m, y_m) <= self.trigger_distance_m:
+                if self.closed_pose.distance_to(x_m, y_m) <= self.trigger_distance_m:
                     return True
         return False

@@ -49,7 +49,7 @@ class FlowSpec(ActorSpec):
             self.speed_mps.quantile,
             self.absence_s.quantile,
             self.min_clearance_m,
-            self.height_above_floor_m,
+            self.height_above_ground_m,
         )
         return flow, Pose2D(*self.waypoints_m[0])
 

@@ -34,16 +34,16 @@ class PolynomialSpec(ActorSpec):
     behavior: Literal["polynomial"]
     body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
     center_m: Point = (0.0, 0.0)
-    half_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
+    half_size_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
     """Half the side of the field."""
     order: Annotated[Tuple[int, int], BeforeValidator(as_tuple)] = (1, 3)
     """Smallest and largest order."""
-    mean_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
+    mean_speed_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
     """Drawn once for each actor."""
-    sigma_mps: Annotated[float, Field(ge=0, le=LARGEST)] = 0.2
+    speed_stddev_mps: Annotated[float, Field(ge=0, le=LARGEST)] = 0.2
     speed_bounds_mps: Interval = (0.1, 3.0)
     """Speeds of legs are drawn until they are at least the first and below the second."""
-    keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    min_robot_gap_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
     """Least gap between its outline and the robot's at the start."""
 
     @property
@@ -51,7 +51,10 @@ class PolynomialSpec(ActorSpec):
         """See :class:`ActorSpec`: the field."""
         x_m, y_m = self.center_m
         return shapely.box(
-            x_m - self.half_m, y_m - self.half_m, x_m + self.half_m, y_m + self.half_m
+            x_m - self.half_size_m,
+            y_m - self.half_size_m,
+            x_m + self.half_size_m,
+            y_m + self.half_size_m,
         )
 
     @model_validator(mode="after")
@@ -59,19 +62,19 @@ class PolynomialSpec(ActorSpec):
         low, high = self.order
         if not 1 <= low <= high <= MOST_ORDER:
             raise ValueError(f"order must be two integers from 1 to {MOST_ORDER}, the lower first")
-        columns = 2 * int(self.half_m) + 1
+        columns = 2 * int(self.half_size_m) + 1
         if high + 1 > columns:
             raise ValueError(
-                f"order {high} needs {high + 1} columns of points, and a field of half_m "
-                f"{self.half_m:g} has {columns}; lower order or enlarge half_m"
+                f"order {high} needs {high + 1} columns of points, and a field of half_size_m "
+                f"{self.half_size_m:g} has {columns}; lower order or enlarge half_size_m"
             )
         low_mps, high_mps = self.speed_bounds_mps
         if low_mps <= 0:
             raise ValueError("speed_bounds_mps must be above 0")
-        for mean in self.mean_mps.support:
+        for mean in self.mean_speed_mps.support:
             if not low_mps <= mean < high_mps:
                 raise ValueError(
-                    f"mean_mps can be {mean:g}, which is outside speed_bounds_mps; widen them"
+                    f"mean_speed_mps can be {mean:g}, which is outside speed_bounds_mps; widen them"
                 )
         return self
 
@@ -79,22 +82,22 @@ class PolynomialSpec(ActorSpec):
 
     def create(self, new: NewActor) -> Tuple[Script, Pose2D]:
         """See :class:`ActorSpec`; the polynomial is drawn until its start is free."""
-        mean = new.draw(self.mean_mps)
+        mean = new.draw(self.mean_speed_mps)
         order = int(new.random.integers(self.order[0], self.order[1] + 1))
         reach_m = reach_of(self)
         for _ in range(TRIES_TO_START):
-            points = dynabarn_path(new.random, order, self.half_m) + np.array(self.center_m)
-            if new.is_free(tuple(points[0].tolist()), reach_m, self.keep_from_robot_m):
+            points = dynabarn_path(new.random, order, self.half_size_m) + np.array(self.center_m)
+            if new.is_free(tuple(points[0].tolist()), reach_m, self.min_robot_gap_m):
                 break
         else:
             raise PlacementError(
                 f"actor {new.name!r} has no path with a free start after {TRIES_TO_START} "
-                "tries;  lower count or keep_from_robot_m"
+                "tries;  lower count or min_robot_gap_m"
             )
         speeds = dynabarn_speeds(
-            new.random, len(points) - 1, mean, self.sigma_mps, self.speed_bounds_mps
+            new.random, len(points) - 1, mean, self.speed_stddev_mps, self.speed_bounds_mps
         )
-        script = Script(new.name, self.tags, Timetable(points, speeds, repeat="back"))
+        script = Script(new.name, self.tags, Timetable(points, speeds, repeat="back_and_forth"))
         return script, Pose2D(*script.start_pose)
 
 
@@ -146,8 +149,8 @@ def _longest_inside(curve: np.polynomial.Polynomial, half_m: float) -> Tuple[flo
 def dynabarn_speeds(
     random: np.random.Generator,
     legs: int,
-    mean_mps: float,
-    sigma_mps: float,
+    mean_speed_mps: float,
+    speed_stddev_mps: float,
     bounds_mps: Sequence[float],
 ) -> np.ndarray:
     """Return the speed of each leg (legs,), normal about the obstacle's mean and within the bounds;
@@ -156,7 +159,7 @@ def dynabarn_speeds(
     speeds = np.empty(legs)
     for leg in range(legs):
         for _ in range(TRIES):
-            speeds[leg] = random.normal(mean_mps, sigma_mps)
+            speeds[leg] = random.normal(mean_speed_mps, speed_stddev_mps)
             if low <= speeds[leg] < high:
                 break
         else:

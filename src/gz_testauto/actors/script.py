@@ -31,11 +31,11 @@ class ScriptSpec(ActorSpec):
     speeds_mps: Optional[List[Positive]] = None
     """Speed of each leg; replaces ``speed_mps``."""
     times_s: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
-    """Time at each waypoint, the first is 0; ``around`` needs one more, for the return. Replaces
+    """Time at each waypoint, the first is 0; ``loop`` needs one more, for the return. Replaces
     speeds and ``wait_s``. Two waypoints with one position are a pause."""
     wait_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     """Pause at each waypoint."""
-    repeat: Literal["once", "back", "around"] = "once"
+    repeat: Literal["once", "back_and_forth", "loop"] = "once"
     yaw_rad: Bounded = 0.0
     """Heading of an actor with one waypoint."""
     start_s: Distribution = Fixed(value=0.0)
@@ -49,7 +49,7 @@ class ScriptSpec(ActorSpec):
     @property
     def path(self) -> BaseGeometry:
         """See :class:`ActorSpec`; it covers all shifts."""
-        ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "around" else ())]
+        ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.repeat == "loop" else ())]
         path = shapely.LineString(ends) if len(ends) > 1 else shapely.Point(ends[0])
         shifts = [(x, y) for x in self.shift_x_m.support for y in self.shift_y_m.support]
         paths = [shapely.affinity.translate(path, *shift) for shift in dict.fromkeys(shifts)]
@@ -58,9 +58,11 @@ class ScriptSpec(ActorSpec):
     @model_validator(mode="after")
     def _has_legs(self) -> "ScriptSpec":
         count = len(self.waypoints_m)
-        if self.repeat == "around" and count < 3:
-            raise ValueError("around needs at least three waypoints; add some, or use repeat: back")
-        legs = count if self.repeat == "around" else count - 1
+        if self.repeat == "loop" and count < 3:
+            raise ValueError(
+                "loop needs at least three waypoints; add some, or use repeat: back_and_forth"
+            )
+        legs = count if self.repeat == "loop" else count - 1
         if self.times_s is not None:
             if len(self.times_s) != legs + 1:
                 raise ValueError(
@@ -71,7 +73,7 @@ class ScriptSpec(ActorSpec):
             return self
         if any(a == b for a, b in zip(self.waypoints_m, self.waypoints_m[1:])):
             raise ValueError("two consecutive waypoints have the same position")
-        if self.repeat == "around" and self.waypoints_m[0] == self.waypoints_m[-1]:
+        if self.repeat == "loop" and self.waypoints_m[0] == self.waypoints_m[-1]:
             raise ValueError("around closes the path itself; remove the last waypoint")
         if self.speeds_mps is not None and len(self.speeds_mps) != legs:
             raise ValueError(
@@ -84,7 +86,7 @@ class ScriptSpec(ActorSpec):
         speed, start_s = new.draw(self.speed_mps), max(0.0, new.draw(self.start_s))
         shift_m = np.array([new.draw(self.shift_x_m), new.draw(self.shift_y_m)])
         points = np.array(self.waypoints_m) + shift_m
-        legs = len(points) if self.repeat == "around" else len(points) - 1
+        legs = len(points) if self.repeat == "loop" else len(points) - 1
         speeds = np.full(legs, speed) if self.speeds_mps is None else np.array(self.speeds_mps)
         if self.times_s is None:
             timetable = Timetable(points, speeds, self.wait_s, self.repeat)
@@ -99,8 +101,8 @@ class ScriptSpec(ActorSpec):
 class Timetable:
     """A path through ``points_m`` (n, 2), with a speed for each leg and ``wait_s`` at each point.
 
-    It is followed once, back and forth (``back``), or in a loop to the first point (``around``).
-    """
+    It is followed once, back and forth (``back_and_forth``), or in a loop to the first point
+    (``loop``)."""
 
     def __init__(
         self,
@@ -112,7 +114,7 @@ class Timetable:
         """Raise ``ValueError`` for a wrong number of speeds and for consecutive equal points."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         speeds = np.asarray(speeds_mps, dtype=float)
-        if repeat == "back":
+        if repeat == "back_and_forth":
             speeds = np.append(speeds, speeds[::-1])
         points = _repeated(points, repeat)
         if len(speeds) != len(points) - 1:
@@ -129,11 +131,11 @@ class Timetable:
         cls, points_m: np.ndarray, times_s: np.ndarray, repeat: str = "once"
     ) -> "Timetable":
         """Return the timetable with a time for each of ``points_m`` (n, 2): (n,), the first is 0,
-        and one more with ``around``, for the return. Raises ``ValueError`` for a wrong number of
+        and one more with ``loop``, for the return. Raises ``ValueError`` for a wrong number of
         times."""
         points = np.asarray(points_m, dtype=float).reshape(-1, 2)
         durations = np.diff(np.asarray(times_s, dtype=float))
-        if repeat == "back":
+        if repeat == "back_and_forth":
             durations = np.append(durations, durations[::-1])
         points = _repeated(points, repeat)
         if len(durations) != len(points) - 1:
@@ -174,9 +176,9 @@ class Timetable:
 
 def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
     """Return the points of one pass, with the return to the first point."""
-    if repeat == "back":
+    if repeat == "back_and_forth":
         return np.vstack([points, points[-2::-1]])
-    return np.vstack([points, points[:1]]) if repeat == "around" else points
+    return np.vstack([points, points[:1]]) if repeat == "loop" else points
 
 
 def _headings(offsets: np.ndarray) -> np.ndarray:

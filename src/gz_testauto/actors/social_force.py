@@ -47,7 +47,7 @@ class SocialForceSpec(WanderSpec):
             reach_m,
             speed_mps,
             self.pause_s,
-            self.give_way_m,
+            self.yield_distance_m,
             new.ground.robot_radius_m,
             Forces(
                 self.relaxation_time_s, self.repulsion_mps2, self.repulsion_range_m, self.anisotropy
@@ -106,11 +106,13 @@ class SocialForce(Wander):
         radius_m: float,
         speed_mps: float,
         pause_s: float = 0.0,
-        give_way_m: float = 0.0,
+        yield_distance_m: float = 0.0,
         others_m: float = 0.3,
         forces: Forces = Forces(),  # noqa: B008 (a NamedTuple)
     ) -> None:
-        super().__init__(name, tags, region, surroundings, radius_m, speed_mps, pause_s, give_way_m)
+        super().__init__(
+            name, tags, region, surroundings, radius_m, speed_mps, pause_s, yield_distance_m
+        )
         self._others_m, self._forces = others_m, forces
 
     @property

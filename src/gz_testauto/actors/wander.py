@@ -28,9 +28,9 @@ class WanderSpec(ActorSpec):
     region: Regions
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    keep_from_robot_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    min_robot_gap_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
     """Least gap between its outline and the robot's at the start."""
-    give_way_m: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    yield_distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
     """It stops while the robot or another actor is nearer than this ahead of it; 0: it never
     stops."""
 
@@ -49,12 +49,12 @@ class WanderSpec(ActorSpec):
             point = draw_point(region, new.random)
             if point is None:
                 break
-            if new.is_free(point, reach_m, self.keep_from_robot_m):
+            if new.is_free(point, reach_m, self.min_robot_gap_m):
                 return wander, Pose2D(*point, float(new.random.uniform(-math.pi, math.pi)))
         raise PlacementError(
             f"actor {new.name!r} has no free start after {TRIES_TO_START} tries "
-            f"({reach_m:g} m around it, {self.keep_from_robot_m:g} m from the robot): enlarge the "
-            "region, lower count or keep_from_robot_m"
+            f"({reach_m:g} m around it, {self.min_robot_gap_m:g} m from the robot): enlarge the "
+            "region, lower count or min_robot_gap_m"
         )
 
     def wanderer(
@@ -62,7 +62,7 @@ class WanderSpec(ActorSpec):
     ) -> "Wander":
         """Return the actor without its start."""
         where = (region, new.ground.surroundings, reach_m)
-        return Wander(new.name, self.tags, *where, speed_mps, self.pause_s, self.give_way_m)
+        return Wander(new.name, self.tags, *where, speed_mps, self.pause_s, self.yield_distance_m)
 
 
 TRIES = 50
@@ -90,10 +90,10 @@ class Wander(Actor):
         radius_m: float,
         speed_mps: float,
         pause_s: float = 0.0,
-        give_way_m: float = 0.0,
+        yield_distance_m: float = 0.0,
     ) -> None:
         super().__init__(name, tags)
-        self.speed_mps, self.pause_s, self.give_way_m = speed_mps, pause_s, give_way_m
+        self.speed_mps, self.pause_s, self.yield_distance_m = speed_mps, pause_s, yield_distance_m
         self._region, self._surroundings, self._radius_m = region, surroundings, radius_m
         self._target: Tuple[float, float] = (0.0, 0.0)
         self.reset()
@@ -131,7 +131,7 @@ class Wander(Actor):
         self._until_s = context.time_s + RETRY_S
 
     def _must_give_way(self, context: StepContext) -> bool:
-        if not self.give_way_m:
+        if not self.yield_distance_m:
             return False
         x_m, y_m = self.pose.position[:2]
         way = (self._target[0] - x_m, self._target[1] - y_m)
@@ -143,7 +143,7 @@ class Wander(Actor):
             dx, dy = state.pose.position[0] - x_m, state.pose.position[1] - y_m
             away = math.hypot(dx, dy)
             ahead = dx * way[0] + dy * way[1] > AHEAD * away * length
-            if away - self._radius_m < self.give_way_m and ahead:
+            if away - self._radius_m < self.yield_distance_m and ahead:
                 self._until_s += context.duration_s
                 return True
         return False

@@ -75,9 +75,9 @@ def _read(document: SdfDocument, element: Element) -> WorldActorSpec:
             if not flag(document, script, "loop", True):
                 given["repeat"] = "once"
             elif closes and len(points) > 3:
-                given["repeat"], points = "around", points[:-1]
+                given["repeat"], points = "loop", points[:-1]
             else:
-                given["repeat"] = "back"
+                given["repeat"] = "back_and_forth"
             given.update(waypoints_m=points, times_s=times)
     return WorldActorSpec(**given)
 

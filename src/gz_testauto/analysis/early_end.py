@@ -48,11 +48,11 @@ class PairDecision:
 
 @dataclass(frozen=True)
 class EarlyEnd:
-    """The decisions after ``worlds`` judged worlds of at most ``at_most``."""
+    """The decisions after ``worlds`` judged worlds of at most ``max_worlds``."""
 
     rule: StopSpec
     worlds: int
-    at_most: int
+    max_worlds: int
     pairs: Tuple[PairDecision, ...]
 
     @property
@@ -68,8 +68,8 @@ def early_end(results: CampaignResults) -> Optional[EarlyEnd]:
     rates = success_rates(results.trials)
     pairs = decide(results.stop, results.planners, results.judged, rates)
     count = len(results.worlds)
-    at_most = min(results.stop.at_most or count, count)
-    return EarlyEnd(results.stop, len(results.judged), at_most, pairs)
+    max_worlds = min(results.stop.max_worlds or count, count)
+    return EarlyEnd(results.stop, len(results.judged), max_worlds, pairs)
 
 
 def decide(

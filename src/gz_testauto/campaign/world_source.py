@@ -158,6 +158,6 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
 def _made_for(worlds: WorldSet, drive: RequiredDrive) -> bool:
     """Return whether the manifest's shortest paths are those of this mission, with the same
     obstructing heights."""
-    made = worlds.inputs.get("drive")
+    made = worlds.inputs.get("mission")
     known = all(entry.shortest_path_m is not None for entry in worlds)
     return known and made == drive_record(drive)

@@ -238,8 +238,7 @@ def _friction(drawing: _Drawing) -> Made:
     table = drawing.subject.description.collisions
     names = drawing.selected(list(table), "collision")
     values = [
-        max(0.0, v)
-        for v in drawing.values([table[name].mu for name in names], drawing.spec.together)
+        max(0.0, v) for v in drawing.values([table[name].mu for name in names], drawing.spec.shared)
     ]
     return [SetFriction(name, mu) for name, mu in zip(names, values)], _mean(values)
 
@@ -248,7 +247,7 @@ def _mass(drawing: _Drawing) -> Made:
     links = drawing.subject.description.links
     weighed = {name: link.inertial for name, link in links.items() if link.inertial is not None}
     names = drawing.selected(list(weighed), "link that can move")
-    values = drawing.values([weighed[name].mass_kg for name in names], drawing.spec.together)
+    values = drawing.values([weighed[name].mass_kg for name in names], drawing.spec.shared)
     values = [max(LEAST_MASS_KG, value) for value in values]
     return [SetMass(name, mass) for name, mass in zip(names, values)], _mean(values)
 
@@ -358,7 +357,7 @@ def _add_fault(
         drive = subject.robot.drive if subject.robot is not None else None
         if drive is None:
             raise SpecError(f"randomize {spec.name!r}: the robot has no drive whose wheels slip")
-        other = value if spec.together else draw()
+        other = value if spec.shared else draw()
         made = WheelSlip(value, other, drive.wheel_separation_m)
         value = (value + other) / 2
     else:

@@ -80,7 +80,7 @@ def _early_end(end: Optional[EarlyEnd]) -> Optional[Dict[str, Any]]:
         "rule": end.rule.model_dump(),
         "decided": end.decided,
         "worlds": end.worlds,
-        "at_most": end.at_most,
+        "max_worlds": end.max_worlds,
         "pairs": end.pairs,
     }
 

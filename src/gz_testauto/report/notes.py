@@ -117,7 +117,7 @@ def early_end_notes(end: Optional[EarlyEnd]) -> List[Note]:
         return []
     state = "Decided after" if end.decided else "Not decided after"
     many = count_text(end.worlds, "world")
-    heading = f"{state} {many} of at most {end.at_most}, alpha {end.rule.alpha:g}:"
+    heading = f"{state} {many} of at most {end.max_worlds}, alpha {end.rule.alpha:g}:"
     return [Note(heading, tuple(map(_pair_decision, end.pairs)))]
 
 

@@ -122,13 +122,13 @@ def _interval(pair: Comparison, sign: float) -> str:
 def _ending(end: EarlyEnd) -> str:
     """Return how the number of worlds depends on the stopping test."""
     valid = "its result is valid at every number of worlds."
-    if end.worlds >= end.at_most:
-        return f"The campaign reached its limit of {end.at_most} worlds; {valid}"
+    if end.worlds >= end.max_worlds:
+        return f"The campaign reached its limit of {end.max_worlds} worlds; {valid}"
     if not end.decided:
         return f"The campaign stops as soon as this test decides; {valid}"
     return (
-        f"The campaign stopped after {end.worlds} of at most {end.at_most} worlds, as soon as this "
-        f"test had decided; {valid}"
+        f"The campaign stopped after {end.worlds} of at most {end.max_worlds} worlds, as soon as "
+        f"this test had decided; {valid}"
     )
 
 

@@ -100,10 +100,10 @@ class Site:
                 continue
             if self.drive is None:
                 raise PlacementError(
-                    f"keep_out is around the {zone.around}, which is not known: give drive with "
+                    f"keep_out is around the {zone.center}, which is not known: set mission with "
                     "start and goal, or use a circle"
                 )
-            centers = (self.drive.start,) if zone.around == "start" else self.drive.goals
+            centers = (self.drive.start,) if zone.center == "start" else self.drive.goals
             radius_m = float(zone.radius_m or 0.0)
             found += [(shapely.Point(center), radius_m) for center in centers]
         return found
@@ -145,7 +145,7 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
     drive = site.drive
     if drive is None:
         raise PlacementError(
-            "solvable needs a mission: set drive with start, goal, and robot or footprint_m"
+            "solvable needs a mission: set mission with start, goal, and robot or footprint_m"
         )
     radius = drive.radius_m + margin_m
     obstructing = shapely.union_all(list(site.obstructing))

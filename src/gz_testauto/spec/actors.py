@@ -7,7 +7,7 @@ one actor or several of one type::
     actors:
       - {name: walker, behavior: wander, count: 5, region: {...}, speed_mps: [0.6, 1.4]}
       - {name: guard, behavior: patrol, waypoints_m: [[2, -3], [2, 3]], speed_mps: 1.0}
-      - {name: door, behavior: door, at: {x_m: 4, y_m: 0}, trigger_distance_m: 2.5}
+      - {name: door, behavior: door, pose: {x_m: 4, y_m: 0}, trigger_distance_m: 2.5}
 
 Values are drawn for each world and repetition, identically for all planners. The specification of
 each type, with its own keys, is in the module of its behavior (:mod:`gz_testauto.actors`).
@@ -83,7 +83,7 @@ class ActorSpec(Spec):
     """A model of one link, as SDF, URDF or xacro, in place of ``body``. It moves at the requested
     velocity and has no weight, regardless of its file."""
     body: BodySpec = BodySpec()
-    height_above_floor_m: float = Field(0.02, ge=0, le=100)
+    height_above_ground_m: float = Field(0.02, ge=0, le=100)
     """Height of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0. A gap
     avoids friction on the floor."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()

@@ -267,8 +267,8 @@ class CampaignSpec(LocatedSpec):
             raise PydanticCustomError("predicate", "compares planners, but there is only one")
         if stop.baseline and stop.baseline not in names:
             raise ValueError(unknown_name("planner", stop.baseline, names))
-        if worlds.count and stop.at_most and stop.at_most > worlds.count:
-            raise ValueError(f"at_most is {stop.at_most}, but worlds.count is {worlds.count}")
+        if worlds.count and stop.max_worlds and stop.max_worlds > worlds.count:
+            raise ValueError(f"max_worlds is {stop.max_worlds}, but worlds.count is {worlds.count}")
         if worlds.obstacles is not None and worlds.obstacles.sampling.method != "uniform":
             raise ValueError(
                 f"worlds of sampling {worlds.obstacles.sampling.method!r} depend on one another, "
@@ -279,7 +279,7 @@ class CampaignSpec(LocatedSpec):
     @property
     def most_worlds(self) -> Optional[int]:
         """Return the largest number of worlds; None for all."""
-        return None if self.stop is None else self.stop.at_most
+        return None if self.stop is None else self.stop.max_worlds
 
     @property
     def has_road(self) -> bool:

@@ -201,7 +201,7 @@ class ObstacleSpec(Spec):
     """Least distance to shapes of the base world; default: ``min_gap_m``."""
     ground_z_m: Bounded = 0.0
     """Height of the ground on which obstacles are placed."""
-    drive: Optional[SolvableMissionSpec] = None
+    mission: Optional[SolvableMissionSpec] = None
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
     max_tries: int = Field(5000, ge=1, le=100_000)
@@ -237,5 +237,5 @@ class ObstacleSpec(Spec):
     def files(self) -> List[Path]:
         """Return every file that the specification names, sorted and without repetitions."""
         named = [group.model for group in self.obstacles]
-        named.append(self.drive.robot if self.drive else None)
+        named.append(self.mission.robot if self.mission else None)
         return sorted({path for path in named if path is not None})

@@ -55,7 +55,7 @@ class SelectSpec(Spec):
 
 class RandomizationTermSpec(Spec):
     """The keys that all terms have in common. Exactly one of ``set``, ``add`` and ``scale`` has the
-    distribution. ``together`` draws one value for all selected elements, otherwise each has a
+    distribution. ``shared`` draws one value for all selected elements, otherwise each has a
     separate value."""
 
     name: str = Field(pattern=NAME)
@@ -63,7 +63,7 @@ class RandomizationTermSpec(Spec):
     set: Optional[Distribution] = None
     add: Optional[Distribution] = None
     scale: Optional[Distribution] = None
-    together: bool = False
+    shared: bool = False
 
     @model_validator(mode="after")
     def _has_one_operation(self) -> "RandomizationTermSpec":

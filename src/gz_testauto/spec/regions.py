@@ -77,7 +77,7 @@ class Region(Spec):
 class KeepOut(Spec):
     """An area without obstacles: a shape, or a disc around the start or goal."""
 
-    around: Optional[Literal["start", "goal"]] = None
+    center: Optional[Literal["start", "goal"]] = None
     radius_m: Optional[float] = Field(None, gt=0, le=LARGEST)
     shape: Optional[Region] = None
 
@@ -92,10 +92,10 @@ class KeepOut(Spec):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "KeepOut":
-        if (self.around is None) == (self.shape is None):
-            raise ValueError("either around (start or goal, with radius_m) or a shape is needed")
-        if (self.around is None) != (self.radius_m is None):
-            raise ValueError("around (start or goal) and radius_m must both be set")
+        if (self.center is None) == (self.shape is None):
+            raise ValueError("either center (start or goal, with radius_m) or a shape is needed")
+        if (self.center is None) != (self.radius_m is None):
+            raise ValueError("center (start or goal) and radius_m must both be set")
         return self
 
 

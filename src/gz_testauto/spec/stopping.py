@@ -18,7 +18,7 @@ class StopSpec(Spec):
 
     when: Literal["decided"]
     alpha: float = Field(0.05, gt=0, lt=0.5)
-    at_most: Optional[int] = Field(None, ge=2)
+    max_worlds: Optional[int] = Field(None, ge=2)
     """Number of worlds after which the campaign stops undecided; default: all worlds."""
     baseline: str = ""
     """The planner that the others are compared with; default: every pair is compared."""

@@ -71,7 +71,8 @@ ALL = TrialSelection()
 
 
 def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
-    """Return whether the trial's world is within the limit of the campaign (``stop.at_most``)."""
+    """Return whether the trial's world is within the limit of the campaign
+    (``stop.max_worlds``)."""
     return spec.most_worlds is None or trial.world_index < spec.most_worlds
 
 

@@ -182,7 +182,7 @@ class _Content:
 
     worlds: Tuple[_Listed, ...]
     inputs: Mapping[str, Any]
-    drive: Optional[_Drive]
+    mission: Optional[_Drive]
     coverage: Optional[Mapping[str, float]]
 
     @classmethod
@@ -191,7 +191,7 @@ class _Content:
         values = {
             "worlds": data.get("worlds"),
             "inputs": inputs,
-            "drive": inputs.get("drive") if isinstance(inputs, dict) else None,
+            "mission": inputs.get("mission") if isinstance(inputs, dict) else None,
             "coverage": data.get("coverage"),
         }
         return validate_as(cls, values, str(path), SpecError)

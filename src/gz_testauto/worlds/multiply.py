@@ -90,7 +90,7 @@ class WorldMaker:
         self._seed = seed
         roster = base.roster(spec)
         found = [model.name for model in base.obstacles]
-        site = Site.of(base.scene, drive or drive_of(spec.drive), without=found)
+        site = Site.of(base.scene, drive or drive_of(spec.mission), without=found)
         self._placer = Placer(spec, site, roster)
         self._template = base.template()
         self.sequence = UnitSequence(spec.sampling, roster.dimensions, seed)
@@ -151,7 +151,7 @@ def multiply(
     if seed < 0:
         raise SpecError(f"seed is {seed}; it must be >= 0")
     out = Path(out).absolute()
-    drive = drive or drive_of(spec.drive)
+    drive = drive or drive_of(spec.mission)
     inputs = _inputs(Path(base), spec, seed, drive, pattern, repair)
     if not plugins:
         inputs["plugins"] = False
@@ -209,7 +209,7 @@ def _inputs(
         "spec_sha256": sha256_of("\n".join([described, *files]).encode()),
         "pattern": pattern.pattern if pattern else None,
         "repair": repair,
-        "drive": None if drive is None else drive_record(drive),
+        "mission": None if drive is None else drive_record(drive),
         "versions": {
             "gz_testauto": __version__,
             "numpy": numpy.__version__,
@@ -225,7 +225,7 @@ def _without_paths(value: Any) -> Any:
         return {
             key: _without_paths(inner)
             for key, inner in value.items()
-            if key not in ("model", "drive")
+            if key not in ("model", "mission")
         }
     if isinstance(value, list):
         return [_without_paths(inner) for inner in value]

@@ -90,15 +90,15 @@ class ObstacleSpawner:
     """The random obstacles of one simulator.
 
     ``base_world`` is the simulator's initial world file, for the gaps to its walls and for
-    :meth:`save_world`. ``keep_off_m`` is kept free around every other model, such as a robot.
-    """
+    :meth:`save_world`. ``keep_out_radius_m`` is kept free around every other model, such as a
+    robot."""
 
     def __init__(
-        self, world: World, base_world: Optional[Path] = None, keep_off_m: float = 1.0
+        self, world: World, base_world: Optional[Path] = None, keep_out_radius_m: float = 1.0
     ) -> None:
         self._world = world
         self._base_world = base_world
-        self._keep_off_m = keep_off_m
+        self._keep_out_radius_m = keep_out_radius_m
         self._standing: Dict[str, Obstacle] = {}
         self._seen: Set[str] = set()
         self._avoided: Set[str] = set()
@@ -191,7 +191,7 @@ class ObstacleSpawner:
         """Draw a set next to the models ``names``, of which ``standing`` were placed here."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
-        drive = drive_of(draw.spec.drive)
+        drive = drive_of(draw.spec.mission)
         site, keep_out = Site((), drive), list(draw.spec.keep_out)
         if self._base_world is not None:
             base = BaseWorld(self._base_world)
@@ -210,7 +210,7 @@ class ObstacleSpawner:
         discs = []
         for pose in self._world.poses(names).values():
             x_m, y_m = pose.position[:2]
-            circle = Circle(x_m=x_m, y_m=y_m, radius_m=self._keep_off_m)
+            circle = Circle(x_m=x_m, y_m=y_m, radius_m=self._keep_out_radius_m)
             discs.append(KeepOut(shape=Region(circle=circle)))
         return discs
 

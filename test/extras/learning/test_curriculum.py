@@ -18,7 +18,9 @@ def with_curriculum(folder, **curriculum):
 
 
 def test_the_easiest_worlds_come_first_and_all_in_the_end(tmp_path):
-    prepared = PreparedEnvironment.of_file(with_curriculum(tmp_path, by="density"), tmp_path / "w")
+    prepared = PreparedEnvironment.of_file(
+        with_curriculum(tmp_path, criterion="density"), tmp_path / "w"
+    )
     assert [len(prepared.worlds_after(steps)) for steps in (0, 499, 501, 1000, 9999)] == [
         2,
         3,
@@ -29,7 +31,7 @@ def test_the_easiest_worlds_come_first_and_all_in_the_end(tmp_path):
     order = prepared.worlds_after(1000)
     densities = [prepared.campaign.worlds[index].difficulty.density for index in order]
     assert densities == sorted(densities)
-    by_way = with_curriculum(tmp_path, by="shortest_path_m")
+    by_way = with_curriculum(tmp_path, criterion="shortest_path_m")
     order = PreparedEnvironment.of_file(by_way, tmp_path / "w").worlds_after(1000)
     ways = [prepared.campaign.worlds[index].shortest_path_m for index in order]
     assert ways == sorted(ways)
@@ -41,7 +43,7 @@ def test_without_one_all_worlds_are_driven(tmp_path):
 
 
 def test_worlds_of_which_nothing_is_known_are_refused(tmp_path, capsys):
-    file = with_curriculum(tmp_path, by="density")
+    file = with_curriculum(tmp_path, criterion="density")
     data = yaml.safe_load(file.read_text())
     base = data["worlds"]["base"].rsplit("/", 1)
     data["worlds"] = {"directory": base[0], "files": [base[1]]}

@@ -50,8 +50,8 @@ def test_a_bag_and_csv_files_of_one_drive_give_the_same_numbers(tmp_path, kind):
     found = []
     for channels, drives in ((READ, bags), (plain, files)):
         entries = [
-            {"name": "real", "recording": {**channels, "drives": {"flat/rest": drives[:2]}}},
-            {"name": "other", "recording": {**channels, "drives": {"flat/rest": drives[2:]}}},
+            {"name": "real", "recording": {**channels, "cases": {"flat/rest": drives[:2]}}},
+            {"name": "other", "recording": {**channels, "cases": {"flat/rest": drives[2:]}}},
         ]
         bench = {"name": "b", "entries": entries, "reference": "real", "reference_is_robot": True}
         weights = {"imu_linear_error": 1, "pose_drift": 1}
@@ -74,7 +74,7 @@ def test_a_bag_and_csv_files_of_one_drive_give_the_same_numbers(tmp_path, kind):
 def test_every_channel_of_a_bag_is_read_as_it_was_written(tmp_path, kind):
     recording = with_all_channels(1)
     bag = as_bag(recording, tmp_path / ("one.bag" if kind == "ROS 1" else "one"), kind)
-    (read,) = read_recordings(RecordingSpec.model_validate({**READ, "drives": {"a/b": [bag]}}))[
+    (read,) = read_recordings(RecordingSpec.model_validate({**READ, "cases": {"a/b": [bag]}}))[
         "a/b"
     ]
     for channel, series in recording.channels.items():

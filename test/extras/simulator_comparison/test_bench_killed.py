@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 BENCH = """name: small
 robot: {model: package://gz_testauto/models/wheelchair}
 terrains: [{name: flat, kind: flat}]
-drives: [{name: straight, duration_s: 1}, {name: circle, duration_s: 1}]
+maneuvers: [{name: straight, duration_s: 1}, {name: circle, duration_s: 1}]
 repetitions: 2
-load: false
+measure_load: false
 entries:
   - {name: fine, simulator: embedded, options: {step_s: 0.002}}
   - {name: coarse, simulator: embedded}
@@ -67,7 +67,7 @@ def stored(out):
         path.relative_to(out).as_posix(): {
             name: array.tobytes() for name, array in np.load(path).items()
         }
-        for path in sorted((out / "drives").rglob("*"))
+        for path in sorted((out / "runs").rglob("*"))
         if path.is_file()
     }
 
@@ -108,7 +108,7 @@ def test_signal_to_the_process_group_stops_after_the_present_runs(bench, tmp_pat
 
 
 def test_second_ctrl_c_stops_immediately_and_stores_nothing(bench, tmp_path):
-    drives = "drives: [{name: circle, duration_s: 600}]"  # longer than any timeout
+    drives = "maneuvers: [{name: circle, duration_s: 600}]"  # longer than any timeout
     bench.write_text("\n".join(drives if "drives:" in line else line for line in BENCH.split("\n")))
     out = tmp_path / "out"
     process = subprocess.Popen(

@@ -26,9 +26,9 @@ robot: {{model: package://gz_testauto/models/wheelchair}}
 terrains:
   - {{name: flat, kind: flat, pixels: 17}}
   - {{name: ice, kind: flat, pixels: 17, friction: 0.1}}
-drives: [{{name: straight, duration_s: {duration}}}, {{name: circle, duration_s: 1}}]
+maneuvers: [{{name: straight, duration_s: {duration}}}, {{name: circle, duration_s: 1}}]
 repetitions: {repetitions}
-load: {load}
+measure_load: {load}
 seed: {seed}
 entries:
   - {{name: one, simulator: embedded}}
@@ -140,7 +140,7 @@ def test_stopped_bench_continues_with_the_same_result(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"duration": 2.0}, "drive straight: duration_s is 2.0, was 1.0"),
+        ({"duration": 2.0}, "maneuver straight: duration_s is 2.0, was 1.0"),
         ({"seed": 4}, "bench: seed is 4, was 3"),
     ],
 )
@@ -162,7 +162,7 @@ def test_the_directory_of_a_campaign_is_refused_and_unchanged(tmp_path):
 
 def test_remains_of_a_killed_comparison_are_removed(tmp_path):
     run(bench(), tmp_path)
-    remains = [tmp_path / "drives/one/flat/circle/9.npz.partial", tmp_path / "bench.json.partial"]
+    remains = [tmp_path / "runs/one/flat/circle/9.npz.partial", tmp_path / "bench.json.partial"]
     for path in remains:
         path.write_text("cut off")
     run(bench(), tmp_path)

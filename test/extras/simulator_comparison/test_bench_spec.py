@@ -11,7 +11,7 @@ BENCH = """name: small
 robot: {model: package://gz_testauto/models/wheelchair}
 terrains:
   - {name: flat, kind: flat, pixels: 17}
-drives:
+maneuvers:
   - straight
   - {name: slow, kind: straight, linear_mps: 0.2}
 entries:
@@ -35,10 +35,10 @@ def test_cases_are_every_drive_on_every_terrain(tmp_path):
     assert read(tmp_path).cases == ["flat/straight", "flat/slow"]
 
 
-def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
-    drives = ("drives:\n  - straight\n  - {name: slow, kind: straight, linear_mps: 0.2}\n", "")
+def test_default_maneuvers_are_all_kinds_with_a_suitable_terrain(tmp_path):
+    drives = ("maneuvers:\n  - straight\n  - {name: slow, kind: straight, linear_mps: 0.2}\n", "")
     flat = read(tmp_path, drives)
-    assert [drive.name for drive in flat.drives] == [
+    assert [drive.name for drive in flat.maneuvers] == [
         "rest",
         "straight",
         "circle",
@@ -55,7 +55,7 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
     [
         ("  - straight\n", "  - strait\n", 6, "did you mean 'straight'"),
         ("kind: straight, lin", "kind: strait, lin", 7, "did you mean 'straight'"),
-        ("  - straight\n", "  - {name: step}\n", 1, "drives: step needs a terrain of kind step"),
+        ("  - straight\n", "  - {name: step}\n", 1, "maneuvers: step needs a terrain of kind step"),
         ("  - straight\n", "  - slow\n", 6, "unknown kind of drive 'slow'"),
         ("linear_mps: 0.2", "linear_mph: 0.2", 7, "did you mean 'linear_mps'"),
         ("simulator: embedded}", "simulator: embeded}", 9, "did you mean 'embedded'"),
@@ -80,7 +80,7 @@ def test_without_drives_all_kinds_are_driven_that_there_is_ground_for(tmp_path):
             "  - straight\n",
             "  - {name: real_run, command: {entry: one, case: flat/straight}}\n",
             1,
-            "drives: real_run.command.entry: unknown name 'one'",
+            "maneuvers: real_run.command.entry: unknown name 'one'",
         ),
         ("robot: {model: package://gz_testauto/models/wheelchair}\n", "", 1, "robot is missing"),
     ],
@@ -121,7 +121,7 @@ def test_steps_that_are_named_as_a_remedy_can_be_driven_and_halved():
 
 def test_a_simulator_is_not_a_recording(tmp_path):
     (tmp_path / "drive.csv").write_text("")
-    recording = "recording: {drives: {flat/straight: [drive.csv]}}, simulator: embedded}"
+    recording = "recording: {cases: {flat/straight: [drive.csv]}}, simulator: embedded}"
     with pytest.raises(SpecError, match=r"bench.yaml:9: .*make them two entries"):
         read(tmp_path, ("simulator: embedded}", recording))
 
@@ -131,12 +131,12 @@ def test_drives_of_a_recording_are_those_it_has(tmp_path):
     given = ("reference: one", "reference: real")
     real = (
         "  - {name: one,",
-        "  - {name: real, recording: {command: {}, drives: {flat/straight: [drive.csv]}}}\n"
+        "  - {name: real, recording: {command: {}, cases: {flat/straight: [drive.csv]}}}\n"
         "  - {name: one,",
     )
     run = "  - {name: run, command: {entry: real, case: flat/straight, repetition: %d}}\n"
     spec = read(tmp_path, given, real, ("  - straight\n", run % 0))
-    assert spec.drives[0].kind == "recorded"
+    assert spec.maneuvers[0].kind == "recorded"
     with pytest.raises(
         SpecError, match=r"run.command.repetition is 1; there are 1, counted from 0"
     ):

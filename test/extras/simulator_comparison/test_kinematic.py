@@ -47,14 +47,14 @@ def pose_of(snapshot):
 
 
 def test_with_its_front_axle_on_a_step_it_leans_back(simulator, rover, tmp_path):
-    step = terrain_of("step", height_m=0.05, at_m=2.0)
+    step = terrain_of("step", height_m=0.05, position_m=2.0)
     pose = pose_of(on_terrain(simulator, tmp_path, rover, step, (2.0, 0.0, 0.0)).snapshot())
     assert pose.position == pytest.approx((2.0, 0.0, 0.025), abs=1e-9)
     assert pose.rpy == pytest.approx((0.0, -math.atan(0.05 / 0.4), 0.0), abs=1e-9)
 
 
 def test_wheel_touches_the_edge_of_a_step_before_it_is_above_it(simulator, rover, tmp_path):
-    step = terrain_of("step", height_m=0.05, at_m=2.0)
+    step = terrain_of("step", height_m=0.05, position_m=2.0)
     before = 0.05
     start = (2.0 - before - 0.2, 0.0, 0.0)
     pose = pose_of(on_terrain(simulator, tmp_path, rover, step, start).snapshot())

@@ -33,7 +33,7 @@ def test_the_second_simulator_is_measured_against_the_first_at_the_robot_s_limit
     bench = open_loop_bench(*both("smoke_campaign.yaml", **limits))
     assert bench.reference == "gazebo" and not bench.reference_is_robot
     assert [entry.name for entry in bench.ranked] == ["embedded"]
-    drives = {one.name: (one.linear_mps, one.angular_radps) for one in bench.drives}
+    drives = {one.name: (one.linear_mps, one.angular_radps) for one in bench.maneuvers}
     assert drives == {
         "rest": (0.0, 0.0),
         "straight": (0.8, 0.0),
@@ -48,7 +48,7 @@ def test_the_second_simulator_is_measured_against_the_first_at_the_robot_s_limit
 def test_car_is_not_commanded_beyond_its_steering_limit():
     (first, second) = both("road/pedestrian_campaign.yaml")
     steering = first.robot.steering
-    drives = {one.name: one for one in open_loop_bench(first, second).drives}
+    drives = {one.name: one for one in open_loop_bench(first, second).maneuvers}
     assert "turn" not in drives
     radius_m = drives["circle"].linear_mps / drives["circle"].angular_radps
     assert radius_m >= steering.wheelbase_m / math.tan(steering.max_rad)
@@ -74,8 +74,8 @@ def bench_with(*drives):
             "name": "bench",
             "robot": {"model": share_directory() / "models" / "wheelchair"},
             "terrains": [{"name": "flat", "kind": "flat"}],
-            "drives": list(drives),
-            "load": False,
+            "maneuvers": list(drives),
+            "measure_load": False,
             "entries": [{"name": "embedded", "simulator": "embedded"}],
             "weights": {"box_pushed": 1},
         }
@@ -112,8 +112,8 @@ def test_no_box_is_pushed_but_on_the_flat():
 
 
 def test_a_bench_that_names_no_drives_has_no_box_and_no_turn_on_the_spot():
-    data = bench_with("push").model_dump(mode="json", exclude={"drives"})
-    names = [one.name for one in BenchSpec.model_validate(data).drives]
+    data = bench_with("push").model_dump(mode="json", exclude={"maneuvers"})
+    names = [one.name for one in BenchSpec.model_validate(data).maneuvers]
     assert names == ["rest", "straight", "circle", "stop", "s_curve"]
 
 

@@ -103,7 +103,7 @@ def test_ground_that_is_mirrored_is_refused(tmp_path):
 
 
 def test_a_ball_rests_on_what_is_highest_below_it():
-    step = terrain_of("step", at_m=1.0, height_m=0.05)
+    step = terrain_of("step", position_m=1.0, height_m=0.05)
     beside = np.array([0.0, 1.0 - step.pitch_m, 1.5])
     along = np.zeros(3)
     heights = resting_m(step, beside, along, 0.01)

@@ -51,7 +51,7 @@ def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
                 "units": {"time": "ns", "angular": "deg/s", "linear": "g"},
                 "axes": ["x", "-y", "-z"],
             },
-            "drives": {"straight": [path]},
+            "cases": {"straight": [path]},
         }
     )
     (read,) = read_recordings(spec)["straight"]
@@ -72,7 +72,7 @@ def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
 def test_files_that_hold_something_else_are_refused(tmp_path, text, says):
     columns = "wx_radps,wy_radps,wz_radps,ax_mps2,ay_mps2,az_mps2"
     (tmp_path / "imu.csv").write_text(text.format(columns))
-    spec = RecordingSpec.model_validate({"drives": {"straight": [tmp_path / "imu.csv"]}})
+    spec = RecordingSpec.model_validate({"cases": {"straight": [tmp_path / "imu.csv"]}})
     with pytest.raises(ResultsError, match=says):
         read_recordings(spec)
 
@@ -83,7 +83,7 @@ def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
 
     def read(path, **imu):
         drives = {"straight": [path]}
-        read_recordings(RecordingSpec.model_validate({"imu": imu, "drives": drives}))
+        read_recordings(RecordingSpec.model_validate({"imu": imu, "cases": drives}))
 
     with pytest.raises(ResultsError, match=r"unknown topic '/imu'.*Known: /imu/data, /pose"):
         read(tmp_path / "one.bag", topic="/imu")
@@ -121,7 +121,7 @@ def test_trajectory_files_are_read_without_conversion(tmp_path, heading, line, n
     path.write_text(heading + "".join(lines))
     turned = ["4", "5", "6", "7"] if named[0] == "1" else ["qx", "qy", "qz", "qw"]
     columns = {**dict(zip(("time", "x", "y"), named)), "quaternion": turned}
-    spec = {"imu": None, "odometry": {"columns": columns}, "drives": {"straight": [path]}}
+    spec = {"imu": None, "odometry": {"columns": columns}, "cases": {"straight": [path]}}
     (read,) = read_recordings(RecordingSpec.model_validate(spec))["straight"]
     assert read.odometry.time_s == pytest.approx(way.time_s, abs=1e-9)
     assert read.odometry.values == pytest.approx(way.values, abs=1e-9)
@@ -133,7 +133,7 @@ def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
     heading, *rows = (tmp_path / "imu.csv").read_text().splitlines(keepends=True)
     rows[10], rows[12] = rows[12], rows[10]
     (tmp_path / "imu.csv").write_text("".join([heading, *rows[:50], rows[49], *rows[50:]]))
-    spec = RecordingSpec.model_validate({"drives": {"straight": [files]}})
+    spec = RecordingSpec.model_validate({"cases": {"straight": [files]}})
     (read,) = read_recordings(spec)["straight"]
     assert np.array_equal(read.imu.values, recording.imu.values)
     (tmp_path / "imu.csv").write_text("".join([heading, *rows[500:], *rows[:500]]))
@@ -145,7 +145,7 @@ def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
 
 def test_axes_of_a_mirror_are_refused():
     with pytest.raises(ValueError, match=r"left-handed; x, -z, y is right-handed"):
-        RecordingSpec.model_validate({"imu": {"axes": ["x", "z", "y"]}, "drives": {"a": ["b.csv"]}})
+        RecordingSpec.model_validate({"imu": {"axes": ["x", "z", "y"]}, "cases": {"a": ["b.csv"]}})
 
 
 def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
@@ -156,7 +156,7 @@ def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
 
     def read(**more):
         drives = {"flat/weave": [files]}
-        spec = {"imu": {}, "odometry": {}, "drives": drives, **more}
+        spec = {"imu": {}, "odometry": {}, "cases": drives, **more}
         return read_recordings(RecordingSpec.model_validate(spec))["flat/weave"]
 
     with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* segment_s"):
@@ -179,10 +179,10 @@ def bench_file(folder, **changes):
     data = {
         "name": "bench",
         "entries": [
-            {"name": "real", "recording": {**channels, "drives": {"flat/weave": files[:4]}}},
+            {"name": "real", "recording": {**channels, "cases": {"flat/weave": files[:4]}}},
             {
                 "name": "other",
-                "recording": {**channels, "drives": {"flat/weave": files[4:]}},
+                "recording": {**channels, "cases": {"flat/weave": files[4:]}},
                 "features": features,
             },
             {"name": "told", "published": {"imu_linear_error": 5.0}, "features": features},
@@ -222,7 +222,7 @@ def test_baseline_is_measured_and_not_ranked(tmp_path, capsys):
     data = yaml.safe_load(bench_file(tmp_path).read_text())
     data["entries"][2] = {
         "name": "shaken",
-        "recording": {"imu": {}, "odometry": {}, "drives": {"flat/weave": shaken}},
+        "recording": {"imu": {}, "odometry": {}, "cases": {"flat/weave": shaken}},
     }
     file = tmp_path / "with_baseline.yaml"
 
@@ -260,7 +260,7 @@ def test_an_imported_recording_is_the_same_again(tmp_path, capsys):
     spec = load(file, BenchSpec).entry("real").recording
     folder = out / "flat" / "weave" / "0"
     again = {"imu": folder / "imu.csv", "odometry": folder / "odometry.csv"}
-    copied = spec.model_copy(update={"drives": {"flat/weave": (again,)}})
+    copied = spec.model_copy(update={"cases": {"flat/weave": (again,)}})
     (read,), first = read_recordings(copied)["flat/weave"], read_recordings(spec)["flat/weave"][0]
     assert np.array_equal(read.imu.values, first.imu.values)
     assert np.array_equal(read.odometry.time_s, first.odometry.time_s)

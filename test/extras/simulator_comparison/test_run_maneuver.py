@@ -192,7 +192,9 @@ def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses
 @pytest.mark.gazebo
 @pytest.mark.slow
 def test_wheels_penetrate_edges_of_ode_height_maps_but_not_of_meshes(order, tmp_path):
-    spec = StepTerrain(name="step", height_m=0.076, at_m=1.0, size_m=6.4, pixels=257, clear_m=0.5)
+    spec = StepTerrain(
+        name="step", height_m=0.076, position_m=1.0, size_m=6.4, pixels=257, clear_m=0.5
+    )
     step = make_terrain(spec, 0)
     start = PlacedRobot(HUSKY, Pose2D(0.0, 0.0, 0.0))
     straight = np.tile([0.5, 0.0], (40, 1))

@@ -75,7 +75,7 @@ def test_a_weight_that_turns_it_turns_it(paper):
         ({"formats": [], "formats_by_plugin": ["urdf"]}, "formats", 0.25),
         ({"engines": ["ode"]}, "engines", 0.0),
         ({"engines": ["ode", "bullet"]}, "engines", 1.0),
-        ({"more": {"cloud": 0.5}}, "cloud", 0.5),
+        ({"additional": {"cloud": 0.5}}, "cloud", 0.5),
         ({}, "ui", None),
     ],
 )

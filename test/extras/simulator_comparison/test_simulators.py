@@ -7,8 +7,8 @@ from gz_testauto.cli.main import main
 BENCH = """name: small
 robot: {model: package://gz_testauto/models/husky_a200}
 terrains: [{name: hall, kind: flat, pixels: 17, size_m: 3}]
-drives: [straight]
-load: false
+maneuvers: [straight]
+measure_load: false
 entries:
   - {name: one, simulator: kinematic}
   - {name: two, simulator: kinematic, options: {step_s: 0.002}}
@@ -29,7 +29,7 @@ def test_drives_that_leave_their_terrain_are_refused_before_anything_is_driven(
     assert main(["simulators", "compare", str(bench), "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
     assert f"{bench}: hall/straight: needs " in said and "increase its size_m" in said
-    assert len(said.splitlines()) == 1 and not (tmp_path / "out" / "drives").exists()
+    assert len(said.splitlines()) == 1 and not (tmp_path / "out" / "runs").exists()
 
 
 def test_an_entry_without_a_recording_cannot_be_imported(bench, tmp_path, capsys):

@@ -126,7 +126,7 @@ def test_verdict_of_an_early_stop_has_the_interval_of_the_stopping_test(
     tmp_path,
 ):
     worlds = [f"world_{i:04d}" for i in range(9)]
-    rule = StopSpec(when="decided", alpha=0.2, at_most=40)
+    rule = StopSpec(when="decided", alpha=0.2, max_worlds=40)
     later = [f"world_{i:04d}" for i in range(9, 60)]
     out = results(tmp_path / "out", worlds, stop=rule, later=later)
     end = analyze(load_campaign(out).results).early_end

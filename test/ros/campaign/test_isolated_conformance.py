@@ -16,8 +16,8 @@ from gz_testauto.testing.executor_conformance import ExecutorConformance
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 PARAMETERS = {
     "simulator": "embedded",
-    "pace": "hold",
-    "hold_timeout": 30.0,
+    "real_time_factor": "lockstep",
+    "command_timeout": 30.0,
     "start_timeout": 60.0,
 }
 

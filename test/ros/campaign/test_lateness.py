@@ -19,7 +19,9 @@ def lateness():
 
 def test_a_planner_that_is_late_while_time_is_held_makes_the_trial_invalid(lateness):
     lateness.record(period(late=False, held=True))
-    with pytest.raises(NavigatorError, match=r"fgm did not answer in 5 s .*hold_timeout:=SECONDS"):
+    with pytest.raises(
+        NavigatorError, match=r"fgm did not answer in 5 s .*command_timeout:=SECONDS"
+    ):
         lateness.record(period(late=True, held=True))
 
 

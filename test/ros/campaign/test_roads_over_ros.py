@@ -40,8 +40,8 @@ def test_it_is_the_same_to_the_bit(file, tmp_path):
     simulator = {
         "campaign": str(file),
         "simulator": "embedded",
-        "pace": "hold",
-        "hold_timeout": 30.0,
+        "real_time_factor": "lockstep",
+        "command_timeout": 30.0,
         "start_timeout": 60.0,
     }
     over_ros = functools.partial(

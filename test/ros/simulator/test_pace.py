@@ -10,7 +10,7 @@ PERIOD_S, HOLD_S, START_S = 0.1, 5.0, 10.0
 
 @pytest.fixture
 def hold():
-    pace = make_pace("hold", PERIOD_S, HOLD_S, START_S)
+    pace = make_pace("lockstep", PERIOD_S, HOLD_S, START_S)
     pace.scene_began(100.0)
     return pace
 
@@ -92,10 +92,10 @@ def test_a_new_scene_forgets_that_its_predecessor_was_driven(hold):
 
 @pytest.mark.parametrize("pace", ["fast", -1.0, float("inf"), float("nan"), None])
 def test_a_pace_that_is_none_is_refused_with_what_it_may_be(pace):
-    with pytest.raises(SpecError, match="'hold' or a real-time factor"):
+    with pytest.raises(SpecError, match="'lockstep' or a real-time factor"):
         make_pace(pace, PERIOD_S, HOLD_S, START_S)
 
 
 def test_hold_and_numbers_are_told_apart():
-    assert isinstance(make_pace("hold", PERIOD_S, HOLD_S, START_S), Hold)
+    assert isinstance(make_pace("lockstep", PERIOD_S, HOLD_S, START_S), Hold)
     assert make_pace("1.5", PERIOD_S, HOLD_S, START_S).factor == 1.5

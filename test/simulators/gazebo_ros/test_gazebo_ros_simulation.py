@@ -58,7 +58,7 @@ def topics(fake):
 def adaptor(fake, topics, monkeypatch):
     monkeypatch.setenv("ROS_MASTER_URI", fake.master_uri)
     monkeypatch.setattr(simulator, "RobotTopics", lambda names: topics)
-    with open_simulator("gazebo_ros", limit_s=2.0, patience_s=1.0) as opened:
+    with open_simulator("gazebo_ros", service_timeout_s=2.0, effect_timeout_s=1.0) as opened:
         yield opened
 
 

@@ -116,7 +116,7 @@ class PreparedEnvironment:
         curriculum = self.spec.environment.curriculum
         if curriculum is None:
             return ()
-        hardness = [_hardness(world, curriculum.by) for world in self.campaign.worlds]
+        hardness = [_hardness(world, curriculum.criterion) for world in self.campaign.worlds]
         return [int(index) for index in np.argsort(hardness, kind="stable")]
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:

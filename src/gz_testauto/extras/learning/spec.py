@@ -6,7 +6,7 @@ This module defines ``environment:``, in addition to the keys of other campaigns
       observations: [{term: lidar, beams: 24}, way, twist]
       rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
       terminations: [{term: off_way, limit_m: 4.0}]
-      curriculum: {by: density, share: 0.25, steps: 50000}
+      curriculum: {criterion: density, share: 0.25, steps: 50000}
       held_out: held_out_campaign.yaml
 
 The default of ``planners`` is one placeholder for a policy, that of ``simulator`` is ``embedded``.
@@ -61,7 +61,7 @@ class CurriculumSpec(Spec):
     """A curriculum from easy worlds to all: first the easiest ``share`` of them, then an increasing
     share, and all after ``steps`` control periods."""
 
-    by: Literal["density", "mean_clearance_m", "narrowest_gap_m", "shortest_path_m"]
+    criterion: Literal["density", "mean_clearance_m", "narrowest_gap_m", "shortest_path_m"]
     """Easier is a lower density, a larger clearance, a wider gap, a shorter path."""
     share: float = Field(0.25, gt=0, le=1)
     steps: int = Field(50_000, ge=1)

@@ -26,7 +26,7 @@ from gz_testauto.results.records import CampaignResults
 from gz_testauto.sampling.seeds import child_generator
 
 RecordingsByCase = Mapping[str, Sequence[RunRecording]]
-"""Repetitions by case, ``TERRAIN/DRIVE`` or ``DRIVE``."""
+"""Repetitions by case, ``TERRAIN/MANEUVER`` or ``MANEUVER``."""
 
 RESAMPLES = 2000
 PERMUTATIONS = 999

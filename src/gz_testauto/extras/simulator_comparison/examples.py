@@ -14,7 +14,7 @@ Axes = Annotated[Tuple[float, float, float], BeforeValidator(as_tuple)]
 
 class ExampleSpec(Spec):
     """Means and ranges (x, y, z) of a simulator and of its reference for one maneuver, in the unit
-    of ``measure``, and the ``printed`` error."""
+    of ``measure``, and the ``published_error``."""
 
     description: str
     """Maneuver, simulator and source."""
@@ -23,7 +23,7 @@ class ExampleSpec(Spec):
     range: Axes
     reference_mean: Axes
     reference_range: Axes
-    printed: Optional[float] = None
+    published_error: Optional[float] = None
 
     @property
     def error(self) -> float:

@@ -19,7 +19,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class FeaturesSpec(Spec):
     """Quoted features of a simulator. A feature that is not specified is not scored.
 
-    ``more`` has additional features, each with its score.
+    ``additional`` has additional features, each with its score.
     """
 
     free: Optional[bool] = None
@@ -31,7 +31,7 @@ class FeaturesSpec(Spec):
     formats_by_plugin: Names = ()
     """Formats of an official plug-in that needs a manual installation."""
     engines: Optional[Names] = None
-    more: Dict[str, Share] = Field(default_factory=dict)
+    additional: Dict[str, Share] = Field(default_factory=dict)
     source: str = ""
     """Source of the features."""
     date: str = Field("", pattern=r"^(\d{4}-\d{2}-\d{2})?$")
@@ -100,7 +100,7 @@ def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
     """Return the score of a feature, None if it is not specified."""
     if name in RULES:
         return RULES[name](features)
-    return features.more.get(name)
+    return features.additional.get(name)
 
 
 def quoted_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, ...]]]:
@@ -112,4 +112,4 @@ def quoted_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, .
             quoted[name] = "yes" if value else "no"
         elif value is not None:
             quoted[name] = value
-    return {**quoted, **{name: f"{value:g}" for name, value in features.more.items()}}
+    return {**quoted, **{name: f"{value:g}" for name, value in features.additional.items()}}

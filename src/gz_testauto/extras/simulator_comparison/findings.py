@@ -265,9 +265,9 @@ def _score_entries(
 
 
 def _printed(spec: BenchSpec) -> Optional[Ranking]:
-    if not all(entry.printed for entry in spec.ranked):
+    if not all(entry.published_scores for entry in spec.ranked):
         return None
-    scores = {entry.name: dict(entry.printed) for entry in spec.ranked}
+    scores = {entry.name: dict(entry.published_scores) for entry in spec.ranked}
     return Ranking.of(ScoreTable.of(scores, spec.weights), None, spec.seed)
 
 
@@ -329,7 +329,7 @@ def findings_to_json(found: Findings) -> Dict[str, Any]:
                 "description": one.description,
                 "measure": one.measure,
                 "error": one.error,
-                "printed": one.printed,
+                "published_error": one.published_error,
             }
             for one in found.spec.examples
         ],

@@ -3,10 +3,10 @@
 A robot starts at the terrain's center, heading along x. Repetitions start at slightly different
 poses, drawn from the seed.
 
-Example of ``drives:`` and ``robot:``::
+Example of ``maneuvers:`` and ``robot:``::
 
     robot: {model: package://gz_testauto/models/husky_a200, max_linear_mps: 1.0}
-    drives:
+    maneuvers:
       - rest
       - straight
       - {name: slow, kind: straight, linear_mps: 0.2, duration_s: 12}

@@ -75,10 +75,10 @@ def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> 
                     "pixels": PIXELS,
                 }
             ],
-            "drives": _drives(first),
+            "maneuvers": _drives(first),
             "repetitions": REPETITIONS,
             "step_s": WORLD_STEP_S,
-            "load": False,
+            "measure_load": False,
             "entries": [
                 {"name": one.simulator, "simulator": one.simulator, "options": options}
                 for one in (first, second)

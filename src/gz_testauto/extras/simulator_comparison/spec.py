@@ -5,9 +5,9 @@ Example with recordings and published values::
     name: husky
     entries:
       - name: real
-        recording: {imu: {topic: /imu/data}, drives: {flat/straight: [a.bag, b.bag]}}
+        recording: {imu: {topic: /imu/data}, cases: {flat/straight: [a.bag, b.bag]}}
       - name: other_simulator
-        recording: {drives: {flat/straight: [c.csv, d.csv]}}
+        recording: {cases: {flat/straight: [c.csv, d.csv]}}
         features: {free: true, ros: plugin}
       - name: from_a_paper
         published: {real_time_factor: 0.97}
@@ -19,7 +19,7 @@ Example with simulators that this package runs::
 
     robot: {model: package://gz_testauto/models/husky_a200}
     terrains: [{name: gravel, kind: gravel, friction: 0.55}]
-    drives: [straight, circle]
+    cases: [straight, circle]
     repetitions: 5
     entries:
       - {name: ode, simulator: gazebo, options: {engine: ode}}
@@ -66,8 +66,8 @@ Weight = Annotated[float, Field(ge=0, le=1e6)]
 
 class EntrySpec(Spec):
     """One simulator, or the real robot. Its measures come from a ``recording``, from running a
-    ``simulator`` of this package, or from ``published`` values. ``printed`` are scores from a
-    publication, which are ranked in addition to the computed ones."""
+    ``simulator`` of this package, or from ``published`` values. ``published_scores`` are scores
+    from a publication, which are ranked in addition to the computed ones."""
 
     name: str = Field(pattern=NAME)
     recording: Optional[RecordingSpec] = None
@@ -78,7 +78,7 @@ class EntrySpec(Spec):
     """Options of the simulator, as ``simulator_options`` of a campaign."""
     published: Dict[str, float] = Field(default_factory=dict)
     """Values by name of the measure."""
-    printed: Dict[str, float] = Field(default_factory=dict)
+    published_scores: Dict[str, float] = Field(default_factory=dict)
     """Scores by criterion, from 0 to 1."""
     source: str = ""
     """Source of the published values."""
@@ -106,9 +106,9 @@ class EntrySpec(Spec):
     def _has_something(self) -> Self:
         for name in self.published:
             _require_known("published", name, MEASURES.names())
-        for name, score in self.printed.items():
+        for name, score in self.published_scores.items():
             if not 0.0 <= score <= 1.0:
-                raise ValueError(f"printed.{name} is {score:g}; a score is 0 to 1")
+                raise ValueError(f"published_scores.{name} is {score:g}; a score is 0 to 1")
         return self
 
 
@@ -121,13 +121,13 @@ class BenchSpec(Spec):
     seed: int = Field(0, ge=0)
     robot: Optional[BenchRobotSpec] = None
     terrains: Annotated[Tuple[TerrainSpec, ...], BeforeValidator(as_tuple)] = ()
-    drives: Annotated[Tuple[ManeuverSpec, ...], BeforeValidator(as_tuple)] = ()
+    maneuvers: Annotated[Tuple[ManeuverSpec, ...], BeforeValidator(as_tuple)] = ()
     """Maneuvers; default: all ordinary kinds. Each runs on every terrain, ``step`` on terrains of
     its kind only."""
     repetitions: int = Field(5, ge=1, le=1000)
     step_s: float = Field(0.001, gt=0, le=0.02)
     """Physics step of the worlds; a simulator's own option ``step_s`` takes precedence."""
-    load: bool = True
+    measure_load: bool = True
     """Measure the cost of the simulators."""
     half_step: bool = False
     """Repeat maneuvers on flat terrain at half the physics step."""
@@ -177,12 +177,12 @@ class BenchSpec(Spec):
             raise ValueError(
                 "entries: no entry can be ranked; add one that is neither reference nor baseline"
             )
-        own = [name for entry in self.entries for name in entry.features.more]
+        own = [name for entry in self.entries for name in entry.features.additional]
         for name in self.weights:
             _require_known("weights", name, [*RULES, *own, *MEASURES.names()])
         for entry in self.entries:
-            for name in entry.printed:
-                _require_known(f"{entry.name}.printed", name, list(self.weights))
+            for name in entry.published_scores:
+                _require_known(f"{entry.name}.published_scores", name, list(self.weights))
         if not any(weight > 0 for weight in self.weights.values()):
             raise ValueError("weights: all are 0; specify at least one above 0")
         for entry in self.ranked:
@@ -191,12 +191,15 @@ class BenchSpec(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _all_drives(cls, data: Any) -> Any:
+    def _all_maneuvers(cls, data: Any) -> Any:
         """Add all kinds of maneuver for which a suitable terrain exists, if no maneuvers are
         specified."""
-        if isinstance(data, dict) and data.get("terrains") and "drives" not in data:
+        if isinstance(data, dict) and data.get("terrains") and "maneuvers" not in data:
             ground = [one.get("kind") for one in data["terrains"] if isinstance(one, dict)]
-            return {**data, "drives": [kind for kind in ORDINARY if kind != STEP or STEP in ground]}
+            return {
+                **data,
+                "maneuvers": [kind for kind in ORDINARY if kind != STEP or STEP in ground],
+            }
         return data
 
     @model_validator(mode="after")
@@ -207,7 +210,7 @@ class BenchSpec(Spec):
                 raise ValueError(
                     f"{lacking[0]} is missing; the simulator {self.simulated[0].name} needs it"
                 )
-        for what in ("terrains", "drives"):
+        for what in ("terrains", "maneuvers"):
             twice = repeated([one.name for one in getattr(self, what)])
             if twice:
                 raise ValueError(f"{what}: {', '.join(twice)} occurs more than once")
@@ -216,10 +219,10 @@ class BenchSpec(Spec):
                 raise ValueError(
                     f"terrains: {LOAD} is reserved for the measurement of load; use another name"
                 )
-        for drive in self.drives:
+        for drive in self.maneuvers:
             if not any(self.drives_on(drive, terrain) for terrain in self.terrains):
                 needed = STEP if drive.kind == STEP else FLAT
-                raise ValueError(f"drives: {drive.name} needs a terrain of kind {needed}")
+                raise ValueError(f"maneuvers: {drive.name} needs a terrain of kind {needed}")
             self._require_recorded(drive)
         return self
 
@@ -238,7 +241,7 @@ class BenchSpec(Spec):
         return self
 
     def _require_recorded(self, drive: ManeuverSpec) -> None:
-        command, where = drive.command, f"drives: {drive.name}.command"
+        command, where = drive.command, f"maneuvers: {drive.name}.command"
         if command is None:
             return
         recorded = {one.name: one.recording for one in self.entries if one.recording is not None}
@@ -250,8 +253,8 @@ class BenchSpec(Spec):
                 f"{where}: recording of {command.entry} does not specify "
                 "commands; add recording.command"
             )
-        _require_known(f"{where}.case", command.case, list(recording.drives))
-        count = len(recording.drives[command.case])
+        _require_known(f"{where}.case", command.case, list(recording.cases))
+        count = len(recording.cases[command.case])
         if command.repetition >= count:
             raise ValueError(
                 f"{where}.repetition is {command.repetition}; there are {count}, counted from 0"
@@ -269,11 +272,11 @@ class BenchSpec(Spec):
 
     @property
     def cases(self) -> List[str]:
-        """Cases of the simulated entries, ``TERRAIN/DRIVE``."""
+        """Cases of the simulated entries, ``TERRAIN/MANEUVER``."""
         return [
             f"{terrain.name}/{drive.name}"
             for terrain in self.terrains
-            for drive in self.drives
+            for drive in self.maneuvers
             if self.drives_on(drive, terrain)
         ]
 
@@ -297,14 +300,14 @@ class BenchSpec(Spec):
         if self.reference is None:
             return []
         recording = self.entry(self.reference).recording
-        return self.cases if recording is None else list(recording.drives)
+        return self.cases if recording is None else list(recording.cases)
 
 
 def _require_cases(entry: EntrySpec, cases: List[str]) -> None:
     """Raise an error for a case that the reference lacks, since its name is misspelled."""
     if entry.recording is not None and cases:
-        for case in entry.recording.drives:
-            _require_known(f"{entry.name}.recording.drives", case, cases)
+        for case in entry.recording.cases:
+            _require_known(f"{entry.name}.recording.cases", case, cases)
 
 
 def _require_known(where: str, name: str, known: List[str]) -> None:

@@ -188,7 +188,7 @@ class RosTrialExecutor(TrialExecutor):
 
     def _hold_limits_s(self) -> Tuple[float, float]:
         """Return the simulator node's wall-time limits for a command, and for the first one."""
-        names = (f"{self._simulator}/hold_timeout", f"{self._simulator}/start_timeout")
+        names = (f"{self._simulator}/command_timeout", f"{self._simulator}/start_timeout")
         hold_s, start_s = map(rospy.get_param, names, (HOLD_TIMEOUT_S, START_TIMEOUT_S))
         return float(hold_s), float(start_s)
 

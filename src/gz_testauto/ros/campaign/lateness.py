@@ -31,7 +31,10 @@ class Lateness:
         time_s = seen.snapshot.time_s
         if seen.held and seen.late:
             first = seen.command is None
-            argument, limit_s = "start_timeout" if first else "hold_timeout", self._limits_s[first]
+            argument, limit_s = (
+                "start_timeout" if first else "command_timeout",
+                self._limits_s[first],
+            )
             raise NavigatorError(
                 f"{self._planner} did not answer in {limit_s:g} s of wall time, so the period up "
                 f"to {time_s:.2f} s started without it: this machine is overloaded or was "

@@ -99,8 +99,8 @@ def _simulator_parameters() -> Dict[str, Parameter]:
     return {
         "campaign": str(path),
         "simulator": parameters.read("simulator", str, ""),
-        "pace": rospy.get_param("~pace", HOLD),
-        "hold_timeout": parameters.read("hold_timeout", float, HOLD_TIMEOUT_S),
+        "real_time_factor": rospy.get_param("~real_time_factor", HOLD),
+        "command_timeout": parameters.read("command_timeout", float, HOLD_TIMEOUT_S),
         "start_timeout": parameters.read("start_timeout", float, START_TIMEOUT_S),
     }
 

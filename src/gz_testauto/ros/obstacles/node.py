@@ -124,7 +124,7 @@ def start() -> int:
         answer_timeout_s=parameters.read("service_timeout", float, 30.0),
         effect_timeout_s=parameters.read("effect_timeout", float, 10.0),
     )
-    spawner = ObstacleSpawner(client, base_world, parameters.read("keep_off_m", float, 1.0))
+    spawner = ObstacleSpawner(client, base_world, parameters.read("keep_out_radius_m", float, 1.0))
     offer(ObstacleSpawnerNode(spawner).services)
     rospy.spin()
     return 0

@@ -127,9 +127,9 @@ def serve() -> None:
     campaign = read_builtin_campaign() if parameters.read("campaign", str, "") else None
     period_s = parameters.read("period", float, campaign.control_period_s if campaign else 0.1)
     pace = make_pace(
-        rospy.get_param("~pace", 1.0),
+        rospy.get_param("~real_time_factor", 1.0),
         period_s,
-        parameters.read("hold_timeout", float, HOLD_TIMEOUT_S),
+        parameters.read("command_timeout", float, HOLD_TIMEOUT_S),
         parameters.read("start_timeout", float, START_TIMEOUT_S),
     )
     frames = Frames(

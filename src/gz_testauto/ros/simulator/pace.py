@@ -10,7 +10,7 @@ from typing import Union
 
 from gz_testauto.base.errors import SpecError
 
-HOLD = "hold"
+HOLD = "lockstep"
 
 HOLD_TIMEOUT_S, START_TIMEOUT_S = 5.0, 10.0
 """Default wall-time limits of held time: per period, and until the controller's first command."""
@@ -123,7 +123,7 @@ class Hold(Pace):
 def make_pace(
     pace: Union[str, float], period_s: float, hold_timeout_s: float, start_timeout_s: float
 ) -> Pace:
-    """Return the pace for ``"hold"`` or a real-time factor, where 0 is unlimited. Raises
+    """Return the pace for ``"lockstep"`` or a real-time factor, where 0 is unlimited. Raises
     ``SpecError`` for other values."""
     if pace == HOLD:
         return Hold(period_s, hold_timeout_s, start_timeout_s)
@@ -132,5 +132,7 @@ def make_pace(
     except (TypeError, ValueError):
         factor = math.nan
     if not 0.0 <= factor < math.inf:
-        raise SpecError(f"pace is {pace!r}; it must be 'hold' or a real-time factor, 0 or more")
+        raise SpecError(
+            f"real_time_factor is {pace!r}; it must be 'lockstep' or a real-time factor, 0 or more"
+        )
     return RateLimit(factor or math.inf, period_s)

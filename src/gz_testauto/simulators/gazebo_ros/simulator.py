@@ -37,10 +37,10 @@ class GazeboRosSimulator(Simulator):
 
     ``world`` is the file that it was started with, if known: obstacles that a scene also has are
     then moved, not replaced. ``obstacle_names`` is a regular expression for the whole names of the
-    random obstacles, by default the names that the spawner uses. ``limit_s`` is the timeout (wall
-    time) of one call, ``patience_s`` that of its effect, ``stall_timeout_s`` the longest wall time
-    without progress of simulated time in a step. The other parameters are names.
-    """
+    random obstacles, by default the names that the spawner uses. ``service_timeout_s`` is the
+    timeout (wall time) of one call, ``effect_timeout_s`` that of its effect, ``stall_timeout_s``
+    the longest wall time without progress of simulated time in a step. The other parameters are
+    names."""
 
     name = "gazebo_ros"
     changes = GazeboRosSimulation.changes
@@ -55,8 +55,8 @@ class GazeboRosSimulator(Simulator):
         self,
         world: Union[str, Path] = "",
         obstacle_names: Optional[str] = None,
-        limit_s: float = 30.0,
-        patience_s: float = 10.0,
+        service_timeout_s: float = 30.0,
+        effect_timeout_s: float = 10.0,
         stall_timeout_s: float = 30.0,
         namespace: str = "/gazebo",
         clock: str = TopicNames.clock,
@@ -67,16 +67,18 @@ class GazeboRosSimulator(Simulator):
         odom: str = TopicNames.odom,
     ) -> None:
         """Connect to gazebo_ros; raises ``SimulatorError`` if it does not run."""
-        if limit_s <= 0 or patience_s <= 0 or stall_timeout_s <= 0:
-            raise ValueError("limit_s, patience_s and stall_timeout_s must be positive")
+        if service_timeout_s <= 0 or effect_timeout_s <= 0 or stall_timeout_s <= 0:
+            raise ValueError(
+                "service_timeout_s, effect_timeout_s and stall_timeout_s must be positive"
+            )
         bumpers = (contacts,) if isinstance(contacts, str) else tuple(contacts)
         self._names = TopicNames(clock, scan, imu, bumpers, cmd_vel, odom)
         self._obstacles = None if obstacle_names is None else re.compile(obstacle_names)
-        self._patience_s = patience_s
+        self._effect_timeout_s = effect_timeout_s
         self._texts: Dict[str, str] = {}
         self._warned: Set[str] = set()
         self._last: Optional[GazeboRosSimulation] = None
-        self._client = GazeboRosClient(limit_s, patience_s, namespace)
+        self._client = GazeboRosClient(service_timeout_s, effect_timeout_s, namespace)
         self._client.world()
         self._topics = RobotTopics(self._names)
         self._clock = PausedTime(self._client, self._topics, stall_timeout_s)
@@ -113,7 +115,7 @@ class GazeboRosSimulator(Simulator):
         self._apply_diff(wanted, now.names, scene.robot)
         scan = None
         if scene.robot is not None:
-            self._topics.await_robot(scene.robot.lidar is not None, self._patience_s)
+            self._topics.await_robot(scene.robot.lidar is not None, self._effect_timeout_s)
             self._topics.command(Twist2D())
             # Messages of the robot at its previous pose arrive now: a bumper publishes its earlier
             # contacts when time runs again.
@@ -132,13 +134,13 @@ class GazeboRosSimulator(Simulator):
         """Return a scan of the robot at rest at its start, the first of the scene. Sensors do not
         measure while time is paused, so time passes until a scan has arrived: it shows the robot
         at its rest pose, before its start pose is set again. Raises ``SimulatorError``
-        after ``patience_s`` of wall time."""
+        after ``effect_timeout_s`` of wall time."""
         period_s = 1.0 / lidar.update_rate_hz if lidar.update_rate_hz > 0 else 0.0
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._effect_timeout_s
         while not self._topics.await_scan(0.0, SCAN_PATIENCE_S):
             if time.monotonic() > deadline:
                 raise SimulatorError(
-                    f"no scan on {self._names.scan} within {self._patience_s:g} s while time "
+                    f"no scan on {self._names.scan} within {self._effect_timeout_s:g} s while time "
                     "passed: check that the robot's lidar measures and that its plugin publishes "
                     "on this topic (a lidar of type gpu_ray needs a display)"
                 )

@@ -63,7 +63,7 @@ def simulated(names=("near", "loud", "lost", "sunk"), conditions=NO_CONDITIONS, 
         {
             "name": "husky",
             "entries": [
-                {"name": "real", "recording": {"drives": {case: ["a.csv"] for case in CASES}}},
+                {"name": "real", "recording": {"cases": {case: ["a.csv"] for case in CASES}}},
                 *({"name": name, "features": features} for name in names),
             ],
             "reference": "real",

@@ -238,7 +238,7 @@ def test_simulator_without_a_valid_run_of_a_case_does_not_affect_the_others():
             "name": "husky",
             "robot": {"model": "husky"},
             "terrains": [{"name": name, "kind": "flat"} for name in terrains],
-            "drives": sorted({case.split("/")[1] for case in CASES}),
+            "maneuvers": sorted({case.split("/")[1] for case in CASES}),
             "entries": [{"name": name, "simulator": "embedded"} for name in names],
             "reference": "ode",
             "weights": {"real_time_factor": 2, "imu_linear_error": 4},

@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_terrain_and_another_seed_another(kind):
 
 
 def test_step_has_the_specified_height_and_is_one_cell_wide():
-    terrain = terrain_of("step", height_m=0.1, at_m=2.0, length_m=1.0)
+    terrain = terrain_of("step", height_m=0.1, position_m=2.0, length_m=1.0)
     assert terrain.relief_m == 0.1
     cell = terrain.pitch_m
     at_m = [2.0 - cell, 2.0 - cell / 2, 2.0, 3.0, 3.0 + cell]
@@ -184,7 +184,7 @@ def test_what_is_no_image_or_has_no_relief_is_refused(tmp_path):
     "wrong, said",
     (
         ({"kind": "step", "pixels": 500}, "2^n + 1"),
-        ({"kind": "step", "at_m": 1.0}, "must be above clear_m"),
+        ({"kind": "step", "position_m": 1.0}, "must be above clear_m"),
         ({"kind": "gravel", "stone_m": [0.2, 0.1]}, "specify the least first"),
         ({"kind": "gravel", "stone_m": [0.01, 0.1]}, "two cells of the grid"),
         ({"kind": "sand"}, "'flat', 'step', 'bumps', 'gravel', 'iso8608', 'fbm', 'image'"),

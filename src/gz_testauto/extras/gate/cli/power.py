@@ -104,7 +104,7 @@ def _lines(
     if source.difference:
         average, decided = stopping_worlds(worlds, source, alpha)
         yield (
-            f"stop: {{when: decided, at_most: {worlds}}} decides with a probability of "
+            f"stop: {{when: decided, max_worlds: {worlds}}} decides with a probability of "
             f"{_percent(decided)}, after {average:.0f} worlds on average"
         )
     equal = gate_power(worlds, source.without_difference(), margin, alpha)

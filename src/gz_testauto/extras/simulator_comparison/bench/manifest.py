@@ -45,8 +45,8 @@ def bench_inputs(plan: Plan) -> Inputs:
             **dict(_fields(terrain.model_dump())),
             "heights": _sha256(made.tobytes()),
         }
-    for drive in spec.drives:
-        found[f"drive {drive.name}"] = {
+    for drive in spec.maneuvers:
+        found[f"maneuver {drive.name}"] = {
             **dict(_fields(drive.model_dump())),
             "commands": _sha256(plan.commands[drive.name].tobytes()),
         }

@@ -105,14 +105,14 @@ class Plan:
         self.terrains: Dict[str, Terrain] = {
             one.name: make_terrain(one, spec.seed) for one in spec.terrains
         }
-        if spec.load:
+        if spec.measure_load:
             self.terrains[LOAD] = make_terrain(LOAD_TERRAIN, spec.seed)
         self.commands: Dict[str, np.ndarray] = {
-            drive.name: self._commands(drive) for drive in spec.drives
+            drive.name: self._commands(drive) for drive in spec.maneuvers
         }
         self._written: Dict[Tuple[Path, str], Path] = {}
         (self._robot,) = read_bench_robot(spec.robot)
-        count = max(LOADS.values()) if spec.load else 1
+        count = max(LOADS.values()) if spec.measure_load else 1
         self._crowd = read_bench_robot(spec.robot, count, always=False)
         for case in spec.cases:
             terrain, _, drive = case.partition("/")
@@ -164,7 +164,7 @@ class Plan:
         return {**entry.options, "step_s": self.step_s(entry) / 2}
 
     def _pushes(self, planned: PlannedRun) -> bool:
-        return any(one.kind == PUSH for one in self.spec.drives if one.name == planned.drive)
+        return any(one.kind == PUSH for one in self.spec.maneuvers if one.name == planned.drive)
 
     def _commands(self, drive: ManeuverSpec) -> np.ndarray:
         assert self.spec.robot is not None, "validated by the specification"
@@ -182,7 +182,7 @@ class Plan:
             most = max(LOADS.values()) if _supports_several_robots(self.spec.entry(entry)) else 1
             drives_of_load = [drive for drive, robots in LOADS.items() if robots <= most]
             return [PlannedRun(entry, LOAD, drive, repetition) for drive in drives_of_load]
-        drives = {drive.name: drive for drive in self.spec.drives}
+        drives = {drive.name: drive for drive in self.spec.maneuvers}
         runs = []
         for case in self.spec.cases:
             if case.startswith(f"{terrain}/"):

@@ -81,7 +81,7 @@ class _SimulatedDataReader:
                 for case in self._spec.cases:
                     if case.startswith(f"{terrain.name}/"):
                         found[case] = self._case(case)
-        if self._spec.load:
+        if self._spec.measure_load:
             for drive in LOADS:
                 case = f"{LOAD}/{drive}"
                 found[case] = self._case(case)

@@ -3,7 +3,7 @@
 =======================================  ==================================================
 ``bench.json``                           the bench as loaded, with absolute paths ``manifest.json``
 inputs and versions of the stored runs ``worlds/STEP_us/TERRAIN.world``         the worlds with this
-physics step ``drives/ENTRY/TERRAIN/DRIVE/N.npz``     one run: its channels and its state
+physics step ``runs/ENTRY/TERRAIN/MANEUVER/N.npz``     one run: its channels and its state
 ``grounds/ENTRY/TERRAIN.json``           result of the probe of an entry's ground
 =======================================  ==================================================
 
@@ -50,7 +50,7 @@ class BenchDirectory(RunDirectory):
     CONTENT, COMMAND, MARKER = "comparison", "gz_testauto simulators compare", "bench.json"
     UNFINISHED = (
         f"*{PARTIAL_SUFFIX}",
-        f"drives/*/*/*/*{PARTIAL_SUFFIX}",
+        f"runs/*/*/*/*{PARTIAL_SUFFIX}",
         f"grounds/*/*{PARTIAL_SUFFIX}",
     )
 
@@ -65,7 +65,7 @@ class BenchDirectory(RunDirectory):
 
     def run_path(self, entry: str, case: str, repetition: int) -> Path:
         """Return the file of one run."""
-        return self.path / "drives" / entry / case / f"{repetition}.npz"
+        return self.path / "runs" / entry / case / f"{repetition}.npz"
 
     def probe_path(self, entry: str, terrain: str) -> Path:
         """Return the file of one probe."""

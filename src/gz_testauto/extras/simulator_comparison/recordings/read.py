@@ -40,7 +40,7 @@ def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
     """Return all repetitions by case. Raises ``ResultsError`` for files that cannot be read or are
     not plausible."""
     found = {}
-    for case, repetitions in spec.drives.items():
+    for case, repetitions in spec.cases.items():
         every = [one for files in repetitions for one in read_repetitions(spec, files)]
         if spec.segment_s is not None and len(every) > spec.max_segments:
             spread = np.linspace(0, len(every) - 1, spec.max_segments).round().astype(int)

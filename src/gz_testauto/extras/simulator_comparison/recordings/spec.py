@@ -5,14 +5,14 @@ Examples of ``recording:`` of an entry::
     recording:
       imu: {topic: /imu/data, axes: [x, -y, -z]}          # from a rosbag
       odometry: {topic: /odometry/filtered}
-      drives:
+      cases:
         flat/straight: [first.bag, second.bag]
 
     recording:
       imu:                                                # from CSV
         columns: {time: time, angular: [wx, wy, wz], linear: [ax, ay, az]}
         units: {linear: g}
-      drives:
+      cases:
         flat/straight: [{imu: first_imu.csv, wheels: first_wheels.csv}]
 """
 
@@ -162,7 +162,7 @@ class RecordingSpec(Spec):
     command: Optional[CommandSpec] = None
     segment_s: Optional[float] = Field(None, ge=1.0, le=1e6)
     max_segments: int = Field(50, ge=2, le=10_000)
-    drives: Dict[str, Annotated[Tuple[Files, ...], BeforeValidator(as_tuple)]] = Field(min_length=1)
+    cases: Dict[str, Annotated[Tuple[Files, ...], BeforeValidator(as_tuple)]] = Field(min_length=1)
 
     @property
     def channels(self) -> Mapping[str, Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]]:

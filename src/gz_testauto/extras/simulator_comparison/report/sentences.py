@@ -153,8 +153,8 @@ def example_lines(found: Findings) -> List[str]:
         unit = find_measure(one.measure).unit
         error = f"{one.error:.4g}"
         printed = ""
-        if one.printed is not None:
-            as_printed = f"{one.printed:.4g}"
+        if one.published_error is not None:
+            as_printed = f"{one.published_error:.4g}"
             same = as_printed == error
             printed = ", as printed" if same else f"; {as_printed} {unit} is printed"
         lines.append(
@@ -312,7 +312,7 @@ def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
         if entry.simulator is not None and not what:
             what.append(f"{entry.simulator}, not simulated")
         if entry.recording is not None:
-            counts = [len(files) for files in entry.recording.drives.values()]
+            counts = [len(files) for files in entry.recording.cases.values()]
             what.append(f"recordings, {len(counts)} cases, {sum(counts)} recordings")
         if entry.published:
             what.append(f"published values: {entry.source or 'no source specified'}")
