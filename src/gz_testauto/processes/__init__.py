@@ -8,16 +8,21 @@ Choose by the kind of child:
   starts each node in a new session. An intermediate process can kill them all.
 - :class:`TaskPool`, :func:`map_in_processes`: Python code of this package, applied to many items in
   N processes.
-- :func:`on_parent_exit`: Python code of this package in a process that another library starts, such
-  as a worker of multiprocessing or a node of roslaunch. The child itself polls for its parent.
+- :func:`on_parent_exit`: Python code of this package in a process that another library starts, for
+  example a worker of multiprocessing or a node of roslaunch. The child itself polls for its parent.
 
 :mod:`~gz_testauto.processes.remote` exchanges requests and replies with a child over a pipe.
 """
 
 from gz_testauto.processes.parent import on_parent_exit
 from gz_testauto.processes.pool import TaskPool, map_in_processes
-from gz_testauto.processes.ports import free_port, free_ports
-from gz_testauto.processes.start import ChildProcess, start_under_subreaper, start_with_watchdog
+from gz_testauto.processes.start import (
+    ChildProcess,
+    free_port,
+    free_ports,
+    start_under_subreaper,
+    start_with_watchdog,
+)
 
 __all__ = [
     "ChildProcess",

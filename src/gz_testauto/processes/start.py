@@ -1,4 +1,4 @@
-"""Start commands that end with this process, even if it is killed.
+"""Start commands that end with this process, even if it is killed; find ports for them.
 
 Two independent mechanisms end a command with a watchdog. A watchdog process reads from a pipe whose
 write end this process holds. The exit of this process closes the pipe, also after SIGKILL; then the
@@ -16,12 +16,13 @@ import os
 import queue
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Callable, ContextManager, Mapping, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, ContextManager, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from gz_testauto.processes import subreaper
 
@@ -190,3 +191,17 @@ def _starter_thread() -> _StarterThread:
         if _thread is None or _thread.process != os.getpid():
             _thread = _StarterThread()
         return _thread
+
+
+def free_port() -> int:
+    """Return a TCP port of the loopback interface that is currently free."""
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> List[int]:
+    """Return ``count`` different TCP ports of the loopback interface that are currently free."""
+    with contextlib.ExitStack() as open_sockets:
+        probes = [open_sockets.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]

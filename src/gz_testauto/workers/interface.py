@@ -40,7 +40,7 @@ ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
 @dataclass(frozen=True, eq=False)
 class Attempt:
     """One execution of a trial, which took ``wall_s``: its result, or the cause of a failure.
-    ``repeatable``: another attempt would fail alike; ``worker_died``: its worker exited."""
+    ``repeatable``: another attempt would fail as well; ``worker_died``: its worker exited."""
 
     trial: Trial
     wall_s: float
@@ -121,7 +121,7 @@ class RenewableExecutor:
     def __init__(self, executor: TrialExecutor) -> None:
         self._executor = executor
         self._opened = False
-        self._harmed = False
+        self._needs_restart = False
 
     @property
     def identity(self) -> SimulatorIdentity:
@@ -138,9 +138,9 @@ class RenewableExecutor:
     def renew(self) -> None:
         """Restart the executor after an invalid trial. Raises the errors of
         ``TrialExecutor.recover``; the restart is then still necessary."""
-        if self._harmed:
+        if self._needs_restart:
             self._executor.recover()
-            self._harmed, self._opened = False, True
+            self._needs_restart, self._opened = False, True
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial, as ``TrialExecutor.execute``."""
@@ -149,7 +149,7 @@ class RenewableExecutor:
         try:
             return self._executor.execute(trial, should_stop)
         except FAILURES:
-            self._harmed = True
+            self._needs_restart = True
             raise
 
     def close(self) -> None:

@@ -31,9 +31,8 @@ from gz_testauto.workers.interface import (
     require_own_simulators,
     shared_simulator,
 )
-from gz_testauto.workers.liveness import ProcessWatchdog
 from gz_testauto.workers.pool import CLOSE_TIMEOUT_S, WorkerPool
-from gz_testauto.workers.worker_process import work
+from gz_testauto.workers.worker_process import ProcessWatchdog, work
 
 EXIT_TIMEOUT_S = 2.0
 """Wall time for workers to exit after a second Ctrl-C."""
@@ -96,8 +95,8 @@ class ProcessWorkers(WorkerPool):
             for worker in workers:
                 if worker.trial is not None:  # its time to stop has passed
                     worker.end()
-        asked_twice = isinstance(sys.exc_info()[1], KeyboardInterrupt)
-        deadline_s = time.monotonic() + (EXIT_TIMEOUT_S if asked_twice else CLOSE_TIMEOUT_S)
+        is_second_stop = isinstance(sys.exc_info()[1], KeyboardInterrupt)
+        deadline_s = time.monotonic() + (EXIT_TIMEOUT_S if is_second_stop else CLOSE_TIMEOUT_S)
         try:
             for worker in workers:
                 worker.request_exit()
@@ -142,14 +141,12 @@ class ProcessWorkers(WorkerPool):
         slot = next(slot for slot in self._slots if slot.worker is worker)
         if answer is None:
             return self._handle_exit(slot, worker)
-        if not worker.ready:
-            return self._handle_startup(slot, worker, answer)
-        return self._handle_result(slot, worker, answer)
+        if worker.ready:
+            return self._handle_result(slot, worker, answer)
+        self._handle_startup(slot, worker, answer)
+        return None
 
-    def _handle_startup(
-        self, slot: "_WorkerSlot", worker: "_Worker", answer: Reply
-    ) -> Optional[Attempt]:
-        """Handle the message of a start; return None, since a start is no attempt."""
+    def _handle_startup(self, slot: "_WorkerSlot", worker: "_Worker", answer: Reply) -> None:
         try:
             identity = answer.result()
         except FAILURES:
@@ -157,11 +154,10 @@ class ProcessWorkers(WorkerPool):
                 raise
             worker.kill_reason = f"the simulator did not start: {answer.error}"
             worker.end()
-            return None
+            return
         self._identity = self._identity or identity
         worker.ready = True
         slot.failed_starts = 0
-        return None
 
     def _handle_result(
         self, slot: "_WorkerSlot", worker: "_Worker", answer: Reply
@@ -262,7 +258,7 @@ class _Worker:
         self.ready = False
         """True if its simulator has started."""
         self.kill_reason = ""
-        """Why the parent process killed it."""
+        """The reason for which the parent process killed it."""
         self.hung = False
         self._began_s = 0.0
         self._watchdog = ProcessWatchdog(self.process.pid, pulse)
@@ -301,7 +297,7 @@ class _Worker:
 
     def kill_if_hung(self, stall_timeout_s: float, hang_timeout_s: float) -> None:
         """Kill the process if it is frozen or hung."""
-        self._watchdog.look()
+        self._watchdog.check()
         if self.kill_reason:
             return
         if self._watchdog.lifeless_s > stall_timeout_s:

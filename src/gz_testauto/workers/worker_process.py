@@ -1,11 +1,16 @@
-"""A worker process: it opens a simulator, runs the trials that it receives, and exits.
+"""A worker process, and the watchdog with which its parent process observes it.
 
-Its parent process is :mod:`gz_testauto.workers.processes`. It sends a reply for its start, and then
-serves trials, by :mod:`gz_testauto.processes.remote`. It shares numbers with its parent without
-locks, which a killed worker would never release: the flag to stop, and two counters by which the
-parent detects a frozen or hung worker. It exits with its parent, for any reason.
+The worker opens a simulator, runs the trials that it receives, and exits with its parent, for any
+reason. It sends a reply for its start, and then serves trials, by
+:mod:`gz_testauto.processes.remote`. Worker and parent share numbers without locks, which a killed
+worker would never release: the flag to stop, and two counters.
+
+A process that computes for a long time is valid. A process that neither sends beats nor uses its
+processor is frozen: stopped by a signal, or blocked in native code. A process that does not finish
+a control period for much longer is hung.
 """
 
+import contextlib
 import os
 import pickle
 import signal
@@ -13,7 +18,8 @@ import threading
 import time
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from typing import Any
+from pathlib import Path
+from typing import Any, Sequence
 
 from gz_testauto.processes import on_parent_exit
 from gz_testauto.processes.remote import send_reply, serve_requests
@@ -24,6 +30,9 @@ BEATS, STOP_CHECKS = 0, 1
 trial makes one per control period."""
 
 BEAT_S = 0.5
+
+_MAX_INTERVAL_S = 1.0
+"""Longest time that counts between two checks; if it is longer, the parent itself was stopped."""
 
 
 def work(connection: Connection, setting: Any, stop: Any, pulse: Any) -> None:
@@ -51,3 +60,40 @@ def _beat(pulse: Any) -> None:
     while True:
         pulse[BEATS] += 1
         time.sleep(BEAT_S)
+
+
+class ProcessWatchdog:
+    """A watchdog of one process, which increments the two numbers in ``counters``."""
+
+    def __init__(self, pid: int, counters: Sequence[int]) -> None:
+        self._stat = Path(f"/proc/{pid}/stat")
+        self._counters = counters
+        self._checked_s = time.monotonic()
+        self._life: Any = None
+        self._progress: Any = None
+        self.lifeless_s = 0.0
+        """Wall time since the last beat, progress or processor time of the process."""
+        self.idle_s = 0.0
+        """Wall time since its last control period."""
+
+    def check(self) -> None:
+        """Update both times."""
+        now_s = time.monotonic()
+        passed_s = min(now_s - self._checked_s, _MAX_INTERVAL_S)
+        self._checked_s = now_s
+        progress = self._counters[STOP_CHECKS]
+        life = (self._counters[BEATS], progress, self._processor_time())
+        self.lifeless_s = self.lifeless_s + passed_s if life == self._life else 0.0
+        self.idle_s = self.idle_s + passed_s if progress == self._progress else 0.0
+        self._life, self._progress = life, progress
+
+    def begin(self) -> None:
+        """Start counting the time without progress."""
+        self.idle_s = 0.0
+
+    def _processor_time(self) -> Any:
+        """Return the processor time in ticks of the kernel, or None if it is not available."""
+        with contextlib.suppress(OSError):
+            fields = self._stat.read_text().rpartition(") ")[2].split()
+            return fields[11:13]  # utime and stime of proc(5), counted from the state
+        return None
