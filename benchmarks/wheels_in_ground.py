@@ -20,7 +20,7 @@ from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.simulator_comparison.bench.plausibility import MAX_WHEEL_DEPTH_M
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, run_maneuver
-from gz_testauto.extras.simulator_comparison.bench.simulator_runner import sampling_options
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import sampling_options
 from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside
 from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S, draw_start
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec, make_terrain, write_world

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gz_testauto.base.errors import MissingDependencyError, ResultsError, SimulatorError
-from gz_testauto.extras.simulator_comparison.bench import simulator_runner
+from gz_testauto.extras.simulator_comparison.bench import simulator_process
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
-from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
@@ -65,7 +65,7 @@ def probe_that_finds(terrain, refusal):
 @pytest.fixture(autouse=True)
 def kinematic(monkeypatch):
     monkeypatch.setattr(
-        simulator_runner, "open_simulator", lambda name, **options: KinematicSimulator()
+        simulator_process, "open_simulator", lambda name, **options: KinematicSimulator()
     )
     monkeypatch.setattr(Counted, "driven", [])
 

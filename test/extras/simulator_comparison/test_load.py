@@ -11,8 +11,11 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.simulator_comparison.bench import load
 from gz_testauto.extras.simulator_comparison.bench.load import Clocks, measure_load
-from gz_testauto.extras.simulator_comparison.bench.plan import LOAD_DRIVE, LOAD_TERRAIN
-from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
+from gz_testauto.extras.simulator_comparison.bench.plan import (
+    LOAD_DRIVE,
+    LOAD_TERRAIN,
+    read_bench_robot,
+)
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
 from gz_testauto.extras.simulator_comparison.maneuvers import BenchRobotSpec, compute_commands
 from gz_testauto.extras.simulator_comparison.terrain import make_terrain, write_world

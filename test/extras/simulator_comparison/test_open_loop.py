@@ -8,7 +8,7 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.simulator_comparison.bench.plan import Plan, PlannedRun
-from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.measures.interface import find_measure

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from gz_testauto.extras.simulator_comparison.bench.simulated import NO_CONDITIONS, RunConditions
 from gz_testauto.extras.simulator_comparison.estimates import (
     NOTHING,
     RESAMPLES,
@@ -31,7 +32,6 @@ from gz_testauto.extras.simulator_comparison.recordings.align import (
 )
 from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
-from gz_testauto.extras.simulator_comparison.run_conditions import NO_CONDITIONS, RunConditions
 from gz_testauto.extras.simulator_comparison.score import ScoreTable, compute_scores
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     NONE,

@@ -77,6 +77,20 @@ class GroundHeightProvider(Protocol):
         """Return heights (k,) above the world's zero at points (k,); NaN without ground."""
 
 
+@dataclass(frozen=True)
+class GroundProbeSummary:
+    """Result of a probe of one terrain in one entry: the greatest error of its surface (m), the
+    measured and the expected friction. ``refusal`` is the reason if maneuvers on it are not
+    compared."""
+
+    entry: str
+    terrain: str
+    worst_m: float
+    friction: float
+    expected_friction: float
+    refusal: Optional[str] = None
+
+
 @dataclass(frozen=True, eq=False)
 class GroundProbe:
     """Measurements of one terrain in one simulator.
@@ -105,6 +119,17 @@ class GroundProbe:
     def median_m(self) -> float:
         """The median error, with its sign: the height offset of the ground as a whole."""
         return float(np.median(self.errors_m))
+
+    def summary(self, entry: str) -> GroundProbeSummary:
+        """Return the summary for the entry with this simulator."""
+        return GroundProbeSummary(
+            entry,
+            self.terrain,
+            self.worst_m,
+            math.nan if self.friction is None else self.friction,
+            self.expected_friction,
+            self.refusal,
+        )
 
 
 def probe_ground(

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
-from gz_testauto.extras.simulator_comparison.measures.load import LOAD, ONE
-from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
-from gz_testauto.extras.simulator_comparison.run_conditions import (
+from gz_testauto.extras.simulator_comparison.bench.simulated import (
     NO_CONDITIONS,
-    GroundProbeSummary,
     InvalidRun,
     RunConditions,
 )
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
+from gz_testauto.extras.simulator_comparison.measures.load import LOAD, ONE
+from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.spec.loader import load
 

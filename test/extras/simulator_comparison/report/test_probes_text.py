@@ -3,9 +3,9 @@
 import io
 import math
 
-from gz_testauto.extras.simulator_comparison.bench.probes import ProbeRow
+from gz_testauto.extras.simulator_comparison.bench.runner import ProbeRow
+from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
 from gz_testauto.extras.simulator_comparison.report.probes import print_probes
-from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSummary
 from gz_testauto.report.plain import report_console
 
 REFUSAL = (

@@ -15,7 +15,7 @@ from gz_testauto import __version__
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.resources import model_file
 from gz_testauto.extras.simulator_comparison.bench.plan import Plan
-from gz_testauto.extras.simulator_comparison.bench.simulator_runner import Identity
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import Identity
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.results.comparability import (
     SHA256,

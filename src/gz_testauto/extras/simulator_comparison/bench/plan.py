@@ -4,19 +4,21 @@ Entries alternate: repetition by repetition and terrain by terrain, so that othe
 machine affects all entries.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
+from lxml import etree
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.extras.simulator_comparison.bench.robots import read_bench_robot
+from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory
 from gz_testauto.extras.simulator_comparison.maneuvers import (
     PUSH,
+    BenchRobotSpec,
     ManeuverSpec,
     compute_commands,
     create_box,
@@ -34,8 +36,12 @@ from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrai
 from gz_testauto.extras.simulator_comparison.terrain.kinds import FlatTerrain
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.sampling.seeds import child_seed
+from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.simulators.interface import PlacedRobot
+
+EVERY_STEP = 0.0
+"""Update rate in SDF of a sensor that measures in every physics step."""
 
 SIMULATION = "simulation"
 """Path of the simulators' seeds."""
@@ -226,3 +232,29 @@ def _supports_several_robots(entry: EntrySpec) -> bool:
     """Return whether an entry's simulator supports several robots in a world."""
     assert entry.simulator is not None, "a simulated entry"
     return bool(SIMULATORS.get(chosen_simulator(entry.simulator)).several_robots)
+
+
+def read_bench_robot(
+    spec: BenchRobotSpec, count: int = 1, always: bool = True
+) -> Tuple[RobotModel, ...]:
+    """Return ``count`` copies of the robot with different names. With ``always`` the IMU measures
+    in every physics step, so that means over 10 ms can be computed for any rate in the model.
+    Raises ``SpecError`` for a robot without IMU or drive plug-in, and ``SdfError``."""
+    names = [spec.name, *(f"{spec.name}_{number}" for number in range(2, count + 1))]
+    robots = tuple(read_robot(spec.model, name) for name in names)
+    for lacking, what in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):
+        if getattr(robots[0], lacking) is None:
+            raise SpecError(f"robot.model: {robots[0].path} has no {what}; add one")
+    return tuple(map(_with_imu_in_every_step, robots)) if always else robots
+
+
+def _with_imu_in_every_step(robot: RobotModel) -> RobotModel:
+    assert robot.imu is not None, "validated before"
+    root = parse_xml(robot.sdf.encode("utf-8"))
+    for sensor in root.iter("sensor"):
+        if sensor.get("type") == "imu" and sensor.get("name") == robot.imu.sensor:
+            rate = sensor.find("update_rate")
+            rate = etree.SubElement(sensor, "update_rate") if rate is None else rate
+            rate.text = str(EVERY_STEP)
+    sdf = etree.tostring(root, encoding="unicode")
+    return replace(robot, sdf=sdf, imu=replace(robot.imu, update_rate_hz=EVERY_STEP))

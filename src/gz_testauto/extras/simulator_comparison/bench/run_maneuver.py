@@ -16,8 +16,11 @@ import numpy as np
 from gz_testauto.base.errors import ResultsError, SceneError, SimulatorError
 from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.extras.simulator_comparison.bench.wheel_speeds import driven_wheels
-from gz_testauto.extras.simulator_comparison.bench.wheels import transform_surfaces, wheel_surfaces
+from gz_testauto.extras.simulator_comparison.bench.wheels import (
+    driven_wheels,
+    transform_surfaces,
+    wheel_surfaces,
+)
 from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 from gz_testauto.extras.simulator_comparison.steps import SAMPLE_S, step_fault

@@ -7,39 +7,34 @@ is measured with one entry at a time.
 
 import concurrent.futures
 import json
+import math
+import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Sequence, TypeVar
-
-from typing_extensions import Protocol
+from typing import Callable, Dict, Iterator, List, NamedTuple, Sequence, TypeVar
 
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError, SimulatorError
 from gz_testauto.extras.simulator_comparison.bench.manifest import BenchManifest
 from gz_testauto.extras.simulator_comparison.bench.plan import Plan, PlannedRun, RunGroup
 from gz_testauto.extras.simulator_comparison.bench.plausibility import implausibility
-from gz_testauto.extras.simulator_comparison.bench.probes import (
-    summarize_failed_probe,
-    summarize_probe,
-)
-from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, SimulatedRun
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
 from gz_testauto.extras.simulator_comparison.bench.simulated import (
     BUSY,
     SimulatedData,
     read_simulated,
 )
-from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorProcess
-from gz_testauto.extras.simulator_comparison.bench.simulator_runner import (
-    Identity,
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import (
+    SimulatorProcess,
+    SimulatorRunner,
     sampling_options,
 )
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory, StoredRun
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
-from gz_testauto.extras.simulator_comparison.probe import GroundProbe
+from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
-from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSummary
-from gz_testauto.extras.simulator_comparison.spec import BenchSpec
-from gz_testauto.extras.simulator_comparison.terrain import Terrain
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
+from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrain
 from gz_testauto.results.attempts import run_attempts
 from gz_testauto.results.directory import write_atomically
 
@@ -50,38 +45,12 @@ ProgressCallback = Callable[[str], None]
 Found = TypeVar("Found")
 
 
-class SimulatorHandle(Protocol):
-    """Interface of a simulator for a bench: a :class:`SimulatorProcess`, or a ``SimulatorRunner``
-    in this process."""
-
-    def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """Open the simulator if it is not open with these options."""
-
-    def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
-        """Run a maneuver."""
-
-    def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
-        """Measure the cost of a maneuver."""
-
-    def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
-        """Probe the ground."""
-
-    def close(self) -> None:
-        """Close the simulator."""
-
-    def end(self) -> None:
-        """Close the simulator and its process."""
-
-    def abort(self) -> None:
-        """Stop the current request; called from another thread."""
-
-
 def run_bench(
     spec: BenchSpec,
     out: Path,
     report_progress: ProgressCallback,
     should_stop: Callable[[], bool],
-    create_handle: Callable[[], SimulatorHandle] = SimulatorProcess,
+    create_handle: Callable[[], SimulatorRunner] = SimulatorProcess,
     workers: int = 1,
 ) -> SimulatedData:
     """Execute the missing runs in ``out`` with ``workers`` parallel entries, until all are done or
@@ -121,11 +90,11 @@ class _BenchRunner:
         directory: BenchDirectory,
         manifest: BenchManifest,
         report_progress: ProgressCallback,
-        create_handle: Callable[[], SimulatorHandle],
+        create_handle: Callable[[], SimulatorRunner],
     ) -> None:
         self._plan, self._directory, self._manifest = plan, directory, manifest
         self._report_progress, self._create_handle = report_progress, create_handle
-        self._handles: Dict[str, SimulatorHandle] = {}
+        self._handles: Dict[str, SimulatorRunner] = {}
         self._lock = threading.RLock()
         """Held during access to shared state, not during requests to a simulator."""
         self._aborted = False
@@ -197,7 +166,7 @@ class _BenchRunner:
                 handle.close()
 
     def _open(
-        self, handle: SimulatorHandle, entry: str, halved: bool = False, load: bool = False
+        self, handle: SimulatorRunner, entry: str, halved: bool = False, load: bool = False
     ) -> None:
         spec = self._plan.spec.entry(entry)
         assert spec.simulator is not None, "a simulated entry"
@@ -208,7 +177,7 @@ class _BenchRunner:
         with self._lock:
             self._manifest.note(entry, identity)
 
-    def _ground(self, handle: SimulatorHandle, group: RunGroup) -> GroundProbeSummary:
+    def _ground(self, handle: SimulatorRunner, group: RunGroup) -> GroundProbeSummary:
         stored = self._directory.read_probe(group.entry, group.terrain)
         if stored is not None:
             return stored
@@ -217,14 +186,14 @@ class _BenchRunner:
 
         def probe() -> GroundProbeSummary:
             self._open(handle, group.entry)
-            return summarize_probe(group.entry, terrain, handle.probe(terrain, folder))
+            return handle.probe(terrain, folder).summary(group.entry)
 
         try:
             ground = self._with_retry(handle, f"{group.entry}: ground of {group.terrain}", probe)
         except SimulatorError as error:
             if self._aborted:  # an aborted request has no result
                 raise
-            ground = summarize_failed_probe(group.entry, terrain, error)
+            ground = _failed_probe(group.entry, terrain, error)
         self._directory.write_probe(ground)
         if ground.refusal is not None:
             self._report_progress(
@@ -232,7 +201,7 @@ class _BenchRunner:
             )
         return ground
 
-    def _execute(self, handle: SimulatorHandle, planned: PlannedRun) -> None:
+    def _execute(self, handle: SimulatorRunner, planned: PlannedRun) -> None:
         started_s = time.monotonic()
         with self._lock:
             request = self._plan.request(planned, self._directory)
@@ -266,14 +235,14 @@ class _BenchRunner:
             f"({took_s:.1f} s)"
         )
 
-    def _load(self, handle: SimulatorHandle, request: ManeuverRequest) -> SimulatorCost:
+    def _load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
         """Return the least disturbed of several measurements."""
         found = [handle.measure_load(request)]
         while found[-1].others > BUSY and len(found) <= MAX_LOAD_REPEATS:
             found.append(handle.measure_load(request))
         return min(found, key=lambda load: load.others)
 
-    def _with_retry(self, handle: SimulatorHandle, what: str, act: Callable[[], Found]) -> Found:
+    def _with_retry(self, handle: SimulatorRunner, what: str, act: Callable[[], Found]) -> Found:
         """Return the result of ``act``, which is repeated once with a new simulator. Raises the
         last error."""
 
@@ -285,3 +254,41 @@ class _BenchRunner:
                 self._report_progress(f"{what}: trying again after an error: {error}")
 
         return run_attempts(act, failed)
+
+
+class ProbeRow(NamedTuple):
+    """Result of one entry on one terrain, with its simulator."""
+
+    ground: GroundProbeSummary
+    simulator: str
+
+
+def probe_bench(
+    spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
+) -> Iterator[ProbeRow]:
+    """Probe all terrains for these entries. Raises ``MissingDependencyError``."""
+    terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
+    for name in entries:
+        with SimulatorProcess() as process, tempfile.TemporaryDirectory() as folder:
+            for terrain in terrains:
+                report_progress(f"{name}: {terrain.name}")
+                yield _probe_row(process, spec.entry(name), terrain, Path(folder))
+
+
+def _probe_row(
+    process: SimulatorProcess, entry: EntrySpec, terrain: Terrain, folder: Path
+) -> ProbeRow:
+    assert entry.simulator is not None, "a simulated entry"
+    identity = process.open(entry.simulator, sampling_options(entry.simulator, entry.options))
+    try:
+        ground = process.probe(terrain, folder).summary(entry.name)
+    except SimulatorError as error:
+        process.end()
+        ground = _failed_probe(entry.name, terrain, error)
+    return ProbeRow(ground, f"{identity.name} {identity.version}")
+
+
+def _failed_probe(entry: str, terrain: Terrain, error: SimulatorError) -> GroundProbeSummary:
+    """Return the summary of a failed probe; the entry is not compared on this terrain."""
+    reason = f"its ground could not be probed: {error}"
+    return GroundProbeSummary(entry, terrain.name, math.nan, math.nan, terrain.friction, reason)

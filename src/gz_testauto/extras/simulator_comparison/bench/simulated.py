@@ -1,24 +1,46 @@
-"""Stored runs of a bench: recordings by entry and case, with missing and invalid ones."""
+"""Stored runs of a bench: recordings by entry and case, the conditions of their simulation, and
+missing and invalid runs."""
 
 import json
-from dataclasses import replace
-from typing import Dict, List, Mapping, NamedTuple, Optional
+from dataclasses import dataclass, field, replace
+from typing import Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from gz_testauto.extras.simulator_comparison.bench.plan import LOADS
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredRun
 from gz_testauto.extras.simulator_comparison.estimates import RecordingsByCase
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
+from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
-from gz_testauto.extras.simulator_comparison.run_conditions import (
-    GroundProbeSummary,
-    InvalidRun,
-    RunConditions,
-)
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
 
 BUSY = 0.1
 """Share of the machine's processors used by other programs above which a cost is reported as
 disturbed."""
+
+
+@dataclass(frozen=True)
+class InvalidRun:
+    """An invalid run, with its reason."""
+
+    entry: str
+    case: str
+    repetition: int
+    why: str
+
+
+@dataclass(frozen=True)
+class RunConditions:
+    """Simulators, probed terrains and invalid runs. ``simulators`` maps an entry to name, version
+    and options of its simulator. ``notes`` are sentences on the machine and the run."""
+
+    simulators: Mapping[str, str] = field(default_factory=dict)
+    grounds: Tuple[GroundProbeSummary, ...] = ()
+    invalid: Tuple[InvalidRun, ...] = ()
+    notes: Tuple[str, ...] = ()
+
+
+NO_CONDITIONS = RunConditions()
+"""Conditions of recordings and of published values."""
 
 
 class SimulatedData(NamedTuple):

@@ -1,8 +1,7 @@
-"""A child process for one simulator, so that its cost is separate and a crash is contained.
+"""One open simulator and the requests to it, in this process or in a child process.
 
-The child executes requests with
-:class:`~gz_testauto.extras.simulator_comparison.bench.simulator_runner.SimulatorRunner`. It exits
-when its parent process exits for any reason.
+In a child process its cost is separate and a crash is contained. The child exits when its parent
+process exits for any reason.
 """
 
 import contextlib
@@ -12,16 +11,25 @@ import os
 import signal
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Mapping, Optional, Set, Type
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Set, Tuple, Type
+
+import psutil
 
 from gz_testauto.base.errors import GzTestautoError, SimulatorError, simulator_stalled
-from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, SimulatedRun
-from gz_testauto.extras.simulator_comparison.bench.simulator_runner import Identity, SimulatorRunner
-from gz_testauto.extras.simulator_comparison.probe import GroundProbe
+from gz_testauto.extras.simulator_comparison.bench.load import measure_load
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
+    ManeuverRequest,
+    SimulatedRun,
+    run_maneuver,
+)
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe, probe_ground
 from gz_testauto.extras.simulator_comparison.recordings.recording import SimulatorCost
+from gz_testauto.extras.simulator_comparison.steps import SAMPLE_S
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.processes import on_parent_exit
 from gz_testauto.processes.remote import NoReplyError, send_request, serve_requests
+from gz_testauto.simulators import open_simulator, options_taken
+from gz_testauto.simulators.interface import Simulator
 
 REQUEST_TIMEOUT_S = 600.0
 """Wall time after which a request fails."""
@@ -31,7 +39,72 @@ CLOSE_TIMEOUT_S, ABORT_TIMEOUT_S = 15.0, 0.5
 in a separate process exits with this process in any case."""
 
 
-class SimulatorProcess:
+class Identity(NamedTuple):
+    """Name and version of a simulator."""
+
+    name: str
+    version: str
+
+
+class SimulatorRunner:
+    """A simulator that stays open while requests are for the same one. Every method raises the
+    errors of the simulator; after an error :meth:`close` must be called."""
+
+    def __init__(self) -> None:
+        self._base_bytes = float(psutil.Process().memory_info().rss)
+        self._simulator: Optional[Simulator] = None
+        self._opened: Optional[Tuple[str, Dict[str, Any]]] = None
+
+    def open(self, name: str, options: Mapping[str, Any]) -> Identity:
+        """Open this simulator with these options unless it is open."""
+        wanted = (name, dict(options))
+        if self._simulator is None or self._opened != wanted:
+            self.close()
+            self._simulator = open_simulator(name, **options)
+            self._opened = wanted
+        return Identity(self._simulator.name, self._simulator.version)
+
+    def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
+        """See :func:`~gz_testauto.extras.simulator_comparison.bench.run_maneuver.run_maneuver`."""
+        return run_maneuver(self._required, request)
+
+    def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
+        """See :func:`~gz_testauto.extras.simulator_comparison.bench.load.measure_load`."""
+        return measure_load(self._required, request, self._base_bytes, os.getppid())
+
+    def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
+        """See :func:`~gz_testauto.extras.simulator_comparison.probe.probe_ground`."""
+        return probe_ground(self._required, terrain, folder)
+
+    def close(self) -> None:
+        """Close the simulator if it is open."""
+        simulator, self._simulator, self._opened = self._simulator, None, None
+        if simulator is not None:
+            simulator.close()
+
+    def end(self) -> None:
+        """Close the simulator and its process, if it has one."""
+        self.close()
+
+    def abort(self) -> None:
+        """Stop the current request, called from another thread; a request in this process cannot be
+        stopped."""
+
+    @property
+    def _required(self) -> Simulator:
+        assert self._simulator is not None, "open is called first"
+        return self._simulator
+
+
+def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the options for sampling a simulator every :data:`SAMPLE_S`: a simulator that measures
+    in periods needs the period."""
+    if "period_s" in options_taken(simulator):
+        return {"period_s": SAMPLE_S, **options}
+    return dict(options)
+
+
+class SimulatorProcess(SimulatorRunner):
     """A :class:`SimulatorRunner` in a child process, which starts with the first request and again
     after it died. Methods raise the same errors, and ``SimulatorError`` if the process died or did
     not answer in time."""
@@ -138,23 +211,21 @@ class _RepeatedMessageFilter:
     world."""
 
     def __init__(self) -> None:
-        self._said: Set[str] = set()
+        self._seen: Set[str] = set()
 
     def is_new(self, record: logging.LogRecord) -> bool:
         """Return whether the message was not logged before."""
         text = record.getMessage()
-        if text in self._said:
+        if text in self._seen:
             return False
-        self._said.add(text)
+        self._seen.add(text)
         return True
 
 
 def _serve(owner: Connection, owner_pid: int) -> None:
     """Execute requests until the parent process closes the connection."""
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # sent to the process group; the parent process decides
+    # both are sent to the process group; the parent process decides
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore_signal)  # not SIG_IGN, which a simulator would inherit
     on_parent_exit(owner_pid, lambda: os._exit(1))
     handler = logging.StreamHandler()

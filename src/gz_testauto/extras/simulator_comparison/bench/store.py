@@ -22,13 +22,13 @@ import numpy as np
 from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
+from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     CHANNELS,
     RunRecording,
     Series,
     SimulatorCost,
 )
-from gz_testauto.extras.simulator_comparison.run_conditions import GroundProbeSummary
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 
 HALF = "@half"

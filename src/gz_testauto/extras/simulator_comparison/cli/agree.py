@@ -32,7 +32,7 @@ from gz_testauto.cli.campaigns import (
 )
 from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
-from gz_testauto.extras.simulator_comparison.bench.simulator_runner import SimulatorRunner
+from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
 from gz_testauto.extras.simulator_comparison.report.open_loop import print_open_loop

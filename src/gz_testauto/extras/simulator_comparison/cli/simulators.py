@@ -34,8 +34,7 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.cli.workers import processors, worker_count
-from gz_testauto.extras.simulator_comparison.bench.probes import probe_bench
-from gz_testauto.extras.simulator_comparison.bench.runner import run_bench, store_bench
+from gz_testauto.extras.simulator_comparison.bench.runner import probe_bench, run_bench, store_bench
 from gz_testauto.extras.simulator_comparison.bench.simulated import SimulatedData, read_simulated
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench, findings_to_json

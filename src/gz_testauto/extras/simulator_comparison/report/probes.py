@@ -6,7 +6,7 @@ from typing import Optional, Sequence
 from rich.console import Console
 
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.extras.simulator_comparison.bench.probes import ProbeRow
+from gz_testauto.extras.simulator_comparison.bench.runner import ProbeRow
 from gz_testauto.extras.simulator_comparison.report.terminal import print_paragraph
 from gz_testauto.report.plain import plain_table, report_console
 

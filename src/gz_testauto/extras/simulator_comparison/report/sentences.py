@@ -6,6 +6,7 @@ from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import NOTHING, PUBLISHED, Measured
 from gz_testauto.extras.simulator_comparison.features import quoted_features
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
@@ -14,7 +15,6 @@ from gz_testauto.extras.simulator_comparison.measures.interface import (
     Measure,
     find_measure,
 )
-from gz_testauto.extras.simulator_comparison.run_conditions import InvalidRun
 from gz_testauto.extras.simulator_comparison.sensitivity import DRAWS, SPREAD, SURE, WeightChange
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ
 
