@@ -327,7 +327,7 @@ def launch(directory, edits):
     return guarded(lambda: check_launches(load(directory / "campaign.yaml", CampaignSpec)))
 
 
-def known_map(directory, edits):
+def static_map(directory, edits):
     stem, suffix, changes = edits
     copied(directory, f"{stem}.yaml", f"{stem}.pgm")
     damage(directory / f"{stem}.{suffix}", changes)
@@ -413,7 +413,7 @@ GROUPS = (
     Group("run-world", 4, run_world, few, ([],)),
     Group("worlds.json", 4, worlds_json, few, ([],)),
     Group("launch", 3, launch, few, ([],)),
-    Group("known-map", 8, known_map,
+    Group("static-map", 8, static_map,
           st.tuples(st.sampled_from(("binary", "plain")), st.sampled_from(("yaml", "pgm")), few),
           (("binary", "yaml", []), ("plain", "pgm", []))),
     Group("report", 12, report,

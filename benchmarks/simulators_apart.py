@@ -34,7 +34,7 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators import Scene, open_simulator
 from gz_testauto.trial.clearance import footprint_at
-from gz_testauto.worlds.known_map import bounds_of
+from gz_testauto.worlds.static_map import bounds_of
 
 STANDING_S = 2.0
 CLEAR_M = 0.05

@@ -50,7 +50,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.trial.clearance import footprint_at
-from gz_testauto.worlds.known_map import bounds_of
+from gz_testauto.worlds.static_map import bounds_of
 
 NAMED = (
     r"(?i)barn|mrpb|aws[-_]|amazon|robomaker|small_house|small_warehouse|bookstore|hospital|"

@@ -116,7 +116,7 @@ def test_world_can_have_separate_intermediate_goals(spec):
 
 def test_obstacles_by_the_campaigns_names_are_unknown_to_the_map_and_swapped_by_the_simulator(spec):
     def free(spec):
-        known = prepare(spec, read_body(spec), records(spec)).known_map
+        known = prepare(spec, read_body(spec), records(spec)).static_map
         world = records(spec)[0]
         return known.grid(known.drive(world)).is_free(0, 1)
 

@@ -21,7 +21,8 @@ from tf2_msgs.msg import TFMessage
 
 from gz_testauto.base import resources
 from gz_testauto.ros.map_message import grid_message
-from gz_testauto.worlds.known_map import base_map
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.worlds.static_map import map_of
 
 ROOM = resources.share_directory() / "worlds" / "room.world"
 ROBOT = resources.share_directory() / "models" / "wheelchair" / "model.sdf"
@@ -33,7 +34,7 @@ class PlannerNodeTest(unittest.TestCase):
     def setUpClass(cls):
         rospy.init_node("planner_rostest")
         cls.map = rospy.Publisher("/map", OccupancyGrid, queue_size=1, latch=True)
-        cls.map.publish(grid_message(base_map(Path(ROOM), 0.1), rospy.Time()))
+        cls.map.publish(grid_message(map_of(read_scene(Path(ROOM)), 0.1), rospy.Time()))
         cls.client = actionlib.SimpleActionClient("move_base", MoveBaseAction)
         cls.truth = Heard("/simulator/ground_truth", Odometry)
         cls.snapshots = Heard("/simulator/snapshot", Snapshot)

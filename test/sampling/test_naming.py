@@ -5,11 +5,12 @@ import re
 import pytest
 
 from gz_testauto.sampling.naming import is_obstacle
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo.split_world import split_world
 from gz_testauto.simulators.gazebo_ros.model_diff import diff_models
 from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.worlds.base import BaseWorld
-from gz_testauto.worlds.known_map import base_map
+from gz_testauto.worlds.static_map import map_of
 
 BOX = (
     '<model name="{}"><static>1</static><pose>{} 0 0.5 0 0 0</pose><link name="l">'
@@ -36,7 +37,7 @@ def test_everybody_takes_the_same_models_for_random_obstacles(tmp_path, pattern)
     assert set(diff_models({}, NAMES, {}, pattern).delete) == expected
     changed = {name: NamedModel(name, "<sdf/>") for name in NAMES}
     assert {model.name for model in diff_models(changed, NAMES, {}, pattern).spawn} == expected
-    # The known map shows all others, and none of them.
-    grid = base_map(world, 0.1, 0.5, pattern)
+    # The static map shows all others, and none of them.
+    grid = map_of(read_scene(world), 0.1, 0.5, pattern)
     free = {name for index, name in enumerate(NAMES) if grid.is_free(3.0 * index, 0.0)}
     assert free == expected

@@ -9,7 +9,7 @@ pytest.importorskip("rospkg", reason="packages are found by ROS")
 NAVIGATION = """<launch>
   <arg name="model" default="burger"/>
   <arg name="folder" value="$(find my_nav)/param"/>
-  <arg name="map" doc="The known map."/>
+  <arg name="map" doc="The static map."/>
   <include file="$(find my_nav)/launch/amcl.launch">
     <arg name="which" value="$(arg model)"/>
   </include>

@@ -1,4 +1,4 @@
-"""How far the known map reaches on each side, where nothing leads through."""
+"""How far the static map reaches on each side, where nothing leads through."""
 
 import dataclasses
 from pathlib import Path
@@ -15,7 +15,7 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.trial.route import KnownMap, MappedDrive
+from gz_testauto.trial.route import MappedDrive, StaticMap
 from gz_testauto.trial.setup import read_body, robot_limits
 from gz_testauto.worlds.record import WorldRecord
 
@@ -58,7 +58,7 @@ def known(smoke, tmp_path):
         spec = smoke.model_copy(update={**update, "worlds": worlds, "goal": goal})
         body = read_body(spec)
         limits = robot_limits(spec, body)
-        return KnownMap(spec, body, limits, Missions(spec)), WorldRecord(0, "g", path, ""), limits
+        return StaticMap(spec, body, limits, Missions(spec)), WorldRecord(0, "g", path, ""), limits
 
     return make
 
@@ -136,7 +136,7 @@ def test_the_map_of_a_stack_reaches_around_where_actors_move(tmp_path):
     def reach(*grounds):
         actors = tuple(SimpleNamespace(name="a", ground=ground) for ground in grounds)
         own = spec.model_copy(update={"worlds": worlds, "actors": actors})
-        map_ = KnownMap(own, body, robot_limits(own, body), Missions(own))
+        map_ = StaticMap(own, body, robot_limits(own, body), Missions(own))
         world = WorldRecord(0, "given", path, "")
         return map_.grid(map_.drive(world)).bounds
 

@@ -1,15 +1,16 @@
-"""How far the known map reaches, and what is said where it has no way."""
+"""The extent of the static map, and the error for a map without a path."""
 
 import pytest
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.trial.route import KnownMap
+from gz_testauto.trial.route import StaticMap
 from gz_testauto.trial.setup import read_body, robot_limits
-from gz_testauto.worlds.known_map import base_map
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.static_map import map_of
 
 
 def box(name, x, y, size):
@@ -22,7 +23,7 @@ def box(name, x, y, size):
 
 @pytest.fixture
 def known(smoke, tmp_path):
-    """The known map of a world with these models, and the world; start and goal as given."""
+    """The static map of a world with these models, and the world; start and goal as given."""
 
     def make(models, start, goal, obstacles=None, via=()):
         path = tmp_path / "given.world"
@@ -40,7 +41,7 @@ def known(smoke, tmp_path):
         robot = smoke.robot.model_copy(update={"start": start})
         spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
         model = read_body(spec)
-        map_ = KnownMap(spec, model, robot_limits(spec, model), Missions(spec))
+        map_ = StaticMap(spec, model, robot_limits(spec, model), Missions(spec))
         return map_, WorldRecord(0, "given", path, "", None)
 
     return make
@@ -91,7 +92,7 @@ def test_where_nothing_leads_through_the_way_leads_around(known):
     assert map_.grid(map_.drive(world)).is_free(*way[len(way) // 2])
 
 
-def test_an_empty_world_has_a_known_map(known):
+def test_an_empty_world_has_a_static_map(known):
     map_, world = known("", (-4, 0), (4, 0))
     assert abs(map_.ways(world)[0][:, 1]).max() == 0
     assert not map_.grid(map_.drive(world)).occupied.any()
@@ -110,13 +111,13 @@ def test_the_map_holds_the_places_of_the_random_obstacles(known):
 
 def test_the_map_stays_as_it_is_when_all_lies_within_what_stands(known, smoke):
     map_, world = known(WALLS, (-3, 0), (3, 0))
-    assert map_.grid(map_.drive(world)).bounds == base_map(world.path, 0.1).bounds
+    assert map_.grid(map_.drive(world)).bounds == map_of(read_scene(world.path), 0.1).bounds
     spec = smoke.model_copy()
     model = read_body(spec)
-    map_ = KnownMap(spec, model, robot_limits(spec, model), Missions(spec))
+    map_ = StaticMap(spec, model, robot_limits(spec, model), Missions(spec))
     resolution = spec.global_plan.resolution_m
     drive = map_.drive(world)
-    assert map_.grid(drive).bounds == base_map(spec.worlds.base, resolution).bounds
+    assert map_.grid(drive).bounds == map_of(read_scene(spec.worlds.base), resolution).bounds
 
 
 def closed(side):

@@ -12,9 +12,9 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.worlds import PATH_M, PublishedSpec
-from gz_testauto.worlds.known_map import bounds_of, heights_m, map_of
 from gz_testauto.worlds.published import PublishedFigures, way_length_m
 from gz_testauto.worlds.record import WorldRecord, unmeasured_in, unmeasured_notice
+from gz_testauto.worlds.static_map import bounds_of, heights_m, map_of
 
 START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(6.0, 4.0, 0.0)
 

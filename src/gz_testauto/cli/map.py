@@ -22,7 +22,7 @@ from gz_testauto.cli.multiply import add_allow_missing, compile_pattern, print_r
 from gz_testauto.grid.map_server import write_map
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.worlds.known_map import (
+from gz_testauto.worlds.static_map import (
     DEFAULT_HEIGHT_M,
     Bounds,
     heights_m,

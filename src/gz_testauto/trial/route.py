@@ -27,8 +27,8 @@ from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.missions import Missions
-from gz_testauto.worlds.known_map import DEFAULT_HEIGHT_M, Bounds, base_map, bounds_of, map_of
 from gz_testauto.worlds.record import WorldRecord
+from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, map_of
 
 
 class MappedDrive(NamedTuple):
@@ -61,7 +61,7 @@ class _Laid:
     ways: Tuple[np.ndarray, ...]
 
 
-class KnownMap:
+class StaticMap:
     """The static maps of a campaign, and waypoints from start to goals in each world.
 
     ``scan_height_m``, in the world frame, is the height of the lidar, at which the map is cut.
@@ -100,15 +100,16 @@ class KnownMap:
     def grid(self, drive: MappedDrive) -> OccupancyGrid:
         """Return the map of a base world at the height of the lidar. Raises ``SpecError`` as
         :meth:`ways` does."""
-        return base_map(
-            drive.base,
-            self._spec.global_plan.resolution_m,
-            self.scan_height_m,
-            self._spec.worlds.obstacle_pattern,
-            bounds=self._of(drive).bounds,
-            repair=self._spec.worlds.repair,
-            allow_missing=self._spec.worlds.allow_missing,
-        )
+        return self._map(self._scene(drive), self._of(drive).bounds)
+
+    def _scene(self, drive: MappedDrive) -> WorldScene:
+        worlds = self._spec.worlds
+        return read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
+
+    def _map(self, scene: WorldScene, bounds: Bounds) -> OccupancyGrid:
+        resolution_m = self._spec.global_plan.resolution_m
+        pattern = self._spec.worlds.obstacle_pattern
+        return map_of(scene, resolution_m, self.scan_height_m, pattern, bounds)
 
     def _of(self, drive: MappedDrive) -> _Laid:
         if drive not in self._laid:
@@ -118,18 +119,17 @@ class KnownMap:
     def _lay(self, drive: MappedDrive) -> _Laid:
         spec, limits = self._spec, self._limits
         resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
-        worlds, room = spec.worlds, limits.circumscribed_radius_m + margin
+        room = limits.circumscribed_radius_m + margin
         if self._is_driven_on:
             room += OPEN_MARGIN_M
-        scene = read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
+        scene = self._scene(drive)
         bounds = bounds_of(scene, resolution, self._held(drive), room, MAX_SEARCHED_CELLS)
-        pattern = worlds.obstacle_pattern
         x_min, y_min, x_max, y_max = bounds
         around = OPEN_MARGIN_M + room
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
         held = {"the path around the world": wider}
         for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MAX_SEARCHED_CELLS)):
-            grid = map_of(scene, resolution, self.scan_height_m, pattern, covered)
+            grid = self._map(scene, covered)
             ways: List[np.ndarray] = []
             for leg in drive.legs:
                 way = plan_waypoints(grid, *leg, limits, margin)

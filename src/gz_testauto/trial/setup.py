@@ -40,7 +40,7 @@ from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
-from gz_testauto.trial.route import KnownMap
+from gz_testauto.trial.route import StaticMap
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -65,7 +65,7 @@ class PreparedCampaign:
         self.limits = robot_limits(spec, robot)
         self.heights = obstructing_heights(robot.height_m)
         self.trials = plan_trials(spec, [world.name for world in worlds])
-        self.known_map = KnownMap(spec, robot, self.limits, missions)
+        self.static_map = StaticMap(spec, robot, self.limits, missions)
         self._surveyed: Optional[Tuple[str, _Survey]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
@@ -119,7 +119,7 @@ class PreparedCampaign:
                 survey.obstacles(beside),
                 contacts,
                 {model.name: outline_m(model.sdf) for model in beside},
-                self.known_map.lanes(self.world(trial)),
+                self.static_map.lanes(self.world(trial)),
             ),
             survey.levels,
             FirstLook(survey.scene, survey.levels, body, contacts, self.spec.robot.max_linear_mps),
@@ -215,10 +215,10 @@ class PreparedBuiltin(PreparedCampaign):
         return Task(
             goal=self.missions.goals_in(trial.world)[visited],
             goal_tolerance_m=self.spec.goal.tolerance_m,
-            waypoints_m=self.known_map.ways(self.world(trial))[visited],
+            waypoints_m=self.static_map.ways(self.world(trial))[visited],
             limits=self.limits,
             control_period_s=self.spec.control_period_s,
-            lanes=self.known_map.lanes(self.world(trial)),
+            lanes=self.static_map.lanes(self.world(trial)),
             seed=self.planner_seed(trial, visited),
         )
 

@@ -238,7 +238,7 @@ def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(works
 
 @needs_scenic
 @pytest.mark.slow
-def test_worlds_are_the_scenarios_and_the_known_map_lacks_what_is_drawn(workshop, monkeypatch):
+def test_worlds_are_the_scenarios_and_the_static_map_lacks_what_is_drawn(workshop, monkeypatch):
     from gz_testauto.extras.scenic.source import ScenicSource
 
     monkeypatch.delenv("GAZEBO_MODEL_PATH", raising=False)
@@ -261,7 +261,7 @@ def test_worlds_are_the_scenarios_and_the_known_map_lacks_what_is_drawn(workshop
     assert records[0].shortest_path_m == pytest.approx(straight_m, abs=0.2)
     crates = [one.pose[:2] for one in records[1].obstacles]
     assert len(crates) == 2
-    grid = ready.known_map.grid(ready.known_map.drive(records[1]))
+    grid = ready.static_map.grid(ready.static_map.drive(records[1]))
     assert all(grid.is_free(x, y) for x, y in crates)
     assert not grid.is_free(0.0, 3.9)  # the wall
 

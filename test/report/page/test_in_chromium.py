@@ -131,7 +131,7 @@ def test_legend_lists_the_items_of_the_map_once(opened, report):
         "where it ended",
         "start",
         "goal, reached within the circle",
-        "way on the known map",
+        "path on the static map",
     ]
     looks = """all => all.map((one) => getComputedStyle(one)).map(
         (style) => [style.stroke, style.strokeWidth, style.strokeDasharray].join())"""

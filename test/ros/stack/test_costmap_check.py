@@ -81,7 +81,7 @@ class Stack:
         campaign = SimpleNamespace(
             robot=SimpleNamespace(name="robot"),
             spec=SimpleNamespace(stack=stack, worlds=SimpleNamespace(obstacle_pattern=None)),
-            known_map=SimpleNamespace(scan_height_m=0.3),
+            static_map=SimpleNamespace(scan_height_m=0.3),
             world=lambda trial: trial,
             world_scene=lambda world: scene,
         )
@@ -229,7 +229,7 @@ def test_a_costmap_without_sources_is_told_so(monkeypatch):
         stack.look()
 
 
-def test_walls_of_the_known_map_do_not_stand_in_for_an_obstacle(monkeypatch):
+def test_walls_of_the_static_map_do_not_stand_in_for_an_obstacle(monkeypatch):
     stack = Stack(monkeypatch, models=WALL + BOX, costmaps=[[WALL_FACE]])
     with pytest.raises(NavigatorError, match="no mark at obstacle_box_0"):
         stack.look()

@@ -244,7 +244,7 @@ const World = (() => {
     if (block.start) entries.push(sample("rect", { class: "start-dot", x: 13, y: 4, width: 10, height: 10 }, "start"));
     if (block.goals) entries.push(sample("circle", { class: "place", cx: 18, cy: 9, r: 8 }, "goal, reached within the circle"));
     if (block.lanes) entries.push(sample("rect", { class: "lane", x: 1, y: 3, width: 34, height: 12 }, "road"));
-    if (block.known) entries.push(sample("line", { class: "known", ...across }, "way on the known map"));
+    if (block.known) entries.push(sample("line", { class: "known", ...across }, "path on the static map"));
     byId("map-legend").replaceChildren(...entries);
   }
 

@@ -74,7 +74,7 @@ class WorldContext:
         if self.campaign.spec.worlds.base is None:
             return []
         try:
-            ways = self.campaign.known_map.ways(world)
+            ways = self.campaign.static_map.ways(world)
             return np.concatenate(ways).round(2).tolist()  # type: ignore[no-any-return]
         except GzTestautoError as error:
             self._without_path = True
@@ -85,7 +85,7 @@ class WorldContext:
         """Return the lanes of a world's road: x, y and width (m), shape (k, 3) each."""
         if self.campaign is None:
             return []
-        lanes = self.campaign.known_map.lanes(world)
+        lanes = self.campaign.static_map.lanes(world)
         return [np.column_stack([lane.center_m, lane.width_m]) for lane in lanes]
 
     def outlines(self, world: WorldRecord) -> Outlines:

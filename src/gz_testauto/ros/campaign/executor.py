@@ -247,7 +247,7 @@ class RosTrialExecutor(TrialExecutor):
 
     def _show_map(self, trial: Trial) -> None:
         """Publish the static map of the trial's world if it differs from the published one."""
-        known = self._campaign.known_map
+        known = self._campaign.static_map
         shown = known.drive(self._campaign.world(trial))
         if shown != self._map_shown:
             self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
@@ -257,7 +257,7 @@ class RosTrialExecutor(TrialExecutor):
         """Publish the road of the trial's world for the goal with this stamp."""
         if self._road is None:
             return
-        lanes = self._campaign.known_map.lanes(self._campaign.world(trial))
+        lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
         self._road.publish(road_message(lanes, stamp))
 
     def _close_planners(self) -> None:

@@ -23,7 +23,7 @@ class PlannerNode:
     """Serves one goal at a time with one planner and one robot."""
 
     def __init__(self, settings: PlannerSettings) -> None:
-        self._grid = settings.known_map
+        self._grid = settings.static_map
         self._drive = GoalNavigator(settings)
         self._goals = rospy.Publisher("move_base/goal", MoveBaseActionGoal, queue_size=1)
         self._server = actionlib.SimpleActionServer(

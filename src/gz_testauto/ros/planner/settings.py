@@ -32,7 +32,7 @@ class PlannerSettings:
     period_s: float = 0.1
     startup_timeout_s: float = 10.0
     base_frame: str = "base_link"
-    known_map: Optional[OccupancyGrid] = None
+    static_map: Optional[OccupancyGrid] = None
     tracking: bool = False
     """True if ``objects`` has tracked objects, for planners that use them."""
     max_object_age_s: float = 0.0
@@ -82,7 +82,7 @@ def read_settings() -> PlannerSettings:
         period_s=parameters.read("period", float, 0.1),
         startup_timeout_s=parameters.read("startup_timeout", float, 10.0),
         base_frame=parameters.read("base_frame", str, "base_link"),
-        known_map=None if map_file is None else read_map(map_file),
+        static_map=None if map_file is None else read_map(map_file),
         tracking=parameters.read("tracking", bool, False),
         max_object_age_s=parameters.read("max_object_age", float, 0.0),
         on_road=parameters.read("on_road", bool, False),

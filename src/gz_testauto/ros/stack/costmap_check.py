@@ -115,7 +115,7 @@ class CostmapCheck:
         robot = poses.pop(self._campaign.robot.name)
         seen = lidar_view(
             scene,
-            self._campaign.known_map.scan_height_m,
+            self._campaign.static_map.scan_height_m,
             (robot * lidar).position[:2],
             ray_directions(scan, robot * lidar),
             min(scan.range_max, *ranges_m) - WITHIN_M,
@@ -165,7 +165,7 @@ class CostmapCheck:
         )
 
     def _cause(self, scan: LaserScan, view: "_View", target: "_Target", others: int) -> str:
-        topic, height_m = self._stack.names.scan, self._campaign.known_map.scan_height_m
+        topic, height_m = self._stack.names.scan, self._campaign.static_map.scan_height_m
         if not target.scan_agrees and others:
             return (
                 f"{topic} does not see it at the position in the simulator. Does it reach up "

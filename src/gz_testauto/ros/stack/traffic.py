@@ -38,7 +38,7 @@ class TrafficPublisher:
         if self._objects is not None:
             self._objects.scene_began(self._campaign.tracker(trial, actors))
         if self._road is not None:
-            lanes = self._campaign.known_map.lanes(self._campaign.world(trial))
+            lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
             self._road.publish(road_message(lanes, rospy.Time(), self._frame))
 
     def show(self, snapshot: Snapshot) -> None:

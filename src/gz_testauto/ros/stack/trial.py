@@ -361,7 +361,7 @@ class StackTrialRunner:
 
     def _map(self, trial: Trial) -> Path:
         """Return the file of the static map of the trial's world."""
-        known = self._campaign.known_map
+        known = self._campaign.static_map
         shown = known.drive(self._campaign.world(trial))
         if shown not in self._maps:
             name = f"map_{len(self._maps)}"

@@ -6,9 +6,14 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.worlds.known_map import base_map, unknown_outside
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.worlds.static_map import map_of, unknown_outside
 
 ROOM = Path(__file__).resolve().parents[2] / "worlds" / "room.world"
+
+
+def base_map(world, *arguments, **options):
+    return map_of(read_scene(world), *arguments, **options)
 
 
 def world_with(tmp_path, models):
@@ -25,14 +30,14 @@ def box(name, x, z, height):
     )
 
 
-def test_map_holds_the_walls_and_free_floor_where_they_are():
+def test_walls_are_occupied_and_the_floor_is_free():
     grid = base_map(ROOM, 0.05)
     assert grid.bounds == pytest.approx((-5.3, -5.3, 5.3, 5.3))
     for x, y in ((0, 0), (4.97, -4.97), (-4.97, 0)):
         assert grid.is_free(x, y)
     for x, y in ((5.1, 0), (0, -5.02), (-5.18, 5.18)):
         assert not grid.is_free(x, y)
-    # four walls of 0.2 m, corners shared, on a raster that their faces lie on
+    # four walls of 0.2 m with common corners, whose faces are on borders of cells
     assert grid.occupied.sum() == 4 * (208 - 4) * 4
 
 
@@ -46,12 +51,12 @@ def test_random_obstacles_are_not_in_the_map(tmp_path):
     assert grid.is_free(-2, 0)
 
 
-def test_a_random_obstacle_outside_of_the_walls_lies_on_the_map(tmp_path):
+def test_the_map_includes_the_area_of_a_random_obstacle_outside_of_the_walls(tmp_path):
     grid = base_map(world_with(tmp_path, box("obstacle_box_0", 9, 0.5, 1)), 0.1)
     assert grid.is_free(9.4, 0)
 
 
-def test_only_what_reaches_the_lidars_height_is_seen(tmp_path):
+def test_only_shapes_at_the_height_of_the_lidar_are_occupied(tmp_path):
     world = world_with(tmp_path, box("kerb", 2, 0.1, 0.2) + box("lamp", -2, 1.0, 0.2))
     assert base_map(world, 0.1, 0.3).is_free(2, 0)
     assert base_map(world, 0.1, 0.3).is_free(-2, 0)
@@ -72,7 +77,7 @@ def test_bounds_do_not_depend_on_the_height():
     assert not above.occupied.any()
 
 
-def test_map_of_nothing_needs_bounds(tmp_path):
+def test_an_empty_world_needs_bounds(tmp_path):
     path = tmp_path / "empty.world"
     path.write_text("<sdf version='1.6'><world name='w'/></sdf>")
     with pytest.raises(SpecError, match="this world is empty"):
@@ -88,14 +93,14 @@ def test_outside_of_the_walls_is_unknown():
     assert not (unknown & grid.occupied).any()
 
 
-def test_without_walls_around_nothing_is_unknown():
+def test_without_enclosing_walls_no_cell_is_unknown():
     occupied = np.zeros((20, 20), dtype=bool)
     occupied[5:9, 5:9] = True
     occupied[6:8, 6:8] = False  # a small closed shed in an open field
     assert unknown_outside(OccupancyGrid(occupied, 0.1, 0, 0)) is None
 
 
-def test_something_out_of_all_bounds_is_named(tmp_path):
+def test_the_error_for_a_too_large_map_names_the_farthest_model(tmp_path):
     path = tmp_path / "far.world"
     box = (
         "<model name='{}'><static>1</static><pose>{} 0 0.5 0 0 0</pose><link name='l'>"

@@ -5,47 +5,24 @@ needed, and its extent: around all models of the world and further areas.
 :mod:`gz_testauto.grid.map_server` has the files.
 """
 
-from pathlib import Path
 from types import MappingProxyType
-from typing import List, Mapping, Optional, Pattern, Sequence, Tuple
+from typing import List, Mapping, Optional, Pattern, Tuple
 
 import numpy as np
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.sdf.scene import WorldScene, read_scene
+from gz_testauto.sdf.scene import WorldScene
 
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
 MOST_CELLS = 1e8
-"""A square of 1 km at 0.1 m, which takes 1 GB to make."""
+"""A square of 1 km at 0.1 m, whose computation needs 1 GB."""
 MOST_CELLS_A_SIDE = 1e5
 
 Bounds = Tuple[float, float, float, float]
-"""x_min, y_min, x_max, y_max in metres, in the world frame."""
-
-
-def base_map(
-    base_world: Path,
-    resolution_m: float = 0.05,
-    height_m: float = DEFAULT_HEIGHT_M,
-    pattern: Optional[Pattern[str]] = None,
-    bounds: Optional[Bounds] = None,
-    repair: bool = False,
-    allow_missing: Sequence[str] = (),
-) -> OccupancyGrid:
-    """Return the occupancy grid of a world at ``height_m``, without its random obstacles.
-
-    ``pattern`` matches their full names, by default the spawner's. ``bounds`` default to
-    :func:`bounds_of` the world. A cell is occupied if any shape touches it. Resources that
-    ``allow_missing`` names can be missing.
-
-    Raises ``SdfError`` for an invalid world, and ``SpecError`` for an empty one or one that is too
-    large for a map.
-    """
-    scene = read_scene(Path(base_world), repair=repair, allow_missing=allow_missing)
-    return map_of(scene, resolution_m, height_m, pattern, bounds)
+"""x_min, y_min, x_max, y_max in meters, in the world frame."""
 
 
 def map_of(
@@ -55,11 +32,16 @@ def map_of(
     pattern: Optional[Pattern[str]] = None,
     bounds: Optional[Bounds] = None,
 ) -> OccupancyGrid:
-    """Return the map as :func:`base_map` does, for a scene that is read already."""
+    """Return the occupancy grid of a world at ``height_m``, without its random obstacles.
+
+    ``pattern`` matches their full names, by default the spawner's. ``bounds`` default to
+    :func:`bounds_of` the world. A cell is occupied if any shape touches it. Raises ``SpecError``
+    for an empty world or one that is too large for a map.
+    """
     if bounds is None:
         bounds = bounds_of(scene, resolution_m)
     elif _is_too_large(bounds, resolution_m):
-        raise SpecError(f"{_size(bounds, resolution_m)}: give smaller bounds or larger cells")
+        raise SpecError(f"{_size(bounds, resolution_m)}: set smaller bounds or larger cells")
     outlines = [
         shape.footprint(height_m, height_m)
         for name, model in scene.models.items()
@@ -73,38 +55,39 @@ def map_of(
 def bounds_of(
     scene: WorldScene,
     resolution_m: float,
-    hold: Mapping[str, Bounds] = MappingProxyType({}),
-    room_m: float = 0.0,
+    areas: Mapping[str, Bounds] = MappingProxyType({}),
+    margin_m: float = 0.0,
     most_cells: float = MOST_CELLS,
 ) -> Bounds:
     """Return the rectangle around all models of a world at any height, including random obstacles,
-    and around ``hold``: further areas, by their names in messages.
+    and around ``areas``, by their names in messages.
 
-    An area of it that is outside is surrounded by ``room_m``. The result is enlarged to multiples
-    of ``resolution_m``. Raises ``SpecError`` for an empty world, or for more than ``most_cells``.
+    An area that is not within the rectangle of the models is enlarged by ``margin_m``. The result
+    is enlarged to multiples of ``resolution_m``. Raises ``SpecError`` for an empty world, or for
+    more than ``most_cells``.
     """
-    things = [
+    parts = [
         (f"model {name}", tuple(shape.bounds[:2].T.ravel()))
         for name, model in scene.models.items()
         for shape in model.collisions
         if not shape.is_ground and np.isfinite(shape.bounds).all()
     ]
-    standing = _around([bounds for _, bounds in things])
-    for name, (x_min, y_min, x_max, y_max) in hold.items():
-        if standing is None or _around([standing, hold[name]]) != standing:
-            wider = (x_min - room_m, y_min - room_m, x_max + room_m, y_max + room_m)
-            things.append((name, wider))
-    bounds = _around([bounds for _, bounds in things])
+    of_models = _around([bounds for _, bounds in parts])
+    for name, (x_min, y_min, x_max, y_max) in areas.items():
+        if of_models is None or _around([of_models, areas[name]]) != of_models:
+            wider = (x_min - margin_m, y_min - margin_m, x_max + margin_m, y_max + margin_m)
+            parts.append((name, wider))
+    bounds = _around([bounds for _, bounds in parts])
     if bounds is None:
         raise SpecError(
             f"{scene.document.source}: this world is empty, so its map has no bounds; "
-            "give them (--bounds)"
+            "set them with --bounds"
         )
     if _is_too_large(bounds, resolution_m, most_cells):
-        reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in things)
+        reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in parts)
         raise SpecError(
             f"{scene.document.source}: {_size(bounds, resolution_m, most_cells)}; {name} reaches "
-            f"{reach:.3g} m from the origin. Mend or remove it if that is wrong, or take larger "
+            f"{reach:.3g} m from the origin. Correct or remove it if that is wrong, or set larger "
             "cells (--resolution, global_plan.resolution_m of a campaign)"
         )
     return _snapped(bounds, resolution_m)
@@ -143,12 +126,12 @@ def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -
     x_min, y_min, x_max, y_max = bounds
     return (
         f"a map of {x_max - x_min:.3g} x {y_max - y_min:.3g} m has more than {most_cells:.0e} "
-        f"cells of {resolution_m:g} m, or {MOST_CELLS_A_SIDE:.0e} a side"
+        f"cells of {resolution_m:g} m, or {MOST_CELLS_A_SIDE:.0e} per side"
     )
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Return which free cells are outside of the walls, where no robot has been.
+    """Return which free cells are outside of the walls, where no robot drives.
 
     These are the free cells that are connected to the map's border, if more free cells are not;
     otherwise there are no enclosing walls, and the result is None.
@@ -166,6 +149,6 @@ def _snapped(bounds: Bounds, resolution_m: float) -> Bounds:
     low, high = np.array(bounds[:2]), np.array(bounds[2:])
     low = (np.floor(low / resolution_m + 1e-9) - MARGIN_CELLS) * resolution_m
     high = (np.ceil(high / resolution_m - 1e-9) + MARGIN_CELLS) * resolution_m
-    # Rounding away what multiplying adds: an origin of -15.3 is not one of -15.299999999999999.
+    # The product has rounding errors: -15.3 would be -15.299999999999999.
     x_min, y_min, x_max, y_max = (round(float(value), 9) for value in (*low, *high))
     return (x_min, y_min, x_max, y_max)
