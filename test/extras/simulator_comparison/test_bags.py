@@ -5,11 +5,12 @@ import pytest
 from bags import KINDS, READ, as_bag
 from synthetic import drive
 
-from gz_testauto.extras.simulator_comparison.findings import evaluate_bench, findings_to_json
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
 from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
+from gz_testauto.extras.simulator_comparison.report.export import findings_to_json
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
 

@@ -40,8 +40,8 @@ def test_its_measurements_in_its_equations_give_another_winner(paper):
 
 def test_its_first_place_hangs_on_the_weights(paper):
     printed = paper.printed
-    assert printed.near.first[:2] == pytest.approx([0.51, 0.49], abs=0.01)
-    assert printed.any.first == pytest.approx([0.26, 0.39, 0.0, 0.35], abs=0.01)
+    assert printed.near_ranks[:2, 0] == pytest.approx([0.51, 0.49], abs=0.01)
+    assert printed.any_ranks[:, 0] == pytest.approx([0.26, 0.39, 0.0, 0.35], abs=0.01)
     turning = {change.criterion: change for change in printed.reversals}
     assert printed.reversals[0].criterion == "imu_linear_error"
     assert turning["imu_linear_error"].needed == pytest.approx(9.955, abs=0.001)
@@ -54,7 +54,7 @@ def test_its_first_place_hangs_on_the_weights(paper):
 def test_a_weight_that_turns_it_turns_it(paper):
     for change in paper.printed.reversals:
         table = paper.printed.table
-        beyond = 1e-6 * np.sign(change.needed - change.given)
+        beyond = 1e-6 * np.sign(change.needed - change.specified)
         weights = dict(zip(table.criteria, table.weights))
         weights[change.criterion] = change.needed + beyond
         totals = table.scores @ np.array(list(weights.values()))
@@ -102,7 +102,7 @@ def test_what_is_not_measured_is_not_nothing():
 
 def test_equal_entries_share_the_first_place():
     table = ScoreTable.of({"a": {"x": 1.0}, "b": {"x": 1.0}}, {"x": 3.0})
-    assert acceptability(table).ranks == pytest.approx(np.full((2, 2), 0.5))
+    assert acceptability(table) == pytest.approx(np.full((2, 2), 0.5))
     assert ranking_verdict(table).winner is None
 
 

@@ -5,8 +5,8 @@ and ``findings.json`` stores.
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from dataclasses import dataclass
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gz_testauto.extras.simulator_comparison.estimates import (
     measure_entry,
     measure_planners,
 )
-from gz_testauto.extras.simulator_comparison.features import feature_score, quoted_features
+from gz_testauto.extras.simulator_comparison.features import feature_score
 from gz_testauto.extras.simulator_comparison.measures.inertial import VERTICAL, inertial
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
@@ -35,7 +35,6 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 from gz_testauto.extras.simulator_comparison.score import ScoreTable, compute_scores
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     NONE,
-    Acceptability,
     Lead,
     RankingVerdict,
     WeightChange,
@@ -52,15 +51,16 @@ from gz_testauto.results.loaded import load_campaign
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Scores, intervals of the totals (entries, 2), and the stability of the first rank: ``near``
-    under weights within 20 %, ``any`` under any weights, both with resampled measurements."""
+    """Scores, intervals of the totals (entries, 2), and the rank acceptability (entries, ranks):
+    ``near_ranks`` under weights within 20 %, ``any_ranks`` under any weights, both with resampled
+    measurements."""
 
     table: ScoreTable
     intervals: np.ndarray
     lead: Optional[Lead]
     verdict: RankingVerdict
-    near: Acceptability
-    any: Acceptability
+    near_ranks: np.ndarray
+    any_ranks: np.ndarray
     reversals: Tuple[WeightChange, ...]
 
     @classmethod
@@ -289,122 +289,3 @@ def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording])
     frequency, density = found[0][0], np.mean([one[1] for one in found], axis=0)
     in_band = (frequency > 0) & (frequency <= recordings[0].band_hz)
     return Spectrum(name, is_reference, frequency[in_band], density[in_band])
-
-
-def findings_to_json(found: Findings) -> Dict[str, Any]:
-    """Return the content of ``findings.json``."""
-    return {
-        "format": 1,
-        "bench": found.spec.model_dump(mode="json"),
-        "reference": found.spec.reference,
-        "not_ranked": dict(found.not_ranked),
-        "without_interval": found.without_interval,
-        "ranking": _ranking_data(found.ranking),
-        "printed": None if found.printed is None else _ranking_data(found.printed),
-        "band_hz": found.aligned.band_hz,
-        "band_of": found.aligned.slowest or None,
-        "lengths": {
-            case: {
-                "duration_s": length.duration_s,
-                "of": length.shortest,
-                "longest_s": length.longest_s,
-            }
-            for case, length in found.aligned.lengths.items()
-        },
-        "measures": {
-            measure.name: {
-                "unit": measure.unit,
-                "better": measure.better,
-                "formula": measure.formula,
-                "source": measure.source,
-                "entries": {
-                    name: _measured_data(own[measure.name]) for name, own in found.measured.items()
-                },
-            }
-            for measure in found.measures
-        },
-        "circumstances": _conditions_data(found.conditions),
-        "examples": [
-            {
-                "description": one.description,
-                "measure": one.measure,
-                "error": one.error,
-                "published_error": one.published_error,
-            }
-            for one in found.spec.examples
-        ],
-        "features": {
-            entry.name: {
-                "said": quoted_features(entry.features),
-                "source": entry.features.source,
-                "date": entry.features.date,
-            }
-            for entry in found.spec.ranked
-        },
-    }
-
-
-def _conditions_data(conditions: RunConditions) -> Dict[str, Any]:
-    grounds = [
-        {
-            name: _number(value) if isinstance(value, float) else value
-            for name, value in asdict(ground).items()
-        }
-        for ground in conditions.grounds
-    ]
-    return {**asdict(conditions), "grounds": grounds}
-
-
-def _measured_data(one: Measured) -> Dict[str, Any]:
-    if one.missing:
-        return {"missing": one.missing}
-    return {
-        "value": _number(one.estimate.value),
-        "low": _number(one.estimate.low),
-        "high": _number(one.estimate.high),
-        "method": one.estimate.method,
-        "floor": _number(one.floor),
-        "p_same_as_reference": _number(one.p_tie),
-        "cases": {case: _number(value) for case, value in one.by_case.items()},
-    }
-
-
-def _number(value: float) -> Optional[float]:
-    return float(value) if math.isfinite(value) else None
-
-
-def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
-    table, verdict = ranking.table, ranking.verdict
-    return {
-        "ranked": verdict.ranked,
-        "winner": verdict.winner,
-        "verdict": verdict.text,
-        "first_under_weights_and_measurements": _number(verdict.share),
-        "first_under_weights": _number(verdict.by_weights),
-        "first_under_measurements": _number(verdict.by_measurement),
-        "entries": {
-            name: {
-                "total": float(table.totals[row]),
-                "low": _number(ranking.intervals[row, 0]),
-                "high": _number(ranking.intervals[row, 1]),
-                "bounds": table.bounds[row].tolist(),
-                "scores": {
-                    criterion: _number(table.scores[row, column])
-                    for column, criterion in enumerate(table.criteria)
-                },
-                "rank_acceptability": ranking.near.ranks[row].tolist(),
-                "rank_acceptability_any_weights": ranking.any.ranks[row].tolist(),
-            }
-            for row, name in enumerate(table.entries)
-        },
-        "left_out": {name: list(lacking) for name, lacking in table.left_out.items()},
-        "turning_weights": [
-            {
-                "criterion": change.criterion,
-                "given": change.given,
-                "needed": change.needed,
-                "winner": change.winner,
-            }
-            for change in ranking.reversals
-        ],
-    }

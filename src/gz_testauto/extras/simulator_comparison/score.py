@@ -6,6 +6,7 @@ paper prints (3) inverted; its table does not.) The total is the weighted sum. A
 never 0: a criterion that one entry lacks counts for none, and is reported.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Dict, Mapping, Optional, Sequence, Tuple
 
@@ -66,6 +67,12 @@ class ScoreTable:
         ]
         shaped = np.array(rows, dtype=float).reshape(len(scores), len(weights))
         return cls(tuple(scores), tuple(weights), np.array(list(weights.values()), float), shaped)
+
+    def score(self, entry: str, criterion: str) -> float:
+        """Return one score, NaN if it is unknown or not in the table."""
+        if entry not in self.entries or criterion not in self.criteria:
+            return math.nan
+        return float(self.scores[self.entries.index(entry), self.criteria.index(criterion)])
 
     @property
     def counted(self) -> np.ndarray:

@@ -39,29 +39,17 @@ def can_rank(table: ScoreTable) -> bool:
     return len(table.entries) > 1 and bool(table.weights[table.counted].any())
 
 
-@dataclass(frozen=True, eq=False)
-class Acceptability:
-    """Shares (entries, ranks) of the draws in which an entry has a rank. Entries that tie for a
-    rank share it."""
-
-    ranks: np.ndarray
-
-    @property
-    def first(self) -> np.ndarray:
-        """Shares (entries,) of the draws in which each entry is first."""
-        return np.asarray(self.ranks[:, 0])
-
-
 def acceptability(
     table: ScoreTable,
     spread: Optional[float] = SPREAD,
     measured: Optional[np.ndarray] = None,
     seed: int = 0,
     draws: int = DRAWS,
-) -> Acceptability:
-    """Return the rank acceptability under weights within ``spread`` of the specified ones; any
-    weights (uniform on the simplex) for None, the specified ones for 0. ``measured`` (n, entries,
-    criteria) are scores of resampled measurements, which are drawn as well."""
+) -> np.ndarray:
+    """Return the rank acceptability (entries, ranks): the share of draws in which an entry has a
+    rank; entries that tie for a rank share it. Weights are drawn within ``spread`` of the specified
+    ones; any weights (uniform on the simplex) for None, the specified ones for 0. ``measured`` (n,
+    entries, criteria) are scores of resampled measurements, which are drawn as well."""
     counted = table.counted
     random = child_generator(seed, WEIGHTS)
     count = len(table.entries)
@@ -72,7 +60,7 @@ def acceptability(
         weights = _drawn_weights(table.weights[counted], spread, size, random)
         chosen = pool[random.integers(len(pool), size=size)]
         ranks += _rank_shares(np.einsum("nec,nc->ne", chosen, weights))
-    return Acceptability(ranks / draws)
+    return ranks / draws
 
 
 def _drawn_weights(
@@ -158,14 +146,14 @@ class WeightChange:
     """Weight of one criterion at which ``winner`` becomes first, with all others unchanged."""
 
     criterion: str
-    given: float
+    specified: float
     needed: float
     winner: str
 
     @property
     def relative(self) -> float:
         """The change divided by the specified weight, without sign."""
-        return abs(self.needed - self.given) / self.given
+        return abs(self.needed - self.specified) / self.specified
 
 
 def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
@@ -177,17 +165,19 @@ def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
     first = table.order[0]
     found = []
     for column in np.flatnonzero(counted & (table.weights > 0)):
-        given = float(table.weights[column])
+        specified = float(table.weights[column])
         reached = [
-            (given - float(totals[first] - totals[other]) / lead, other)
+            (specified - float(totals[first] - totals[other]) / lead, other)
             for other in range(len(table.entries))
             for lead in [float(table.scores[first, column] - table.scores[other, column])]
             if other != first and lead != 0.0
         ]
         possible = [(weight, other) for weight, other in reached if weight > _ROUNDING]
         if possible:
-            weight, other = min(possible, key=lambda pair: abs(pair[0] - given))
-            found.append(WeightChange(table.criteria[column], given, weight, table.entries[other]))
+            weight, other = min(possible, key=lambda pair: abs(pair[0] - specified))
+            found.append(
+                WeightChange(table.criteria[column], specified, weight, table.entries[other])
+            )
     return sorted(found, key=lambda change: change.relative)
 
 
@@ -238,10 +228,10 @@ def ranking_verdict(
             None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
         )
     first = table.order[0]
-    shares = acceptability(table, SPREAD, measured, seed).first
+    shares = acceptability(table, SPREAD, measured, seed)[:, 0]
     together = float(shares[first])
-    weights = float(acceptability(table, SPREAD, None, seed).first[first])
-    measurement = float(acceptability(table, 0.0, measured, seed).first[first])
+    weights = float(acceptability(table, SPREAD, None, seed)[first, 0])
+    measurement = float(acceptability(table, 0.0, measured, seed)[first, 0])
     open_ = _open(table)
     winner = table.entries[first] if together >= SURE and not open_ else None
     decides = () if together >= SURE else _deciding_factors(table, shares, weights, measurement)

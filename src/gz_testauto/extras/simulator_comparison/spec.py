@@ -29,13 +29,13 @@ Example with simulators that this package runs::
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
-from typing_extensions import Annotated, Self
+from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.base.errors import SpecError, UnknownNameError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.extras.simulator_comparison.examples import ExampleSpec
 from gz_testauto.extras.simulator_comparison.features import RULES, FeaturesSpec
 from gz_testauto.extras.simulator_comparison.maneuvers import (
     FLAT,
@@ -44,6 +44,7 @@ from gz_testauto.extras.simulator_comparison.maneuvers import (
     BenchRobotSpec,
     ManeuverSpec,
 )
+from gz_testauto.extras.simulator_comparison.measures.inertial import summary_error
 from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, find_measure
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
@@ -110,6 +111,29 @@ class EntrySpec(Spec):
             if not 0.0 <= score <= 1.0:
                 raise ValueError(f"published_scores.{name} is {score:g}; a score is 0 to 1")
         return self
+
+
+AxisValues = Annotated[Tuple[float, float, float], BeforeValidator(as_tuple)]
+
+
+class ExampleSpec(Spec):
+    """Published means and ranges (x, y, z) of a simulator and of its reference for one maneuver, in
+    the unit of ``measure``, and the ``published_error``."""
+
+    description: str
+    """Maneuver, simulator and source."""
+    measure: Literal["imu_angular_error", "imu_linear_error"]
+    mean: AxisValues
+    range: AxisValues
+    reference_mean: AxisValues
+    reference_range: AxisValues
+    published_error: Optional[float] = None
+
+    @property
+    def error(self) -> float:
+        """Sum over the axes of the error by equation (7) of Farley et al. 2022."""
+        own, reference = (self.mean, self.range), (self.reference_mean, self.reference_range)
+        return float(summary_error(*map(np.array, (*own, *reference))).sum())
 
 
 class BenchSpec(Spec):

@@ -5,7 +5,7 @@ import math
 
 from gz_testauto.extras.simulator_comparison.bench.runner import ProbeRow
 from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
-from gz_testauto.extras.simulator_comparison.report.probes import print_probes
+from gz_testauto.extras.simulator_comparison.report.terminal import print_probes
 from gz_testauto.report.plain import report_console
 
 REFUSAL = (

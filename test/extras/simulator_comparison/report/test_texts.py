@@ -20,9 +20,10 @@ from benches import (
 
 from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import Measured
-from gz_testauto.extras.simulator_comparison.findings import evaluate_bench, findings_to_json
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
 from gz_testauto.extras.simulator_comparison.recordings.align import Length
+from gz_testauto.extras.simulator_comparison.report.export import findings_to_json
 from gz_testauto.extras.simulator_comparison.report.page import page_html, write_page
 from gz_testauto.extras.simulator_comparison.report.sentences import baseline_lines, relative
 from gz_testauto.extras.simulator_comparison.report.terminal import print_findings

@@ -35,7 +35,7 @@ from gz_testauto.extras.simulator_comparison.bench.runner import run_bench
 from gz_testauto.extras.simulator_comparison.bench.simulator_process import SimulatorRunner
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.open_loop import open_loop_bench
-from gz_testauto.extras.simulator_comparison.report.open_loop import print_open_loop
+from gz_testauto.extras.simulator_comparison.report.terminal import print_open_loop
 from gz_testauto.report.agreement import print_agreement
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.trial.plan import TrialSelection

@@ -37,13 +37,12 @@ from gz_testauto.cli.workers import processors, worker_count
 from gz_testauto.extras.simulator_comparison.bench.runner import probe_bench, run_bench, store_bench
 from gz_testauto.extras.simulator_comparison.bench.simulated import SimulatedData, read_simulated
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
-from gz_testauto.extras.simulator_comparison.findings import evaluate_bench, findings_to_json
+from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.recordings.csv_file import write_channels
 from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
-from gz_testauto.extras.simulator_comparison.report.export import write_measures
+from gz_testauto.extras.simulator_comparison.report.export import findings_to_json, write_measures
 from gz_testauto.extras.simulator_comparison.report.page import write_page
-from gz_testauto.extras.simulator_comparison.report.probes import print_probes
-from gz_testauto.extras.simulator_comparison.report.terminal import print_findings
+from gz_testauto.extras.simulator_comparison.report.terminal import print_findings, print_probes
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.spec.loader import load

@@ -1,11 +1,16 @@
-"""Comparison of simulators as CSV: a row for each measure and entry."""
+"""Findings as ``findings.json``, and as ``measures.csv`` with a row for each measure and entry."""
 
 import csv
 import io
 import math
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any, Dict, Optional
 
-from gz_testauto.extras.simulator_comparison.findings import Findings
+from gz_testauto.extras.simulator_comparison.bench.simulated import RunConditions
+from gz_testauto.extras.simulator_comparison.estimates import Measured
+from gz_testauto.extras.simulator_comparison.features import quoted_features
+from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.results.directory import write_atomically
 
 COLUMNS = (
@@ -29,19 +34,124 @@ def write_measures(found: Findings, path: Path) -> None:
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow(COLUMNS)
-    table = found.ranking.table
     for measure in found.measures:
         for name, own in found.measured.items():
             one = own[measure.name]
-            score = math.nan
-            if measure.name in table.criteria and name in table.entries:
-                row, column = table.entries.index(name), table.criteria.index(measure.name)
-                score = float(table.scores[row, column])
+            score = found.ranking.table.score(name, measure.name)
             numbers = (*one.estimate[:3], one.floor, one.p_tie, score)
-            value, low, high, floor, p_tie, score_text = (
-                "" if math.isnan(number) else repr(float(number)) for number in numbers
-            )
+            texts = ("" if math.isnan(number) else repr(float(number)) for number in numbers)
             weight = found.spec.weights.get(measure.name, "")
             head = (measure.name, measure.unit, measure.better, name)
-            rows.writerow([*head, value, low, high, floor, p_tie, score_text, weight, one.missing])
+            rows.writerow([*head, *texts, weight, one.missing])
     write_atomically(path, text.getvalue().encode())
+
+
+def findings_to_json(found: Findings) -> Dict[str, Any]:
+    """Return the content of ``findings.json``."""
+    return {
+        "format": 1,
+        "bench": found.spec.model_dump(mode="json"),
+        "reference": found.spec.reference,
+        "not_ranked": dict(found.not_ranked),
+        "without_interval": found.without_interval,
+        "ranking": _ranking_data(found.ranking),
+        "printed": None if found.printed is None else _ranking_data(found.printed),
+        "band_hz": found.aligned.band_hz,
+        "band_limited_by": found.aligned.slowest or None,
+        "lengths": {
+            case: {
+                "duration_s": length.duration_s,
+                "shortest": length.shortest,
+                "longest_s": length.longest_s,
+            }
+            for case, length in found.aligned.lengths.items()
+        },
+        "measures": {
+            measure.name: {
+                "unit": measure.unit,
+                "better": measure.better,
+                "formula": measure.formula,
+                "source": measure.source,
+                "entries": {
+                    name: _measured_data(own[measure.name]) for name, own in found.measured.items()
+                },
+            }
+            for measure in found.measures
+        },
+        "conditions": _conditions_data(found.conditions),
+        "examples": [
+            {
+                "description": one.description,
+                "measure": one.measure,
+                "error": one.error,
+                "published_error": one.published_error,
+            }
+            for one in found.spec.examples
+        ],
+        "features": {
+            entry.name: {
+                "features": quoted_features(entry.features),
+                "source": entry.features.source,
+                "date": entry.features.date,
+            }
+            for entry in found.spec.ranked
+        },
+    }
+
+
+def _conditions_data(conditions: RunConditions) -> Dict[str, Any]:
+    grounds = [
+        {
+            name: _number(value) if isinstance(value, float) else value
+            for name, value in asdict(ground).items()
+        }
+        for ground in conditions.grounds
+    ]
+    return {**asdict(conditions), "grounds": grounds}
+
+
+def _measured_data(one: Measured) -> Dict[str, Any]:
+    if one.missing:
+        return {"missing": one.missing}
+    return {
+        "value": _number(one.estimate.value),
+        "low": _number(one.estimate.low),
+        "high": _number(one.estimate.high),
+        "method": one.estimate.method,
+        "floor": _number(one.floor),
+        "p_same_as_reference": _number(one.p_tie),
+        "cases": {case: _number(value) for case, value in one.by_case.items()},
+    }
+
+
+def _number(value: float) -> Optional[float]:
+    return float(value) if math.isfinite(value) else None
+
+
+def _ranking_data(ranking: Ranking) -> Dict[str, Any]:
+    table, verdict = ranking.table, ranking.verdict
+    return {
+        "ranked": verdict.ranked,
+        "winner": verdict.winner,
+        "verdict": verdict.text,
+        "first_under_weights_and_measurements": _number(verdict.share),
+        "first_under_weights": _number(verdict.by_weights),
+        "first_under_measurements": _number(verdict.by_measurement),
+        "entries": {
+            name: {
+                "total": float(table.totals[row]),
+                "low": _number(ranking.intervals[row, 0]),
+                "high": _number(ranking.intervals[row, 1]),
+                "bounds": table.bounds[row].tolist(),
+                "scores": {
+                    criterion: _number(table.scores[row, column])
+                    for column, criterion in enumerate(table.criteria)
+                },
+                "rank_acceptability": ranking.near_ranks[row].tolist(),
+                "rank_acceptability_any_weights": ranking.any_ranks[row].tolist(),
+            }
+            for row, name in enumerate(table.entries)
+        },
+        "left_out": {name: list(lacking) for name, lacking in table.left_out.items()},
+        "rank_reversal_weights": [asdict(change) for change in ranking.reversals],
+    }

@@ -105,7 +105,7 @@ def reversal_text(ranking: Ranking) -> str:
     least = ranking.reversals[0]
     return (
         f"The smallest change of one weight that changes the first rank: {least.criterion} from "
-        f"{least.given:g} to {least.needed:.3f} ({relative(least)}) makes {least.winner} first."
+        f"{least.specified:g} to {least.needed:.3f} ({relative(least)}) makes {least.winner} first."
     )
 
 
@@ -142,7 +142,7 @@ def baseline_lines(found: Findings) -> List[str]:
 
 def relative(change: WeightChange) -> str:
     """Return the change of a weight in percent, with its sign."""
-    sign, percent = "+" if change.needed > change.given else "−", 100 * change.relative
+    sign, percent = "+" if change.needed > change.specified else "−", 100 * change.relative
     return f"{sign}{percent:.0f} %" if percent >= 10 else f"{sign}{percent:.2g} %"
 
 
@@ -273,9 +273,7 @@ def score_text(found: Findings, entry: str, measure: Measure) -> str:
     table = found.ranking.table
     if measure.name not in table.criteria:
         return ""
-    if entry not in table.entries:
-        return "-"
-    score = table.scores[table.entries.index(entry), table.criteria.index(measure.name)]
+    score = table.score(entry, measure.name)
     return "-" if math.isnan(score) else f"{score:.3f}"
 
 

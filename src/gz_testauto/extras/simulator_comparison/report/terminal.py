@@ -1,4 +1,4 @@
-"""Comparison of simulators on a terminal of 80 columns."""
+"""Comparison of simulators and probes of their ground, on a terminal of 80 columns."""
 
 import math
 import textwrap
@@ -8,13 +8,15 @@ from rich.console import Console
 from rich.table import Table
 
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.extras.simulator_comparison.bench.runner import ProbeRow
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
-from gz_testauto.extras.simulator_comparison.measures.interface import Measure
+from gz_testauto.extras.simulator_comparison.measures.interface import Measure, find_measure
 from gz_testauto.extras.simulator_comparison.report.sentences import (
     MAX_REVERSALS_SHOWN,
     NEAR,
     baseline_lines,
     change_text,
+    condition_lines,
     entry_values,
     example_lines,
     feature_texts,
@@ -128,8 +130,8 @@ def ranking_table(ranking: Ranking) -> Table:
             escape_text(ranking.table.entries[row]),
             f"{ranking.table.totals[row]:.3f}",
             "" if math.isnan(low) else f"[{low:.2f}, {high:.2f}]",
-            f"{100 * ranking.near.first[row]:.1f} %",
-            f"{100 * ranking.any.first[row]:.1f} %",
+            f"{100 * ranking.near_ranks[row, 0]:.1f} %",
+            f"{100 * ranking.any_ranks[row, 0]:.1f} %",
         ]
         rows.append(texts)
     return _without_empty(plain_table, shown, rows)
@@ -137,11 +139,11 @@ def ranking_table(ranking: Ranking) -> Table:
 
 def reversal_table(ranking: Ranking) -> Table:
     """Return the weights that change the first rank, the smallest changes first."""
-    table = plain_table("weight of", "given", "needed", "change", "then first")
+    table = plain_table("weight of", "specified", "needed", "change", "then first")
     for change in ranking.reversals[:MAX_REVERSALS_SHOWN]:
         table.add_row(
             escape_text(change.criterion),
-            f"{change.given:g}",
+            f"{change.specified:g}",
             f"{change.needed:.3f}",
             relative(change),
             escape_text(change.winner),
@@ -248,3 +250,54 @@ def _print_grounds(console: Console, found: Findings) -> None:
 def millimeters(length_m: float) -> str:
     """Return an error in millimeters."""
     return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"
+
+
+def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
+    """Print the measures of one simulator against the other, with the floor of the other's own
+    repetitions."""
+    console = console or report_console()
+    ((name, own),) = found.measured.items()
+    table = remark_table("", "value", "95 %", "floor", "")
+    for measure in map(find_measure, found.spec.weights):
+        one = own[measure.name]
+        unit = f", {measure.unit}" if measure.unit else ""
+        value, within, remark = measured_texts(one)
+        remark = "ties" if one.ties else remark
+        table.add_row(f"{measure.name}{unit}", value, within, number(one.floor), remark)
+    console.print(f"{name} against {found.spec.reference}, with the same velocity commands")
+    console.print(table)
+    console.print(
+        f"Floor: difference between the repetitions of {found.spec.reference}, from slightly "
+        "different starts. Ties: no significant difference between the two at 5 %."
+    )
+    for line in (*found.conditions.notes, *condition_lines(found)):
+        console.print(escape_text(line))
+
+
+def print_probes(rows: Sequence[ProbeRow], console: Optional[Console] = None) -> None:
+    """Print a line for each entry and terrain, by default on standard output, and below them the
+    errors of refused ones."""
+    console = console or report_console()
+    table = plain_table("entry", "simulator", "terrain", "error, mm", "friction", "expected", "")
+    for column in table.columns[1:3]:
+        column.no_wrap = False
+    for row in rows:
+        ground = row.ground
+        table.add_row(
+            escape_text(ground.entry),
+            row.simulator,
+            escape_text(ground.terrain),
+            _decimals(1000.0 * ground.worst_m),
+            _decimals(ground.friction),
+            f"{ground.expected_friction:g}",
+            "refused" if ground.refusal else "correct",
+        )
+    console.print(table)
+    for row in rows:
+        if row.ground.refusal:
+            where = f"{row.ground.entry} on {row.ground.terrain}"
+            print_paragraph(console, f"{where}: {row.ground.refusal}", "  ")
+
+
+def _decimals(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"
