@@ -93,9 +93,9 @@ def test_entries_take_turns_repetition_by_repetition(tmp_path):
 
 
 def test_all_entries_start_a_repetition_at_the_same_pose(tmp_path):
-    drives = run(bench(), tmp_path).drives
+    recordings = run(bench(), tmp_path).recordings
     first, second = (
-        [one.odometry.values[0].tolist() for one in drives[name]["flat/circle"]]
+        [one.odometry.values[0].tolist() for one in recordings[name]["flat/circle"]]
         for name in ("one", "two")
     )
     assert first == second
@@ -230,7 +230,7 @@ def test_an_entry_whose_ground_is_off_is_not_driven_there_and_named(tmp_path):
 
     result = run(bench(), tmp_path, OffGround)
     assert not any("ice" in source for source in Counted.driven)
-    assert set(result.drives["two"]) == {"flat/straight", "flat/circle"}
+    assert set(result.recordings["two"]) == {"flat/straight", "flat/circle"}
     refused = [(one.entry, one.refusal) for one in result.conditions.grounds if one.refusal]
     assert refused == [(name, "its surface is 13 mm too low") for name in ("one", "two")]
 
@@ -261,7 +261,7 @@ def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_sta
             return SimulatorCost(10.0, 1.0, 0.5, 1e6, others=Busy.shares.pop(0))
 
     result = run(bench(repetitions=1, load="true"), tmp_path, Busy)
-    loads = {case: one.load.others for case, (one,) in result.drives["one"].items() if one.load}
+    loads = {case: one.load.others for case, (one,) in result.recordings["one"].items() if one.load}
     assert loads == {"load/idle": 0.02, "load/one": 0.5, "load/five": 0.0}
     (said,) = result.conditions.notes
     assert said.startswith("one: load/one: other programs used the machine in 1 of 1")

@@ -56,7 +56,7 @@ def test_default_maneuvers_are_all_kinds_with_a_suitable_terrain(tmp_path):
         ("  - straight\n", "  - strait\n", 6, "did you mean 'straight'"),
         ("kind: straight, lin", "kind: strait, lin", 7, "did you mean 'straight'"),
         ("  - straight\n", "  - {name: step}\n", 1, "maneuvers: step needs a terrain of kind step"),
-        ("  - straight\n", "  - slow\n", 6, "unknown kind of drive 'slow'"),
+        ("  - straight\n", "  - slow\n", 6, "unknown kind of maneuver 'slow'"),
         ("linear_mps: 0.2", "linear_mph: 0.2", 7, "did you mean 'linear_mps'"),
         ("simulator: embedded}", "simulator: embeded}", 9, "did you mean 'embedded'"),
         ("{step_s: 0.002}", "{stepp_s: 0.002}", 10, "did you mean 'step_s'"),

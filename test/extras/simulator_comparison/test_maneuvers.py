@@ -78,7 +78,7 @@ def test_maneuver_at_rest_is_long_enough_for_its_noise():
 
 def test_a_drive_that_is_faster_than_the_robot_is_refused():
     with pytest.raises(
-        SpecError, match=r"drive fast: linear_mps is 2, but robot.max_linear_mps is"
+        SpecError, match=r"maneuver fast: linear_mps is 2, but robot.max_linear_mps is"
     ):
         compute_commands(drive("fast", kind="straight", linear_mps=2.0), ROBOT)
 

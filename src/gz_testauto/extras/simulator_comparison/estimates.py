@@ -134,8 +134,8 @@ def _with_extras(measure: Measure, own: RecordingsByCase) -> RecordingsByCase:
 
 
 def _is_for(measure: Measure, case: str) -> bool:
-    terrain, _, drive = case.rpartition("/")
-    return measure.drive in ("", drive) and measure.terrain in ("", terrain)
+    terrain, _, maneuver = case.rpartition("/")
+    return measure.maneuver in ("", maneuver) and measure.terrain in ("", terrain)
 
 
 def _missing_channel(measure: Measure, recordings: Sequence[RunRecording]) -> Optional[str]:

@@ -141,23 +141,23 @@ class Findings:
 
 def evaluate_bench(
     spec: BenchSpec,
-    drives: Optional[Mapping[str, RecordingsByCase]] = None,
+    recordings: Optional[Mapping[str, RecordingsByCase]] = None,
     conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
-    """Measure, score and rank. ``drives`` has the recordings of simulated entries by name,
+    """Measure, score and rank. ``recordings`` has the recordings of simulated entries by name,
     ``conditions`` the conditions of their simulation. Raises ``ResultsError`` for recordings that
     cannot be read or are not plausible."""
-    all_drives: Dict[str, RecordingsByCase] = dict(drives or {})
+    all_recordings: Dict[str, RecordingsByCase] = dict(recordings or {})
     for entry in spec.entries:
         if entry.recording is not None:
-            all_drives[entry.name] = read_recordings(entry.recording)
-    aligned = align_recordings(all_drives)
-    all_drives = dict(aligned.entries)
-    reference = None if spec.reference is None else all_drives.get(spec.reference)
+            all_recordings[entry.name] = read_recordings(entry.recording)
+    aligned = align_recordings(all_recordings)
+    all_recordings = dict(aligned.entries)
+    reference = None if spec.reference is None else all_recordings.get(spec.reference)
     measures = [find_measure(name) for name in MEASURES.names()]
     measured = {
         entry.name: {
-            measure.name: _measured(measure, entry, all_drives.get(entry.name), reference, spec)
+            measure.name: _measured(measure, entry, all_recordings.get(entry.name), reference, spec)
             for measure in measures
             if measure.planners is None
         }
@@ -165,31 +165,31 @@ def evaluate_bench(
     }
     for name, of_planners in _planner_measures(spec, measures).items():
         measured[name].update(of_planners)
-    not_ranked = _not_ranked(spec, all_drives, conditions)
+    not_ranked = _not_ranked(spec, all_recordings, conditions)
     kept = {name: own for name, own in measured.items() if name not in not_ranked}
     table, drawn = _score_entries(spec, kept)
     ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
-    spectra = _spectra(spec, all_drives)
+    spectra = _spectra(spec, all_recordings)
     printed = _printed(spec)
     return Findings(spec, measured, not_ranked, ranking, printed, spectra, aligned, conditions)
 
 
 def _not_ranked(
-    spec: BenchSpec, drives: Mapping[str, RecordingsByCase], conditions: RunConditions
+    spec: BenchSpec, recordings: Mapping[str, RecordingsByCase], conditions: RunConditions
 ) -> Dict[str, str]:
     """Return the entries that are not compared, with the reason: simulators without a valid run of
     a case of the reference, and simulators whose ground differs from the terrain. Otherwise their
     missing values would remove a criterion for all entries."""
     found: Dict[str, str] = {} if spec.baseline is None else {spec.baseline: BASELINE}
     for entry in spec.ranked:
-        if entry.simulator is not None and not drives.get(entry.name):
+        if entry.simulator is not None and not recordings.get(entry.name):
             found.setdefault(entry.name, "it has no valid run")
     for ground in conditions.grounds:
         if ground.refusal:
             found.setdefault(ground.entry, f"its ground {ground.terrain} is refused")
-    wanted = [case for case in drives.get(spec.reference or "", {}) if case in spec.cases]
+    wanted = [case for case in recordings.get(spec.reference or "", {}) if case in spec.cases]
     for entry in spec.ranked:
-        lacking = [case for case in wanted if not drives.get(entry.name, {}).get(case)]
+        lacking = [case for case in wanted if not recordings.get(entry.name, {}).get(case)]
         if entry.simulator is not None and lacking:
             found.setdefault(entry.name, f"it has no valid run of {', '.join(lacking)}")
     ranked = {entry.name for entry in spec.ranked}
@@ -271,9 +271,11 @@ def _printed(spec: BenchSpec) -> Optional[Ranking]:
     return Ranking.of(ScoreTable.of(scores, spec.weights), None, spec.seed)
 
 
-def _spectra(spec: BenchSpec, drives: Mapping[str, RecordingsByCase]) -> Dict[str, List[Spectrum]]:
+def _spectra(
+    spec: BenchSpec, by_entry: Mapping[str, RecordingsByCase]
+) -> Dict[str, List[Spectrum]]:
     found: Dict[str, List[Spectrum]] = {}
-    for name, own in drives.items():
+    for name, own in by_entry.items():
         for case, recordings in own.items():
             with_imu = [one for one in recordings if one.imu is not None]
             if with_imu:

@@ -136,10 +136,10 @@ class ManeuverSpec(Spec):
     def _is_known(self) -> Self:
         if (self.kind == RECORDED) != (self.command is not None):
             raise ValueError(
-                f"drive {self.name}: kind: recorded needs command, and command needs kind: recorded"
+                f"maneuver {self.name}: kind recorded and command must be specified together"
             )
         if self.kind != RECORDED and self.kind not in KINDS:
-            reason = unknown_name("kind of drive", self.kind or self.name, KINDS)
+            reason = unknown_name("kind of maneuver", self.kind or self.name, KINDS)
             raise ValueError(f"{reason}; for another name, specify kind:")
         return self
 
@@ -155,27 +155,27 @@ class BenchRobotSpec(Spec):
     max_angular_accel_radps2: float = Field(3.0, gt=0)
 
 
-def compute_commands(drive: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
+def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
     """Return forward speed (m/s) and yaw rate (rad/s), (n, 2), one row per :data:`PERIOD_S`.
 
     Raises ``SpecError`` for a maneuver that is faster than the robot.
     """
     for name, speed, limit in (
-        ("linear_mps", drive.linear_mps, robot.max_linear_mps),
-        ("angular_radps", drive.angular_radps, robot.max_angular_radps),
+        ("linear_mps", maneuver.linear_mps, robot.max_linear_mps),
+        ("angular_radps", maneuver.angular_radps, robot.max_angular_radps),
     ):
         if abs(speed) > limit:
             raise SpecError(
-                f"drive {drive.name}: {name} is {speed:g}, but robot.max_{name} is {limit:g}; "
-                "reduce the former or increase the latter"
+                f"maneuver {maneuver.name}: {name} is {speed:g}, but robot.max_{name} is "
+                f"{limit:g}; reduce the former or increase the latter"
             )
-    time_s = np.arange(max(1, round(drive.duration_s / PERIOD_S))) * PERIOD_S
-    linear = np.full(len(time_s), drive.linear_mps)
-    angular = np.full(len(time_s), drive.angular_radps)
-    if drive.kind == "stop":
-        linear[time_s >= STOP_AT * drive.duration_s - 1e-9] = 0.0
-    elif drive.kind == "s_curve":
-        angular *= np.sin(2.0 * math.pi * time_s / drive.duration_s)
+    time_s = np.arange(max(1, round(maneuver.duration_s / PERIOD_S))) * PERIOD_S
+    linear = np.full(len(time_s), maneuver.linear_mps)
+    angular = np.full(len(time_s), maneuver.angular_radps)
+    if maneuver.kind == "stop":
+        linear[time_s >= STOP_AT * maneuver.duration_s - 1e-9] = 0.0
+    elif maneuver.kind == "s_curve":
+        angular *= np.sin(2.0 * math.pi * time_s / maneuver.duration_s)
     return np.column_stack(
         [
             _limit_acceleration(linear, robot.max_linear_accel_mps2),

@@ -75,14 +75,17 @@ def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> 
                     "pixels": PIXELS,
                 }
             ],
-            "maneuvers": _drives(first),
+            "maneuvers": _maneuvers(first),
             "repetitions": REPETITIONS,
             "step_s": WORLD_STEP_S,
             "measure_load": False,
             "entries": [
-                {"name": one.simulator, "simulator": one.simulator, "options": options}
+                {
+                    "name": one.simulator,
+                    "simulator": one.simulator,
+                    "options": dict(one.simulator_options),
+                }
                 for one in (first, second)
-                for options in [dict(one.simulator_options)]
             ],
             "reference": first.simulator,
             "weights": dict.fromkeys(MEASURES, 1.0),
@@ -90,10 +93,10 @@ def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> 
     )
 
 
-def _drives(spec: BuiltinCampaignSpec) -> List[Dict[str, Any]]:
+def _maneuvers(spec: BuiltinCampaignSpec) -> List[Dict[str, Any]]:
     fast, half = spec.robot.max_linear_mps, spec.robot.max_linear_mps / 2
     turning = spec.robot.max_angular_radps / 2
-    drives: List[Dict[str, Any]] = [
+    maneuvers: List[Dict[str, Any]] = [
         {"name": "rest"},
         {"name": "straight", "linear_mps": fast},
         {"name": "stop", "linear_mps": fast},
@@ -101,8 +104,8 @@ def _drives(spec: BuiltinCampaignSpec) -> List[Dict[str, Any]]:
     ]
     steering = spec.robot.steering
     if steering is None:
-        drives.append({"name": "turn", "angular_radps": turning})
+        maneuvers.append({"name": "turn", "angular_radps": turning})
     else:
         turning = min(turning, half * math.tan(steering.max_rad) / steering.wheelbase_m / 2)
-    drives.append({"name": "circle", "linear_mps": half, "angular_radps": turning})
-    return [{"duration_s": DURATION_S, **drive} for drive in drives]
+    maneuvers.append({"name": "circle", "linear_mps": half, "angular_radps": turning})
+    return [{"duration_s": DURATION_S, **maneuver} for maneuver in maneuvers]

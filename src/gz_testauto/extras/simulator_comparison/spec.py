@@ -27,7 +27,7 @@ Example with simulators that this package runs::
     reference: ode
 """
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -56,7 +56,6 @@ from gz_testauto.extras.simulator_comparison.steps import (
     takes_step,
 )
 from gz_testauto.extras.simulator_comparison.terrain import TerrainSpec
-from gz_testauto.extras.simulator_comparison.terrain.kinds import TerrainKind
 from gz_testauto.simulators import check_options
 from gz_testauto.spec.loader import SUBPATH
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple, repeated
@@ -86,7 +85,7 @@ class EntrySpec(Spec):
     features: FeaturesSpec = FeaturesSpec()
 
     @model_validator(mode="after")
-    def _is_one_or_the_other(self) -> Self:
+    def _has_one_source(self) -> Self:
         if self.simulator is not None and self.recording is not None:
             raise ValueError("has recording and simulator; make them two entries")
         if self.simulator is None and self.options:
@@ -98,13 +97,11 @@ class EntrySpec(Spec):
                 raise ValueError(str(error)) from None
             fault = simulator_fault(self.simulator)
             if fault is not None:
-                reason = f"is {self.simulator}, which {fault}"
-                context = {"reason": reason, SUBPATH: ("simulator",)}
-                raise PydanticCustomError("predicate", "{reason}", context)
+                raise _error(f"is {self.simulator}, which {fault}", "simulator")
         return self
 
     @model_validator(mode="after")
-    def _has_something(self) -> Self:
+    def _values_are_valid(self) -> Self:
         for name in self.published:
             _require_known("published", name, MEASURES.names())
         for name, score in self.published_scores.items():
@@ -169,13 +166,11 @@ class BenchSpec(Spec):
     """Printed means and ranges, for which the report computes the error."""
 
     @model_validator(mode="after")
-    def _names_fit(self) -> Self:
+    def _names_are_known(self) -> Self:
         names = [entry.name for entry in self.entries]
         if not names:
             raise ValueError("entries: the list is empty; specify the entries to compare")
-        twice = repeated(names)
-        if twice:
-            raise ValueError(f"entries: {', '.join(twice)} occurs more than once")
+        _require_unique("entries", names)
         if self.reference is not None:
             _require_known("reference", self.reference, names)
             reference = self.entry(self.reference)
@@ -209,9 +204,18 @@ class BenchSpec(Spec):
                 _require_known(f"{entry.name}.published_scores", name, list(self.weights))
         if not any(weight > 0 for weight in self.weights.values()):
             raise ValueError("weights: all are 0; specify at least one above 0")
-        for entry in self.ranked:
-            _require_cases(entry, self._reference_cases)
+        self._require_cases_of_reference()
         return self
+
+    def _require_cases_of_reference(self) -> None:
+        """Raise an error for a case that the reference lacks, since its name is misspelled."""
+        if self.reference is None:
+            return
+        recording = self.entry(self.reference).recording
+        cases = self.cases if recording is None else list(recording.cases)
+        for entry in self.ranked:
+            for case in entry.recording.cases if entry.recording and cases else ():
+                _require_known(f"{entry.name}.recording.cases", case, cases)
 
     @model_validator(mode="before")
     @classmethod
@@ -227,7 +231,7 @@ class BenchSpec(Spec):
         return data
 
     @model_validator(mode="after")
-    def _can_be_driven(self) -> Self:
+    def _maneuvers_can_run(self) -> Self:
         if self.simulated:
             lacking = [name for name in ("robot", "terrains") if not getattr(self, name)]
             if lacking:
@@ -235,19 +239,17 @@ class BenchSpec(Spec):
                     f"{lacking[0]} is missing; the simulator {self.simulated[0].name} needs it"
                 )
         for what in ("terrains", "maneuvers"):
-            twice = repeated([one.name for one in getattr(self, what)])
-            if twice:
-                raise ValueError(f"{what}: {', '.join(twice)} occurs more than once")
+            _require_unique(what, [one.name for one in getattr(self, what)])
         for terrain in self.terrains:
             if terrain.name == LOAD:
                 raise ValueError(
                     f"terrains: {LOAD} is reserved for the measurement of load; use another name"
                 )
-        for drive in self.maneuvers:
-            if not any(self.drives_on(drive, terrain) for terrain in self.terrains):
-                needed = STEP if drive.kind == STEP else FLAT
-                raise ValueError(f"maneuvers: {drive.name} needs a terrain of kind {needed}")
-            self._require_recorded(drive)
+        for maneuver in self.maneuvers:
+            if not any(maneuver.is_for(terrain.kind) for terrain in self.terrains):
+                needed = STEP if maneuver.kind == STEP else FLAT
+                raise ValueError(f"maneuvers: {maneuver.name} needs a terrain of kind {needed}")
+            self._require_recorded(maneuver)
         return self
 
     @model_validator(mode="after")
@@ -259,13 +261,11 @@ class BenchSpec(Spec):
             if fault is not None:
                 has_option = takes_step(entry.simulator)
                 place = ("entries", number, "options", "step_s") if has_option else ("step_s",)
-                raise PydanticCustomError(
-                    "predicate", "{reason}", {"reason": fault, SUBPATH: place}
-                )
+                raise _error(fault, *place)
         return self
 
-    def _require_recorded(self, drive: ManeuverSpec) -> None:
-        command, where = drive.command, f"maneuvers: {drive.name}.command"
+    def _require_recorded(self, maneuver: ManeuverSpec) -> None:
+        command, where = maneuver.command, f"maneuvers: {maneuver.name}.command"
         if command is None:
             return
         recorded = {one.name: one.recording for one in self.entries if one.recording is not None}
@@ -284,11 +284,6 @@ class BenchSpec(Spec):
                 f"{where}.repetition is {command.repetition}; there are {count}, counted from 0"
             )
 
-    @staticmethod
-    def drives_on(drive: ManeuverSpec, terrain: TerrainKind) -> bool:
-        """Return whether a maneuver runs on a terrain."""
-        return drive.is_for(getattr(terrain, "kind", ""))
-
     @property
     def simulated(self) -> List[EntrySpec]:
         """Entries that this package simulates."""
@@ -298,10 +293,10 @@ class BenchSpec(Spec):
     def cases(self) -> List[str]:
         """Cases of the simulated entries, ``TERRAIN/MANEUVER``."""
         return [
-            f"{terrain.name}/{drive.name}"
+            f"{terrain.name}/{maneuver.name}"
             for terrain in self.terrains
-            for drive in self.maneuvers
-            if self.drives_on(drive, terrain)
+            for maneuver in self.maneuvers
+            if maneuver.is_for(terrain.kind)
         ]
 
     def entry(self, name: str) -> EntrySpec:
@@ -319,25 +314,22 @@ class BenchSpec(Spec):
         measures = set(MEASURES.names())
         return {name: weight for name, weight in self.weights.items() if name not in measures}
 
-    @property
-    def _reference_cases(self) -> List[str]:
-        if self.reference is None:
-            return []
-        recording = self.entry(self.reference).recording
-        return self.cases if recording is None else list(recording.cases)
+
+def _error(reason: str, *place: Union[str, int]) -> PydanticCustomError:
+    """Return the error of a value at a place below the model."""
+    return PydanticCustomError("predicate", "{reason}", {"reason": reason, SUBPATH: place})
 
 
-def _require_cases(entry: EntrySpec, cases: List[str]) -> None:
-    """Raise an error for a case that the reference lacks, since its name is misspelled."""
-    if entry.recording is not None and cases:
-        for case in entry.recording.cases:
-            _require_known(f"{entry.name}.recording.cases", case, cases)
+def _require_unique(where: str, names: List[str]) -> None:
+    twice = repeated(names)
+    if twice:
+        raise ValueError(f"{where}: {', '.join(twice)} occurs more than once")
 
 
 def _require_known(where: str, name: str, known: List[str]) -> None:
     if name not in known:
         reason = unknown_name("name", name, known)
-        raise PydanticCustomError("predicate", "{reason}", {"reason": f"{where}: {reason}"})
+        raise _error(f"{where}: {reason}")
 
 
 def weighted_measures(spec: BenchSpec) -> List[str]:

@@ -45,10 +45,10 @@ def bench_inputs(plan: Plan) -> Inputs:
             **dict(_fields(terrain.model_dump())),
             "heights": _sha256(made.tobytes()),
         }
-    for drive in spec.maneuvers:
-        found[f"maneuver {drive.name}"] = {
-            **dict(_fields(drive.model_dump())),
-            "commands": _sha256(plan.commands[drive.name].tobytes()),
+    for maneuver in spec.maneuvers:
+        found[f"maneuver {maneuver.name}"] = {
+            **dict(_fields(maneuver.model_dump())),
+            "commands": _sha256(plan.commands[maneuver.name].tobytes()),
         }
     for entry in spec.simulated:
         fields = {"simulator": entry.simulator, "options": entry.options}
@@ -95,7 +95,7 @@ class BenchManifest:
             self._refuse([f"entry {entry}: version is {identity.version}, was {known['version']}"])
 
     def _refuse(self, differences: List[str]) -> None:
-        refuse_differences(self._directory.path, "drives of another bench", differences)
+        refuse_differences(self._directory.path, "runs of another bench", differences)
 
 
 def _differences(

@@ -68,14 +68,14 @@ class PlannedRun:
 
     entry: str
     terrain: str
-    drive: str
+    maneuver: str
     repetition: int
     halved: bool = False
 
     @property
     def case(self) -> str:
         """Name of the case in the findings."""
-        return f"{self.terrain}/{self.drive}"
+        return f"{self.terrain}/{self.maneuver}"
 
     @property
     def stored_case(self) -> str:
@@ -114,15 +114,15 @@ class Plan:
         if spec.measure_load:
             self.terrains[LOAD] = make_terrain(LOAD_TERRAIN, spec.seed)
         self.commands: Dict[str, np.ndarray] = {
-            drive.name: self._commands(drive) for drive in spec.maneuvers
+            maneuver.name: self._commands(maneuver) for maneuver in spec.maneuvers
         }
         self._written: Dict[Tuple[Path, str], Path] = {}
         (self._robot,) = read_bench_robot(spec.robot)
         count = max(LOADS.values()) if spec.measure_load else 1
         self._crowd = read_bench_robot(spec.robot, count, always=False)
         for case in spec.cases:
-            terrain, _, drive = case.partition("/")
-            require_space(case, self.commands[drive], self._robot, self.terrains[terrain])
+            terrain, _, maneuver = case.partition("/")
+            require_space(case, self.commands[maneuver], self._robot, self.terrains[terrain])
 
     def rounds(self) -> Iterator[List[RunGroup]]:
         """Yield for each repetition and terrain the groups of all entries, in order."""
@@ -151,7 +151,7 @@ class Plan:
             world=world,
             robots=(PlacedRobot(self._robot, start),),
             ground_m=(spawn_height_m(terrain, self._robot, start),),
-            commands=self.commands[planned.drive],
+            commands=self.commands[planned.maneuver],
             seed=child_seed(self.spec.seed, SIMULATION, planned.case, planned.repetition),
             step_s=required_s if planned.halved else None,
             box=create_box(self._robot, start) if self._pushes(planned) else None,
@@ -170,39 +170,39 @@ class Plan:
         return {**entry.options, "step_s": self.step_s(entry) / 2}
 
     def _pushes(self, planned: PlannedRun) -> bool:
-        return any(one.kind == PUSH for one in self.spec.maneuvers if one.name == planned.drive)
+        return any(one.kind == PUSH for one in self.spec.maneuvers if one.name == planned.maneuver)
 
-    def _commands(self, drive: ManeuverSpec) -> np.ndarray:
+    def _commands(self, maneuver: ManeuverSpec) -> np.ndarray:
         assert self.spec.robot is not None, "validated by the specification"
-        if drive.command is None:
-            return compute_commands(drive, self.spec.robot)
-        recording = self.spec.entry(drive.command.entry).recording
+        if maneuver.command is None:
+            return compute_commands(maneuver, self.spec.robot)
+        recording = self.spec.entry(maneuver.command.entry).recording
         assert recording is not None, "validated by the specification"
-        recorded = read_recordings(recording)[drive.command.case][drive.command.repetition].command
+        repetitions = read_recordings(recording)[maneuver.command.case]
+        recorded = repetitions[maneuver.command.repetition].command
         if recorded is None:
-            raise SpecError(f"drive {drive.name}: {drive.command.case} has no commands")
+            raise SpecError(f"maneuver {maneuver.name}: {maneuver.command.case} has no commands")
         return recorded_commands(recorded)
 
     def _runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
         if terrain == LOAD:
             most = max(LOADS.values()) if _supports_several_robots(self.spec.entry(entry)) else 1
-            drives_of_load = [drive for drive, robots in LOADS.items() if robots <= most]
-            return [PlannedRun(entry, LOAD, drive, repetition) for drive in drives_of_load]
-        drives = {drive.name: drive for drive in self.spec.maneuvers}
-        runs = []
-        for case in self.spec.cases:
-            if case.startswith(f"{terrain}/"):
-                name = case.partition("/")[2]
-                runs.append(PlannedRun(entry, terrain, name, repetition))
-                if self._is_halved(terrain, drives[name], repetition):
-                    runs.append(PlannedRun(entry, terrain, name, repetition, halved=True))
-        return sorted(runs, key=lambda planned: planned.halved)
+            names = [name for name, robots in LOADS.items() if robots <= most]
+            return [PlannedRun(entry, LOAD, name, repetition) for name in names]
+        maneuvers = [
+            one for one in self.spec.maneuvers if f"{terrain}/{one.name}" in self.spec.cases
+        ]
+        halved = [one for one in maneuvers if self._is_halved(terrain, one, repetition)]
+        return [
+            *(PlannedRun(entry, terrain, one.name, repetition) for one in maneuvers),
+            *(PlannedRun(entry, terrain, one.name, repetition, halved=True) for one in halved),
+        ]
 
-    def _is_halved(self, terrain: str, drive: ManeuverSpec, repetition: int) -> bool:
+    def _is_halved(self, terrain: str, maneuver: ManeuverSpec, repetition: int) -> bool:
         return (
             self.spec.half_step
             and self.terrains[terrain].relief_m == 0.0
-            and drive.kind in HALVED
+            and maneuver.kind in HALVED
             and repetition < HALVED_REPETITIONS
         )
 
@@ -215,7 +215,7 @@ class Plan:
 
     def _load_request(self, planned: PlannedRun, world: Path) -> ManeuverRequest:
         assert self.spec.robot is not None, "validated by the specification"
-        robots = self._crowd[: LOADS[planned.drive]]
+        robots = self._crowd[: LOADS[planned.maneuver]]
         terrain, commands = self.terrains[LOAD], compute_commands(LOAD_DRIVE, self.spec.robot)
         circle = np.repeat(commands[-1:], 400, axis=0)  # more than one full circle
         starts: List[Pose2D] = []

@@ -34,13 +34,13 @@ MIN_DEEP_POSES = 2
 """Consecutive poses with a wheel at that depth that make a run invalid."""
 
 
-def implausibility(driven: SimulatedRun, terrain: Terrain) -> Optional[str]:
+def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
     """Return the reason why a run is not plausible, None if it is."""
-    odometry, imu = driven.recording.odometry, driven.recording.imu
+    odometry, imu = run.recording.odometry, run.recording.imu
     assert odometry is not None and imu is not None, "simulated runs have both"
     ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
-    above = driven.height_m - driven.rest_height_m - ground
-    climbing = np.abs(np.diff(driven.height_m, prepend=driven.height_m[0])) / PERIOD_S
+    above = run.height_m - run.rest_height_m - ground
+    climbing = np.abs(np.diff(run.height_m, prepend=run.height_m[0])) / PERIOD_S
     faults = (
         (~np.isfinite(ground), "the robot has left the terrain"),
         (above < -MAX_BELOW_M, f"the robot is more than {MAX_BELOW_M:g} m below the ground"),
@@ -49,12 +49,12 @@ def implausibility(driven: SimulatedRun, terrain: Terrain) -> Optional[str]:
             climbing > MAX_VERTICAL_MPS,
             f"the robot moves up or down at more than {MAX_VERTICAL_MPS:g} m/s",
         ),
-        (driven.tilt_rad > MAX_TILT_RAD, "the robot has tipped over"),
+        (run.tilt_rad > MAX_TILT_RAD, "the robot has tipped over"),
     )
     for wrong, reason in faults:
         if wrong.any():
             return f"{reason} after {odometry.time_s[int(np.argmax(wrong))]:.2f} s"
-    sunk = _first_inside(driven, terrain)
+    sunk = _first_inside(run, terrain)
     if sunk is not None:
         link, index = sunk
         return (
@@ -70,10 +70,10 @@ def implausibility(driven: SimulatedRun, terrain: Terrain) -> Optional[str]:
     return None
 
 
-def _first_inside(driven: SimulatedRun, terrain: Terrain) -> Optional[Tuple[str, int]]:
+def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[str, int]]:
     """Return the wheel that is first too deep for too long, and the index of the first pose."""
     found = []
-    for link, points_m in driven.wheels_m.items():
+    for link, points_m in run.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)
         for index in range(len(deep) - MIN_DEEP_POSES + 1):
             if deep[index : index + MIN_DEEP_POSES].all():

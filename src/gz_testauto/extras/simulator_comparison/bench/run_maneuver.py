@@ -77,8 +77,8 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
     poses: List[Pose] = [snapshot.models[robot].pose]
     surfaces = wheel_surfaces(request.robots[0].robot)
     wheels = [transform_surfaces(surfaces, snapshot.links)]
-    driven = driven_wheels(request.robots[0].robot)
-    turned = [driven.poses(snapshot.links)]
+    joints = driven_wheels(request.robots[0].robot)
+    turned = [joints.poses(snapshot.links)]
     boxes: List[Pose] = [] if request.box is None else [snapshot.models[request.box.name].pose]
     samples: List[ImuSample] = []
     for linear_mps, angular_radps in request.commands.tolist():
@@ -88,14 +88,14 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
             samples.extend(snapshot.imu)
         poses.append(snapshot.models[robot].pose)
         wheels.append(transform_surfaces(surfaces, snapshot.links))
-        turned.append(driven.poses(snapshot.links))
+        turned.append(joints.poses(snapshot.links))
         if request.box is not None:
             boxes.append(snapshot.models[request.box.name].pose)
     count = len(request.commands)
     channels = {
         "imu": _means(samples, start_s, round(count * PERIOD_S / SAMPLE_S), request.source),
         "odometry": _odometry(poses),
-        "wheels": driven.speeds(turned, request.commands),
+        "wheels": joints.speeds(turned, request.commands),
         "command": Series(np.arange(count) * PERIOD_S, request.commands),
         "box": _places(boxes) if boxes else None,
     }

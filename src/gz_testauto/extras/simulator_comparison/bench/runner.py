@@ -206,7 +206,7 @@ class _BenchRunner:
         with self._lock:
             request = self._plan.request(planned, self._directory)
 
-        def drive() -> StoredRun:
+        def execute() -> StoredRun:
             self._open(handle, planned.entry, planned.halved, planned.is_load)
             if planned.is_load:
                 load = self._load(handle, request)
@@ -217,7 +217,7 @@ class _BenchRunner:
             return StoredRun(recording, fault or "", simulated.step_s)
 
         try:
-            done = self._with_retry(handle, str(planned), drive)
+            done = self._with_retry(handle, str(planned), execute)
         except SimulatorError as error:
             done = StoredRun(None, str(error))
         if self._aborted:  # an aborted request has no result

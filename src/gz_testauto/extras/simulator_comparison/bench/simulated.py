@@ -47,7 +47,7 @@ class SimulatedData(NamedTuple):
     """Recordings of each entry, and the conditions. ``complete`` is whether all planned runs are
     done and compared."""
 
-    drives: Mapping[str, RecordingsByCase]
+    recordings: Mapping[str, RecordingsByCase]
     conditions: RunConditions
     complete: bool
 
@@ -58,7 +58,7 @@ def read_simulated(
     """Return all stored runs. ``unavailable`` has the reasons why entries were not simulated.
     Raises ``ResultsError`` for damaged files."""
     readers = [_SimulatedDataReader(spec, directory, entry) for entry in spec.simulated]
-    drives = {reader.entry: reader.drives() for reader in readers}
+    recordings = {reader.entry: reader.read() for reader in readers}
     grounds = tuple(one for reader in readers for one in reader.grounds)
     invalid = tuple(one for reader in readers for one in reader.invalid)
     missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()]
@@ -71,7 +71,7 @@ def read_simulated(
         notes=(*missing, *disturbed),
     )
     refused = any(ground.refusal is not None for ground in grounds)
-    return SimulatedData(drives, conditions, not (refused or invalid or missing))
+    return SimulatedData(recordings, conditions, not (refused or invalid or missing))
 
 
 def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
@@ -95,7 +95,7 @@ class _SimulatedDataReader:
         self.missing: List[str] = []
         self.disturbed: List[str] = []
 
-    def drives(self) -> RecordingsByCase:
+    def read(self) -> RecordingsByCase:
         """Return the valid recordings on the correct ground by case."""
         found: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
@@ -104,8 +104,8 @@ class _SimulatedDataReader:
                     if case.startswith(f"{terrain.name}/"):
                         found[case] = self._case(case)
         if self._spec.measure_load:
-            for drive in LOADS:
-                case = f"{LOAD}/{drive}"
+            for maneuver in LOADS:
+                case = f"{LOAD}/{maneuver}"
                 found[case] = self._case(case)
                 self._note_disturbances(case, found[case])
         return {case: recordings for case, recordings in found.items() if recordings}

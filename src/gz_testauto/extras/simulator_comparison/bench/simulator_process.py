@@ -122,8 +122,8 @@ class SimulatorProcess(SimulatorRunner):
 
     def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
         """See :meth:`SimulatorRunner.run_maneuver`."""
-        driven: SimulatedRun = self._request("run_maneuver", request)
-        return driven
+        run: SimulatedRun = self._request("run_maneuver", request)
+        return run
 
     def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
         """See :meth:`SimulatorRunner.measure_load`."""

@@ -71,10 +71,10 @@ class BenchDirectory(RunDirectory):
         """Return the file of one probe."""
         return self.path / "grounds" / entry / f"{terrain}.json"
 
-    def write_run(self, path: Path, drive: StoredRun) -> None:
+    def write_run(self, path: Path, run: StoredRun) -> None:
         """Store a run. Raises ``ResultsError`` if the file cannot be written."""
         content = io.BytesIO()
-        np.savez(content, **_arrays(drive))
+        np.savez(content, **_arrays(run))
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.getvalue())
@@ -124,9 +124,9 @@ class BenchDirectory(RunDirectory):
         write_atomically(path, text.encode())
 
 
-def _arrays(drive: StoredRun) -> Dict[str, np.ndarray]:
-    recording = drive.recording
-    about: Dict[str, Any] = {"invalid": drive.invalid, "step_s": drive.step_s}
+def _arrays(run: StoredRun) -> Dict[str, np.ndarray]:
+    recording = run.recording
+    about: Dict[str, Any] = {"invalid": run.invalid, "step_s": run.step_s}
     arrays: Dict[str, np.ndarray] = {}
     if recording is not None:
         about["source"] = recording.source

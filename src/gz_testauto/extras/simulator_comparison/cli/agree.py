@@ -99,5 +99,5 @@ def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
         simulated = run_bench(bench, out, print_status, stop, SimulatorRunner)
     if stop():
         return stop.exit_status
-    print_open_loop(evaluate_bench(bench, simulated.drives, simulated.conditions))
+    print_open_loop(evaluate_bench(bench, simulated.recordings, simulated.conditions))
     return 0

@@ -116,7 +116,7 @@ def _naming(bench: Path) -> Iterator[None]:
 
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
     """Measure, write and print. Return 1 if something was left out."""
-    found = evaluate_bench(spec, simulated.drives, simulated.conditions)
+    found = evaluate_bench(spec, simulated.recordings, simulated.conditions)
     with reporting_disk(out):
         out.mkdir(parents=True, exist_ok=True)
         store_bench(spec, BenchDirectory(out))
@@ -147,10 +147,10 @@ def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:
     recording = spec.entry(name).recording
     if recording is None:
         raise SpecError(f"{bench}: entries: {name} has no recording; specify an entry with one")
-    for case, drives in read_recordings(recording).items():
-        for number, drive in enumerate(drives):
+    for case, recordings in read_recordings(recording).items():
+        for number, run in enumerate(recordings):
             folder = out / case / str(number)
             with reporting_disk(out):
-                written = write_channels(drive, folder)
+                written = write_channels(run, folder)
             print(f"{folder}: {', '.join(path.name for path in written.values())}")
     return 0

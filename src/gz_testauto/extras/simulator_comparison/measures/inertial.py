@@ -274,5 +274,5 @@ NOISE_DENSITY = Measure(
     source="IEEE Std 952-1997, annex C",
     needs=("imu",),
     between=_decades,
-    drive="rest",
+    maneuver="rest",
 )

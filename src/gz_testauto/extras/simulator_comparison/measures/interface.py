@@ -33,8 +33,8 @@ class Measure:
 
     ``better`` is ``"lower"`` or ``"higher"``. ``needs`` are the channels that a recording must
     have, or ``load``, or a ``campaign`` of the entry. ``summed`` adds cases, as equation (7) of the
-    paper does; otherwise their mean is used. ``terrain`` and ``drive`` select cases; the default is
-    all. ``beyond`` is the remark for a value that is worse than ``limit``.
+    paper does; otherwise their mean is used. ``terrain`` and ``maneuver`` select cases; the default
+    is all. ``beyond`` is the remark for a value that is worse than ``limit``.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Measure:
     planners: Optional[PlannerMeasure] = None
     summed: bool = False
     terrain: str = ""
-    drive: str = ""
+    maneuver: str = ""
     limit: Optional[float] = None
     beyond: str = ""
 

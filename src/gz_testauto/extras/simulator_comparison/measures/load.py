@@ -41,7 +41,7 @@ def _cpu_time(name: str, case: str, robots: str, source: str) -> Measure:
         needs=("load",),
         own=_cpu,
         terrain=LOAD,
-        drive=case,
+        maneuver=case,
     )
 
 
@@ -55,7 +55,7 @@ REAL_TIME_FACTOR = Measure(
     needs=("load",),
     own=_real_time_factor,
     terrain=LOAD,
-    drive=ONE,
+    maneuver=ONE,
 )
 
 CPU_IDLE = _cpu_time("cpu_idle", IDLE, "no robot", "read from the processes")
@@ -78,5 +78,5 @@ MEMORY = Measure(
     needs=("load",),
     own=_memory,
     terrain=LOAD,
-    drive=ONE,
+    maneuver=ONE,
 )

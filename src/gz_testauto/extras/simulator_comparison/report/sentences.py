@@ -196,11 +196,11 @@ def condition_lines(found: Findings) -> List[str]:
         f"{one.entry} on {one.terrain}: {one.refusal}" for one in conditions.grounds if one.refusal
     ]
     by_case: Dict[Tuple[str, str], List[InvalidRun]] = {}
-    for drive in conditions.invalid:
-        by_case.setdefault((drive.entry, drive.case), []).append(drive)
-    for (entry, case), drives in by_case.items():
-        first, numbers = drives[0], [str(drive.repetition + 1) for drive in drives]
-        if len(drives) == 1:
+    for run in conditions.invalid:
+        by_case.setdefault((run.entry, run.case), []).append(run)
+    for (entry, case), runs in by_case.items():
+        first, numbers = runs[0], [str(run.repetition + 1) for run in runs]
+        if len(runs) == 1:
             lines.append(f"{entry}, {case}, repetition {numbers[0]} is invalid: {first.why}.")
         else:
             lines.append(

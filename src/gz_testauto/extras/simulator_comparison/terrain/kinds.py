@@ -29,6 +29,7 @@ class TerrainKind(Spec):
     """
 
     name: str = Field(pattern=NAME)
+    kind: str
     friction: float = Field(1.0, ge=0.0, le=10.0)
     size_m: float = Field(12.8, ge=1.0, le=1000.0)
     pixels: int = Field(513, ge=17, le=2049)
