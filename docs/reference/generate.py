@@ -17,6 +17,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
 
+from gz_testauto.actors.creation import PluginActorSpec
 from gz_testauto.base.registry import Registry, extra_plugins
 from gz_testauto.cli.main import VERBS
 from gz_testauto.metrics.interface import builtin_metrics
@@ -158,6 +159,12 @@ def reached(*roots: Type[Spec]) -> List[Type[Spec]]:
     return list(found.values())
 
 
+def campaign_classes() -> List[Type[Spec]]:
+    """Return all classes of the core with keys of campaigns and obstacle specifications."""
+    campaigns = reached(BuiltinCampaignSpec, StackCampaignSpec, ObstacleSpec)
+    return [*campaigns, *plugins(BEHAVIORS), PluginActorSpec, *plugins(OBSTACLE_KINDS)]
+
+
 def _subclasses(one: Type[Spec]) -> Iterator[Type[Spec]]:
     for sub in one.__subclasses__():
         yield sub
@@ -197,14 +204,7 @@ def pages() -> Dict[str, str]:
             "Keys of campaigns and obstacles",
             "All YAML keys of a campaign and of an obstacle specification. The suffix of a key "
             "states its unit. Unknown keys are errors.",
-            [
-                section(one)
-                for one in [
-                    *reached(BuiltinCampaignSpec, StackCampaignSpec, ObstacleSpec),
-                    *plugins(BEHAVIORS),
-                    *plugins(OBSTACLE_KINDS),
-                ]
-            ],
+            [section(one) for one in campaign_classes()],
         ),
         "metrics.md": page("Metrics", "All metrics of the core.", [metrics()]),
     }
@@ -244,7 +244,7 @@ def metrics() -> str:
 
 def undocumented() -> List[str]:
     """Return ``CLASS.key`` for each key of a campaign without a meaning."""
-    classes = [*reached(BuiltinCampaignSpec, StackCampaignSpec, ObstacleSpec), *plugins(BEHAVIORS)]
+    classes = campaign_classes()
     return [f"{one.__name__}.{key[0]}" for one in classes for key in keys_of(one)[1] if not key[3]]
 
 

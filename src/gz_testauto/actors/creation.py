@@ -7,21 +7,24 @@ starts of other actors.
 
 import math
 from dataclasses import dataclass
-from typing import Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
+from pydantic import Field
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import body_sdf, read_body
 from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.base.errors import PlacementError, SpecError
+from gz_testauto.base.parameters import check_parameters, construct
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sampling.seeds import ACTOR, child_generator
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Box, Cylinder
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.actors import BEHAVIORS, ActorSpec, PlacedActorSpec
 from gz_testauto.spec.distributions import Distribution
+from gz_testauto.spec.model import LocatedSpec
 
 START_GAP_M = 0.1
 """Least gap between the outlines of two actors at their start."""
@@ -64,6 +67,29 @@ class NewActor:
                 for x_m, y_m, other_m in self.started
             )
         )
+
+
+class PluginActorSpec(PlacedActorSpec, LocatedSpec):
+    """An actor whose behavior is a class of another package, by its registered name."""
+
+    parameters: Dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the constructor of the class."""
+
+    def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
+        """See :class:`ActorSpec`."""
+        with self.locating("behavior", "parameters"):
+            actor = construct(BEHAVIORS, self.behavior, self.parameters, new.name, self.tags)
+            if not isinstance(actor, Actor):
+                raise SpecError(
+                    f"actor {new.name!r}: {self.behavior!r} is not a behavior; it must be a "
+                    "subclass of gz_testauto.actors.actor.Actor"
+                )
+        return actor, self.start.pose
+
+    def check(self) -> None:
+        """See :class:`ActorSpec`."""
+        with self.locating("behavior", "parameters"):
+            check_parameters(BEHAVIORS, self.behavior, self.parameters, arguments=2)
 
 
 def create_actors(

@@ -3,7 +3,6 @@
 from typing import Optional, Sequence, Tuple
 
 import shapely
-import shapely.affinity
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Literal
 
@@ -11,22 +10,23 @@ from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.spec.actors import ActorSpec, Positive
+from gz_testauto.spec.actors import PlacedActorSpec, Positive
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
-from gz_testauto.spec.model import Point, PoseSpec
+from gz_testauto.spec.model import Point
 
 
-class CrossSpec(ActorSpec):
+class CrossSpec(PlacedActorSpec):
     """An actor that waits until the robot is near, then crosses to the other side and stays."""
 
     behavior: Literal["cross"]
-    start: PoseSpec
     goal_m: Point
+    """The point ``[x, y]`` (m, world frame) on the other side."""
     trigger_distance_m: Positive = 4.0
-    """Distance between the origins of robot and actor at which the delay starts."""
+    """Distance (m) between the origins of robot and actor at which the delay starts."""
     speed_mps: PositiveDistribution = Fixed(value=1.4)
+    """Speed (m/s) while it crosses."""
     delay_s: Distribution = Fixed(value=0.0)
-    """Time between the trigger and the start of the motion."""
+    """Time (s) between the trigger and the start of the motion."""
 
     @property
     def path(self) -> BaseGeometry:

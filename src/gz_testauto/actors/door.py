@@ -4,7 +4,6 @@ import math
 from typing import Sequence, Tuple
 
 import shapely
-import shapely.affinity
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
@@ -27,14 +26,21 @@ class DoorSpec(ActorSpec):
     """The center of a closed sliding door, or the hinge of a swinging one; the door extends along
     x."""
     kind: Literal["sliding", "swinging"] = "sliding"
+    """The motion of the leaf: along its x axis, or about its hinge."""
     size_m: Size = (1.0, 0.08, 2.0)
+    """Width, thickness and height (m) of the leaf."""
     mass_kg: Positive = 40.0
+    """Mass (kg) of the leaf."""
     trigger: str = "robot"
-    """The name of a model, or a tag of actors."""
+    """The name of the model that opens the door, or a tag of actors that do."""
     trigger_distance_m: Positive = 2.0
+    """Distance (m) of such a model from ``pose`` at which the door opens."""
     opening_time_s: PositiveDistribution = Fixed(value=1.5)
+    """Time (s) between closed and open."""
     hold_open_s: Annotated[float, Field(ge=0, le=LARGEST)] = 1.0
+    """Time (s) that the door remains open after the last trigger."""
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
+    """Opening angle (rad) of a swinging door, counter-clockwise."""
 
     @property
     def path(self) -> BaseGeometry:

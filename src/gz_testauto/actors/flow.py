@@ -5,7 +5,6 @@ import math
 from typing import Callable, ClassVar, List, Sequence, Tuple
 
 import shapely
-import shapely.affinity
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
@@ -25,12 +24,13 @@ class FlowSpec(ActorSpec):
 
     behavior: Literal["flow"]
     waypoints_m: List[Point] = Field(min_length=2)
+    """Waypoints ``[x, y]`` (m, world frame), at least two."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
-    """Drawn for each pass."""
+    """Speed (m/s), drawn for each pass."""
     absence_s: Distribution = Uniform(min=0.0, max=20.0)
-    """Time until the next spawn, drawn for each pass."""
+    """Time (s) until the next spawn, drawn for each pass."""
     min_clearance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
-    """Least distance of robot and other actors from the first waypoint for a spawn, between
+    """Least distance (m) of robot and other actors from the first waypoint for a spawn, between
     origins."""
 
     @property

@@ -3,39 +3,32 @@
 import math
 from typing import Optional, Sequence, Tuple
 
-import shapely
-import shapely.affinity
 from pydantic import Field
-from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.spec.actors import ActorSpec, Offset
+from gz_testauto.spec.actors import Offset, PlacedActorSpec
 from gz_testauto.spec.distributions import Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST, PoseSpec
+from gz_testauto.spec.model import LARGEST
 
 
-class FollowSpec(ActorSpec):
+class FollowSpec(PlacedActorSpec):
     """An actor that follows a model at a distance, or stays at an offset from it, such as a
     camera."""
 
     behavior: Literal["follow"]
-    start: PoseSpec
     target: str = "robot"
     """The name of a model; ``robot`` denotes the robot."""
     distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    """Distance (m) from the target's origin at which it stops."""
     offset_m: Optional[Offset] = None
-    """x forward, y left, z up in the frame of the target's origin and heading; replaces
+    """x forward, y left, z up (m) in the frame of the target's origin and heading; replaces
     ``distance_m``."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
-
-    @property
-    def path(self) -> BaseGeometry:
-        """Return the start point."""
-        return shapely.Point(self.start.x_m, self.start.y_m)
+    """Largest speed (m/s)."""
 
     def create(self, new: NewActor) -> Tuple["Follow", Pose2D]:
         """See :class:`ActorSpec`."""

@@ -4,7 +4,6 @@ from typing import ClassVar, List, Sequence, Tuple
 
 import numpy as np
 import shapely
-import shapely.affinity
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
@@ -19,14 +18,17 @@ from gz_testauto.spec.model import LARGEST, Point
 
 
 class PatrolSpec(ActorSpec):
-    """An actor that moves along waypoints repeatedly: there and back, or in a loop (``closed``)."""
+    """An actor that moves along waypoints repeatedly: back and forth, or in a loop."""
 
     behavior: Literal["patrol"]
     waypoints_m: List[Point] = Field(min_length=2)
+    """Waypoints ``[x, y]`` (m, world frame), at least two."""
     closed: bool = False
+    """True if it moves from the last waypoint to the first; otherwise it turns back."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
+    """Speed (m/s), drawn once for each actor."""
     pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    """Pause at each waypoint."""
+    """Pause (s) at each waypoint."""
 
     @property
     def path(self) -> BaseGeometry:

@@ -8,7 +8,6 @@ from typing import ClassVar, Sequence, Tuple
 
 import numpy as np
 import shapely
-import shapely.affinity
 from pydantic import BeforeValidator, Field, model_validator
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
@@ -33,18 +32,22 @@ class PolynomialSpec(ActorSpec):
 
     behavior: Literal["polynomial"]
     body: BodySpec = BodySpec(radius_m=0.5, height_m=1.0)
+    """The shape of an actor without ``model``; default: a cylinder of 0.5 m radius and 1 m
+    height."""
     center_m: Point = (0.0, 0.0)
+    """Center ``[x, y]`` (m, world frame) of the field."""
     half_size_m: Annotated[float, Field(ge=2, le=1000)] = 10.0
-    """Half the side of the field."""
+    """Half the side (m) of the field."""
     order: Annotated[Tuple[int, int], BeforeValidator(as_tuple)] = (1, 3)
-    """Smallest and largest order."""
+    """Smallest and largest order of the polynomial."""
     mean_speed_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
-    """Drawn once for each actor."""
+    """Mean speed (m/s), drawn once for each actor."""
     speed_stddev_mps: Annotated[float, Field(ge=0, le=LARGEST)] = 0.2
+    """Standard deviation (m/s) of the speeds of legs."""
     speed_bounds_mps: Interval = (0.1, 3.0)
-    """Speeds of legs are drawn until they are at least the first and below the second."""
+    """Speeds (m/s) of legs are drawn until they are at least the first and below the second."""
     min_robot_gap_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
-    """Least gap between its outline and the robot's at the start."""
+    """Least gap (m) between its outline and the robot's at the start."""
 
     @property
     def ground(self) -> BaseGeometry:

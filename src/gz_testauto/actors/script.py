@@ -26,25 +26,29 @@ class ScriptSpec(ActorSpec):
 
     behavior: Literal["script"]
     waypoints_m: List[Point] = Field(min_length=1)
-    """With one waypoint, the actor stays there."""
+    """Waypoints ``[x, y]`` (m, world frame); with one, the actor stays there."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
+    """Speed (m/s), drawn once for each actor."""
     speeds_mps: Optional[List[Positive]] = None
-    """Speed of each leg; replaces ``speed_mps``."""
+    """Speed (m/s) of each leg; replaces ``speed_mps``."""
     times_s: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
-    """Time at each waypoint, the first is 0; ``loop`` needs one more, for the return. Replaces
+    """Time (s) at each waypoint, the first is 0; ``loop`` needs one more, for the return. Replaces
     speeds and ``wait_s``. Two waypoints with one position are a pause."""
     wait_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    """Pause at each waypoint."""
+    """Pause (s) at each waypoint."""
     repeat: Literal["once", "back_and_forth", "loop"] = "once"
+    """The path after the last waypoint: it stays, returns, or moves to the first waypoint."""
     yaw_rad: Bounded = 0.0
-    """Heading of an actor with one waypoint."""
+    """Heading (rad) of an actor with one waypoint."""
     start_s: Distribution = Fixed(value=0.0)
-    """Delay from the start of the trial, or from the trigger, until it moves."""
+    """Delay (s) from the start of the trial, or from the trigger, until it moves."""
     trigger_distance_m: Optional[Positive] = None
-    """Distance of the robot's origin at which it starts; null: it does not wait for the robot."""
+    """Distance (m) of the robot's origin at which it starts; null: it does not wait for the
+    robot."""
     shift_x_m: Distribution = Fixed(value=0.0)
+    """Shift (m) of all waypoints along x, drawn once for each actor."""
     shift_y_m: Distribution = Fixed(value=0.0)
-    """Shift of all waypoints."""
+    """Shift (m) of all waypoints along y, drawn once for each actor."""
 
     @property
     def path(self) -> BaseGeometry:
@@ -74,7 +78,7 @@ class ScriptSpec(ActorSpec):
         if any(a == b for a, b in zip(self.waypoints_m, self.waypoints_m[1:])):
             raise ValueError("two consecutive waypoints have the same position")
         if self.repeat == "loop" and self.waypoints_m[0] == self.waypoints_m[-1]:
-            raise ValueError("around closes the path itself; remove the last waypoint")
+            raise ValueError("loop closes the path itself; remove the last waypoint")
         if self.speeds_mps is not None and len(self.speeds_mps) != legs:
             raise ValueError(
                 f"speeds_mps has {len(self.speeds_mps)} entries; {legs} legs need {legs}"

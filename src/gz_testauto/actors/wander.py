@@ -26,13 +26,16 @@ class WanderSpec(ActorSpec):
 
     behavior: Literal["wander"]
     region: Regions
+    """The area in which points are drawn."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
+    """Speed (m/s), drawn once for each actor."""
     pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    """Pause (s) at each point."""
     min_robot_gap_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
-    """Least gap between its outline and the robot's at the start."""
+    """Least gap (m) between its outline and the robot's at the start."""
     yield_distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
-    """It stops while the robot or another actor is nearer than this ahead of it; 0: it never
-    stops."""
+    """It stops while the robot or another actor is nearer than this (m) ahead of it; 0: it does not
+    stop for them."""
 
     @property
     def ground(self) -> BaseGeometry:

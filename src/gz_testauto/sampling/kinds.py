@@ -48,6 +48,7 @@ class ModelObstacles(ObstacleKind):
 
     type: Literal["model"]
     scale: Optional[PositiveDistribution] = None
+    """Factor of all lengths of the model; default: 1."""
 
     @model_validator(mode="after")
     def _made_of_something(self) -> "ModelObstacles":
@@ -101,6 +102,8 @@ class ShapeObstacles(ObstacleKind):
     """Two flags: the shape can be tilted in its model, and it can be rotated about z."""
 
     density_kgpm3: Optional[float] = Field(None, gt=0, le=LARGEST)
+    """Density (kg/m³), from which the mass is computed; default: the model's mass, scaled with the
+    volume."""
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
@@ -225,8 +228,11 @@ class BoxObstacles(ShapeObstacles):
 
     type: Literal["box"]
     size_x_m: Optional[PositiveDistribution] = None
+    """Length (m) along x of the box; default: that of the model."""
     size_y_m: Optional[PositiveDistribution] = None
+    """Length (m) along y of the box; default: that of the model."""
     size_z_m: Optional[PositiveDistribution] = None
+    """Height (m) of the box; default: that of the model."""
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
@@ -261,7 +267,9 @@ class CylinderObstacles(ShapeObstacles):
 
     type: Literal["cylinder"]
     radius_m: Optional[PositiveDistribution] = None
+    """Radius (m) of the cylinder; default: that of the model."""
     length_m: Optional[PositiveDistribution] = None
+    """Height (m) of the cylinder; default: that of the model."""
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
@@ -282,6 +290,7 @@ class SphereObstacles(ShapeObstacles):
 
     type: Literal["sphere"]
     radius_m: Optional[PositiveDistribution] = None
+    """Radius (m) of the sphere; default: that of the model."""
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:

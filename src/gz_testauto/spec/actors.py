@@ -15,6 +15,7 @@ each type, with its own keys, is in the module of its behavior (:mod:`gz_testaut
 
 from typing import Any, ClassVar, Mapping, Optional, Tuple, Type, cast
 
+import shapely
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 from shapely.geometry.base import BaseGeometry
@@ -23,7 +24,7 @@ from typing_extensions import Annotated, Self
 from gz_testauto.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import Registry
-from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath, as_tuple
+from gz_testauto.spec.model import LARGEST, Bounded, PoseSpec, Spec, SpecPath, as_tuple
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
@@ -45,7 +46,7 @@ BEHAVIORS = Registry("behavior", BUILT_IN)
 """Actor types: subclasses of :class:`ActorSpec`, or of :class:`~gz_testauto.actors.actor.Actor` if
 its constructor's parameters suffice."""
 
-CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.plugin:PluginSpec"})
+CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.creation:PluginActorSpec"})
 """The specification of an actor whose registered type is a bare class."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
@@ -58,12 +59,16 @@ Solid = Tuple[Tuple[float, ...], float, Tuple[float, float, float]]
 
 class BodySpec(Spec):
     """The body of an actor: an upright cylinder, or a box if ``size_m`` is set. The default is a
-    person: 0.25 m, 1.7 m and 70 kg."""
+    person."""
 
     radius_m: Positive = 0.25
+    """Radius (m) of the cylinder."""
     height_m: Positive = 1.7
+    """Height (m) of the cylinder."""
     size_m: Optional[Size] = None
+    """Length, width and height (m) of the box, in place of the cylinder."""
     mass_kg: Positive = 70.0
+    """Mass (kg), which has an effect in contacts."""
 
     @property
     def reach_m(self) -> float:
@@ -77,15 +82,17 @@ class ActorSpec(Spec):
     """The keys that all actors have in common."""
 
     name: str = Field(pattern=NAME)
-    """With ``count`` > 1, the actors are named ``name_0``, ``name_1`` and so on."""
+    """The name of its model; with ``count`` > 1, the names are ``name_0``, ``name_1`` and so on."""
     count: int = Field(1, ge=1, le=MOST_ACTORS)
+    """Number of actors of this entry."""
     model: Optional[SpecPath] = None
     """A model of one link, as SDF, URDF or xacro, in place of ``body``. It moves at the requested
     velocity and has no weight, regardless of its file."""
     body: BodySpec = BodySpec()
+    """The shape and mass of an actor without ``model``."""
     height_above_ground_m: float = Field(0.02, ge=0, le=100)
-    """Height of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0. A gap
-    avoids friction on the floor."""
+    """Height (m) of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0. A
+    gap avoids friction on the ground."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
     """Words by which behaviors find the actor."""
     behavior: str
@@ -180,3 +187,15 @@ class ActorSpec(Spec):
                 "write a separate entry for each"
             )
         return self
+
+
+class PlacedActorSpec(ActorSpec):
+    """The keys of an actor with a fixed start."""
+
+    start: PoseSpec
+    """Its pose at the start of a trial."""
+
+    @property
+    def path(self) -> BaseGeometry:
+        """Return the start position."""
+        return shapely.Point(self.start.x_m, self.start.y_m)

@@ -49,14 +49,17 @@ SET_BY_MISSION = ".{key} is set by worlds.mission; remove it"
 
 
 class GoalSpec(ViaSpec):
-    """The goal: a planar pose in the world (map) frame, and the tolerance for the base's true
-    position. The tolerance also holds for the goals before it. If the worlds of a scenario have
-    their own goals (``worlds.mission.goal``), the poses are omitted."""
+    """The goal, and optional goals before it. If the worlds of a scenario have their own goals
+    (``worlds.mission.goal``), the poses are omitted."""
 
     x_m: Optional[Bounded] = None
+    """x coordinate (m) in the world frame."""
     y_m: Optional[Bounded] = None
+    """y coordinate (m) in the world frame."""
     yaw_rad: Bounded = 0.0
+    """Heading (rad) that the planner receives; the goal is reached at any heading."""
     tolerance_m: float = Field(0.5, gt=0)
+    """Largest distance (m) of the base's true position from a goal that is reached."""
 
     @property
     def pose(self) -> Pose2D:
@@ -66,9 +69,10 @@ class GoalSpec(ViaSpec):
 
 
 class PlannerSpec(LocatedSpec):
-    """A planner under test. ``name`` is its name in tables and file names."""
+    """A planner under test."""
 
     name: str = Field(pattern=NAME)
+    """Its name in tables and file names."""
 
 
 class BuiltinPlannerSpec(PlannerSpec):
@@ -78,7 +82,10 @@ class BuiltinPlannerSpec(PlannerSpec):
     """
 
     plugin: str = ""
+    """The registered name of the planner; default: ``name``."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
+    """Parameters of its constructor. A value that starts with ``./``, ``../``, ``package://`` or
+    ``file://`` is the path of a file."""
     launch: None = None
     """Always None; results have this key for every planner."""
 
@@ -103,9 +110,11 @@ class StackPlannerSpec(PlannerSpec):
     """A planner of a stack: its changes to the navigation launch, or a separate launch file."""
 
     plugin: Literal[""] = ""
+    """Always empty; results have this key for every planner."""
     parameters: Annotated[Dict[str, Any], Field(max_length=0)] = Field(default_factory=dict)
-    """Always empty, as ``plugin``; results have these keys for every planner."""
+    """Always empty; results have this key for every planner."""
     launch: LaunchSpec
+    """Arguments that are added to those of ``stack.navigation``, or a separate launch file."""
 
     @model_validator(mode="before")
     @classmethod
@@ -127,8 +136,11 @@ class LimitsSpec(Spec):
     """The limits of a trial that does not reach its goal, in simulated seconds."""
 
     timeout_s: float = Field(180.0, gt=0)
+    """Simulated time (s) after which a trial ends ``timed_out``."""
     stuck_window_s: float = Field(20.0, gt=0)
+    """Simulated time (s) that a robot must remain within ``stuck_distance_m`` to be stuck."""
     stuck_distance_m: float = Field(0.25, gt=0)
+    """Radius (m) of the circle that a stuck robot does not leave."""
     max_tilt_rad: Optional[float] = Field(0.8, gt=0)
     """A robot whose vertical axis tilts more than this has tipped over; null: no check. 0.8 rad is
     46 degrees, more than any slope that a wheel can climb."""
@@ -177,24 +189,37 @@ class GlobalPlanSpec(Spec):
     """Parameters of the global plan on the static map."""
 
     resolution_m: float = Field(0.1, gt=0)
+    """Size (m) of a cell of the static map."""
     margin_m: float = Field(0.2, ge=0)
-    """Added to the footprint's circumscribed radius when the map is inflated."""
+    """Distance (m) that is added to the footprint's circumscribed radius when the map is
+    inflated."""
 
 
 class CampaignSpec(LocatedSpec):
     """A campaign, of one of the two kinds (:meth:`kind_of`). Paths are absolute once loaded."""
 
     name: str = Field(pattern=NAME)
+    """The name in reports, and of the default results directory."""
     seed: int = Field(0, ge=0, lt=SEEDS)
+    """The seed from which all random numbers of the campaign derive."""
     worlds: WorldsSpec
+    """The source of the worlds."""
     robot: RobotSpec
+    """The robot under test."""
     goal: GoalSpec
+    """The goal in all worlds without their own."""
     planners: Tuple[PlannerSpec, ...]
+    """The planners to compare, at least one; a plug-in without parameters can be a name."""
     repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
+    """Number of trials for each world and planner."""
     control_period_s: float = Field(0.1, gt=0)
+    """Simulated time (s) between two velocity commands."""
     limits: LimitsSpec = LimitsSpec()
+    """The limits of a trial."""
     metrics: MetricsSpec = MetricsSpec()
+    """Parameters of the metrics."""
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
+    """Parameters of the global plan."""
     stop: Optional[StopSpec] = None
     """The rule to stop before the last world; default: none."""
     robots: Annotated[
@@ -354,6 +379,7 @@ class BuiltinCampaignSpec(CampaignSpec):
     simulator: str = "auto"
     """A registered name. ``auto`` is Gazebo if it is installed, otherwise ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
+    """Options of the simulator, which docs/simulators.md lists."""
 
 
 class _OnStack(Spec):
@@ -369,8 +395,9 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
     robot: StackRobotSpec
     planners: Annotated[Tuple[StackPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: Literal["auto"] = "auto"
+    """Always ``auto``: the simulator is started by ``stack.simulator``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
-    """Always empty, as ``simulator``: ``stack.simulator`` has both."""
+    """Always empty: the options are arguments of ``stack.simulator``."""
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:

@@ -26,12 +26,15 @@ class CompanionSpec(Spec):
     ``goal:``."""
 
     name: str = Field(pattern=NAME)
+    """The model's name in the simulator, and the prefix of its results."""
     model: Optional[SpecPath] = None
-    """Default: the model of ``robot:``."""
+    """The file of its SDF model; default: the model of ``robot:``."""
     start: PoseSpec
+    """Its pose at the start of each trial."""
     goal: PoseSpec
+    """Its goal."""
     planner: str = ""
-    """A plug-in for every trial; default: the planner under test."""
+    """Name of a planner plug-in that it has in every trial; default: the planner under test."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
     """The parameters of ``planner``."""
 

@@ -28,6 +28,7 @@ class Fixed(Spec):
     """A constant."""
 
     value: Bounded
+    """The value, in the unit of the key."""
 
     @property
     def support(self) -> Tuple[float, float]:
@@ -43,7 +44,9 @@ class Uniform(Spec):
     """The uniform distribution between ``min`` and ``max``."""
 
     min: Bounded
+    """The smallest value, in the unit of the key."""
     max: Bounded
+    """The largest value."""
 
     @model_validator(mode="after")
     def _ordered(self) -> "Uniform":
@@ -64,9 +67,13 @@ class TruncatedNormal(Spec):
     """A normal distribution, truncated to ``min`` … ``max``."""
 
     mean: Bounded
+    """The mean before the truncation, in the unit of the key."""
     stddev: float = Field(gt=0, le=LARGEST)
+    """The standard deviation before the truncation."""
     min: Bounded
+    """The smallest value."""
     max: Bounded
+    """The largest value."""
 
     @model_validator(mode="after")
     def _ordered(self) -> "TruncatedNormal":
@@ -97,7 +104,9 @@ class Choice(Spec):
     """One value of a list, with equal probabilities or with ``weights``."""
 
     choice: List[Bounded] = Field(min_length=1)
+    """The possible values, in the unit of the key."""
     weights: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
+    """The relative probability of each value; default: all are equal."""
 
     @model_validator(mode="after")
     def _weights_fit(self) -> "Choice":

@@ -158,8 +158,11 @@ class PoseSpec(Spec):
     """A planar pose in the world (map) frame: meters and radians."""
 
     x_m: Bounded
+    """x coordinate (m) in the world frame."""
     y_m: Bounded
+    """y coordinate (m) in the world frame."""
     yaw_rad: Bounded = 0.0
+    """Heading (rad), counter-clockwise from +x."""
 
     @property
     def pose(self) -> Pose2D:

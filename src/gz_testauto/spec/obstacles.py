@@ -43,7 +43,9 @@ class CountRange(Spec):
     """A random count: any integer from ``min`` to ``max``, with equal probabilities."""
 
     min: int = Field(ge=0)
+    """The smallest count."""
     max: int = Field(ge=0, le=MOST_OBSTACLES)
+    """The largest count."""
 
     @model_validator(mode="after")
     def _ordered(self) -> "CountRange":
@@ -69,25 +71,29 @@ def _count(value: Any) -> Any:
 
 
 class ObstacleGroup(Spec):
-    """The keys that all kinds of obstacles have in common, for an entry of ``obstacles``.
-
-    ``name`` is part of the obstacles' names, ``obstacle_<name>_<index>``; the default is the type.
-    Centers are uniform in ``region`` (or the specification's), or are drawn from ``x_m`` and
-    ``y_m`` and rejected outside a region.
-    """
+    """The keys that all kinds of obstacles have in common, for an entry of ``obstacles``."""
 
     size_names: ClassVar[Tuple[str, ...]] = ()
     """The fields that are sizes; an obstacle's ``size`` has its values in this order."""
 
     name: Optional[str] = Field(None, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
+    """The label in the obstacles' names, ``obstacle_<name>_<index>``; default: the type."""
     count: Annotated[CountRange, BeforeValidator(_count)]
+    """Number of obstacles in each world: an integer, or ``[min, max]``."""
     region: Optional[Regions] = None
+    """The area of their centers, which are uniform in it without ``x_m`` and ``y_m``; default: that
+    of the specification."""
     x_m: Optional[Distribution] = None
+    """x coordinate (m, world frame) of a center; with ``y_m``, a center outside the region is drawn
+    again."""
     y_m: Optional[Distribution] = None
+    """y coordinate (m, world frame) of a center."""
     yaw_rad: Distribution = FULL_TURN
+    """Heading (rad); default: any."""
     static: Optional[bool] = None
     """True if the obstacle does not move when it is pushed; default: as in the model."""
     type: str
+    """Name of the obstacle kind, such as ``box``."""
     model: Optional[SpecPath] = None
     """An SDF file with the model, in place of the kind's unit model."""
 
@@ -138,16 +144,20 @@ AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(_as_kind)
 class SolvableMissionSpec(Spec):
     """The mission that must be solvable. In a campaign, the campaign's mission is used instead.
 
-    The robot's size is the radius of the circle about the outline of ``robot`` or ``footprint_m``,
-    centered on its frame, so that it can turn anywhere. ``height_m`` is the lowest and the highest
-    point of its body (default: those of ``robot``); shapes above it do not obstruct it.
+    The robot is the circle about its outline, centered on its frame, so that it can turn anywhere.
     """
 
     start: Optional[Point] = None
+    """Start ``[x, y]`` (m, world frame)."""
     goal: Optional[Point] = None
+    """Goal ``[x, y]`` (m, world frame)."""
     robot: Optional[SpecPath] = None
+    """The file of the robot's SDF model, which has its outline and height."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
+    """Corners ``[x, y]`` (m) of the robot's outline in its base frame, in place of ``robot``."""
     height_m: Optional[Interval] = None
+    """Lowest and highest point (m) of the body above its origin; shapes above it do not obstruct
+    the robot. Default: those of ``robot``."""
 
 
 class SolvableSpec(Spec):
@@ -158,6 +168,7 @@ class SolvableSpec(Spec):
     """
 
     margin_m: float = Field(0.1, ge=0, le=LARGEST)
+    """Distance (m) by which the circle is enlarged."""
 
 
 class SamplingSpec(Spec):
@@ -176,7 +187,9 @@ class SamplingSpec(Spec):
     """
 
     method: Literal["uniform", "lhs", "sobol"] = "uniform"
+    """The method, as listed above."""
     block: int = Field(100, ge=2, le=10_000)
+    """Number of worlds in a block of ``lhs``."""
 
 
 def _method(value: Any) -> Any:
@@ -193,17 +206,24 @@ class ObstacleSpec(Spec):
     """The random obstacles of a world, and the conditions for a valid world."""
 
     obstacles: List[AnyObstacles] = Field(min_length=1)
+    """The groups of obstacles of one kind."""
     region: Optional[Regions] = None
+    """The area of the centers of groups without a separate ``region``."""
     keep_out: List[KeepOut] = Field(default_factory=list)
+    """Areas in which no part of an obstacle is allowed; default: none."""
     min_gap_m: float = Field(0.0, ge=0, le=LARGEST)
-    """Least distance between the outlines of two obstacles."""
+    """Least distance (m) between the outlines of two obstacles."""
     wall_gap_m: Optional[float] = Field(None, ge=0, le=LARGEST)
-    """Least distance to shapes of the base world; default: ``min_gap_m``."""
+    """Least distance (m) to shapes of the base world; default: ``min_gap_m``."""
     ground_z_m: Bounded = 0.0
-    """Height of the ground on which obstacles are placed."""
+    """Height (m) of the ground on which obstacles are placed."""
     mission: Optional[SolvableMissionSpec] = None
+    """Start, goal and robot of ``gz_testauto multiply``; campaigns ignore it."""
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
+    """True, or its parameters: worlds without a path for the robot are drawn again. Default:
+    false."""
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
+    """The name of a method, or the method with its parameters."""
     max_tries: int = Field(5000, ge=1, le=100_000)
     """Number of positions that are tried for the obstacles of one world before an error."""
 

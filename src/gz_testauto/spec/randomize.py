@@ -27,17 +27,19 @@ from gz_testauto.spec.stack import NAME
 
 
 class EverySpec(Spec):
-    """Repetition after an interval (s of simulated time) that is drawn each time."""
+    """Repetition after an interval that is drawn each time."""
 
     every_s: PositiveDistribution
+    """The interval (s of simulated time)."""
 
 
 class SelectSpec(Spec):
-    """The selected elements of the world: those whose scoped names (``model::link::collision``)
-    match a regular expression in full, or ``number`` of them, drawn."""
+    """The selected elements of the world."""
 
     names: str
+    """A regular expression that matches their scoped names (``model::link::collision``) in full."""
     number: Optional[int] = Field(None, ge=1)
+    """Number of matching elements that are drawn; default: all."""
 
     @field_validator("names")
     @classmethod
@@ -55,15 +57,22 @@ class SelectSpec(Spec):
 
 class RandomizationTermSpec(Spec):
     """The keys that all terms have in common. Exactly one of ``set``, ``add`` and ``scale`` has the
-    distribution. ``shared`` draws one value for all selected elements, otherwise each has a
-    separate value."""
+    distribution."""
 
     name: str = Field(pattern=NAME)
+    """The name of the value in results, ``drawn_<name>``."""
+    term: str
+    """The property or fault that the term changes, or the name of a plug-in."""
     when: Union[Literal["world", "trial"], EverySpec] = "trial"
+    """The time of a draw: once per world, once per trial, or at intervals."""
     set: Optional[Distribution] = None
+    """The new value, in the unit of the term."""
     add: Optional[Distribution] = None
+    """A value that is added to the value in the world."""
     scale: Optional[Distribution] = None
+    """A factor of the value in the world."""
     shared: bool = False
+    """True if all selected elements have one value; otherwise each has a separate value."""
 
     @model_validator(mode="after")
     def _has_one_operation(self) -> "RandomizationTermSpec":
@@ -75,6 +84,7 @@ class RandomizationTermSpec(Spec):
 
 class _Selecting(RandomizationTermSpec):
     select: SelectSpec
+    """The elements that the term changes."""
 
 
 class FrictionTerm(_Selecting):
@@ -112,14 +122,15 @@ class PushTerm(_Selecting):
 
     term: Literal["push"]
     duration_s: PositiveDistribution = Fixed(value=0.1)
+    """Duration (s) of the force."""
 
 
 class PoseTerm(_Selecting):
-    """A displacement of models in the plane: x and y (m) by independent draws, and the heading by
-    ``yaw_rad``."""
+    """A displacement of models in the plane: x and y (m) by independent draws."""
 
     term: Literal["pose"]
     yaw_rad: Distribution = Fixed(value=0.0)
+    """A rotation (rad) that is added to the heading."""
 
     @model_validator(mode="after")
     def _adds(self) -> "PoseTerm":
@@ -167,9 +178,10 @@ class FaultTerm(RandomizationTermSpec):
 class PluginTerm(RandomizationTermSpec, LocatedSpec):
     """A term of another package, by its registered name."""
 
-    term: str
     select: Optional[SelectSpec] = None
+    """The elements that the term changes, if it requires a selection."""
     parameters: Dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the constructor of the plug-in."""
 
 
 _BUILT_IN = {

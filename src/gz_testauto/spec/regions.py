@@ -28,7 +28,9 @@ class Rectangle(Spec):
     """A rectangle along the axes."""
 
     x_m: Interval
+    """Lowest and highest x coordinate (m)."""
     y_m: Interval
+    """Lowest and highest y coordinate (m)."""
 
     @model_validator(mode="after")
     def _ordered(self) -> "Rectangle":
@@ -42,16 +44,22 @@ class Circle(Spec):
     """A disc."""
 
     x_m: Bounded
+    """x coordinate (m) of the center."""
     y_m: Bounded
+    """y coordinate (m) of the center."""
     radius_m: float = Field(gt=0, le=LARGEST)
+    """Radius (m)."""
 
 
 class Region(Spec):
     """One shape: a rectangle, a polygon or a circle."""
 
     rectangle: Optional[Rectangle] = None
+    """The area of a rectangle along the axes."""
     polygon: Optional[List[Point]] = Field(None, min_length=3)
+    """The area of a polygon: its corners ``[x, y]`` (m), in order."""
     circle: Optional[Circle] = None
+    """The area of a circle."""
 
     @model_validator(mode="after")
     def _one_shape(self) -> "Region":
@@ -75,11 +83,16 @@ class Region(Spec):
 
 
 class KeepOut(Spec):
-    """An area without obstacles: a shape, or a disc around the start or goal."""
+    """An area in which no part of an obstacle is allowed: a shape, or a disc around the start or
+    goal."""
 
     center: Optional[Literal["start", "goal"]] = None
+    """The center of a disc: the robot's start, or each of its goals."""
     radius_m: Optional[float] = Field(None, gt=0, le=LARGEST)
+    """Radius (m) of the disc."""
     shape: Optional[Region] = None
+    """The shape of another area; ``rectangle``, ``polygon`` and ``circle`` can be written directly
+    in its place."""
 
     @model_validator(mode="before")
     @classmethod

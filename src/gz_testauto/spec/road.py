@@ -40,13 +40,15 @@ class LaneSpec(Spec):
     """A lane, in its direction of driving."""
 
     name: str = Field(min_length=1)
+    """The name by which routes and other lanes refer to it."""
     center_m: Annotated[Tuple[Point, ...], BeforeValidator(as_tuple)] = Field(min_length=2)
-    """The center line of the lane."""
+    """Points ``[x, y]`` (m, world frame) of its center line."""
     width_m: Union[Width, List[Width]] = 3.5
-    """One width, or one at each point of the center line."""
+    """Width (m): one for the whole lane, or one at each point of the center line."""
     left: Optional[str] = None
+    """The lane to its left that can be used as well, in either direction; default: none."""
     right: Optional[str] = None
-    """The neighboring lanes that can be used as well, in either direction."""
+    """The lane to its right that can be used as well, in either direction; default: none."""
     successors: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
     """The lanes that start at the end of this lane."""
 
@@ -69,10 +71,15 @@ class LaneSpec(Spec):
 
 
 class RoadSpec(Spec):
-    """Lanes, and the names of those that form the robot's route, in order."""
+    """Lanes, and the robot's route. ``opendrive`` with the path of an OpenDRIVE file, and
+    ``lane_types`` with the types of lanes to read from it (default: ``driving``), replace
+    ``lanes``."""
 
     lanes: Annotated[Tuple[LaneSpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
+    """The lanes of the road."""
     route: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
+    """Names of the lanes that lead from start to goal, in order; each is a successor of the one
+    before."""
 
     @model_validator(mode="before")
     @classmethod

@@ -25,36 +25,40 @@ class SteeringSpec(Spec):
     """Car-like steering of a base whose rear axle is at the origin of the base frame."""
 
     wheelbase_m: float = Field(gt=0, le=100)
-    """Distance between the axles."""
+    """Distance (m) between the axles."""
     max_rad: float = Field(gt=0, lt=1.5)
-    """Largest steering angle of the front wheels."""
+    """Largest steering angle (rad) of the front wheels."""
 
 
 class RobotSpec(Spec):
-    """The robot: its SDF model, its start, and the limits of its base.
-
-    The default of ``footprint_m`` is the convex outline, in the plane, of the model's collision
-    shapes except the contact patches of drive wheels.
-    """
+    """The robot: its model, its start, and the limits of its base."""
 
     model: Optional[SpecPath] = None
+    """The file of its SDF model; optional on a stack that has ``footprint_m`` and ``height_m``."""
     name: str = "robot"
     """The model's name in the simulator."""
     start: Optional[PoseSpec] = None
     """Required, unless the worlds of a scenario have starts (``worlds.mission.start``)."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
+    """Corners ``[x, y]`` (m) of its outline in the base frame; default: the convex outline of the
+    model's collision shapes except the contact patches of drive wheels."""
     height_m: Optional[Interval] = None
-    """Lowest and highest point of the body above the model's origin as the simulator reports it
+    """Lowest and highest point (m) of the body above the model's origin as the simulator reports it
     (the root link of a URDF); default: from the model."""
     scan_height_m: Optional[float] = Field(None, gt=0)
-    """Height of the lidar, at which the static map is cut; default: from the model."""
+    """Height (m) of the lidar, at which the static map is cut; default: from the model."""
     max_linear_mps: float = Field(1.0, gt=0)
+    """Largest linear velocity (m/s) of a command."""
     max_angular_radps: float = Field(1.5, gt=0)
+    """Largest angular velocity (rad/s) of a command."""
     max_linear_accel_mps2: float = Field(1.0, gt=0)
+    """Largest linear acceleration (m/s²) between two commands."""
     max_angular_accel_radps2: float = Field(3.0, gt=0)
+    """Largest angular acceleration (rad/s²) between two commands."""
     can_reverse: bool = False
+    """True if planners can command negative linear velocities."""
     steering: Optional[SteeringSpec] = None
-    """None: the robot turns in place."""
+    """Car-like steering; default: the robot turns in place."""
 
     @field_validator("name")
     @classmethod

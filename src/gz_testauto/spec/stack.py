@@ -63,15 +63,16 @@ def with_files(values: Any, info: ValidationInfo) -> Any:
 
 
 class LaunchSpec(Spec):
-    """A launch file of ``package``, or its path, with arguments.
-
-    Arguments can have placeholders. One that starts with ``./``, ``../``, ``package://`` or
-    ``file://`` names a file relative to the campaign's, and becomes its absolute path.
-    """
+    """A launch file with arguments."""
 
     package: Optional[str] = None
+    """The ROS package of the launch file; default: ``file`` is a path."""
     file: Optional[Union[str, Path]] = None
+    """Name of the launch file in ``package``, or its path."""
     args: Dict[str, Argument] = Field(default_factory=dict)
+    """Arguments of the launch file, which can have placeholders. One that starts with ``./``,
+    ``../``, ``package://`` or ``file://`` names a file relative to the campaign's, and becomes its
+    absolute path."""
 
     @field_validator("file", mode="before")
     @classmethod
@@ -127,41 +128,55 @@ class PartSpec(LaunchSpec):
 
 
 class NumberTopicSpec(Spec):
-    """A number in the messages of a topic. ``field`` is its path in the message (``data``,
-    ``pose.position.x``, ``values[0]``)."""
+    """A number in the messages of a topic."""
 
     topic: str = Field(pattern=TOPIC)
+    """Name of the topic."""
     field: str = Field("data", pattern=FIELD)
+    """Path of the number in the message: ``data``, ``pose.position.x``, ``values[0]``."""
     type: Optional[str] = None
     """``package/Message``; default: the publisher's type."""
 
 
 class StackMetricSpec(NumberTopicSpec):
-    """A number that the stack publishes, reduced to one value per trial, with a name."""
+    """A number that the stack publishes, reduced to one value per trial."""
 
     name: str = Field(pattern=NAME)
+    """The name of the metric in results."""
     reduce: Literal["last", "mean", "max", "min", "sum"] = "last"
+    """The value of a trial, computed from all messages."""
     unit: str = ""
+    """The unit in reports; default: none."""
     better: Literal["lower", "higher", "neither"] = "neither"
+    """The direction in which values are better: lower, higher, or none."""
 
 
 class BagSpec(Spec):
-    """The topics that rosbag records, and for which trials; an empty list is all topics."""
+    """The bags of trials, in ``bags/`` of the results directory."""
 
     topics: List[Annotated[str, Field(pattern=TOPIC)]] = Field(default_factory=list)
+    """The topics that rosbag records; default: all."""
     when: Literal["failed", "always"] = "failed"
+    """The trials whose bags are stored: those that did not reach the goal, or all."""
 
 
 class StackNamesSpec(Spec):
     """Topics, services and the action of the stack; relative names are global."""
 
     scan: str = Field("/scan", pattern=TOPIC)
+    """sensor_msgs/LaserScan of the lidar."""
     odom: str = Field("/odom", pattern=TOPIC)
+    """nav_msgs/Odometry of the robot."""
     cmd_vel: str = Field("/cmd_vel", pattern=TOPIC)
+    """geometry_msgs/Twist that the navigation publishes."""
     action: str = Field("/move_base", pattern=TOPIC)
+    """The action (move_base_msgs/MoveBaseAction) that receives the goals."""
     recovery: str = Field("/move_base/recovery_status", pattern=TOPIC)
+    """move_base_msgs/RecoveryStatus, if a node publishes it."""
     initial_pose: str = Field("/initialpose", pattern=TOPIC)
+    """geometry_msgs/PoseWithCovarianceStamped that a localizer receives before each trial."""
     clear_costmaps: str = Field("/move_base/clear_costmaps", pattern=TOPIC)
+    """The service (std_srvs/Empty) that is called before each trial, if a node offers it."""
     contacts: str = Field("/contacts", pattern=TOPIC)
     """gazebo_msgs/ContactsState of the robot, if a node publishes it."""
     costmap: Optional[str] = Field("/move_base/local_costmap/costmap", pattern=TOPIC)
@@ -170,6 +185,7 @@ class StackNamesSpec(Spec):
     global_plan: List[str] = Field(
         default_factory=lambda: ["/move_base/NavfnROS/plan", "/move_base/GlobalPlanner/plan"]
     )
+    """nav_msgs/Path of the global planner: topics, of which any can exist."""
     local_plan: List[str] = Field(
         default_factory=lambda: [
             "/move_base/DWAPlannerROS/local_plan",
@@ -177,6 +193,7 @@ class StackNamesSpec(Spec):
             "/move_base/TrajectoryPlannerROS/local_plan",
         ]
     )
+    """nav_msgs/Path of the local planner: topics, of which any can exist."""
     objects: str = Field("/objects", pattern=TOPIC)
     """Topic for gz_testauto/TrackedObjects, if the campaign has ``tracking``."""
     obstacles: str = Field("/move_base/TebLocalPlannerROS/obstacles", pattern=TOPIC)
@@ -191,7 +208,9 @@ class FramesSpec(Spec):
     """Names of tf frames. The map frame is the world frame."""
 
     map: str = "map"
+    """The map frame."""
     base: str = "base_link"
+    """The robot's base frame."""
 
 
 class StackSpec(Spec):
@@ -201,12 +220,18 @@ class StackSpec(Spec):
     """``fresh``: every process, including roscore, is restarted for every trial. ``warm``:
     simulator and stack keep running; the world is changed and the robot is moved to its start."""
     simulator: PartSpec
+    """The launch of the simulator."""
     robot: Optional[PartSpec] = None
+    """The launch that spawns the robot; default: the simulator's launch spawns it."""
     navigation: Optional[PartSpec] = None
+    """The launch of the navigation, with the changes of each planner; default: each planner has a
+    separate launch file."""
     names: StackNamesSpec = StackNamesSpec()
+    """Names of topics, services and the action."""
     frames: FramesSpec = FramesSpec()
+    """Names of tf frames."""
     start_timeout_s: float = Field(90.0, gt=0)
-    """Wall time until each launch provides the expected topics and services."""
+    """Wall time (s) until each launch provides the expected topics and services."""
     max_localization_error_m: Optional[float] = Field(0.5, gt=0)
     """Largest difference between the robot's pose in tf and its true pose when the goal is sent;
     null: no check."""
@@ -219,7 +244,9 @@ class StackSpec(Spec):
     """A trial is invalid if more simulated time than this passed between two observations of the
     true state, since events in between are unknown."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
+    """Numbers that the stack publishes and that are metrics of the campaign."""
     bag: Optional[BagSpec] = None
+    """Bags of trials; default: none."""
 
     @model_validator(mode="before")
     @classmethod

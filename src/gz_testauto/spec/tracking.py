@@ -23,10 +23,11 @@ class TrackingNoiseSpec(Spec):
     planners."""
 
     position_m: NotNegative = 0.0
-    """Noise along x and along y."""
+    """Noise (m) of the position along x and along y."""
     yaw_rad: NotNegative = 0.0
+    """Noise (rad) of the heading."""
     speed_mps: NotNegative = 0.0
-    """Noise of the velocity along x and along y."""
+    """Noise (m/s) of the velocity along x and along y."""
 
 
 class TrackingSpec(Spec):
@@ -34,19 +35,20 @@ class TrackingSpec(Spec):
     robot."""
 
     range_m: Optional[Annotated[float, Field(gt=0, le=LARGEST)]] = None
-    """Largest distance between the origins of robot and object; null: no limit."""
+    """Largest distance (m) between the origins of robot and object; null: no limit."""
     delay_s: Annotated[float, Field(ge=0, le=10)] = 0.0
-    """Age of the reported state, rounded up to a control period."""
+    """Age (s) of the reported state, rounded up to a control period."""
     occlusion: bool = False
     """True if objects behind others, seen from the robot's origin in the plane, are not
     reported."""
     hold_last_s: Annotated[float, Field(ge=0, le=60)] = 0.0
-    """Time for which a lost object is still reported at its last pose."""
+    """Time (s) for which an object that is no longer visible is still reported at its last pose."""
     noise: TrackingNoiseSpec = TrackingNoiseSpec()
+    """Noise of the reported state; default: none."""
     prediction: Literal["script", "constant_velocity"] = "script"
     """The predicted path of an object: that of its script if it has one, or at constant
     velocity."""
     horizon_s: Annotated[float, Field(gt=0, le=60)] = 8.0
-    """Duration of the predicted path."""
+    """Duration (s) of the predicted path."""
     step_s: Annotated[float, Field(gt=0, le=10)] = 0.1
-    """Time between two poses of a path."""
+    """Time (s) between two poses of a path."""

@@ -66,16 +66,20 @@ Expression = Annotated[str, AfterValidator(_expression)]
 
 
 class WorldFileSpec(ViaSpec):
-    """A ``.world`` file of the directory. ``name`` is its name in results, by default the file's
-    stem. ``start``, ``goal`` and ``road`` default to the campaign's, and so does ``via`` if the
-    entry has no ``goal``. A file can appear several times, with different names, for several
-    missions."""
+    """A ``.world`` file of the directory, as a name or with these keys. A file can appear several
+    times, with different names, for several missions. Without ``goal``, ``via`` defaults to the
+    campaign's."""
 
     file: str = Field(pattern=r"\.world$")
+    """The file's name in the directory."""
     name: str = Field("", pattern=rf"^$|{NAME}")
+    """The world's name in results; default: the file's name without ``.world``."""
     start: Optional[PoseSpec] = None
+    """The robot's start in this world; default: the campaign's."""
     goal: Optional[PoseSpec] = None
+    """The goal in this world; default: the campaign's."""
     road: RoadOrFile = None
+    """The road of this world, or the path of its file; default: the campaign's."""
 
     @model_validator(mode="before")
     @classmethod
@@ -89,22 +93,24 @@ class WorldFileSpec(ViaSpec):
 
 
 class PublishedSpec(Spec):
-    """The source of one published number of each world; exactly one of the three.
-
-    ``points`` is a NumPy file or a text file with two columns, in the directory of the worlds: the
-    points of a path, in cells of ``cell_m`` from ``origin_m``. The number is the path's length (m)
-    from the start, through all points, to the goal. ``{number}`` in the name is replaced by the
-    number at the end of the world file's name. ``match`` is a regular expression; the number is its
-    first group at the first match in the world's file. ``table`` is a CSV file in which the column
-    ``world`` names the world and ``column`` has the number.
-    """
+    """The source of one published number of each world: exactly one of ``points``, ``match`` and
+    ``table``."""
 
     points: Optional[str] = None
+    """A NumPy file, or a text file with two columns, in the directory of the worlds: the points of
+    a path. The number is the length (m) from the start, through all points, to the goal.
+    ``{number}`` is replaced by the number at the end of the world file's name."""
     cell_m: float = Field(1.0, gt=0)
+    """The unit (m) of ``points``."""
     origin_m: Point = (0.0, 0.0)
+    """The origin ``[x, y]`` (m, world frame) of ``points``."""
     match: Optional[Expression] = None
+    """A regular expression. The number is its first group at the first match in the world's
+    file."""
     table: Optional[SpecPath] = None
+    """A CSV file whose column ``world`` names the world."""
     column: str = ""
+    """The column of ``table`` that has the number."""
 
     @model_validator(mode="after")
     def _one_source(self) -> "PublishedSpec":
@@ -127,7 +133,9 @@ class MissionSpec(Spec):
     """
 
     start: Optional[str] = None
+    """Name of the item that is the start; default: the campaign's start."""
     goal: Union[str, Annotated[List[str], Field(min_length=1)], None] = None
+    """Name of the items that are the goals, or a list of names; default: the campaign's goal."""
 
     @property
     def goals(self) -> Tuple[str, ...]:
@@ -149,8 +157,11 @@ class WorldsSpec(Spec):
     ``.world`` files (with or without ``worlds.json``)."""
 
     base: Optional[SpecPath] = None
+    """The base world, to which random obstacles are added."""
     obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
+    """The obstacle specification for ``base``, or the path of its file."""
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
+    """Number of worlds that are generated."""
     scenic: Optional[SpecPath] = None
     """A scenario, as for ``gz_testauto scenic``."""
     models: Optional[SpecPath] = None
@@ -166,6 +177,7 @@ class WorldsSpec(Spec):
     """True if objects that already satisfy the scenario are kept and the others drawn again
     (``--keep-placed``)."""
     directory: Optional[SpecPath] = None
+    """A directory of ``.world`` files, with or without ``worlds.json``."""
     files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
     """The worlds of the directory, in this order; default: all, by name."""
     obstacle_names: Optional[Expression] = None

@@ -3,31 +3,24 @@
 import inspect
 from typing import Tuple
 
-import shapely
-from shapely.geometry.base import BaseGeometry
 from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.spec.actors import ActorSpec
-from gz_testauto.spec.model import PoseSpec, SpecPath
+from gz_testauto.spec.actors import PlacedActorSpec
+from gz_testauto.spec.model import SpecPath
 
 _REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
 
 
-class TreeSpec(ActorSpec):
+class TreeSpec(PlacedActorSpec):
     """Executes a behavior tree in BehaviorTree.CPP's XML."""
 
     behavior: Literal["tree"]
-    start: PoseSpec
     file: SpecPath
-
-    @property
-    def path(self) -> BaseGeometry:
-        """The start position."""
-        return shapely.Point(self.start.x_m, self.start.y_m)
+    """The XML file of the tree."""
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
         """See :class:`ActorSpec`. Raises ``MissingDependencyError`` without a recent py_trees."""
