@@ -124,7 +124,7 @@ def seen(**poses: Pose) -> Snapshot:
     return Snapshot(0.0, {name: ModelState(pose) for name, pose in poses.items()}, {})
 
 
-def shortest_way(bodies: Bodies) -> Tuple[float, np.ndarray]:
+def shortest_line(bodies: Bodies) -> Tuple[float, np.ndarray]:
     """MuJoCo's distance of the first two, and the ends of the way."""
     ends = np.zeros(6)
     model, data = bodies._scene
@@ -154,7 +154,7 @@ def check_pairs(names: Tuple[str, str], pairs: int, draw: np.random.Generator) -
         for poses in zip(frames(draw, 100), frames(draw, 100)):
             bodies.place(seen(a=poses[0], b=poses[1]))
             away_m = bodies.distance_m("a", "b")
-            theirs_m, ends = shortest_way(bodies)
+            theirs_m, ends = shortest_line(bodies)
             if abs(theirs_m) < GRAZES_M:
                 grazing += 1
             elif away_m == 0.0:

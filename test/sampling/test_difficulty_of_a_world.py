@@ -1,4 +1,4 @@
-"""Figures of a world and the fixed part of it, known on paper."""
+"""The difficulty of worlds whose values are known on paper."""
 
 import math
 
@@ -7,69 +7,70 @@ import pytest
 import shapely
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.sampling.difficulty import DifficultyEvaluator, length_m
+from gz_testauto.grid.search import path_length_m
+from gz_testauto.sampling.difficulty import DifficultyEvaluator
 from gz_testauto.sampling.outline import Outline
-from gz_testauto.sampling.site import RequiredDrive, Site, check_base, circumscribed_radius_m
+from gz_testauto.sampling.site import RequiredMission, Site, check_base, circumscribed_radius_m
 from gz_testauto.spec.regions import KeepOut
 
 GROUND = shapely.box(0, 0, 10, 10)
-DRIVE = RequiredDrive((-5.0, 0.0), (5.0, 0.0), 0.5)
+MISSION = RequiredMission((-5.0, 0.0), (5.0, 0.0), 0.5)
 PATH = np.array([[-5.0, 0.0], [5.0, 0.0]])
 WALL = shapely.box(-20, 2, 20, 3)
 
 
-def figures(outlines, *walls, covered_m2=0.0):
-    evaluator = DifficultyEvaluator(Site(walls, DRIVE), 0.0, GROUND)
+def difficulty(outlines, *walls, covered_m2=0.0):
+    evaluator = DifficultyEvaluator(Site(walls, MISSION), 0.0, GROUND)
     return evaluator.difficulty(outlines, covered_m2, PATH)
 
 
-def test_an_open_world_has_neither_clearance_nor_gap():
-    found = figures([])
+def test_an_empty_world_has_neither_clearance_nor_gap():
+    found = difficulty([])
     assert (found.density, found.mean_clearance_m, found.narrowest_gap_m) == (0.0, None, None)
 
 
 def test_clearance_along_a_wall_is_the_distance_to_it():
-    found = figures([], WALL)
+    found = difficulty([], WALL)
     assert found.mean_clearance_m == pytest.approx(2.0)
     assert found.narrowest_gap_m is None
 
 
-def test_mean_clearance_is_taken_every_two_tenths_of_a_meter():
-    found = figures([Outline.disc(0.0, 3.0, 1.0)])
+def test_the_mean_clearance_uses_points_every_two_tenths_of_a_meter():
+    found = difficulty([Outline.disc(0.0, 3.0, 1.0)])
     x_m = np.linspace(-5.0, 5.0, 51)
     assert found.mean_clearance_m == pytest.approx((np.hypot(x_m, 3.0) - 1.0).mean(), rel=1e-12)
 
 
-def test_the_nearer_of_wall_and_obstacle_counts():
-    beyond = figures([Outline.disc(0.0, 9.0, 1.0)], WALL)
+def test_clearance_is_the_distance_to_the_nearer_of_wall_and_obstacle():
+    beyond = difficulty([Outline.disc(0.0, 9.0, 1.0)], WALL)
     assert beyond.mean_clearance_m == pytest.approx(2.0)
     ring = shapely.box(-6, -2, 6, -1).difference(shapely.box(-1, -1.8, 1, -1.2))
-    nearer = figures([Outline(ring), Outline.disc(0.0, 9.0, 1.0)], WALL)
+    nearer = difficulty([Outline(ring), Outline.disc(0.0, 9.0, 1.0)], WALL)
     assert nearer.mean_clearance_m == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
     ("y_m", "gap_m"), [(2.0, 3.0), (3.0, 5.0), (3.1, None), (0.5, None)]
-)  # at 0.5 m the two touch
+)  # at 0.5 m the two discs touch
 def test_a_gap_is_the_free_width_between_two_obstacles_up_to_five_meters(y_m, gap_m):
     posts = [Outline.disc(0.0, y_m, 0.5), Outline.disc(0.0, -y_m, 0.5)]
-    assert figures(posts).narrowest_gap_m == (None if gap_m is None else pytest.approx(gap_m))
+    assert difficulty(posts).narrowest_gap_m == (None if gap_m is None else pytest.approx(gap_m))
 
 
 @pytest.mark.parametrize("radius_m", [0.25, 1.5, 6.0])
-def test_a_gap_of_five_meters_counts_between_obstacles_of_any_size(radius_m):
+def test_a_gap_of_five_meters_is_found_between_obstacles_of_any_size(radius_m):
     posts = [Outline.disc(0.0, side * (radius_m + 2.5), radius_m) for side in (1.0, -1.0)]
-    assert figures(posts).narrowest_gap_m == pytest.approx(5.0)
+    assert difficulty(posts).narrowest_gap_m == pytest.approx(5.0)
 
 
 def test_obstacles_that_overlap_have_no_gap():
     posts = [Outline.disc(0.0, 0.3, 0.5), Outline.disc(0.0, -0.3, 0.5)]
-    assert figures(posts).narrowest_gap_m is None
+    assert difficulty(posts).narrowest_gap_m is None
 
 
-def test_clearance_is_taken_at_even_steps_that_are_a_little_less_than_the_spacing():
+def test_the_points_of_the_mean_clearance_are_equally_spaced():
     path = np.array([[0.0, 0.0], [0.5, 0.0]])  # three steps of 1/6 m
-    evaluator = DifficultyEvaluator(Site((), DRIVE), 0.0, GROUND)
+    evaluator = DifficultyEvaluator(Site((), MISSION), 0.0, GROUND)
     found = evaluator.difficulty([Outline.disc(0.0, 0.0, 0.0)], 1.0, path)
     assert found.mean_clearance_m == pytest.approx(0.25)
     skewed = evaluator.difficulty([Outline.disc(0.0, 1.0, 0.0)], 1.0, path)
@@ -78,29 +79,29 @@ def test_clearance_is_taken_at_even_steps_that_are_a_little_less_than_the_spacin
     )
 
 
-def test_the_narrowest_of_the_gaps_that_the_path_crosses_counts():
+def test_the_narrowest_gap_is_among_those_that_the_path_crosses():
     posts = [
         Outline.disc(x, y, 0.5) for x, half in ((-3.0, 2.4), (3.0, 1.5)) for y in (half, -half)
     ]
     aside = [Outline.disc(8.0, 0.6, 0.5), Outline.disc(8.0, -0.6, 0.5)]
-    assert figures(posts + aside).narrowest_gap_m == pytest.approx(2.0)
+    assert difficulty(posts + aside).narrowest_gap_m == pytest.approx(2.0)
 
 
-def test_a_gap_between_a_wall_and_an_obstacle_counts():
-    found = figures([Outline.disc(0.0, -1.5, 0.5)], WALL)
+def test_a_gap_between_a_wall_and_an_obstacle_is_found():
+    found = difficulty([Outline.disc(0.0, -1.5, 0.5)], WALL)
     assert found.narrowest_gap_m == pytest.approx(3.0)
 
 
-def test_a_gap_between_two_walls_counts():
-    found = figures([], WALL, shapely.Polygon([(-1, -3), (1, -3), (0, -2)]))
+def test_a_gap_between_two_walls_is_found():
+    found = difficulty([], WALL, shapely.Polygon([(-1, -3), (1, -3), (0, -2)]))
     assert found.narrowest_gap_m == pytest.approx(4.0)
 
 
 def test_density_is_the_covered_share_of_the_ground_without_walls():
-    assert figures([], covered_m2=5.0).density == pytest.approx(0.05)
+    assert difficulty([], covered_m2=5.0).density == pytest.approx(0.05)
     wall = shapely.box(0, 5, 10, 20)
-    assert figures([], wall, covered_m2=5.0).density == pytest.approx(0.1)
-    evaluator = DifficultyEvaluator(Site((), DRIVE), 0.0, GROUND)
+    assert difficulty([], wall, covered_m2=5.0).density == pytest.approx(0.1)
+    evaluator = DifficultyEvaluator(Site((), MISSION), 0.0, GROUND)
     blocked = evaluator.difficulty([], 5.0, None)
     assert (blocked.density, blocked.mean_clearance_m, blocked.narrowest_gap_m) == (
         0.05,
@@ -109,38 +110,37 @@ def test_density_is_the_covered_share_of_the_ground_without_walls():
     )
 
 
-def test_the_shortest_path_passes_the_goals_in_order_and_the_margin_widens_the_robot():
-    drive = RequiredDrive((0.0, 0.0), (6.0, 0.0), 0.5, via=((3.0, 4.0),))
-    assert drive.goals == ((3.0, 4.0), (6.0, 0.0))
-    path = DifficultyEvaluator(Site((), drive), 0.0, GROUND).shortest_way([])
-    assert length_m(path) == pytest.approx(10.0)
-    assert length_m(None) is None
-    posts = [Outline.disc(0.0, 2.25, 1.0), Outline.disc(0.0, -2.25, 1.0)]  # 2.5 m apart
+def test_the_shortest_path_visits_the_goals_in_order_with_the_margin():
+    mission = RequiredMission((0.0, 0.0), (6.0, 0.0), 0.5, via=((3.0, 4.0),))
+    assert mission.goals == ((3.0, 4.0), (6.0, 0.0))
+    path = DifficultyEvaluator(Site((), mission), 0.0, GROUND).shortest_path([])
+    assert path_length_m(path) == pytest.approx(10.0)
+    posts = [Outline.disc(0.0, 2.25, 1.0), Outline.disc(0.0, -2.25, 1.0)]  # with a gap of 2.5 m
     closed = [Outline(shapely.box(-1, 1, 1, 60)), Outline(shapely.box(-1, -60, 1, -1))]
     for margin_m, direct in ((0.7, True), (0.8, False)):
-        evaluator = DifficultyEvaluator(Site((), DRIVE), margin_m, GROUND)
-        found = length_m(evaluator.shortest_way(posts))
+        evaluator = DifficultyEvaluator(Site((), MISSION), margin_m, GROUND)
+        found = path_length_m(evaluator.shortest_path(posts))
         assert (found == pytest.approx(10.0)) == direct
-    narrow = DifficultyEvaluator(Site((), DRIVE), 0.6, GROUND).shortest_way(closed)
-    assert length_m(narrow) > 100.0
+    narrow = DifficultyEvaluator(Site((), MISSION), 0.6, GROUND).shortest_path(closed)
+    assert path_length_m(narrow) > 100.0
 
 
-def test_paths_are_searched_ten_meters_and_the_robot_beyond_everything():
-    drive = RequiredDrive((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
-    assert Site((), drive).area().bounds == (-11.5, -10.5, 14.5, 12.5)
+def test_the_search_area_extends_ten_meters_and_the_radius_around_everything():
+    mission = RequiredMission((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
+    assert Site((), mission).area().bounds == (-11.5, -10.5, 14.5, 12.5)
     assert Site((shapely.box(-5, -7, 0, 0),)).area().bounds == (-15.0, -17.0, 10.0, 10.0)
-    wide = Site((), drive).area([shapely.box(0, 0, 20, 30)])
+    wide = Site((), mission).area([shapely.box(0, 0, 20, 30)])
     assert wide.bounds == (-11.5, -10.5, 30.5, 40.5)
 
 
-def test_zones_around_the_goal_are_around_all_goals():
-    drive = RequiredDrive((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
+def test_a_keep_out_around_the_goal_is_around_each_goal():
+    mission = RequiredMission((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
     zones = [KeepOut(center="start", radius_m=1.5), KeepOut(center="goal", radius_m=2.0)]
-    found = [(core.x, core.y, radius) for core, radius in Site((), drive).keep_out(zones)]
+    found = [(core.x, core.y, radius) for core, radius in Site((), mission).keep_out(zones)]
     assert found == [(0.0, 0.0, 1.5), (-1.0, 0.0, 2.0), (4.0, 2.0, 2.0)]
 
 
-def test_the_radius_of_a_footprint_reaches_its_farthest_corner():
+def test_the_circumscribed_radius_is_the_distance_of_the_farthest_corner():
     assert circumscribed_radius_m([(0.1, 0.1), (-0.3, 0.4), (0.2, 0.0)]) == pytest.approx(0.5)
 
 
@@ -150,8 +150,8 @@ def test_the_radius_of_a_footprint_reaches_its_farthest_corner():
 )
 def test_a_corridor_must_be_as_wide_as_the_robot_with_its_margin(margin_m, passes):
     walls = [shapely.box(-50, 1, 50, 60), shapely.box(-50, -60, 50, -1)]
-    drive = RequiredDrive((-40.0, 0.0), (40.0, 0.0), 0.49)
-    site = Site((*walls,), drive)
+    mission = RequiredMission((-40.0, 0.0), (40.0, 0.0), 0.49)
+    site = Site((*walls,), mission)
     if passes:
         assert check_base(site, margin_m).covers(shapely.Point(0.0, 1.5))
         return
@@ -164,13 +164,15 @@ def test_solvable_without_a_mission_is_rejected():
         check_base(Site(), 0.0)
 
 
-def test_a_drive_along_a_wall_has_the_same_figures_wherever_the_world_is():
-    here = figures([Outline.disc(1.0, -2.0, 0.5)], WALL)
+def test_difficulty_does_not_depend_on_the_origin():
+    here = difficulty([Outline.disc(1.0, -2.0, 0.5)], WALL)
     shift = (100.0, -40.0)
-    drive = RequiredDrive(*(tuple(np.add(end, shift)) for end in (DRIVE.start, DRIVE.goal)), 0.5)
+    mission = RequiredMission(
+        *(tuple(np.add(end, shift)) for end in (MISSION.start, MISSION.goal)), 0.5
+    )
     wall = shapely.transform(WALL, lambda points: points + shift)
     ground = shapely.transform(GROUND, lambda points: points + shift)
-    evaluator = DifficultyEvaluator(Site((wall,), drive), 0.0, ground)
+    evaluator = DifficultyEvaluator(Site((wall,), mission), 0.0, ground)
     there = evaluator.difficulty([Outline.disc(101.0, -42.0, 0.5)], 0.0, PATH + shift)
     assert there.mean_clearance_m == pytest.approx(here.mean_clearance_m)
     assert there.narrowest_gap_m == pytest.approx(here.narrowest_gap_m)

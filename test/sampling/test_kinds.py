@@ -1,4 +1,4 @@
-"""A kind of obstacle of another package: the example of docs/worlds.md, installed and used."""
+"""A kind of obstacle of another package: the example of docs/worlds.md."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def worlds(spec, tmp_path):
     return multiply(PLAIN, spec, 2, 5, tmp_path / "worlds")
 
 
-def test_errors_of_its_fields_have_file_line_and_the_known_keys():
+def test_errors_in_fields_of_a_kind_name_file_line_and_known_keys():
     text = SPEC.replace("length_m: 0.8", "length: 0.8").replace("0.2, 0.4]", "-1, 0.4]")
     with pytest.raises(SpecError) as raised:
         parse(text, ObstacleSpec, Path("capsules.yaml"))
@@ -71,12 +71,12 @@ def test_errors_of_its_fields_have_file_line_and_the_known_keys():
     assert "did you mean 'length_m'?" in unknown and "radius_m" in unknown
 
 
-def test_an_unknown_kind_is_answered_with_it_among_the_known_ones():
+def test_the_error_for_an_unknown_kind_lists_the_kinds_of_other_packages():
     with pytest.raises(SpecError, match=r"obstacles\[0\].type.*'capsul'.*'capsule'.*sphere"):
         parse(SPEC.replace("type: capsule", "type: capsul"), ObstacleSpec, Path("c.yaml"))
 
 
-def test_it_is_placed_apart_and_written_to_world_and_manifest(worlds, tmp_path):
+def test_obstacles_of_the_kind_are_placed_and_written_to_world_and_manifest(worlds, tmp_path):
     record = worlds.worlds[0]
     models = read_scene(record.path).models
     sizes = [dict(each.size) for each in record.obstacles]
@@ -95,7 +95,7 @@ def test_it_is_placed_apart_and_written_to_world_and_manifest(worlds, tmp_path):
     assert set(data["worlds"][0]["obstacles"][0]["size"]) == {"radius_m", "length_m"}
 
 
-def test_a_robot_is_obstructed_by_what_lies_at_its_heights():
+def test_the_kind_obstructs_a_robot_with_its_outline_at_the_robots_heights():
     model = ObstacleModel.unit("capsule")
     assert model.height_m((0.5, 0.8)) == pytest.approx(1.8)
     assert model.cut((0.5, 0.8), Heights(0.0, 1.0)).polygon.area == pytest.approx(0.785, abs=0.002)
@@ -105,7 +105,7 @@ def test_a_robot_is_obstructed_by_what_lies_at_its_heights():
 
 
 @pytest.mark.slow
-def test_it_is_spawned_in_the_embedded_simulator(worlds):
+def test_the_embedded_simulator_spawns_the_kind(worlds):
     record = worlds.worlds[0]
     first = record.obstacles[0]
     text = ObstacleModel.unit("capsule").sdf("added", Pose(), (0.5, 1.0), 9.0, True)
@@ -118,7 +118,7 @@ def test_it_is_spawned_in_the_embedded_simulator(worlds):
     assert models[first.name].pose.position == pytest.approx(first.pose[:3], abs=1e-3)
 
 
-def test_plots_and_page_draw_it(worlds):
+def test_plots_and_page_draw_the_kind(worlds):
     record = worlds.worlds[0]
     outlines = ObstacleField(read_scene(record.path), ANY_ROBOT).outlines()
     table = ShapeTable()
@@ -128,14 +128,15 @@ def test_plots_and_page_draw_it(worlds):
 
 
 @pytest.mark.ros
-def test_messages_and_markers_show_it(spec):
+def test_messages_and_markers_contain_the_kind(spec):
     from genpy import Time
     from visualization_msgs.msg import Marker
 
     from gz_testauto.ros.obstacles.messages import markers, obstacle_message
-    from gz_testauto.sampling.placement import place_obstacles
+    from gz_testauto.sampling.placement import Placer
+    from gz_testauto.sampling.site import Site
 
-    obstacle = place_obstacles(spec, np.random.default_rng(3)).obstacles[0]
+    obstacle = Placer(spec, Site()).place(np.random.default_rng(3)).obstacles[0]
     radius_m = obstacle.size[0]
     size = obstacle_message(obstacle).size
     assert obstacle_message(obstacle).type == "capsule"

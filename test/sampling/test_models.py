@@ -1,3 +1,5 @@
+"""Models of obstacles in any size have the size, mass and name that their SDF states."""
+
 import math
 
 import numpy as np
@@ -30,7 +32,7 @@ SIZES = {"box": (0.5, 2.0, 3.0), "cylinder": (0.4, 1.5), "sphere": (0.7,)}
 
 
 def saved(tmp_path, text):
-    path = tmp_path / "thing.sdf"
+    path = tmp_path / "model.sdf"
     path.write_text(text)
     return path
 
@@ -41,7 +43,7 @@ def scene_of(model, size, mass=10.0, static=False, pose=None):
 
 
 @pytest.mark.parametrize("type_", sorted(SIZES))
-def test_unit_shape_is_one_meter_across_and_stands_on_its_lowest_point(type_):
+def test_a_unit_shape_has_a_size_of_one_meter_and_its_frame_in_the_center(type_):
     model = ObstacleModel.unit(type_)
     assert model.static
     bounds = next(iter(scene_of(model, model.size).models.values())).bounds
@@ -50,7 +52,7 @@ def test_unit_shape_is_one_meter_across_and_stands_on_its_lowest_point(type_):
 
 
 @pytest.mark.parametrize("type_", sorted(SIZES))
-def test_written_model_has_the_size_place_and_name_asked_for(type_):
+def test_a_written_model_has_the_requested_size_pose_and_name(type_):
     model, size = ObstacleModel.unit(type_), SIZES[type_]
     pose = Pose.from_rpy(1.0, 2.0, 3.0, 0.0, 0.0, 0.5)
     placed = scene_of(model, size, static=False, pose=pose).models["obstacle_x_0"]
@@ -63,7 +65,7 @@ def test_written_model_has_the_size_place_and_name_asked_for(type_):
 
 
 @pytest.mark.parametrize("type_", sorted(SIZES))
-def test_outline_is_that_of_the_written_model(type_):
+def test_the_outline_is_that_of_the_written_model(type_):
     model, size = ObstacleModel.unit(type_), SIZES[type_]
     written = scene_of(model, size).models["obstacle_x_0"].footprint(-9, 9)
     outline = model.outline(size).polygon
@@ -77,17 +79,17 @@ def test_mass_is_density_times_volume(type_):
     }  # fmt: skip
     model = ObstacleModel.unit(type_)
     assert model.mass_of(SIZES[type_], 7.0) == pytest.approx(7.0 * volumes[type_])
-    # the unit shapes weigh 100 kg/m³, and what is not said otherwise scales with the volume
+    # Unit shapes have 100 kg/m³; without a density the mass is scaled with the volume.
     assert model.mass_of(SIZES[type_], None) == pytest.approx(100.0 * volumes[type_])
 
 
 @pytest.mark.parametrize("mass", ["-5", "nan", "heavy"])
-def test_a_mass_that_cannot_be_is_refused(tmp_path, mass):
+def test_an_impossible_mass_is_rejected(tmp_path, mass):
     with pytest.raises(SdfError, match=r"has a mass of -5 kg|<mass> is '(nan|heavy)'"):
         read_model("box", saved(tmp_path, CRATE.replace("<mass>8</mass>", f"<mass>{mass}</mass>")))
 
 
-def test_what_follows_a_number_is_ignored_as_gazebo_does(tmp_path, caplog):
+def test_text_after_a_number_is_ignored_as_in_gazebo(tmp_path, caplog):
     text = CRATE.replace("<mass>8</mass>", "<mass>8 8</mass>")
     assert read_model("box", saved(tmp_path, text)).mass_kg == 8.0
     assert "<mass> is '8 8'; the text after the first 1 is ignored" in caplog.text
@@ -106,12 +108,12 @@ def moments(text):
         ("sphere", [0.4 * 12 * 0.49] * 3),
     ],
 )
-def test_inertia_is_that_of_the_homogeneous_shape(type_, expected):
+def test_the_inertia_is_that_of_the_homogeneous_shape(type_, expected):
     text = ObstacleModel.unit(type_).sdf("o", Pose(), SIZES[type_], 12.0, False)
     assert moments(text) == pytest.approx(expected)
 
 
-def test_model_with_its_shape_off_the_origin_keeps_standing_on_the_ground(tmp_path):
+def test_a_model_with_an_offset_of_its_shape_touches_the_ground_in_each_size(tmp_path):
     model = read_model("box", saved(tmp_path, CRATE))
     assert (model.size, model.static, model.mass_kg) == ((1.0, 2.0, 1.0), False, 8.0)
     size = (2.0, 2.0, 3.0)
@@ -123,7 +125,7 @@ def test_model_with_its_shape_off_the_origin_keeps_standing_on_the_ground(tmp_pa
     assert bounds[1].tolist() == pytest.approx([-1.0, 1.0])
 
 
-def test_any_model_is_scaled_as_a_whole_with_mass_and_inertia(tmp_path):
+def test_a_model_is_scaled_with_its_mass_and_inertia(tmp_path):
     model = read_model("model", saved(tmp_path, SIGN))
     assert model.size == (1.0,)
     before = scene_of(model, (1.0,)).models["obstacle_x_0"].bounds
@@ -142,22 +144,22 @@ def test_any_model_is_scaled_as_a_whole_with_mass_and_inertia(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "type_", "complaint"),
+    ("text", "type_", "problem"),
     [
-        (SIGN, "box", "is not just one box; use it as type: model"),
-        (CRATE, "cylinder", "is not just one cylinder"),
-        (CRATE.replace("<pose>0 0 0.5 0 0 0", "<pose>0 0 0.5 0 1 0"), "box", "is turned in its"),
+        (SIGN, "box", "has other shapes than one box; use it as type: model"),
+        (CRATE, "cylinder", "has other shapes than one cylinder"),
+        (CRATE.replace("<pose>0 0 0.5 0 0 0", "<pose>0 0 0.5 0 1 0"), "box", "is rotated in its"),
         ("<sdf version='1.6'/>", "model", "no <model>"),
         ("<sdf version='1.6'><model name='m'><link name='l'/></model></sdf>", "model",
          "has no collision shape"),
     ],
 )  # fmt: skip
-def test_model_of_another_kind_is_refused(tmp_path, text, type_, complaint):
-    with pytest.raises(SdfError, match=complaint):
+def test_a_model_of_another_kind_is_rejected(tmp_path, text, type_, problem):
+    with pytest.raises(SdfError, match=problem):
         read_model(type_, saved(tmp_path, text))
 
 
-def test_type_is_found_by_geometry():
+def test_the_type_follows_from_the_geometry():
     for type_ in SIZES:
         model = ObstacleModel.unit(type_)
         assert type_of(scene_of(model, SIZES[type_]).models["obstacle_x_0"]) == type_
@@ -165,15 +167,15 @@ def test_type_is_found_by_geometry():
     assert type_of(sign) == "model"
 
 
-def test_name_that_is_special_in_xml_is_escaped():
+def test_special_characters_of_xml_in_a_name_are_escaped():
     text = ObstacleModel.unit("box").sdf('a<"&b', Pose(), (1.0, 1.0, 1.0), 1.0, True)
     assert SdfDocument.parse(f'<sdf version="1.6">{text}</sdf>').model.get("name") == 'a<"&b'
 
 
-def test_a_model_whose_moments_are_no_numbers_is_refused_by_name(tmp_path):
+def test_the_error_for_infinite_moments_of_inertia_names_the_file(tmp_path):
     text = CRATE.replace("<size>1 2 1</size>", "<size>1 2 1e308</size>")
     model = read_model("box", saved(tmp_path, text))
-    with pytest.raises(SdfError, match=r"thing\.sdf:1: "):
+    with pytest.raises(SdfError, match=r"model\.sdf:1: "):
         model.sdf("obstacle_x_0", Pose(), model.size, 10.0, False)
 
 

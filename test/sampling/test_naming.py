@@ -1,4 +1,4 @@
-"""Which models are random obstacles: all who ask get the same answer."""
+"""All modules recognize the same models as random obstacles."""
 
 import re
 
@@ -21,7 +21,7 @@ NAMES = ("obstacle_b", "obstacle_box_0", "obstacle_box_0_old", "crate_1", "my_ob
 
 
 @pytest.mark.parametrize("pattern", [None, re.compile(r"crate_\d"), re.compile("obstacle_b")])
-def test_everybody_takes_the_same_models_for_random_obstacles(tmp_path, pattern):
+def test_all_modules_recognize_the_same_random_obstacles(tmp_path, pattern):
     boxes = "".join(BOX.format(name, 3 * index) for index, name in enumerate(NAMES))
     world = tmp_path / "some.world"
     world.write_text(f'<sdf version="1.6"><world name="w">{boxes}</world></sdf>')
@@ -32,12 +32,12 @@ def test_everybody_takes_the_same_models_for_random_obstacles(tmp_path, pattern)
     base = BaseWorld(world, pattern)
     assert {model.name for model in base.obstacles} == expected
     assert {name for name in NAMES if is_obstacle(name, pattern)} == expected
-    # Gazebo spawns them anew for every trial, and gazebo_ros takes away those of another world.
+    # Gazebo spawns them for each trial, and gazebo_ros deletes those of another world.
     assert {model.name for model in split_world(world, 1000.0, pattern).movables} == expected
     assert set(diff_models({}, NAMES, {}, pattern).delete) == expected
     changed = {name: NamedModel(name, "<sdf/>") for name in NAMES}
     assert {model.name for model in diff_models(changed, NAMES, {}, pattern).spawn} == expected
-    # The static map shows all others, and none of them.
+    # The static map contains all other models.
     grid = map_of(read_scene(world), 0.1, 0.5, pattern)
     free = {name for index, name in enumerate(NAMES) if grid.is_free(3.0 * index, 0.0)}
     assert free == expected

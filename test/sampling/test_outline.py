@@ -43,7 +43,7 @@ def test_a_widened_box_has_round_corners():
     assert WIDENED.inner_m == pytest.approx(1.5)
 
 
-def test_a_ring_has_no_corners_and_holds_no_circle_around_the_origin():
+def test_a_ring_has_no_corners_and_contains_no_circle_around_the_origin():
     assert RING.corners is None
     assert not RING.is_disc
     assert RING.area_m2 == 32.0
@@ -54,19 +54,19 @@ def test_a_ring_has_no_corners_and_holds_no_circle_around_the_origin():
     assert not moved.is_disc
 
 
-def test_an_empty_outline_is_no_disc():
+def test_an_empty_outline_is_not_a_disc():
     assert not Outline(shapely.Polygon()).is_disc
     assert Outline(shapely.Polygon()).extent_m == (0.0, 0.0)
 
 
-def test_scaling_stretches_the_center_and_widens_with_x():
+def test_scaling_moves_the_center_and_scales_the_radius_as_x():
     disc = Outline.disc(1.0, 2.0, 0.5).scaled(2.0, 3.0)
     assert (disc.core.x, disc.core.y, disc.radius_m) == (2.0, 6.0, 1.0)
     assert disc.is_disc
     assert Outline.box(2.0, 4.0).scaled(2.0, 0.5).core.bounds == (-2.0, -1.0, 2.0, 1.0)
 
 
-def test_moving_turns_about_the_origin_and_then_shifts():
+def test_moving_rotates_about_the_origin_and_then_translates():
     box = Outline.box(2.0, 4.0).moved(10.0, 20.0, math.pi / 2)
     assert box.core.bounds == pytest.approx((8.0, 19.0, 12.0, 21.0))
     disc = Outline.disc(1.0, 0.0, 0.5).moved(3.0, 0.0, math.pi / 2)
@@ -88,5 +88,5 @@ def test_outlines_become_arrays_of_cores_and_radii():
     assert [len(array) for array in cores_and_radii([])] == [0, 0]
 
 
-def test_data_of_worlds_cannot_be_changed():
+def test_dataclasses_of_the_package_are_frozen():
     assert mutable_dataclasses(sampling) == []

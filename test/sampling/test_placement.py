@@ -1,3 +1,5 @@
+"""Placed obstacles satisfy all constraints of their specification."""
+
 import itertools
 import math
 from pathlib import Path
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import shortest_path
-from gz_testauto.sampling.draws import Roster
+from gz_testauto.sampling.draws import ObstacleSampler
 from gz_testauto.sampling.naming import (
     ObstacleName,
     is_obstacle,
@@ -20,14 +22,13 @@ from gz_testauto.sampling.naming import (
 )
 from gz_testauto.sampling.placement import (
     Placer,
-    _Form,
-    _Ground,
-    _Put,
-    _Rules,
-    place_obstacles,
+    _Constraints,
+    _PlacedShapes,
+    _PositionedShape,
+    _Shape,
 )
 from gz_testauto.sampling.seeds import child_generator
-from gz_testauto.sampling.site import RequiredDrive, Site
+from gz_testauto.sampling.site import RequiredMission, Site
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -36,8 +37,8 @@ WALLS = tuple(
     shapely.box(*bounds)
     for bounds in ((-8, -8, 8, -7.8), (-8, 7.8, 8, 8), (-8, -8, -7.8, 8), (7.8, -8, 8, 8))
 )
-DRIVE = RequiredDrive((-7.0, -7.0), (7.0, 7.0), 0.5)
-SITE = Site(WALLS, DRIVE)
+MISSION = RequiredMission((-7.0, -7.0), (7.0, 7.0), 0.5)
+SITE = Site(WALLS, MISSION)
 
 FOREST = """
 obstacles:
@@ -65,18 +66,22 @@ def spec_of(text, **changes):
 SPEC = spec_of(FOREST)
 
 
+def place(spec, seed, site=None):
+    return Placer(spec, site or Site()).place(np.random.default_rng(seed))
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
-def test_placed_obstacles_keep_every_promise_of_the_specification(seed):
-    placed = place_obstacles(SPEC, np.random.default_rng(seed), SITE)
+def test_placed_obstacles_satisfy_the_specification(seed):
+    placed = place(SPEC, seed, SITE)
     outlines = [obstacle.outline for obstacle in placed.obstacles]
     for index, outline in enumerate(outlines):
         for other in outlines[:index]:
             assert outline.distance_m(other) >= 0.25
         core, radius = outline.core, outline.radius_m
         assert min(core.distance(wall) for wall in WALLS) - radius >= 0.6
-        for center in (DRIVE.start, DRIVE.goal):
+        for center in (MISSION.start, MISSION.goal):
             assert core.distance(shapely.Point(center)) - radius >= 1.5
         assert core.distance(shapely.box(-1, -1, 1, 1)) - radius > 0
     types = [obstacle.type for obstacle in placed.obstacles]
@@ -98,40 +103,42 @@ def test_placed_obstacles_keep_every_promise_of_the_specification(seed):
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
-def test_solvable_world_has_a_way_on_a_fine_grid_too(seed):
-    placed = place_obstacles(SPEC, np.random.default_rng(seed), SITE)
+def test_a_solvable_world_has_a_path_on_a_fine_grid(seed):
+    placed = place(SPEC, seed, SITE)
     shapes = [obstacle.footprint for obstacle in placed.obstacles] + list(WALLS)
-    # The robot's circle alone, without the margin: what the raster adds is less than that.
-    wide = [shape.buffer(DRIVE.radius_m) for shape in shapes]
+    # The robot's circle without the margin, which is larger than a cell.
+    wide = [shape.buffer(MISSION.radius_m) for shape in shapes]
     grid = OccupancyGrid.rasterize(wide, (-8, -8, 8, 8), 0.05)
-    path = shortest_path(grid, DRIVE.start, DRIVE.goal)
+    path = shortest_path(grid, MISSION.start, MISSION.goal)
     assert path is not None
     straight = math.hypot(14, 14)
     assert placed.shortest_path_m >= straight - 1e-9
-    assert placed.difficulty.mean_clearance_m >= DRIVE.radius_m + 0.1 - 1e-6
+    assert placed.difficulty.mean_clearance_m >= MISSION.radius_m + 0.1 - 1e-6
 
 
-def test_same_numbers_give_the_same_obstacles_whatever_was_placed_before():
+def test_a_set_depends_only_on_its_random_numbers():
     placer = Placer(SPEC, SITE)
-    forwards = [placer.place(child_generator(5, "world", i)) for i in range(6)]
-    backwards = [Placer(SPEC, SITE).place(child_generator(5, "world", i)) for i in range(5, -1, -1)]
-    assert forwards == backwards[::-1]
-    assert len({obstacle.pose for world in forwards for obstacle in world.obstacles}) > 30
+    ascending = [placer.place(child_generator(5, "world", i)) for i in range(6)]
+    descending = [
+        Placer(SPEC, SITE).place(child_generator(5, "world", i)) for i in range(5, -1, -1)
+    ]
+    assert ascending == descending[::-1]
+    assert len({obstacle.pose for world in ascending for obstacle in world.obstacles}) > 30
 
 
-def test_obstacles_that_do_not_fit_say_how_far_it_came_and_what_to_change():
+def test_the_error_for_too_many_obstacles_states_progress_and_remedies():
     crowded = spec_of(
         "obstacles: [{type: cylinder, count: 50, radius_m: 0.8}]\n"
         "region: {rectangle: {x_m: [-4, 4], y_m: [-4, 4]}}\nmin_gap_m: 0.3\nmax_tries: 2000\n"
     )
     with pytest.raises(PlacementError) as caught:
-        place_obstacles(crowded, np.random.default_rng(1))
+        place(crowded, 1)
     message = str(caught.value)
     assert message.startswith("placed ")
     placed = int(message.split()[1])
     assert 8 < placed < 26
     assert f"placed {placed} of 50 obstacles after 2000 tries (64.0 m² of region" in message
-    assert "refused: other obstacles 100 %" in message
+    assert "other obstacles 100 %" in message
     assert "(1) enlarge the region" in message
 
 
@@ -142,80 +149,80 @@ def test_obstacles_that_do_not_fit_say_how_far_it_came_and_what_to_change():
         ("wall_gap_m: 9", "walls 100 %"),
     ],
 )
-def test_what_refused_most_is_named(line, reason):
+def test_the_error_names_the_constraint_that_rejected_most_positions(line, reason):
     spec = spec_of(
         "obstacles: [{type: sphere, count: 2}]\nmax_tries: 300\n"
         f"region: {{rectangle: {{x_m: [-4, 4], y_m: [-4, 4]}}}}\n{line}\n"
     )
     with pytest.raises(PlacementError, match=reason):
-        place_obstacles(spec, np.random.default_rng(1), Site(WALLS))
+        place(spec, 1, Site(WALLS))
 
 
-def test_region_admits_what_is_drawn_from_x_and_y():
+def test_the_region_limits_positions_that_are_drawn_from_x_and_y():
     spec = spec_of(
         "obstacles: [{type: sphere, count: 3, radius_m: 0.1, x_m: [-5, 5], "
         "y_m: {choice: [0, 1, 9]}, region: {rectangle: {x_m: [0, 5], y_m: [-2, 2]}}}]"
     )
-    for obstacle in place_obstacles(spec, np.random.default_rng(0)).obstacles:
+    for obstacle in place(spec, 0).obstacles:
         x, y, _ = obstacle.pose.position
         assert x >= 0
         assert y in (0.0, 1.0)
 
 
-def test_world_that_no_draw_can_solve_is_an_error_with_remedies():
+def test_the_error_for_an_unsolvable_specification_has_remedies():
     barrier = spec_of(
         "obstacles: [{type: box, count: 1, size_x_m: 0.3, size_y_m: 15, yaw_rad: 0,\n"
         "  x_m: 0, y_m: 0}]\nsolvable: true\n"
     )
     with pytest.raises(PlacementError, match=r"no path 1\.20 m wide .* from start .*\(1\) lower"):
-        place_obstacles(barrier, np.random.default_rng(0), SITE)
+        place(barrier, 0, SITE)
 
 
-def test_unsolvable_worlds_are_drawn_again_and_counted():
+def test_unsolvable_sets_are_drawn_again_and_counted():
     sometimes = spec_of(
         "obstacles: [{type: box, count: 1, size_x_m: 0.3, size_y_m: {choice: [15, 1]},\n"
         "  yaw_rad: 0, x_m: 0, y_m: 0}]\nsolvable: true\n"
     )
-    worlds = [place_obstacles(sometimes, np.random.default_rng(s), SITE) for s in range(20)]
+    worlds = [place(sometimes, s, SITE) for s in range(20)]
     assert {world.obstacles[0].size[1] for world in worlds} == {1.0}
     assert 5 < sum(world.redrawn for world in worlds) < 60
 
 
-def test_unsolvable_worlds_are_kept_without_a_path_when_asked_to():
+def test_without_solvable_a_world_without_a_path_is_accepted():
     barrier = spec_of(
         "obstacles: [{type: box, count: 1, size_x_m: 0.3, size_y_m: 15, yaw_rad: 0,\n"
         "  x_m: 0, y_m: 0}]\nsolvable: false\n"
     )
-    placed = place_obstacles(barrier, np.random.default_rng(0), SITE)
+    placed = place(barrier, 0, SITE)
     assert placed.shortest_path_m is None
     assert placed.difficulty.density > 0
 
 
 @pytest.mark.parametrize(
-    ("site", "complaint"),
+    ("site", "problem"),
     [
         (Site(WALLS), "keep_out is around the start, which is not known"),
         (
-            Site(WALLS, RequiredDrive((-7.5, 0), (7, 7), 0.5)),
+            Site(WALLS, RequiredMission((-7.5, 0), (7, 7), 0.5)),
             r"the start \(-7.5, 0\) is 0.30 m from .* the start$",
         ),
         (
-            Site(WALLS, RequiredDrive((-7.2, 0), (7, 7), 0.5)),
+            Site(WALLS, RequiredMission((-7.2, 0), (7, 7), 0.5)),
             r"0.60 m from .* start, or lower margin_m$",
         ),
         (
-            Site(WALLS, RequiredDrive((-7, -7), (0, 7.9), 0.5)),
+            Site(WALLS, RequiredMission((-7, -7), (0, 7.9), 0.5)),
             r"the goal \(0, 7.9\) is 0.00 m from",
         ),
-        (Site((*WALLS, shapely.box(-0.1, -9, 0.1, 9)), DRIVE), "even without obstacles"),
+        (Site((*WALLS, shapely.box(-0.1, -9, 0.1, 9)), MISSION), "even without obstacles"),
     ],
 )
-def test_base_world_that_makes_it_impossible_is_refused_at_once(site, complaint):
-    with pytest.raises(PlacementError, match=complaint):
+def test_an_impossible_base_world_is_rejected_before_obstacles_are_drawn(site, problem):
+    with pytest.raises(PlacementError, match=problem):
         Placer(SPEC, site)
 
 
-def test_figures_of_a_gate_are_those_measured_by_hand():
+def test_difficulty_of_a_passage_has_the_values_known_on_paper():
     gate = spec_of(
         "obstacles:\n"
         "  - {type: box, name: left, count: 1, size_x_m: 1, size_y_m: 6, yaw_rad: 0,"
@@ -224,15 +231,15 @@ def test_figures_of_a_gate_are_those_measured_by_hand():
         " x_m: 0, y_m: -4.0}\n"
         "solvable: {margin_m: 0.1}\n"
     )
-    site = Site(WALLS, RequiredDrive((-5, 0.25), (5, 0.25), 0.5))
-    placed = place_obstacles(gate, np.random.default_rng(0), site)
+    site = Site(WALLS, RequiredMission((-5, 0.25), (5, 0.25), 0.5))
+    placed = place(gate, 0, site)
     assert placed.difficulty.narrowest_gap_m == pytest.approx(2.5)
     assert placed.shortest_path_m == pytest.approx(10.0)
-    # posts that always stand where they stand: the ground is the circles that hold them
+    # With fixed positions, the ground is the circle around each obstacle.
     assert placed.difficulty.density == pytest.approx(
         12 / (2 * math.pi * (0.5**2 + 3**2)), rel=0.01
     )
-    # straight along y = 0.25: nearest is a wall at the ends, a post's corner in the middle
+    # On the line y = 0.25, a wall is nearest at the ends and a corner of a box in the middle.
     x = np.linspace(-5, 5, 2001)
     corner = np.hypot(np.maximum(np.abs(x) - 0.5, 0), 1.25)
     by_hand = np.minimum(corner, 7.8 - np.abs(x)).mean()
@@ -243,30 +250,30 @@ FOUR = (
     "obstacles: [{{type: box, count: 4, size_x_m: 1, size_y_m: 1}}]\n"
     "region: {{rectangle: {{x_m: [-5, 5], y_m: [{0}, {1}]}}}}\n"
 )
-OPEN_DRIVE = RequiredDrive((-7, 0), (7, 0), 0.4)
+OPEN_MISSION = RequiredMission((-7, 0), (7, 0), 0.4)
 LONE_WALL = shapely.box(-20, -9.1, 20, -9)
 
 
 @pytest.mark.parametrize("walls", [(), (LONE_WALL,), WALLS], ids=["open", "one wall", "room"])
-def test_density_is_the_same_however_the_obstacles_fall_and_whatever_surrounds_them(walls):
-    placer = Placer(spec_of(FOUR.format(-5, 5)), Site(tuple(walls), OPEN_DRIVE))
+def test_density_does_not_depend_on_positions_or_walls(walls):
+    placer = Placer(spec_of(FOUR.format(-5, 5)), Site(tuple(walls), OPEN_MISSION))
     worlds = [placer.place(child_generator(3, "world", i)) for i in range(5)]
     found = {round(world.difficulty.density, 12) for world in worlds}
     assert len(found) == 1
-    # a square of 10 m, with a rim as wide as half a box's diagonal
+    # a square of 10 m, with a rim of half a box's diagonal
     rim = math.sqrt(0.5)
     assert found.pop() == pytest.approx(4 / (100 + 40 * rim + math.pi * rim**2), rel=0.002)
 
 
-def test_density_does_not_count_what_walls_stand_on():
-    spec, drive = spec_of(FOUR.format(-5, 5)), RequiredDrive((-9, 0), (9, 9), 0.4)
-    free = place_obstacles(spec, np.random.default_rng(0), Site((), drive)).difficulty.density
-    block = Site((shapely.box(-5, -5, 5, 0),), drive)
-    beside = place_obstacles(spec, np.random.default_rng(0), block).difficulty.density
-    assert 4 / beside == pytest.approx(4 / free - 50)
+def test_the_ground_of_density_excludes_walls():
+    spec, mission = spec_of(FOUR.format(-5, 5)), RequiredMission((-9, 0), (9, 9), 0.4)
+    free = place(spec, 0, Site((), mission)).difficulty.density
+    block = Site((shapely.box(-5, -5, 5, 0),), mission)
+    partial = place(spec, 0, block).difficulty.density
+    assert 4 / partial == pytest.approx(4 / free - 50)
 
 
-def test_names_are_recognized_and_taken_apart():
+def test_names_of_obstacles_are_recognized_and_parsed():
     name = obstacle_name("tall_box", 12)
     assert name == "obstacle_tall_box_12"
     assert parse_obstacle_name(name) == ObstacleName("tall_box", 12)
@@ -276,7 +283,7 @@ def test_names_are_recognized_and_taken_apart():
 
 
 @pytest.mark.slow
-def test_circles_decide_as_the_outlines_do():
+def test_the_check_with_circles_agrees_with_the_distance_of_outlines():
     text = """
 obstacles:
   - {type: box, count: 6, size_x_m: [0.2, 2.0], size_y_m: [0.2, 2.0]}
@@ -284,16 +291,18 @@ obstacles:
 region: {rectangle: {x_m: [-3, 3], y_m: [-3, 3]}}
 min_gap_m: 0.2
 """
-    roster = Roster.of_spec(spec_of(text))
-    ground = _Ground(_Rules(roster.spec, Site(), roster))
+    sampler = ObstacleSampler.of_spec(spec_of(text))
+    placed = _PlacedShapes(_Constraints(sampler.spec, Site(), sampler))
     decided = set()
     for seed in range(20):
-        numbers = np.random.default_rng(seed).random(roster.dimensions)
-        put = [_Put(_Form(one), one.x_m, one.y_m) for one in roster.propose(numbers)]
-        for one, other in itertools.combinations(put, 2):
-            apart_m = one.outline.distance_m(other.outline)
-            assert ground._crowd(one, other) == (apart_m < 0.2), (seed, apart_m)
-            decided.add(apart_m < 0.2)
+        numbers = np.random.default_rng(seed).random(sampler.dimensions)
+        shapes = [
+            _PositionedShape(_Shape(one), one.x_m, one.y_m) for one in sampler.propose(numbers)
+        ]
+        for one, other in itertools.combinations(shapes, 2):
+            distance_m = one.outline.distance_m(other.outline)
+            assert placed._is_too_near(one, other) == (distance_m < 0.2), (seed, distance_m)
+            decided.add(distance_m < 0.2)
     assert decided == {True, False}
 
 
@@ -303,17 +312,17 @@ min_gap_m: 0.2
     ["type: box, size_x_m: [2, 5], size_y_m: 1", "type: cylinder, radius_m: 2.5",
      "type: sphere, radius_m: [0.2, 1.5]"],
 )  # fmt: skip
-def test_large_and_small_obstacles_are_apart_by_the_gap(sizes, min_gap_m):
+def test_the_gap_is_kept_between_obstacles_of_different_sizes(sizes, min_gap_m):
     spec = spec_of(
         f"obstacles: [{{count: 8, {sizes}}}]\nmin_gap_m: {min_gap_m}\n"
         "region: {rectangle: {x_m: [-10, 10], y_m: [-10, 10]}}\n"
     )
     for seed in range(6):
-        placed = place_obstacles(spec, np.random.default_rng(seed)).obstacles
+        placed = place(spec, seed).obstacles
         for one, other in itertools.combinations([obstacle.outline for obstacle in placed], 2):
-            apart_m = one.distance_m(other)
-            assert apart_m >= min_gap_m
-            assert apart_m > 0.0
+            distance_m = one.distance_m(other)
+            assert distance_m >= min_gap_m
+            assert distance_m > 0.0
 
 
 def test_heights_are_rounded_to_nanometers():
@@ -321,7 +330,7 @@ def test_heights_are_rounded_to_nanometers():
         "obstacles: [{type: sphere, count: 1, radius_m: 0.1, x_m: 0, y_m: 0}]\n"
         "ground_z_m: 0.33333333333\n"
     )
-    (sphere,) = place_obstacles(spec, np.random.default_rng(0)).obstacles
+    (sphere,) = place(spec, 0).obstacles
     assert sphere.pose.position == (0.0, 0.0, 0.433333333)
 
 
@@ -331,55 +340,55 @@ def test_heights_are_rounded_to_nanometers():
 )
 def test_a_sphere_obstructs_with_its_circle_nearest_to_the_center(heights, radius_m):
     spec = spec_of("obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 3, y_m: 0}]")
-    (sphere,) = place_obstacles(spec, np.random.default_rng(0)).obstacles
+    (sphere,) = place(spec, 0).obstacles
     part = sphere.obstructing(Heights(*heights))
     assert part.radius_m == pytest.approx(radius_m)
     assert (part.core.x, part.core.y) == (3.0, 0.0)
     assert sphere.obstructing(Heights(1.1, 2.0)).core.is_empty
 
 
-def test_a_place_with_a_way_is_accepted_with_its_length_and_without_a_redraw():
+def test_a_solvable_first_set_is_accepted_with_the_length_of_its_path():
     spec = spec_of(
         "obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 0, y_m: 5}]\nsolvable: true\n"
     )
-    site = Site((), RequiredDrive((-5, 0), (5, 0), 0.5))
-    placed = place_obstacles(spec, np.random.default_rng(0), site)
+    site = Site((), RequiredMission((-5, 0), (5, 0), 0.5))
+    placed = place(spec, 0, site)
     assert placed.redrawn == 0
     assert placed.shortest_path_m == pytest.approx(10.0)
 
 
-def test_counts_and_values_come_from_their_numbers_in_order():
+def test_counts_and_values_use_the_random_numbers_in_order():
     spec = spec_of(
         "obstacles:\n"
         "  - {type: cylinder, count: [1, 3], radius_m: [0.2, 0.6], yaw_rad: 0}\n"
         "  - {type: sphere, count: 1, radius_m: 0.1, x_m: [0, 4], y_m: [-8, 0]}\n"
         "region: {rectangle: {x_m: [-6, 6], y_m: [0, 4]}}\n"
     )
-    roster = Roster.of_spec(spec)
-    assert [slot.name for slot in roster.slots][:3] == [f"obstacle_cylinder_{i}" for i in range(3)]
-    sizes = sum(one is not None for slot in roster.slots for _, one in slot.group.sizes)
-    assert roster.dimensions == 2 + 4 * 3 + sizes
-    numbers = np.full(roster.dimensions, 0.25)
+    sampler = ObstacleSampler.of_spec(spec)
+    assert [slot.name for slot in sampler.slots][:3] == [f"obstacle_cylinder_{i}" for i in range(3)]
+    sizes = sum(one is not None for slot in sampler.slots for _, one in slot.group.sizes)
+    assert sampler.dimensions == 2 + 4 * 3 + sizes
+    numbers = np.full(sampler.dimensions, 0.25)
     numbers[0] = 0.99
-    proposals = roster.propose(numbers)
+    proposals = sampler.propose(numbers)
     assert len(proposals) == 4
     assert (proposals[0].x_m, proposals[0].y_m) == (-3.0, 1.0)
     assert proposals[0].size[0] == pytest.approx(0.3)
     assert (proposals[3].x_m, proposals[3].y_m) == (1.0, -6.0)
     numbers[0] = 0.5
-    assert [one.slot.name for one in roster.propose(numbers)] == [
+    assert [one.slot.name for one in sampler.propose(numbers)] == [
         "obstacle_cylinder_0", "obstacle_cylinder_1", "obstacle_sphere_0",
     ]  # fmt: skip
-    assert roster.propose(numbers)[2].x_m == 1.0
-    assert roster.area_m2() == pytest.approx(48.0)
-    fine = roster.propose(np.full(roster.dimensions, 1 / 3))[0]
+    assert sampler.propose(numbers)[2].x_m == 1.0
+    assert sampler.area_m2() == pytest.approx(48.0)
+    fine = sampler.propose(np.full(sampler.dimensions, 1 / 3))[0]
     assert (fine.x_m, fine.y_m) == (-2.0, 1.333333)
 
 
-def test_an_obstacle_on_a_step_obstructs_at_heights_above_the_step():
+def test_heights_that_an_obstacle_obstructs_include_the_height_of_its_ground():
     spec = spec_of(
         "obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 3, y_m: 0}]\nground_z_m: 1\n"
     )
-    (sphere,) = place_obstacles(spec, np.random.default_rng(0)).obstacles
+    (sphere,) = place(spec, 0).obstacles
     assert sphere.obstructing(Heights(1.8, 3.0)).radius_m == pytest.approx(0.4)
     assert sphere.obstructing(Heights(0.0, 0.9)).core.is_empty

@@ -1,4 +1,4 @@
-"""Obstacles exactly at the distances that the specification states, and tries at their limit."""
+"""Obstacles exactly at the specified distances, and limits on the number of tries."""
 
 import math
 from pathlib import Path
@@ -8,9 +8,16 @@ import pytest
 import shapely
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.sampling.draws import Roster
-from gz_testauto.sampling.placement import MAX_DRAWS, Placer, _Form, _Ground, _Put, _Rules
-from gz_testauto.sampling.site import RequiredDrive, Site, walls_of
+from gz_testauto.sampling.draws import ObstacleSampler
+from gz_testauto.sampling.placement import (
+    MAX_DRAWS,
+    Placer,
+    _Constraints,
+    _PlacedShapes,
+    _PositionedShape,
+    _Shape,
+)
+from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.scene import read_scene
@@ -25,152 +32,154 @@ def spec_of(text):
     return parse(text, ObstacleSpec, Path("o.yaml"))
 
 
-class Places:
-    """Obstacles of one specification, put at places of a test."""
+class Positions:
+    """Placed obstacles of one specification, and the check of further positions."""
 
     def __init__(self, text, site=None):
         spec = spec_of(text)
-        self.roster = Roster.of_spec(spec)
-        self.ground = _Ground(_Rules(spec, site or Site(), self.roster))
-        numbers = np.full(self.roster.dimensions, 0.5)
-        self.forms = [_Form(one) for one in self.roster.propose(numbers)]
+        self.sampler = ObstacleSampler.of_spec(spec)
+        self.placed = _PlacedShapes(_Constraints(spec, site or Site(), self.sampler))
+        numbers = np.full(self.sampler.dimensions, 0.5)
+        self.shapes = [_Shape(one) for one in self.sampler.propose(numbers)]
 
-    def put(self, x_m, y_m, form=0):
-        self.ground.put(_Put(self.forms[form], x_m, y_m))
+    def put(self, x_m, y_m, shape=0):
+        self.placed.add(_PositionedShape(self.shapes[shape], x_m, y_m))
 
-    def refusal(self, x_m, y_m, form=0):
-        return self.ground.refusal(_Put(self.forms[form], x_m, y_m))
+    def violated(self, x_m, y_m, shape=0):
+        return self.placed.violated(_PositionedShape(self.shapes[shape], x_m, y_m))
 
 
 @pytest.mark.parametrize(
-    ("place", "refused"),
+    ("position", "is_rejected"),
     [
         ((1.2499, 0.0), True), ((1.25, 0.0), False), ((-1.2499, 0.0), True),
         ((-1.25, 0.0), False), ((0.0, -1.2499), True), ((0.0, 1.25), False),
         ((0.75, 0.9999), True), ((0.75, 1.0), False), ((-0.75, -1.0), False), ((0.0, 0.0), True),
     ],
 )  # fmt: skip
-def test_discs_are_apart_by_the_gap(place, refused):
-    places = Places(f"obstacles: [{{{DISC.format(2)}}}]\nmin_gap_m: 0.25\n{REGION}")
-    places.put(0.0, 0.0)
-    assert places.refusal(*place) == ("other obstacles" if refused else None)
+def test_the_gap_is_kept_between_discs(position, is_rejected):
+    positions = Positions(f"obstacles: [{{{DISC.format(2)}}}]\nmin_gap_m: 0.25\n{REGION}")
+    positions.put(0.0, 0.0)
+    assert positions.violated(*position) == ("other obstacles" if is_rejected else None)
 
 
-@pytest.mark.parametrize(("x_m", "refused"), [(1.9999, True), (2.25, False), (-2.2499, True)])
-def test_boxes_are_apart_by_the_gap_between_their_edges(x_m, refused):
+@pytest.mark.parametrize(("x_m", "is_rejected"), [(1.9999, True), (2.25, False), (-2.2499, True)])
+def test_the_gap_is_kept_between_the_edges_of_boxes(x_m, is_rejected):
     box = "type: box, count: 2, size_x_m: 2, size_y_m: 1, yaw_rad: 0"
-    places = Places(f"obstacles: [{{{box}}}]\nmin_gap_m: 0.25\n{REGION}")
-    places.put(0.0, 0.0)
-    assert places.refusal(x_m, 0.4) == ("other obstacles" if refused else None)
-    assert places.refusal(0.0, 1.2499) == "other obstacles"
-    assert places.refusal(0.0, 1.25) is None
+    positions = Positions(f"obstacles: [{{{box}}}]\nmin_gap_m: 0.25\n{REGION}")
+    positions.put(0.0, 0.0)
+    assert positions.violated(x_m, 0.4) == ("other obstacles" if is_rejected else None)
+    assert positions.violated(0.0, 1.2499) == "other obstacles"
+    assert positions.violated(0.0, 1.25) is None
 
 
-def test_obstacles_of_two_groups_are_apart_too():
+def test_the_gap_is_kept_between_obstacles_of_two_groups():
     small = "type: sphere, count: 1, radius_m: 0.1"
     text = f"obstacles: [{{{DISC.format(1)}}}, {{{small}}}]\nmin_gap_m: 0.4\n{REGION}"
-    places = Places(text)
-    places.put(0.0, 0.0)
-    assert places.refusal(0.9999, 0.0, form=1) == "other obstacles"
-    assert places.refusal(1.0, 0.0, form=1) is None
+    positions = Positions(text)
+    positions.put(0.0, 0.0)
+    assert positions.violated(0.9999, 0.0, shape=1) == "other obstacles"
+    assert positions.violated(1.0, 0.0, shape=1) is None
 
 
-@pytest.mark.parametrize(("x_m", "refused"), [(4.1999, False), (4.2001, True), (5.0, True)])
-def test_walls_are_apart_by_their_gap(x_m, refused):
+@pytest.mark.parametrize(("x_m", "is_rejected"), [(4.1999, False), (4.2001, True), (5.0, True)])
+def test_the_gap_to_walls_is_kept(x_m, is_rejected):
     wall = Site((shapely.box(5, -9, 6, 9),))
     text = f"obstacles: [{{{DISC.format(1)}}}]\nwall_gap_m: 0.3\nmin_gap_m: 2\n{REGION}"
-    assert Places(text, wall).refusal(x_m, 0.0) == ("walls" if refused else None)
+    assert Positions(text, wall).violated(x_m, 0.0) == ("walls" if is_rejected else None)
 
 
-def test_the_gap_to_walls_is_that_to_obstacles_unless_it_is_stated():
+def test_the_gap_to_walls_defaults_to_the_gap_between_obstacles():
     wall = Site((shapely.box(5, -9, 6, 9),))
-    places = Places(f"obstacles: [{{{DISC.format(1)}}}]\nmin_gap_m: 0.5\n{REGION}", wall)
-    assert places.refusal(4.0001, 0.0) == "walls"
-    assert places.refusal(3.9999, 0.0) is None
+    positions = Positions(f"obstacles: [{{{DISC.format(1)}}}]\nmin_gap_m: 0.5\n{REGION}", wall)
+    assert positions.violated(4.0001, 0.0) == "walls"
+    assert positions.violated(3.9999, 0.0) is None
 
 
 @pytest.mark.parametrize(
-    ("place", "refused"),
+    ("position", "is_rejected"),
     [((2.0, 0.0), False), ((1.9999, 0.0), True), ((0.0, -1.9999), True), ((1.2, 1.6), False),
      ((1.2, 1.5999), True)],
 )  # fmt: skip
-def test_a_zone_around_the_start_holds_no_part_of_an_obstacle(place, refused):
-    site = Site((), RequiredDrive((0.0, 0.0), (8.0, 8.0), 0.3))
+def test_no_part_of_an_obstacle_is_in_the_keep_out_around_the_start(position, is_rejected):
+    site = Site((), RequiredMission((0.0, 0.0), (8.0, 8.0), 0.3))
     text = f"obstacles: [{{{DISC.format(1)}}}]\nkeep_out: [{{center: start, radius_m: 1.5}}]\n"
-    assert Places(text + REGION, site).refusal(*place) == ("keep_out" if refused else None)
+    assert Positions(text + REGION, site).violated(*position) == (
+        "keep_out" if is_rejected else None
+    )
 
 
-def test_a_rectangle_that_is_kept_free_may_be_touched_from_outside_only():
+def test_no_part_of_an_obstacle_is_in_a_rectangular_keep_out():
     zone = "keep_out: [{rectangle: {x_m: [-1, 1], y_m: [-2, 2]}}]\n"
-    places = Places(f"obstacles: [{{{DISC.format(1)}}}]\n{zone}{REGION}")
-    for place, refused in (
+    positions = Positions(f"obstacles: [{{{DISC.format(1)}}}]\n{zone}{REGION}")
+    for position, is_rejected in (
         ((1.4999, 0), True), ((1.501, 0), False), ((-1.501, 0), False), ((0, 2.501), False),
         ((0, -2.4999), True), ((1.36, 2.36), False), ((1.3, 2.3), True), ((0, 0), True),
     ):  # fmt: skip
-        assert places.refusal(*place) == ("keep_out" if refused else None), place
+        assert positions.violated(*position) == ("keep_out" if is_rejected else None), position
 
 
-def test_a_stated_place_must_lie_in_the_region():
+def test_a_specified_position_outside_of_the_region_is_rejected():
     text = (
         "obstacles: [{type: sphere, count: 1, radius_m: 0.1, x_m: [-5, 5], y_m: 0, "
         "region: {rectangle: {x_m: [0, 5], y_m: [-2, 2]}}}]"
     )
-    places = Places(text)
-    assert places.refusal(0.0, 0.0) is None
-    assert places.refusal(5.0, 2.0) is None
-    assert places.refusal(-1e-6, 0.0) == "outside the region"
+    positions = Positions(text)
+    assert positions.violated(0.0, 0.0) is None
+    assert positions.violated(5.0, 2.0) is None
+    assert positions.violated(-1e-6, 0.0) == "outside the region"
 
 
 @pytest.mark.parametrize("most", [1, 2, 99, 100, 101, 250])
-def test_the_tries_are_those_of_the_specification(most):
-    class Counted(np.random.Generator):
+def test_max_tries_limits_the_number_of_tries(most):
+    class CountingGenerator(np.random.Generator):
         calls = 0
 
         def random(self, *arguments, **options):
-            Counted.calls += 1
+            CountingGenerator.calls += 1
             return super().random(*arguments, **options)
 
-    Counted.calls = 0
+    CountingGenerator.calls = 0
     text = (
         f"obstacles: [{{{DISC.format(1)}}}]\nmax_tries: {most}\n{REGION}"
         "keep_out: [{rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}]\n"
     )
     placer = Placer(spec_of(text), Site())
-    first = np.full(placer.roster.dimensions, 0.5)
+    first = np.full(placer.sampler.dimensions, 0.5)
     with pytest.raises(PlacementError, match=f"placed 0 of 1 obstacles after {most} tries"):
-        placer.place(Counted(np.random.PCG64(1)), first)
-    assert Counted.calls == most - 1  # the first place is the proposed one
+        placer.place(CountingGenerator(np.random.PCG64(1)), first)
+    assert CountingGenerator.calls == most - 1  # the first position is the proposed one
 
 
-def test_the_proposed_places_are_used_where_they_are_free():
+def test_proposed_positions_are_used_if_they_are_free():
     placer = Placer(spec_of(f"obstacles: [{{{DISC.format(2)}}}]\n{REGION}"), Site())
-    numbers = np.full(placer.roster.dimensions, 0.25)
-    per_disc = (placer.roster.dimensions - 1) // 2
+    numbers = np.full(placer.sampler.dimensions, 0.25)
+    per_disc = (placer.sampler.dimensions - 1) // 2
     numbers[1 + per_disc] = 0.75
     placed = placer.place(np.random.default_rng(0), numbers)
-    places = [one.pose.position for one in placed.obstacles]
-    assert places == [(-4.5, -4.5, 0.5), (4.5, -4.5, 0.5)]
+    found = [one.pose.position for one in placed.obstacles]
+    assert found == [(-4.5, -4.5, 0.5), (4.5, -4.5, 0.5)]
     assert (placed.shortest_path_m, placed.difficulty, placed.redrawn) == (None, None, 0)
     assert [one.name for one in placed.obstacles] == [f"obstacle_cylinder_{i}" for i in (0, 1)]
 
 
-def test_two_hundred_sets_are_drawn_at_most(monkeypatch):
+def test_at_most_two_hundred_sets_are_drawn(monkeypatch):
     barrier = (
         "obstacles: [{type: box, count: 1, size_x_m: 1, size_y_m: 90, yaw_rad: 0, x_m: 0, "
         "y_m: 0}]\nsolvable: true\n"
     )
     walls = (shapely.box(-9, -4, 9, -3), shapely.box(-9, 3, 9, 4))
     ends = (shapely.box(-9, -4, -8, 4), shapely.box(8, -4, 9, 4))
-    placer = Placer(spec_of(barrier), Site((*walls, *ends), RequiredDrive((-5, 0), (5, 0), 0.5)))
+    placer = Placer(spec_of(barrier), Site((*walls, *ends), RequiredMission((-5, 0), (5, 0), 0.5)))
     drawn = []
     monkeypatch.setattr(placer, "_attempt", lambda *given: drawn.append(given) or ())
-    monkeypatch.setattr(placer._evaluator, "shortest_way", lambda outlines: None)
+    monkeypatch.setattr(placer._evaluator, "shortest_path", lambda outlines: None)
     with pytest.raises(PlacementError):
         placer.place(np.random.default_rng(0))
     assert len(drawn) == MAX_DRAWS == 200
 
 
-def test_static_density_and_height_are_those_of_the_group():
+def test_obstacles_have_the_density_mobility_and_ground_height_of_the_specification():
     text = (
         "obstacles:\n"
         "  - {type: sphere, count: 1, radius_m: 0.5, density_kgpm3: 6, static: false, x_m: 1, "
@@ -203,7 +212,7 @@ ROOM = """<sdf version="1.6"><world name="w">
 </world></sdf>"""
 
 
-def test_walls_are_what_lies_at_the_heights_without_the_floor():
+def test_walls_are_the_outlines_at_the_heights_without_the_ground():
     scene = read_scene(SdfDocument.parse(ROOM, "room.world"))
     bounds = lambda heights, *names: [w.bounds for w in walls_of(scene, Heights(*heights), names)]  # noqa: E731
     low, lamp = (-0.5, -1.0, 0.5, 1.0), (4.5, -0.5, 5.5, 0.5)
@@ -211,7 +220,7 @@ def test_walls_are_what_lies_at_the_heights_without_the_floor():
     assert bounds((0.1, 2.6)) == [low, lamp]
     assert bounds((0.6, 2.6)) == [lamp]
     assert bounds((0.1, 2.6), "low") == [lamp]
-    tall = RequiredDrive((3, 3), (4, 4), 0.2, Heights(0.6, 2.6))
+    tall = RequiredMission((3, 3), (4, 4), 0.2, Heights(0.6, 2.6))
     site = Site.of(scene, tall)
     assert [wall.bounds for wall in site.walls] == [low, lamp]
     assert [wall.bounds for wall in site.obstructing] == [lamp]
@@ -220,36 +229,36 @@ def test_walls_are_what_lies_at_the_heights_without_the_floor():
     assert site.wall_union.area == pytest.approx(3.0)
 
 
-def test_the_ground_reaches_as_far_as_the_largest_obstacle():
+def test_the_ground_includes_the_extent_of_the_largest_obstacle():
     text = (
         "obstacles:\n"
         "  - {type: cylinder, count: 1, radius_m: [0.5, 2], x_m: [0, 10], y_m: 0}\n"
         "  - {type: sphere, count: 0, radius_m: 9, x_m: 0, y_m: 0}\n"
     )
-    roster = Roster.of_spec(spec_of(text))
-    assert len(roster.slots) == 1
-    assert list(roster.reach_m.values()) == [2.0]
-    assert roster.ground().bounds == pytest.approx((-2.0, -2.0, 12.0, 2.0), abs=0.02)
-    assert roster.area_m2() == 0.0
+    sampler = ObstacleSampler.of_spec(spec_of(text))
+    assert len(sampler.slots) == 1
+    assert list(sampler.reach_m.values()) == [2.0]
+    assert sampler.ground().bounds == pytest.approx((-2.0, -2.0, 12.0, 2.0), abs=0.02)
+    assert sampler.area_m2() == 0.0
 
 
-def test_groups_with_regions_of_their_own_have_the_largest_area():
+def test_the_area_is_that_of_the_largest_region_of_a_group():
     text = (
         "obstacles:\n"
         "  - {type: sphere, count: 1, region: {rectangle: {x_m: [0, 2], y_m: [0, 3]}}}\n"
         "  - {type: sphere, name: ball, count: 1}\n"
         "region: {rectangle: {x_m: [0, 5], y_m: [0, 1]}}\n"
     )
-    assert Roster.of_spec(spec_of(text)).area_m2() == pytest.approx(6.0)
+    assert ObstacleSampler.of_spec(spec_of(text)).area_m2() == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_zone_far_from_the_origin_is_kept_free(sign, swapped):
+def test_no_obstacle_is_in_a_keep_out_far_from_the_origin(sign, swapped):
     low, high = sorted((4 * sign, 6 * sign))
     axes = ("y_m", "x_m") if swapped else ("x_m", "y_m")
     zone = f"keep_out: [{{rectangle: {{{axes[0]}: [{low}, {high}], {axes[1]}: [-1, 1]}}}}]\n"
-    places = Places(f"obstacles: [{{{DISC.format(1)}}}]\n{zone}{REGION}")
-    for along, refused in ((3.4, False), (3.6, True), (5, True), (6.4, True), (6.6, False)):
-        place = (0.5, sign * along) if swapped else (sign * along, 0.5)
-        assert places.refusal(*place) == ("keep_out" if refused else None), place
+    positions = Positions(f"obstacles: [{{{DISC.format(1)}}}]\n{zone}{REGION}")
+    for along, is_rejected in ((3.4, False), (3.6, True), (5, True), (6.4, True), (6.6, False)):
+        position = (0.5, sign * along) if swapped else (sign * along, 0.5)
+        assert positions.violated(*position) == ("keep_out" if is_rejected else None), position

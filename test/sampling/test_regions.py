@@ -20,13 +20,13 @@ UNIT = st.floats(0, 1, exclude_max=True)
 
 @settings(max_examples=200)
 @given(st.sampled_from(sorted(REGIONS)), UNIT, UNIT)
-def test_points_lie_in_the_region(name, first, second):
+def test_points_are_in_the_region(name, first, second):
     point = RegionSampler(REGIONS[name]).point(first, second)
     assert REGIONS[name].distance(shapely.Point(point)) < 1e-9
 
 
 @pytest.mark.parametrize("name", sorted(REGIONS))
-def test_equal_areas_get_equally_many_points(name):
+def test_equal_areas_have_equally_many_points(name):
     region, n = REGIONS[name], 60
     sampler = RegionSampler(region)
     assert sampler.area_m2 == pytest.approx(region.area)
@@ -40,7 +40,7 @@ def test_equal_areas_get_equally_many_points(name):
             assert share == pytest.approx(part.intersection(region).area / region.area, abs=0.02)
 
 
-def test_region_without_area_is_refused():
+def test_a_region_without_area_is_rejected():
     with pytest.raises(ValueError, match="no area"):
         RegionSampler(shapely.Polygon())
 
@@ -67,7 +67,7 @@ def test_region_without_area_is_refused():
         (REGIONS["with a hole"], (0.5, 0.5), (None, None)),
     ],
 )
-def test_two_numbers_are_a_point_by_the_area_to_its_left(region, numbers, point):
+def test_the_first_number_selects_x_by_the_area_and_the_second_y(region, numbers, point):
     x, y = RegionSampler(region).point(*numbers)
     if point == (None, None):
         left = region.intersection(shapely.box(0, 0, x, 4)).area

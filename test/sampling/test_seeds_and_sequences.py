@@ -21,7 +21,7 @@ def points(method, count, seed=3, dimensions=5, block=20):
     return np.array([sequence.point(index) for index in range(count)])
 
 
-def test_child_generators_are_told_apart_by_path_and_seed():
+def test_child_generators_of_other_paths_and_seeds_are_different():
     paths = [(), ("world", 0), ("world", 1), ("trial", 0), ("world", 0, "first"), (0,)]
     first = {child_generator(0, *path).random() for path in paths}
     first |= {child_generator(1, *path).random() for path in paths}
@@ -33,13 +33,13 @@ def test_same_path_gives_same_numbers():
     assert np.array_equal(one.random(10), other.random(10))
 
 
-def test_the_number_of_a_scenario_stays():
-    """Worlds of a scenario are made again from their seed."""
+def test_the_seed_of_a_scenario_never_changes():
+    """Worlds of a scenario are generated again from their seed."""
     assert child_seed(7, SCENARIO) == 1041900023
 
 
-def test_numbers_are_those_of_version_0_1_0():
-    """Its campaigns are continued, their worlds made again and their screenings repeated."""
+def test_random_numbers_are_those_of_version_0_1_0():
+    """Campaigns of that version can be continued, with the same worlds."""
     assert child_generator(7, WORLD, 3).integers(1000, size=4).tolist() == [436, 61, 237, 253]
     assert [child_seed(7, TRIAL, 3, 1), child_seed(1, TRIAL, 499, 0)] == [200369258, 2066977727]
     assert child_generator(7, CONTROL_SAMPLE).permutation(12).tolist() == [
@@ -59,13 +59,13 @@ def test_numbers_are_those_of_version_0_1_0():
 
 
 @pytest.mark.parametrize("arguments", [(0, "world", -1), (-1,)])
-def test_negative_seed_or_index_is_refused(arguments):
+def test_a_negative_seed_or_index_is_rejected(arguments):
     with pytest.raises(ValueError, match=r"-1|negative"):
         child_generator(*arguments)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_point_depends_on_seed_and_index_alone(method):
+def test_a_point_depends_only_on_seed_and_index(method):
     forwards = points(method, 300)
     sequence = UnitSequence(SamplingSpec(method=method, block=20), 5, 3)
     for index in (299, 0, 257, 19, 20):
@@ -93,14 +93,14 @@ def test_sobol_has_one_point_per_dyadic_layer():
         assert sorted((column * 256).astype(int)) == list(range(256))
 
 
-def test_coverage_of_stratified_points_beats_independent_ones():
+def test_stratified_points_cover_better_than_independent_ones():
     for method in ("lhs", "sobol"):
         sequence = UnitSequence(SamplingSpec(method=method, block=128), 5, 3)
         coverage = sequence.coverage(128)
         assert coverage.discrepancy < 0.5 * coverage.independent
 
 
-def test_independent_points_have_the_discrepancy_expected_of_them():
+def test_independent_points_have_the_expected_discrepancy():
     found = [UnitSequence(SamplingSpec(), 6, seed).coverage(64) for seed in range(60)]
     mean = np.mean([coverage.discrepancy for coverage in found])
     assert mean == pytest.approx(found[0].independent, rel=0.1)

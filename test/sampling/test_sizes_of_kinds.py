@@ -102,7 +102,7 @@ def test_a_cut_is_empty_above_the_top_and_below_the_lowest_point(heights, empty)
     ("low_m", "high_m", "radius_m"),
     [(1.6, 9.0, 0.8), (1.8, 1.9, 0.6), (-1.0, 0.4, 0.8), (0.1, 0.2, 0.6)],
 )
-def test_a_sphere_of_one_meter_is_cut_on_its_circle(low_m, high_m, radius_m):
+def test_a_cut_through_a_sphere_is_a_circle(low_m, high_m, radius_m):
     part = SPHERE.cut((1.0,), Heights(low_m, high_m))
     assert part.radius_m == pytest.approx(radius_m)
     assert SPHERE.cut((1.0,), Heights(low_m, 9.0) if low_m < 1 else Heights(0, 1)) is None
@@ -117,7 +117,7 @@ def test_a_sphere_of_one_meter_is_cut_on_its_circle(low_m, high_m, radius_m):
         ("sphere", (0.1, 0.2, 0.3), True), ("box", (1e-7, 1e-7, 1e-7), True),
     ],
 )  # fmt: skip
-def test_a_shape_can_be_turned_where_that_changes_no_size(tmp_path, kind, turned, valid):
+def test_a_shape_can_be_rotated_if_its_size_does_not_change(tmp_path, kind, turned, valid):
     path = saved(tmp_path, TILTED.format(*turned, SHAPES[kind]))
     if valid:
         sizes = {"box": (1.0, 2.0, 3.0), "cylinder": (1.0, 2.0), "sphere": (1.0,)}
@@ -135,7 +135,7 @@ def test_a_size_of_zero_is_rejected(tmp_path):
         read_model("sphere", saved(tmp_path, text))
 
 
-def test_a_link_off_the_origin_moves_with_the_size(tmp_path):
+def test_the_offset_of_a_link_is_scaled_with_the_size(tmp_path):
     text = TILTED.format(0, 0, 0, SHAPES["box"]).replace(
         '<link name="l">', '<link name="l"><pose>0.5 1 1.5 0 0 0</pose>'
     )
@@ -155,14 +155,14 @@ def static_of(text, static):
     return [child.text for child in document.model.findall("static")]
 
 
-def test_static_is_written_unless_it_is_false_already():
+def test_static_is_written_unless_it_is_false_by_default():
     assert static_of("", False) == []
     assert static_of("", True) == ["true"]
     assert static_of("<static>1</static>", False) == ["false"]
     assert static_of("<static>0</static>", True) == ["true"]
 
 
-def test_an_include_is_named_by_a_child_and_not_resized(tmp_path):
+def test_an_include_is_named_by_a_child_and_cannot_be_resized(tmp_path):
     (tmp_path / "crate").mkdir()
     (tmp_path / "crate" / "model.config").write_text("<model><sdf>model.sdf</sdf></model>")
     (tmp_path / "crate" / "model.sdf").write_text(TABLE)
@@ -189,7 +189,7 @@ def test_distances_to_outlines_are_those_of_cores_without_the_radii():
     assert outlines[0].moved(3, 4, 0).distance_m(Outline.disc(0, 0, 2)) == pytest.approx(2.0)
 
 
-def test_a_kind_must_implement_what_depends_on_its_shape():
+def test_a_kind_must_implement_the_methods_that_depend_on_its_shape():
     for call in (
         ObstacleKind.unit_model,
         lambda: ObstacleKind.measure(None, "here"),

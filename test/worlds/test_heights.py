@@ -1,4 +1,4 @@
-"""What is over a robot's head is in nobody's way: the same rule for clearance, L and solvable."""
+"""Shapes above a robot do not obstruct it: clearance, shortest path and solvable agree."""
 
 import json
 import math
@@ -8,10 +8,9 @@ import pytest
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
-from gz_testauto.campaign.world_source import drive_of as drive_of_campaign
-from gz_testauto.campaign.world_source import gather_worlds
+from gz_testauto.campaign.world_source import gather_worlds, mission_in
 from gz_testauto.sampling.naming import obstacle_name
-from gz_testauto.sampling.site import RequiredDrive
+from gz_testauto.sampling.site import RequiredMission
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
@@ -21,7 +20,7 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.setup import read_body, robot_limits
-from gz_testauto.worlds.multiply import drive_of, multiply
+from gz_testauto.worlds.multiply import multiply, required_mission
 
 LOW, TALL = (0.0, 0.3), (0.0, 1.8)
 BAR = """<sdf version="1.6"><world name="w"><model name="{name}"><static>1</static>
@@ -40,7 +39,7 @@ def spec_of(text):
 
 @pytest.fixture
 def campaign(smoke, tmp_path):
-    """A drive of 10 m under a bar at 1.5 m, by a robot of the given heights."""
+    """A mission of 10 m under a bar at 1.5 m, for a robot with these heights."""
 
     def make(height_m, name="bar"):
         directory = tmp_path / "worlds"
@@ -60,7 +59,7 @@ def campaign(smoke, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["bar", obstacle_name("bar", 0)])
-def test_the_shortest_way_leads_under_what_clearance_does_not_see(campaign, name):
+def test_the_shortest_path_passes_below_a_shape_that_clearance_ignores(campaign, name):
     spec = campaign(LOW, name)
     robot = read_body(spec)
     (world,) = gather_worlds(spec, robot, "nowhere")
@@ -70,14 +69,14 @@ def test_the_shortest_way_leads_under_what_clearance_does_not_see(campaign, name
     assert field.nearest(under, field.initial_states).distance_m == math.inf
 
 
-def test_the_shortest_way_leads_around_it_where_the_robot_is_higher(campaign):
+def test_the_shortest_path_of_a_higher_robot_avoids_the_shape(campaign):
     spec = campaign(TALL)
     (world,) = gather_worlds(spec, read_body(spec), "nowhere")
     assert world.shortest_path_m > 12.0
 
 
 @pytest.mark.parametrize("height_m,free", [("", False), (", height_m: [0, 0.3]", True)])
-def test_a_gate_under_which_the_robot_passes_makes_no_world_unsolvable(tmp_path, height_m, free):
+def test_a_world_is_solvable_by_a_path_below_a_bar(tmp_path, height_m, free):
     gate = BAR.format(name="gate", height=1.5).replace("0.2 8 0.2", "0.2 100 0.2")
     shut = '<model name="{0}"><static>1</static><pose>5 {1} 0.5 0 0 0</pose><link name="l">'
     shut += '<collision name="c"><geometry><box><size>30 1 1</size></box></geometry></collision>'
@@ -104,12 +103,12 @@ def test_a_gate_under_which_the_robot_passes_makes_no_world_unsolvable(tmp_path,
 
 
 @pytest.mark.parametrize("height_m", [(0.0, 0.3), (0.0, 1.8)])
-def test_a_multiplied_world_has_the_length_that_its_file_has(tmp_path, campaign, height_m):
-    """A ball is in the way of a low robot only as far as it is that low."""
+def test_the_manifest_has_the_shortest_path_of_the_written_world(tmp_path, campaign, height_m):
+    """A ball obstructs a low robot only with its part below the height of the robot."""
     base = tmp_path / "empty.world"
     base.write_text('<sdf version="1.6"><world name="w"></world></sdf>')
-    drive = RequiredDrive((0.0, 0.0), (10.0, 0.0), 0.3, obstructing_heights(height_m))
-    (made,) = multiply(base, spec_of(BALL), 1, 7, tmp_path / "out", drive=drive)
+    mission = RequiredMission((0.0, 0.0), (10.0, 0.0), 0.3, obstructing_heights(height_m))
+    (made,) = multiply(base, spec_of(BALL), 1, 7, tmp_path / "out", mission=mission)
     high = height_m[1]
     reach = 0.3 + (1.0 if high > 1.0 else math.sqrt(1.0 - (1.0 - high) ** 2))
     tangent = math.sqrt(25 - reach**2)
@@ -117,31 +116,31 @@ def test_a_multiplied_world_has_the_length_that_its_file_has(tmp_path, campaign,
     assert made.shortest_path_m == pytest.approx(around, rel=2e-3)
 
 
-def test_ways_made_by_another_rule_of_what_obstructs_are_not_trusted(tmp_path, campaign):
+def test_shortest_paths_for_other_heights_are_computed_again(tmp_path, campaign):
     spec = campaign(LOW)
     directory = spec.worlds.directory
     robot = read_body(spec)
-    drive = drive_of_campaign(spec, robot, Missions(spec), "bar")
+    mission = mission_in(spec, robot, Missions(spec), "bar")
     text = "obstacles: [{type: box, count: 1, x_m: 8, y_m: 3}]"
-    multiply(directory / "bar.world", spec_of(text), 1, 7, tmp_path / "out", drive=drive)
+    multiply(directory / "bar.world", spec_of(text), 1, 7, tmp_path / "out", mission=mission)
     manifest = tmp_path / "out" / "worlds.json"
     data = json.loads(manifest.read_text())
     assert data["inputs"]["mission"]["heights_m"] == [0.02, 0.3]
     data["worlds"][0]["shortest_path_m"] = 13.28
 
-    def gathered(heights):
+    def path_for(heights):
         data["inputs"]["mission"] = {**data["inputs"]["mission"], "heights_m": heights}
         manifest.write_text(json.dumps(data))
         worlds = WorldsSpec.model_validate({"directory": tmp_path / "out"})
         (world,) = gather_worlds(spec.model_copy(update={"worlds": worlds}), robot, "nowhere")
         return world.shortest_path_m
 
-    assert gathered([0.02, 0.3]) == 13.28
-    assert gathered([0.02, 2.0]) == pytest.approx(10.0)
+    assert path_for([0.02, 0.3]) == 13.28
+    assert path_for([0.02, 2.0]) == pytest.approx(10.0)
 
 
-def test_a_drive_of_a_robot_has_the_robots_heights():
+def test_the_heights_of_a_mission_are_those_of_its_robot():
     model = share_directory() / "models" / "wheelchair" / "model.sdf"
-    drive = f"mission: {{start: [0, 0], goal: [1, 0], robot: {model}}}"
-    spec = spec_of(f"obstacles: [{{type: box, count: 1, x_m: 8, y_m: 3}}]\n{drive}")
-    assert drive_of(spec.mission).heights == obstructing_heights(read_robot(model).height_m)
+    mission = f"mission: {{start: [0, 0], goal: [1, 0], robot: {model}}}"
+    spec = spec_of(f"obstacles: [{{type: box, count: 1, x_m: 8, y_m: 3}}]\n{mission}")
+    assert required_mission(spec.mission).heights == obstructing_heights(read_robot(model).height_m)

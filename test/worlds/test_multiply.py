@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from gz_testauto.base.errors import PlacementError, SdfError, SpecError
-from gz_testauto.sampling.site import RequiredDrive
+from gz_testauto.sampling.site import RequiredMission
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -68,7 +68,7 @@ def test_any_base_has_a_density_even_one_wall_or_nothing(tmp_path, models):
     base = tmp_path / "base.world"
     base.write_text(f"<sdf version='1.6'><world name='w'>{wall if models else ''}</world></sdf>")
     made = multiply(
-        base, spec_of(), 2, 7, tmp_path / "out", drive=RequiredDrive((-9, -9), (9, 9), 0.3)
+        base, spec_of(), 2, 7, tmp_path / "out", mission=RequiredMission((-9, -9), (9, 9), 0.3)
     )
     for entry in made:
         covered = sum(
@@ -101,8 +101,8 @@ def test_an_obstacle_that_was_scaled_to_nothing_is_refused(tmp_path):
 
 
 def test_world_holds_what_the_manifest_says(tmp_path):
-    drive = RequiredDrive((-4, -4), (4, 4), 0.3)
-    made = multiply(ROOM, spec_of(), 3, 7, tmp_path / "out", drive=drive)
+    mission = RequiredMission((-4, -4), (4, 4), 0.3)
+    made = multiply(ROOM, spec_of(), 3, 7, tmp_path / "out", mission=mission)
     assert read_worlds(tmp_path / "out") == made
     for entry in made:
         scene = read_scene(entry.path)
@@ -289,7 +289,7 @@ def test_world_in_which_obstacles_do_not_fit_is_named(tmp_path):
     [
         ("none.world", 1, 0, r"none\.world: cannot be read: No such file"),
         ("broken.world", 1, 0, r"broken\.world:1:\d+: "),
-        ("model.sdf", 1, 0, "holds no <world>"),
+        ("model.sdf", 1, 0, "no <world>"),
         ("room.world", 0, 0, "count is 0"),
         ("room.world", 1, -1, "seed is -1"),
     ],
@@ -343,12 +343,12 @@ def test_empty_or_missing_directory_is_refused(tmp_path):
 
 def test_manifest_is_json_that_names_everything(tmp_path):
     spec = spec_of(SPEC_TEXT + "sampling: lhs\n")
-    multiply(ROOM, spec, 2, 7, tmp_path / "out", drive=RequiredDrive((-4, -4), (4, 4), 0.3))
+    multiply(ROOM, spec, 2, 7, tmp_path / "out", mission=RequiredMission((-4, -4), (4, 4), 0.3))
     data = json.loads((tmp_path / "out" / "worlds.json").read_text())
     assert data["schema_version"] == 1
     assert data["inputs"]["seed"] == 7
-    drive = {"start": [-4, -4], "goal": [4, 4], "radius_m": 0.3, "heights_m": [0.02, 2.0]}
-    assert data["inputs"]["mission"] == drive
+    mission = {"start": [-4, -4], "goal": [4, 4], "radius_m": 0.3, "heights_m": [0.02, 2.0]}
+    assert data["inputs"]["mission"] == mission
     assert set(data["coverage"]) == {"discrepancy", "independent"}
     world = data["worlds"][1]
     assert set(world["difficulty"]) == {"density", "mean_clearance_m", "narrowest_gap_m"}

@@ -11,15 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import List, Optional, Tuple
 
-import numpy as np
 import shapely
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import free_region, inflate, shortest_path_through
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.sampling.site import RequiredDrive, Site, walls_of
+from gz_testauto.sampling.site import RequiredMission, Site, walls_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import WorldScene, read_scene
@@ -29,7 +27,7 @@ from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import robot_limits
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
-from gz_testauto.worlds.multiply import drive_record, multiply
+from gz_testauto.worlds.multiply import mission_record, multiply
 from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import made_worlds, missions_of, world_source
@@ -56,7 +54,8 @@ def gather_worlds(
         if spec.worlds.repair or spec.worlds.allow_missing:
             worlds = copy_worlds(chosen, spec.worlds, folder)
     else:
-        worlds = chosen = _generated(spec, drive_of(spec, robot, Missions(spec), ""), folder)
+        mission = mission_in(spec, robot, Missions(spec), "")
+        worlds = chosen = _generated(spec, mission, folder)
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
@@ -69,12 +68,12 @@ def gather_worlds(
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
     records: List[WorldRecord] = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
-        drive = drive_of(spec, robot, missions, entry.name)
-        made_for = _made_for(worlds, drive)
+        mission = mission_in(spec, robot, missions, entry.name)
+        made_for = _made_for(worlds, mission)
         if not (made_for and records and of_one_base):
             scene = read_scene(entry.path)
         if not made_for:
-            entry = replace(entry, shortest_path_m=shortest_path_m(scene, drive))
+            entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
         figures = published.of(entry.name, original.path)
         without = entry.missing + of_base
         if spec.worlds.allow_missing:
@@ -91,26 +90,24 @@ def gather_worlds(
     return tuple(records)
 
 
-def drive_of(spec: CampaignSpec, robot: RobotBody, missions: Missions, world: str) -> RequiredDrive:
-    """The drive that a world must allow."""
+def mission_in(
+    spec: CampaignSpec, robot: RobotBody, missions: Missions, world: str
+) -> RequiredMission:
+    """Return the mission that a world must allow."""
     start, goals = missions.start_in(world), missions.goals_in(world)
     *via, goal = ((goal.x_m, goal.y_m) for goal in goals)
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
     heights = obstructing_heights(robot.height_m)
-    return RequiredDrive((start.x_m, start.y_m), goal, radius_m, heights, tuple(via))
+    return RequiredMission((start.x_m, start.y_m), goal, radius_m, heights, tuple(via))
 
 
-def shortest_path_m(scene: WorldScene, drive: RequiredDrive) -> Optional[float]:
+def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[float]:
     """Return the exact length (m) of the shortest path of the robot's circumscribed circle through
     a world, to all goals in order; None if there is none, although the robot itself can fit. The
     obstructing shapes are those of clearance."""
-    walls = walls_of(scene, drive.heights)
-    blocked = shapely.union_all(inflate(np.array(walls, dtype=object), drive.radius_m))
-    area = Site(walls, drive).area()
-    points = (drive.start, *drive.goals)
-    free = free_region(area, blocked, *points)
-    way = None if free is None else shortest_path_through(free, *points)
-    return None if way is None else path_length_m(way)
+    site = Site(walls_of(scene, mission.heights), mission)
+    path = site.shortest_path(site.blocked(margin_m=0.0))
+    return None if path is None else path_length_m(path)
 
 
 def _chosen(worlds: WorldsSpec) -> WorldSet:
@@ -124,7 +121,7 @@ def _chosen(worlds: WorldsSpec) -> WorldSet:
     return replace(known, worlds=tuple(entries))
 
 
-def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldSet:
+def _generated(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> WorldSet:
     if os.path.isfile(folder / MANIFEST):
         return made_worlds(folder)
     worlds = spec.worlds
@@ -132,7 +129,7 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
     obstacles = worlds.obstacles
     ways = [actor.swept_area for actor in spec.actors if actor.swept_area is not None]
     ways += [  # actors on fixed paths do not avoid obstacles; further robots need a free start
-        shapely.Point(pose.x_m, pose.y_m).buffer(drive.radius_m + ROBOT_ROOM_M)
+        shapely.Point(pose.x_m, pose.y_m).buffer(mission.radius_m + ROBOT_ROOM_M)
         for robot in spec.robots
         for pose in (robot.start, robot.goal)
     ]
@@ -147,7 +144,7 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
             worlds.count,
             spec.seed,
             folder,
-            drive=drive,
+            mission=mission,
             pattern=worlds.obstacle_pattern,
             repair=worlds.repair,
             plugins=worlds.plugins,
@@ -155,9 +152,9 @@ def _generated(spec: CampaignSpec, drive: RequiredDrive, folder: Path) -> WorldS
         )
 
 
-def _made_for(worlds: WorldSet, drive: RequiredDrive) -> bool:
+def _made_for(worlds: WorldSet, mission: RequiredMission) -> bool:
     """Return whether the manifest's shortest paths are those of this mission, with the same
     obstructing heights."""
     made = worlds.inputs.get("mission")
     known = all(entry.shortest_path_m is not None for entry in worlds)
-    return known and made == drive_record(drive)
+    return known and made == mission_record(mission)

@@ -11,8 +11,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from gz_testauto.grid.search import path_length_m
-from gz_testauto.grid.visibility import free_region, inflate, shortest_path_through
+from gz_testauto.grid.visibility import inflate
 from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
@@ -29,10 +28,9 @@ _NOWHERE = np.zeros((1, 2))
 class Difficulty:
     """Numbers of one world.
 
-
     - ``density``: the share of the ground that obstacles cover. The ground is the same for all
       worlds of one specification: the regions of their centers, enlarged by the extent of the
-      largest (:meth:`~.draws.Roster.ground`), without the walls of the base world.
+      largest (:meth:`~.draws.ObstacleSampler.ground`), without the walls of the base world.
     - ``mean_clearance_m``: distance from the robot's center to the nearest obstacle or wall that
       obstructs it, averaged along the shortest path.
     - ``narrowest_gap_m``: the smallest distance between two obstacles or walls on both sides of
@@ -54,39 +52,36 @@ class DifficultyEvaluator:
         self._free_area_m2 = float(shapely.difference(ground, site.wall_union).area)
         self._margin_m = margin_m
         self._blocked: Optional[BaseGeometry] = None
-        if site.drive is not None:
+        if site.mission is not None:
             self._blocked = check_base(site, margin_m)
         walls = np.array(site.obstructing, dtype=object)
         self._walls = shapely.STRtree(walls)
         lines, self._wall_gaps_m = _gaps(walls, np.zeros(len(walls)))
         self._wall_gaps = shapely.STRtree(lines)
 
-    def shortest_way(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
+    def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
         """Return the corners of the shortest path among the obstacles, shape (n, 2), or None;
         ``outlines`` are those that obstruct the robot."""
-        drive = self._site.drive
-        assert drive is not None and self._blocked is not None
+        mission = self._site.mission
+        assert mission is not None and self._blocked is not None
         cores, radii = cores_and_radii(outlines)
-        widened = inflate(cores, radii + drive.radius_m + self._margin_m)
+        widened = inflate(cores, radii + mission.radius_m + self._margin_m)
         blocked = shapely.union_all([*widened, self._blocked])
-        points = (drive.start, *drive.goals)
-        free = free_region(self._site.area(list(widened)), blocked, *points)
-        return None if free is None else shortest_path_through(free, *points)
+        return self._site.shortest_path(blocked, list(widened))
 
     def difficulty(
-        self, outlines: Sequence[Outline], covered_m2: float, way: Optional[np.ndarray]
+        self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
     ) -> Difficulty:
         """Return the numbers; ``outlines`` obstruct the robot, and ``covered_m2`` is the area of
         all obstacles. Numbers of the path are None without a path."""
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
-        if way is None:
+        if path is None:
             return Difficulty(density, None, None)
-        return Difficulty(
-            density, self._mean_clearance(outlines, way), self._narrowest(outlines, way)
-        )
+        clearance_m = self._mean_clearance_m(outlines, path)
+        return Difficulty(density, clearance_m, self._narrowest_gap_m(outlines, path))
 
-    def _mean_clearance(self, outlines: Sequence[Outline], way: np.ndarray) -> Optional[float]:
-        points = _along(way)
+    def _mean_clearance_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
+        points = _points_along(path)
         nearest = np.full(len(points), np.inf)
         if outlines:
             nearest = _distances(points, outlines).min(axis=1)
@@ -99,49 +94,42 @@ class DifficultyEvaluator:
         mean = float(nearest.mean())
         return mean if np.isfinite(mean) else None
 
-    def _narrowest(self, outlines: Sequence[Outline], way: np.ndarray) -> Optional[float]:
+    def _narrowest_gap_m(self, outlines: Sequence[Outline], path: np.ndarray) -> Optional[float]:
         cores, radii = cores_and_radii(outlines)
         pairs = (_gaps(cores, radii), _gaps(cores, radii, self._walls))
         lines, widths = (np.concatenate(both) for both in zip(*pairs))
-        drawn = shapely.LineString(way)
-        shapely.prepare(drawn)
-        between_walls = self._wall_gaps_m[self._wall_gaps.query(drawn, predicate="intersects")]
-        passed = np.concatenate([widths[shapely.intersects(drawn, lines)], between_walls])
+        line = shapely.LineString(path)
+        shapely.prepare(line)
+        between_walls = self._wall_gaps_m[self._wall_gaps.query(line, predicate="intersects")]
+        passed = np.concatenate([widths[shapely.intersects(line, lines)], between_walls])
         return float(passed.min()) if len(passed) else None
 
 
-def length_m(way: Optional[np.ndarray]) -> Optional[float]:
-    """Return the length of a path in meters; None for none."""
-    return None if way is None else path_length_m(way)
-
-
 def _gaps(
-    things: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
+    cores: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the shortest lines between neighboring outlines, and the free width along them: of
     each pair of them, or of each with each of the walls."""
-    others = shapely.STRtree(things) if walls is None else walls
-    if not len(things) or not len(others.geometries):
+    others = shapely.STRtree(cores) if walls is None else walls
+    if not len(cores) or not len(others.geometries):
         return np.empty(0, dtype=object), np.empty(0)
-    left, right = others.query(
-        things, predicate="dwithin", distance=GAP_HORIZON_M + 2 * radii.max()
-    )
+    left, right = others.query(cores, predicate="dwithin", distance=GAP_HORIZON_M + 2 * radii.max())
     if walls is None:
         once = left < right
         left, right = left[once], right[once]
-    ends = things[left], others.geometries[right]
+    ends = cores[left], others.geometries[right]
     widths = shapely.distance(*ends) - radii[left] - (radii[right] if walls is None else 0.0)
-    apart = (widths > 1e-6) & (widths <= GAP_HORIZON_M)
-    return shapely.shortest_line(*(end[apart] for end in ends)), widths[apart]
+    is_gap = (widths > 1e-6) & (widths <= GAP_HORIZON_M)
+    return shapely.shortest_line(*(end[is_gap] for end in ends)), widths[is_gap]
 
 
-def _along(way: np.ndarray) -> np.ndarray:
+def _points_along(path: np.ndarray) -> np.ndarray:
     """Return points spaced evenly along a polyline by at most ``STEP_M``, ends included."""
-    steps = np.hypot(*np.diff(way, axis=0).T)
+    steps = np.hypot(*np.diff(path, axis=0).T)
     traveled = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
     at = np.linspace(0.0, traveled[-1], count)
-    return np.column_stack([np.interp(at, traveled, way[:, axis]) for axis in (0, 1)])
+    return np.column_stack([np.interp(at, traveled, path[:, axis]) for axis in (0, 1)])
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:

@@ -9,7 +9,7 @@ meaning in every world. :mod:`gz_testauto.sampling.placement` checks whether a p
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 import shapely
@@ -39,6 +39,14 @@ class Slot:
     model: ObstacleModel
     ground_z_m: float = 0.0
 
+    @property
+    def largest_size(self) -> Size:
+        """Return the largest possible size."""
+        return tuple(
+            fixed if drawn is None else drawn.support[1]
+            for fixed, (_, drawn) in zip(self.model.size, self.group.sizes)
+        )
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -51,16 +59,8 @@ class Proposal:
     size: Size
 
 
-class _RoundedDistribution:
-    """A distribution with rounded values; its bounds are computed once."""
-
-    def __init__(self, distribution: Distribution) -> None:
-        self._quantile = distribution.quantile
-        self._low, self._high = distribution.support
-
-    def at(self, probability: float) -> float:
-        """Return the value for a number in [0, 1)."""
-        return min(max(_rounded(self._quantile(probability)), self._low), self._high)
+Quantile = Callable[[float], float]
+"""Returns the value of a distribution for a number in [0, 1)."""
 
 
 class _GroupDraws:
@@ -68,40 +68,42 @@ class _GroupDraws:
     for a size that is the model's. Raises ``PlacementError`` for a region without area."""
 
     def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:
-        self.region = _region_sampler(spec, group)
-        self.x, self.y = (
-            None if one is None else _RoundedDistribution(one) for one in (group.x_m, group.y_m)
+        regions = group.region or spec.region
+        try:
+            self.region = None if regions is None else RegionSampler(union_of(regions))
+        except ValueError as error:
+            raise PlacementError(f"obstacles of {group.label!r}: {error}") from error
+        self._x, self._y = (
+            None if one is None else _rounding(one) for one in (group.x_m, group.y_m)
         )
-        self.yaw = _RoundedDistribution(group.yaw_rad)
-        self.sizes = [
-            None if drawn is None else _RoundedDistribution(drawn) for _, drawn in group.sizes
-        ]
+        self.yaw = _rounding(group.yaw_rad)
+        self.sizes = [None if drawn is None else _rounding(drawn) for _, drawn in group.sizes]
 
-    def place(self, first: float, second: float) -> Tuple[float, float]:
+    def position(self, first: float, second: float) -> Tuple[float, float]:
         """Return the center (x, y) for two numbers in [0, 1)."""
-        if self.x is not None and self.y is not None:
-            return self.x.at(first), self.y.at(second)
+        if self._x is not None and self._y is not None:
+            return self._x(first), self._y(second)
         assert self.region is not None  # the specification has a region or x_m and y_m
         x, y = self.region.point(first, second)
         return _rounded(x), _rounded(y)
 
 
-class Roster:
-    """All possible obstacles of a world.
+class ObstacleSampler:
+    """All possible obstacles of a world, ``slots``, and their draws.
 
-    ``choose`` is True if the number of each group is drawn as well, and False if all of ``slots``
-    exist, as in a saved world.
+    ``draws_counts`` is True if the number of each group is drawn as well, and False if all of
+    ``slots`` exist, as in a saved world. ``groups`` are those of the slots, by their ``id``.
     """
 
-    def __init__(self, spec: ObstacleSpec, slots: Sequence[Slot], choose: bool) -> None:
+    def __init__(self, spec: ObstacleSpec, slots: Sequence[Slot], draws_counts: bool) -> None:
         self.spec = spec
         self.slots = tuple(slots)
-        self._choose = choose
-        groups = {id(slot.group): slot.group for slot in self.slots}
-        self._draws = {key: _GroupDraws(spec, group) for key, group in groups.items()}
+        self._draws_counts = draws_counts
+        self.groups = {id(slot.group): slot.group for slot in self.slots}
+        self._draws = {key: _GroupDraws(spec, group) for key, group in self.groups.items()}
 
     @classmethod
-    def of_spec(cls, spec: ObstacleSpec) -> "Roster":
+    def of_spec(cls, spec: ObstacleSpec) -> "ObstacleSampler":
         """Return the obstacles of a specification. Raises ``SdfError`` for an invalid model
         file."""
         slots: List[Slot] = []
@@ -119,41 +121,49 @@ class Roster:
             for index in range(group.count.max):
                 name = obstacle_name(group.label, index)
                 slots.append(Slot(name, group, model, spec.ground_z_m))
-        return cls(spec, slots, choose=True)
+        return cls(spec, slots, draws_counts=True)
 
     @property
     def dimensions(self) -> int:
         """Return the number of random numbers for one world."""
-        drawn = sum(3 + _drawn_sizes(slot.group) for slot in self.slots)
-        return drawn + (len(self.spec.obstacles) if self._choose else 0)
+        sizes = [drawn for slot in self.slots for _, drawn in slot.group.sizes if drawn is not None]
+        counts = len(self.spec.obstacles) if self._draws_counts else 0
+        return counts + 3 * len(self.slots) + len(sizes)
 
     def propose(self, numbers: np.ndarray) -> List[Proposal]:
         """Return the obstacles for ``numbers``, shape (dimensions,), each in [0, 1)."""
-        supply = iter(numbers.tolist())
-        counts: Dict[int, int] = {}
-        if self._choose:
+        draw = iter(numbers.tolist()).__next__
+        remaining: Dict[int, int] = {}
+        if self._draws_counts:
             for group in self.spec.obstacles:
-                counts[id(group)] = group.count.quantile(next(supply))
+                remaining[id(group)] = group.count.quantile(draw())
         proposals: List[Proposal] = []
-        taken: Dict[int, int] = {}
         for slot in self.slots:
             key = id(slot.group)
-            proposal = self._propose_one(slot, supply)
-            taken[key] = taken.get(key, 0) + 1
-            if not self._choose or taken[key] <= counts[key]:
-                proposals.append(proposal)
+            draws = self._draws[key]
+            x, y = draws.position(draw(), draw())
+            yaw = draws.yaw(draw())
+            size = [
+                fixed if drawn is None else drawn(draw())
+                for fixed, drawn in zip(slot.model.size, draws.sizes)
+            ]
+            if self._draws_counts:
+                remaining[key] -= 1
+                if remaining[key] < 0:
+                    continue
+            proposals.append(Proposal(slot, x, y, yaw, tuple(size)))
         return proposals
 
-    def place_for(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
-        """Return the center (x, y) for two numbers in [0, 1)."""
-        return self._draws[id(slot.group)].place(first, second)
+    def position(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
+        """Return a center (x, y) of an obstacle for two numbers in [0, 1)."""
+        return self._draws[id(slot.group)].position(first, second)
 
     def ground(self) -> BaseGeometry:
         """Return the ground that obstacles can cover, in the world frame (m): the regions of their
         centers, enlarged by the extent of the largest of each group."""
-        groups = {id(slot.group): slot.group for slot in self.slots}
-        places = np.array([places_of(self.spec, g) for g in groups.values()], dtype=object)
-        return shapely.union_all(inflate(places, np.array([self.reach_m[key] for key in groups])))
+        regions = np.array([places_of(self.spec, g) for g in self.groups.values()], dtype=object)
+        reach_m = np.array([self.reach_m[key] for key in self.groups])
+        return shapely.union_all(inflate(regions, reach_m))
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
@@ -161,7 +171,7 @@ class Roster:
         ``id`` of the group."""
         found: Dict[int, float] = {}
         for slot in self.slots:
-            largest = slot.model.outline(_largest(slot)).reach_m
+            largest = slot.model.outline(slot.largest_size).reach_m
             found[id(slot.group)] = max(largest, found.get(id(slot.group), 0.0))
         return found
 
@@ -170,16 +180,11 @@ class Roster:
         areas = [one.region.area_m2 for one in self._draws.values() if one.region is not None]
         return max(areas, default=0.0)
 
-    def _propose_one(self, slot: Slot, supply: Iterator[float]) -> Proposal:
-        draw = supply.__next__
-        draws = self._draws[id(slot.group)]
-        x, y = draws.place(draw(), draw())
-        yaw = draws.yaw.at(draw())
-        size = [
-            fixed if drawn is None else drawn.at(draw())
-            for fixed, drawn in zip(slot.model.size, draws.sizes)
-        ]
-        return Proposal(slot, x, y, yaw, tuple(size))
+
+def _rounding(distribution: Distribution) -> Quantile:
+    """Return the quantile function of a distribution with rounded values within its bounds."""
+    quantile, (low, high) = distribution.quantile, distribution.support
+    return lambda probability: min(max(_rounded(quantile(probability)), low), high)
 
 
 def _rounded(value: float) -> float:
@@ -188,28 +193,3 @@ def _rounded(value: float) -> float:
     if type(value) is float:
         return round(value, _DIGITS)
     return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
-
-
-def _largest(slot: Slot) -> Size:
-    """Return the largest size of an obstacle."""
-    return tuple(
-        fixed if drawn is None else drawn.support[1]
-        for fixed, (_, drawn) in zip(slot.model.size, slot.group.sizes)
-    )
-
-
-def _drawn_sizes(group: AnyObstacles) -> int:
-    return sum(drawn is not None for _, drawn in group.sizes)
-
-
-def _region_sampler(
-    spec: ObstacleSpec,
-    group: AnyObstacles,
-) -> Optional[RegionSampler]:
-    regions = group.region or spec.region
-    if regions is None:
-        return None
-    try:
-        return RegionSampler(union_of(regions))
-    except ValueError as error:
-        raise PlacementError(f"obstacles of {group.label!r}: {error}") from error

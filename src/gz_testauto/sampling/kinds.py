@@ -51,9 +51,9 @@ class ModelObstacles(ObstacleKind):
     """Factor of all lengths of the model; default: 1."""
 
     @model_validator(mode="after")
-    def _made_of_something(self) -> "ModelObstacles":
+    def _require_model(self) -> "ModelObstacles":
         if self.model is None and self.count.max > 0:
-            raise ValueError("give model, the SDF file to use, or a count of 0")
+            raise ValueError("set model, the SDF file to use, or a count of 0")
         return self
 
     @classmethod
@@ -95,7 +95,7 @@ class ShapeObstacles(ObstacleKind):
     unit: ClassVar[Geometry]
     """The shape of the unit model."""
     unit_kg: ClassVar[float]
-    """The mass of the unit model: of ours, 100 kg/m³, which makes what is dynamic hard to push."""
+    """The mass of the unit model; 100 kg/m³ for built-in kinds, which a robot hardly pushes."""
     color: ClassVar[str]
     """Red, green, blue and opacity of the unit model."""
     turns: ClassVar[Tuple[bool, bool]] = (False, True)
@@ -152,15 +152,16 @@ class ShapeObstacles(ObstacleKind):
         shape = shapes[0]
         if len(shapes) != 1 or not isinstance(shape.geometry, cls.shape):
             raise SdfError(
-                f"{where}: model {model.name!r} is not just one {kind}; use it as type: model"
+                f"{where}: model {model.name!r} has other shapes than one {kind}; use it as "
+                "type: model"
             )
         roll, pitch, yaw = shape.local_pose.rpy
         tilted = abs(roll) >= 1e-6 or abs(pitch) >= 1e-6
-        may_tilt, may_turn = cls.turns
-        if (tilted and not may_tilt) or (abs(yaw) > 1e-6 and not may_turn):
+        can_tilt, can_turn = cls.turns
+        if (tilted and not can_tilt) or (abs(yaw) > 1e-6 and not can_turn):
             raise SdfError(
-                f"{where}: the {kind} of model {model.name!r} is turned in its model, so it cannot "
-                "be stretched; turn the model instead, or use it as type: model"
+                f"{where}: the {kind} of model {model.name!r} is rotated in its model, so it "
+                "cannot be stretched; rotate the model instead, or use it as type: model"
             )
         x, y, _ = shape.local_pose.position
         size = cls.size_of(shape.geometry)
@@ -174,7 +175,10 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """See :class:`ObstacleKind`."""
+        """See :class:`ObstacleKind`: upright boxes and cylinders have the same outline at each
+        height."""
+        if cls.shape in (Box, Cylinder):
+            return None
         shape, placed = cls.geometry(size), model.shapes[0].local_pose
         x, y, _ = (p * f for p, f in zip(placed.position, cls.factors(model.size, size)))
         lift_m = -float(shape.bounds(Pose((0.0, 0.0, 0.0), placed.quaternion))[2, 0])
@@ -193,7 +197,7 @@ class ShapeObstacles(ObstacleKind):
     def resize(
         cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
     ) -> None:
-        """See :class:`ObstacleKind`; what is between the frames of model and link stretches."""
+        """See :class:`ObstacleKind`; offsets of links in the model are stretched."""
         _ensure_inertials(element)
         resize_model(document, element, cls.geometry(size), mass_kg)
         for link in element.findall("link"):
@@ -213,7 +217,7 @@ class ShapeObstacles(ObstacleKind):
         set_pose(element, Pose())
         _ensure_inertials(element)
         resize_model(model.document, element, cls.geometry(model.size), model.mass_kg)
-        return _ModelForm(element, cls).fill
+        return _ModelText(element, cls).fill
 
 
 class BoxObstacles(ShapeObstacles):
@@ -249,11 +253,6 @@ class BoxObstacles(ShapeObstacles):
         """See :class:`ObstacleKind`."""
         return (size[0] / own[0], size[1] / own[1], size[2] / own[2])
 
-    @classmethod
-    def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """See :class:`ObstacleKind`."""
-        return None
-
 
 class CylinderObstacles(ShapeObstacles):
     """Upright cylinders."""
@@ -270,11 +269,6 @@ class CylinderObstacles(ShapeObstacles):
     """Radius (m) of the cylinder; default: that of the model."""
     length_m: Optional[PositiveDistribution] = None
     """Height (m) of the cylinder; default: that of the model."""
-
-    @classmethod
-    def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """See :class:`ObstacleKind`."""
-        return None
 
 
 class SphereObstacles(ShapeObstacles):
@@ -305,10 +299,10 @@ _MOMENTS = ("ixx", "iyy", "izz")
 _GAP = re.compile(r"@gap_(\w+?)@")
 
 
-class _ModelForm:
-    """Return the text of ``element``, a model of one shape that is centered on its link, with gaps
-    for values that depend on name, pose and size: filling them takes a fiftieth of the time to edit
-    the tree."""
+class _ModelText:
+    """The text of ``element``, a model of one shape that is centered on its link, with gaps for
+    values that depend on name, pose and size. To fill them takes a fiftieth of the time to edit the
+    tree."""
 
     def __init__(self, element: Element, kind: Type[ShapeObstacles]) -> None:
         self._kind = kind
@@ -327,7 +321,7 @@ class _ModelForm:
         self._gaps = list(enumerate(self._pieces))[1::2]
 
     def fill(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return the model's text under that name, at that place, in that size."""
+        """Return the text of the model with this name, pose and size."""
         shape = self._kind.geometry(size)
         values = {
             "name": escape(name, {'"': "&quot;"}),

@@ -7,7 +7,7 @@ kinds are in :mod:`gz_testauto.sampling.kinds`.
 import copy
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, ClassVar, Dict, Optional, Tuple, Type
 
@@ -50,12 +50,12 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def unit_model(cls) -> str:
-        """Return the SDF of the model to use where an entry names none."""
+        """Return the SDF of the model for an entry that names none."""
         raise NotImplementedError(f"{cls.__name__} has no unit model")
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
-        """Return whether a model found in a world is of this kind and of no more general one."""
+        """Return whether a model of a world is of this kind, and not only of a more general one."""
         return False
 
     @classmethod
@@ -82,7 +82,7 @@ class ObstacleKind(ObstacleGroup):
         least one is inside it; None if it is the whole outline."""
         scale = cls.factors(model.size, size)[2]
         low_m, high_m = heights.low_m / scale - model.lift_m, heights.high_m / scale - model.lift_m
-        core = model.slice(low_m, high_m)
+        core = model.slice(Heights(low_m, high_m))
         return Outline(shapely.transform(core, lambda points: points * scale))
 
     @classmethod
@@ -118,6 +118,8 @@ class ObstacleModel:
     shapes: Tuple[CollisionShape, ...]
     element: Element
     document: SdfDocument
+    _bounds: Dict[Size, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _slices: Dict[Heights, BaseGeometry] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def unit(cls, type_: str) -> "ObstacleModel":
@@ -145,17 +147,8 @@ class ObstacleModel:
             for _, nested, _ in model.node.walk()
             for link in nested.links
         )
-        return cls(
-            type_,
-            size,
-            model.static,
-            mass,
-            -float(bottom),
-            outline,
-            model.collisions,
-            element,
-            document,
-        )
+        lift_m, shapes = -float(bottom), model.collisions
+        return cls(type_, size, model.static, mass, lift_m, outline, shapes, element, document)
 
     @functools.cached_property
     def kind(self) -> Type[ObstacleKind]:
@@ -205,10 +198,9 @@ class ObstacleModel:
 
     def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
         """Return the outline of the obstacle, in that size, between two heights above its lowest
-        point, in the model's frame; its core is empty if nothing is there. None: it is the whole
-        outline."""
-        height_m = self.height_m(size)
-        if not heights.overlap(0.0, height_m):
+        point, in the model's frame; its core is empty if it is lower or higher. None: it is the
+        whole outline."""
+        if not heights.overlap(0.0, self.height_m(size)):
             return Outline(EMPTY)
         return self.kind.cut(self, size, heights)
 
@@ -224,21 +216,12 @@ class ObstacleModel:
             self._bounds[size] = model.bounds
         return self._bounds[size]
 
-    @functools.cached_property
-    def _bounds(self) -> Dict[Size, np.ndarray]:
-        return {}
-
-    @functools.cached_property
-    def _slices(self) -> Dict[Tuple[float, float], BaseGeometry]:
-        return {}
-
-    def slice(self, low_m: float, high_m: float) -> BaseGeometry:
+    def slice(self, heights: Heights) -> BaseGeometry:
         """Return the outline between two heights (m), in the model's original size."""
-        key = (low_m, high_m)
-        if key not in self._slices:
-            parts = [shape.geometry.footprint(shape.local_pose, *key) for shape in self.shapes]
-            self._slices[key] = shapely.union_all(parts)
-        return self._slices[key]
+        if heights not in self._slices:
+            parts = [shape.geometry.footprint(shape.local_pose, *heights) for shape in self.shapes]
+            self._slices[heights] = shapely.union_all(parts)
+        return self._slices[heights]
 
     def mass_of(self, size: Size, density_kgpm3: Optional[float]) -> float:
         """Return the mass (kg) in that size: by density, or the model's mass scaled with the
@@ -266,7 +249,7 @@ class ObstacleModel:
         return self.kind.writer(self)
 
     def copy_element(self) -> Element:
-        """Return a copy of ``element`` without what follows it."""
+        """Return a copy of ``element`` without the text after it."""
         element = copy.deepcopy(self.element)
         element.tail = None
         return element
@@ -283,7 +266,7 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
     """
     document = SdfDocument.read(path)
     if document.model is None:
-        raise SdfError(f"{path}: holds no <model>")
+        raise SdfError(f"{path}: has no <model>")
     library = ModelLibrary()
     for include in list(document.model.iter("include")):
         library.expand(document, include)
@@ -292,8 +275,7 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
 
 
 def type_of(model: SceneModel) -> str:
-    """Return the ``type`` of the kind that a model found in a world is of: model, where no kind
-    recognizes it."""
+    """Return the ``type`` of the kind of a model of a world: ``model`` if no kind recognizes it."""
     for type_ in OBSTACLE_KINDS.names():
         if OBSTACLE_KINDS.get(type_).recognizes(model):
             return type_
@@ -301,7 +283,7 @@ def type_of(model: SceneModel) -> str:
 
 
 def _set_name(element: Element, name: str) -> None:
-    """A model bears its name as an attribute, an include as a child."""
+    """Write the name: a model has it as an attribute, an include as a child."""
     if element.tag != "include":
         element.set("name", name)
         return
@@ -312,7 +294,7 @@ def _set_name(element: Element, name: str) -> None:
 
 
 def set_static(element: Element, static: bool) -> None:
-    """Write ``<static>`` into a ``<model>`` or ``<include>``; none where it is false already."""
+    """Write ``<static>`` into a ``<model>`` or ``<include>`` unless it is false by default."""
     child = element.find("static")
     if child is None:
         if not static:

@@ -11,7 +11,7 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Counter as CounterType
-from typing import DefaultDict, Dict, List, Optional, Sequence, Set, Tuple
+from typing import DefaultDict, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import shapely
@@ -19,8 +19,9 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose
-from gz_testauto.sampling.difficulty import Difficulty, DifficultyEvaluator, length_m
-from gz_testauto.sampling.draws import Proposal, Roster
+from gz_testauto.grid.search import path_length_m
+from gz_testauto.sampling.difficulty import Difficulty, DifficultyEvaluator
+from gz_testauto.sampling.draws import ObstacleSampler, Proposal
 from gz_testauto.sampling.models import ObstacleModel, Size
 from gz_testauto.sampling.outline import Outline
 from gz_testauto.sampling.regions import places_of
@@ -29,15 +30,14 @@ from gz_testauto.sdf.floor import Heights
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
-PATIENCE = 100
+TRIES_PER_OBSTACLE = 100
 """Positions tried for one obstacle before the whole set is drawn again."""
 
 MAX_DRAWS = 200
 """Complete sets that are drawn before the error that no solvable one was found."""
 
-
-SLACK_M = 1e-5
-"""Tolerance: circles decide a comparison only if the difference is larger than rounding."""
+TOLERANCE_M = 1e-5
+"""Circles decide a comparison only if the difference is larger than rounding."""
 
 
 @dataclass(frozen=True)
@@ -98,98 +98,102 @@ class Placer:
     impossible.
     """
 
-    def __init__(self, spec: ObstacleSpec, site: Site, roster: Optional[Roster] = None) -> None:
+    def __init__(
+        self, spec: ObstacleSpec, site: Site, sampler: Optional[ObstacleSampler] = None
+    ) -> None:
         self.spec = spec
         self.site = site
-        self.roster = roster or Roster.of_spec(spec)
-        self._rules = _Rules(spec, site, self.roster)
+        self.sampler = sampler or ObstacleSampler.of_spec(spec)
+        self._constraints = _Constraints(spec, site, self.sampler)
         margin = spec.solvable.margin_m if spec.solvable else 0.0
-        judged = spec.solvable is not None or site.drive is not None
-        self._evaluator = (
-            DifficultyEvaluator(site, margin, self.roster.ground()) if judged else None
-        )
+        self._evaluator: Optional[DifficultyEvaluator] = None
+        if spec.solvable is not None or site.mission is not None:
+            self._evaluator = DifficultyEvaluator(site, margin, self.sampler.ground())
 
     def place(
         self, generator: np.random.Generator, first: Optional[np.ndarray] = None
     ) -> ObstacleSet:
         """Draw one set.
 
-        ``first`` are the numbers for the first proposals, shape (``roster.dimensions``,), by
+        ``first`` are the numbers for the first proposals, shape (``sampler.dimensions``,), by
         default drawn from ``generator``. Raises ``PlacementError`` if the obstacles do not fit, or
         no set leaves a path.
         """
         for draw in range(MAX_DRAWS):
-            numbers = generator.random(self.roster.dimensions) if first is None else first
+            numbers = generator.random(self.sampler.dimensions) if first is None else first
             first = None
-            obstacles = self._attempt(self.roster.propose(numbers), generator)
-            if self._evaluator is None or self.site.drive is None:
+            obstacles = self._attempt(self.sampler.propose(numbers), generator)
+            if self._evaluator is None or self.site.mission is None:
                 return ObstacleSet(obstacles)
-            cut = [obstacle.obstructing(self.site.drive.heights) for obstacle in obstacles]
+            cut = [obstacle.obstructing(self.site.mission.heights) for obstacle in obstacles]
             obstructing = [outline for outline in cut if not outline.core.is_empty]
-            way = self._evaluator.shortest_way(obstructing)
-            if way is not None or self.spec.solvable is None:
+            path = self._evaluator.shortest_path(obstructing)
+            if path is not None or self.spec.solvable is None:
                 covered_m2 = sum(obstacle.outline.area_m2 for obstacle in obstacles)
-                difficulty = self._evaluator.difficulty(obstructing, covered_m2, way)
-                return ObstacleSet(obstacles, length_m(way), difficulty, draw)
+                difficulty = self._evaluator.difficulty(obstructing, covered_m2, path)
+                length_m = None if path is None else path_length_m(path)
+                return ObstacleSet(obstacles, length_m, difficulty, draw)
         raise PlacementError(self._unsolvable())
 
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator
     ) -> Tuple[Obstacle, ...]:
         """Place one drawn set; sizes and headings are kept, positions can change."""
-        refusals: CounterType[str] = Counter()
-        most, tries, anew = 0, 0, False
-        forms = [_Form(proposal) for proposal in proposals]
+        violations: CounterType[str] = Counter()
+        most, tries, is_first = 0, 0, True
+        shapes = [_Shape(proposal) for proposal in proposals]
         while True:
-            ground = _Ground(self._rules)
-            for form in forms:
-                slot, place = form.proposal.slot, (form.proposal.x_m, form.proposal.y_m)
-                for attempt in range(PATIENCE):
+            others = _PlacedShapes(self._constraints)
+            for shape in shapes:
+                slot, position = shape.proposal.slot, (shape.proposal.x_m, shape.proposal.y_m)
+                for attempt in range(TRIES_PER_OBSTACLE):
                     if tries == self.spec.max_tries:
-                        most = max(most, len(ground.placed))
-                        raise PlacementError(self._crowded(most, proposals, refusals))
+                        most = max(most, len(others.placed))
+                        raise PlacementError(self._no_space(most, proposals, violations))
                     tries += 1
-                    if attempt or anew:
-                        place = self.roster.place_for(slot, *generator.random(2))
-                    put = _Put(form, *place)
-                    refusal = ground.refusal(put)
-                    if refusal is None:
-                        ground.put(put)
+                    if attempt or not is_first:
+                        position = self.sampler.position(slot, *generator.random(2))
+                    positioned = _PositionedShape(shape, *position)
+                    violated = others.violated(positioned)
+                    if violated is None:
+                        others.add(positioned)
                         break
-                    refusals[refusal] += 1
+                    violations[violated] += 1
                 else:
                     break
             else:
-                return tuple(map(_obstacle, ground.placed))
-            most, anew = max(most, len(ground.placed)), True
+                return tuple(map(_obstacle, others.placed))
+            most, is_first = max(most, len(others.placed)), False
 
-    def _crowded(self, most: int, proposals: Sequence[Proposal], refusals: CounterType[str]) -> str:
+    def _no_space(
+        self, most: int, proposals: Sequence[Proposal], violations: CounterType[str]
+    ) -> str:
         spec = self.spec
         covered = sum(p.slot.model.outline(p.size).area_m2 for p in proposals)
-        area = self.roster.area_m2()
+        area = self.sampler.area_m2()
         region = f"{area:.1f} m² of region, " if area else ""
-        total = max(1, sum(refusals.values()))
-        why = ", ".join(f"{name} {100 * n // total} %" for name, n in refusals.most_common())
+        total = max(1, sum(violations.values()))
+        why = ", ".join(f"{name} {100 * n // total} %" for name, n in violations.most_common())
         return (
             f"placed {most} of {len(proposals)} obstacles after {spec.max_tries} tries "
             f"({region}{covered:.1f} m² of obstacles, min_gap_m {spec.min_gap_m:g}; "
-            f"refused: {why}): (1) enlarge the region, (2) lower count or the sizes, "
+            f"rejected: {why}): (1) enlarge the region, (2) lower count or the sizes, "
             f"(3) lower min_gap_m or wall_gap_m, (4) shrink keep_out, (5) raise max_tries"
         )
 
     def _unsolvable(self) -> str:
-        drive = self.site.drive
-        assert drive is not None and self.spec.solvable is not None
-        width = 2 * (drive.radius_m + self.spec.solvable.margin_m)
+        mission = self.site.mission
+        assert mission is not None and self.spec.solvable is not None
+        width = 2 * (mission.radius_m + self.spec.solvable.margin_m)
         return (
-            f"in {MAX_DRAWS} sets of obstacles, each drawn again, no path {width:.2f} m wide "
-            f"was found from start {drive.start} to goal {drive.goal}: (1) lower count or the "
+            f"in {MAX_DRAWS} sets of obstacles, no path {width:.2f} m wide "
+            f"was found from start {mission.start} to goal {mission.goal}: (1) lower count or the "
             "sizes, (2) raise min_gap_m, (3) keep_out start and goal, (4) lower solvable.margin_m"
         )
 
 
-class _Form:
-    """A proposal without its position: the values that do not depend on it."""
+class _Shape:
+    """The values of a proposal that do not depend on its position."""
 
     def __init__(self, proposal: Proposal) -> None:
         model, size = proposal.slot.model, proposal.size
@@ -200,16 +204,20 @@ class _Form:
         self.is_centered_disc = self.outline.is_disc and self.outer_m == self.outline.radius_m
 
 
-class _Put:
-    """A form at a position. Its outline is computed only if circles do not decide."""
+class _PositionedShape:
+    """A shape at a position. Its outline is computed only if circles do not decide."""
 
-    def __init__(self, form: _Form, x_m: float, y_m: float) -> None:
-        self.form, self.x_m, self.y_m = form, x_m, y_m
+    def __init__(self, shape: _Shape, x_m: float, y_m: float) -> None:
+        self.shape, self.x_m, self.y_m = shape, x_m, y_m
 
     @functools.cached_property
     def outline(self) -> Outline:
         """Return its outline, in the world frame."""
-        return self.form.outline.moved(self.x_m, self.y_m, self.form.proposal.yaw_rad)
+        return self.shape.outline.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad)
+
+    def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
+        """Return whether its outline is nearer to a geometry than a distance, or overlaps it."""
+        return _is_nearer(geometry, self.outline.core, self.outline.radius_m + distance_m)
 
 
 class _Zone:
@@ -219,124 +227,112 @@ class _Zone:
         self._core, self._radius_m = core, radius_m
         self._bounds = core.bounds
 
-    def holds(self, put: _Put) -> bool:
-        """Return whether a part of a placed form is in it."""
+    def overlaps(self, positioned: _PositionedShape) -> bool:
+        """Return whether a part of the shape is in the zone."""
         x_min, y_min, x_max, y_max = self._bounds
-        away_x = max(x_min - put.x_m, 0.0, put.x_m - x_max)
-        away_y = max(y_min - put.y_m, 0.0, put.y_m - y_max)
-        if math.hypot(away_x, away_y) > put.form.outer_m + self._radius_m + SLACK_M:
-            return False
-        return _within(self._core, put.outline.core, put.outline.radius_m + self._radius_m)
+        away_x = max(x_min - positioned.x_m, 0.0, positioned.x_m - x_max)
+        away_y = max(y_min - positioned.y_m, 0.0, positioned.y_m - y_max)
+        reach_m = positioned.shape.outer_m + self._radius_m + TOLERANCE_M
+        return math.hypot(away_x, away_y) <= reach_m and positioned.is_nearer(
+            self._core, self._radius_m
+        )
 
 
-class _Rules:
+class _Constraints:
     """The constraints that do not depend on other obstacles, prepared once for all worlds."""
 
-    def __init__(self, spec: ObstacleSpec, site: Site, roster: Roster) -> None:
+    def __init__(self, spec: ObstacleSpec, site: Site, sampler: ObstacleSampler) -> None:
         self.gap_m = spec.min_gap_m
         self.wall_gap_m = spec.gap_to_walls_m
         self.walls = site.wall_union
         self.zones = [_Zone(*zone) for zone in site.keep_out(spec.keep_out)]
-        self.admitted: Dict[int, BaseGeometry] = {}
-        self.beside_walls: Set[int] = set()
-        for key, group in {id(slot.group): slot.group for slot in roster.slots}.items():
+        self.regions: Dict[int, BaseGeometry] = {}
+        self.near_walls: Set[int] = set()
+        for key, group in sampler.groups.items():
             regions = (group.region or spec.region) if group.x_m is not None else None
             if regions:
-                self.admitted[key] = union_of(regions)
-            near_m = roster.reach_m[key] + self.wall_gap_m + SLACK_M
+                self.regions[key] = union_of(regions)
+            near_m = sampler.reach_m[key] + self.wall_gap_m + TOLERANCE_M
             away_m = shapely.distance(self.walls, places_of(spec, group))
             if not self.walls.is_empty and not away_m > near_m:  # not a number for no places
-                self.beside_walls.add(key)
-        self.cell_m = self.gap_m + 2 * max(roster.reach_m.values(), default=0.0) + SLACK_M
+                self.near_walls.add(key)
+        self.cell_m = self.gap_m + 2 * max(sampler.reach_m.values(), default=0.0) + TOLERANCE_M
 
 
-class _Ground:
+class _PlacedShapes:
     """The placed obstacles, in square cells that are at least as large as the distance at which two
     of them can interfere, and the check of the next one."""
 
-    def __init__(self, rules: _Rules) -> None:
-        self._rules = rules
-        self._cells: DefaultDict[Tuple[int, int], List[_Put]] = defaultdict(list)
-        self.placed: List[_Put] = []
+    def __init__(self, constraints: _Constraints) -> None:
+        self._constraints = constraints
+        self._cells: DefaultDict[Tuple[int, int], List[_PositionedShape]] = defaultdict(list)
+        self.placed: List[_PositionedShape] = []
 
-    def put(self, put: _Put) -> None:
-        """Add a form that satisfies all constraints."""
-        self._cells[self._cell(put)].append(put)
-        self.placed.append(put)
+    def add(self, positioned: _PositionedShape) -> None:
+        """Add a shape that satisfies all constraints."""
+        self._cells[self._cell(positioned)].append(positioned)
+        self.placed.append(positioned)
 
-    def refusal(self, put: _Put) -> Optional[str]:
+    def violated(self, positioned: _PositionedShape) -> Optional[str]:
         """Return the name of the violated constraint, if any."""
-        rules, form = self._rules, put.form
-        admitted = rules.admitted.get(form.group)
-        if admitted is not None and not shapely.intersects_xy(admitted, put.x_m, put.y_m):
+        constraints, group = self._constraints, positioned.shape.group
+        region = constraints.regions.get(group)
+        if region is not None and not shapely.intersects_xy(region, positioned.x_m, positioned.y_m):
             return "outside the region"
-        if self._crowds(put):
+        if any(self._is_too_near(positioned, other) for other in self._neighbors(positioned)):
             return "other obstacles"
-        if form.group in rules.beside_walls:
-            near_m = put.outline.radius_m + rules.wall_gap_m
-            if _within(rules.walls, put.outline.core, near_m):
-                return "walls"
-        if any(zone.holds(put) for zone in rules.zones):
+        if group in constraints.near_walls and positioned.is_nearer(
+            constraints.walls, constraints.wall_gap_m
+        ):
+            return "walls"
+        if any(zone.overlaps(positioned) for zone in constraints.zones):
             return "keep_out"
         return None
 
-    def _crowds(self, put: _Put) -> bool:
-        column, row = self._cell(put)
-        for column_there in (column - 1, column, column + 1):
-            for row_there in (row - 1, row, row + 1):
-                for other in self._cells.get((column_there, row_there), ()):
-                    if self._crowd(put, other):
-                        return True
-        return False
+    def _neighbors(self, positioned: _PositionedShape) -> Iterator[_PositionedShape]:
+        column, row = self._cell(positioned)
+        for near_column in (column - 1, column, column + 1):
+            for near_row in (row - 1, row, row + 1):
+                yield from self._cells.get((near_column, near_row), ())
 
-    def _crowd(self, put: _Put, other: _Put) -> bool:
-        """Return whether two are too near to each other. Circles around and within them decide most
+    def _is_too_near(self, positioned: _PositionedShape, other: _PositionedShape) -> bool:
+        """Return whether two are nearer than the gap. Circles around and within them decide most
         cases."""
-        one, two, gap_m = put.form, other.form, self._rules.gap_m
-        away_m = math.sqrt((other.x_m - put.x_m) ** 2 + (other.y_m - put.y_m) ** 2)
-        if away_m > gap_m + one.outer_m + two.outer_m + SLACK_M:
+        one, two, gap_m = positioned.shape, other.shape, self._constraints.gap_m
+        away_m = math.sqrt((other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2)
+        if away_m > gap_m + one.outer_m + two.outer_m + TOLERANCE_M:
             return False
-        if away_m < gap_m + one.inner_m + two.inner_m - SLACK_M:
+        if away_m < gap_m + one.inner_m + two.inner_m - TOLERANCE_M:
             return True
         near_m = gap_m + one.outline.radius_m + two.outline.radius_m
         if one.is_centered_disc and two.is_centered_disc:
             return away_m < near_m or away_m == 0.0
-        return _within(put.outline.core, other.outline.core, near_m)
+        return _is_nearer(positioned.outline.core, other.outline.core, near_m)
 
-    def _cell(self, put: _Put) -> Tuple[int, int]:
-        side_m = self._rules.cell_m
-        return math.floor(put.x_m / side_m), math.floor(put.y_m / side_m)
+    def _cell(self, positioned: _PositionedShape) -> Tuple[int, int]:
+        side_m = self._constraints.cell_m
+        return math.floor(positioned.x_m / side_m), math.floor(positioned.y_m / side_m)
 
 
-def _within(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
+def _is_nearer(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
     """Return whether two geometries are nearer than a distance, or overlap."""
     between = shapely.distance(one, other)
     return bool(between < distance_m or between == 0.0)
 
 
-def _obstacle(put: _Put) -> Obstacle:
+def _obstacle(positioned: _PositionedShape) -> Obstacle:
     """Return the obstacle at its position."""
-    proposal = put.form.proposal
+    proposal = positioned.shape.proposal
     slot = proposal.slot
     z = slot.ground_z_m + slot.model.height_of_frame_m(proposal.size)
     static = slot.model.static if slot.group.static is None else slot.group.static
     return Obstacle(
         name=slot.name,
         type=slot.model.type,
-        pose=Pose.from_rpy(put.x_m, put.y_m, round(z, 9), 0.0, 0.0, proposal.yaw_rad),
+        pose=Pose.from_rpy(positioned.x_m, positioned.y_m, round(z, 9), 0.0, 0.0, proposal.yaw_rad),
         size=proposal.size,
         mass_kg=slot.model.mass_of(proposal.size, getattr(slot.group, "density_kgpm3", None)),
         static=static,
-        outline=put.outline,
+        outline=positioned.outline,
         model=slot.model,
     )
-
-
-def place_obstacles(
-    spec: ObstacleSpec, generator: np.random.Generator, site: Optional[Site] = None
-) -> ObstacleSet:
-    """Draw one set of obstacles for a site (default: an open, empty plane).
-
-    Raises ``PlacementError`` if it is not possible, ``SdfError`` for an invalid model file.
-    """
-    return Placer(spec, site or Site()).place(generator)

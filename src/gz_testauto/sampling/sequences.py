@@ -5,13 +5,17 @@ numbers depend only on the seed, *i* and the specification, never on the number 
 :mod:`gz_testauto.sampling.draws` defines their meaning.
 """
 
-from typing import Dict, NamedTuple
+from typing import Any, Dict, NamedTuple
 
 import numpy as np
 import scipy
 
 from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, child_generator
 from gz_testauto.spec.obstacles import SamplingSpec
+
+SOBOL_BLOCK = 256
+"""Number of points that are computed together, since scrambling for each world would take far more
+time than the points. A block is a section of the one sequence."""
 
 # The keyword by which scipy accepts a generator; scipy 2 removes the old one.
 _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "seed"
@@ -36,14 +40,13 @@ class UnitSequence:
 
     def point(self, index: int) -> np.ndarray:
         """Return world ``index``'s numbers, shape (dimensions,), each in [0, 1)."""
-        method = self._sampling.method
-        if method == "lhs":
-            return self._block(index // self._sampling.block)[index % self._sampling.block]
-        if method == "sobol":
-            # Blocks, since scrambling for every world would take far more time than the points; a
-            # block is a section of the one sequence.
-            return self._sobol_block(index // 256)[index % 256]
-        return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
+        if self._sampling.method == "uniform":
+            return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
+        size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK
+        number, place = divmod(index, size)
+        if number not in self._blocks:
+            self._blocks[number] = self._sampler(number).random(size)
+        return self._blocks[number][place]
 
     def coverage(self, count: int) -> Coverage:
         """Return the uniformity of worlds 0 to ``count`` - 1.
@@ -61,22 +64,15 @@ class UnitSequence:
         independent = ((5 / 4) ** dimensions - (13 / 12) ** dimensions) / count
         return Coverage(float(np.mean(found)), independent)
 
-    def _block(self, number: int) -> np.ndarray:
-        if number not in self._blocks:
-            from scipy.stats import qmc
+    def _sampler(self, block: int) -> Any:
+        """Return the sampler of scipy whose next points are those of a block."""
+        from scipy.stats import qmc
 
-            generator = child_generator(self._seed, LATIN_HYPERCUBE, number)
-            sampler = qmc.LatinHypercube(self._dimensions, **{_RNG: generator})
-            self._blocks[number] = sampler.random(self._sampling.block)
-        return self._blocks[number]
-
-    def _sobol_block(self, number: int) -> np.ndarray:
-        if number not in self._blocks:
-            from scipy.stats import qmc
-
-            generator = child_generator(self._seed, SOBOL)
-            sampler = qmc.Sobol(self._dimensions, scramble=True, **{_RNG: generator})
-            if number:
-                sampler.fast_forward(256 * number)
-            self._blocks[number] = sampler.random(256)
-        return self._blocks[number]
+        if self._sampling.method == "lhs":
+            generator = child_generator(self._seed, LATIN_HYPERCUBE, block)
+            return qmc.LatinHypercube(self._dimensions, **{_RNG: generator})
+        generator = child_generator(self._seed, SOBOL)
+        sampler = qmc.Sobol(self._dimensions, scramble=True, **{_RNG: generator})
+        if block:
+            sampler.fast_forward(block * SOBOL_BLOCK)
+        return sampler

@@ -15,7 +15,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.grid.visibility import free_region, inflate
+from gz_testauto.grid.visibility import free_region, inflate, shortest_path_through
 from gz_testauto.sdf.floor import ANY_ROBOT, Heights
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.spec.regions import KeepOut
@@ -27,7 +27,7 @@ OPEN_MARGIN_M = 10.0
 
 
 @dataclass(frozen=True)
-class RequiredDrive:
+class RequiredMission:
     """The mission that a world must allow. ``radius_m`` is the radius of the circle, centered on
     the robot's frame, that contains its outline: in it the robot can turn anywhere. ``heights`` are
     those at which a shape obstructs it; ``via`` are goals before the goal, in order."""
@@ -43,6 +43,11 @@ class RequiredDrive:
         """Return all goals, in order."""
         return (*self.via, self.goal)
 
+    @property
+    def points(self) -> Tuple[Point, ...]:
+        """Return the start and all goals, in order."""
+        return (self.start, *self.goals)
+
 
 def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
     """Return the radius (m) of the circle around the origin that contains a footprint's corners."""
@@ -53,28 +58,28 @@ def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
 class Site:
     """The outlines (m, world frame) of the base world, and the mission.
 
-    ``walls`` are the outlines that obstacles avoid, for any robot; ``drive_walls`` those that
+    ``walls`` are the outlines that obstacles avoid, for any robot; ``mission_walls`` those that
     obstruct the robot of the mission (default: all).
     """
 
     walls: Tuple[BaseGeometry, ...] = ()
-    drive: Optional[RequiredDrive] = None
-    drive_walls: Optional[Tuple[BaseGeometry, ...]] = None
+    mission: Optional[RequiredMission] = None
+    mission_walls: Optional[Tuple[BaseGeometry, ...]] = None
 
     @classmethod
     def of(
-        cls, scene: WorldScene, drive: Optional[RequiredDrive], without: Iterable[str] = ()
+        cls, scene: WorldScene, mission: Optional[RequiredMission], without: Iterable[str] = ()
     ) -> "Site":
         """Return the outlines of a world, without the models named ``without``."""
-        heights, excluded = ANY_ROBOT if drive is None else drive.heights, set(without)
+        heights, excluded = ANY_ROBOT if mission is None else mission.heights, set(without)
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)
         walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded)
-        return cls(walls, drive, walls_of(scene, heights, excluded))
+        return cls(walls, mission, walls_of(scene, heights, excluded))
 
     @property
     def obstructing(self) -> Tuple[BaseGeometry, ...]:
         """Return the walls that obstruct the robot of the mission."""
-        return self.walls if self.drive_walls is None else self.drive_walls
+        return self.walls if self.mission_walls is None else self.mission_walls
 
     @functools.cached_property
     def wall_union(self) -> BaseGeometry:
@@ -85,10 +90,34 @@ class Site:
 
     @functools.cached_property
     def _bounds_of_walls(self) -> List[BaseGeometry]:
-        """Return a rectangle around all walls that obstruct the robot, or an empty one."""
+        """Return a rectangle around all walls that obstruct the robot, or an empty list."""
         if not self.obstructing:
             return []
         return [shapely.box(*shapely.total_bounds(np.array(self.obstructing, dtype=object)))]
+
+    def blocked(self, margin_m: float) -> BaseGeometry:
+        """Return the area in which the center of the mission's robot is nearer to a wall than its
+        radius and ``margin_m``."""
+        assert self.mission is not None
+        walls = np.array(self.obstructing, dtype=object)
+        return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
+
+    def free_region(
+        self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
+    ) -> Optional[shapely.Polygon]:
+        """Return the connected area outside of ``blocked`` that contains the start and all goals,
+        or None. It extends around the walls and ``obstacles``."""
+        assert self.mission is not None
+        return free_region(self.area(obstacles), blocked, *self.mission.points)
+
+    def shortest_path(
+        self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
+    ) -> Optional[np.ndarray]:
+        """Return the corners of the mission's shortest path in :meth:`free_region`, shape (n, 2),
+        or None."""
+        assert self.mission is not None
+        free = self.free_region(blocked, obstacles)
+        return None if free is None else shortest_path_through(free, *self.mission.points)
 
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
         """Return the keep-outs as (core, radius). Raises ``PlacementError`` for one around a start
@@ -98,12 +127,13 @@ class Site:
             if zone.shape is not None:
                 found.append((zone.shape.geometry, 0.0))
                 continue
-            if self.drive is None:
+            if self.mission is None:
                 raise PlacementError(
                     f"keep_out is around the {zone.center}, which is not known: set mission with "
                     "start and goal, or use a circle"
                 )
-            centers = (self.drive.start,) if zone.center == "start" else self.drive.goals
+            mission = self.mission
+            centers = (mission.start,) if zone.center == "start" else mission.goals
             radius_m = float(zone.radius_m or 0.0)
             found += [(shapely.Point(center), radius_m) for center in centers]
         return found
@@ -111,10 +141,10 @@ class Site:
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
         """Return the rectangle for the search of paths: all walls, with a margin."""
         everything = [*self._bounds_of_walls, *obstacles]
-        if self.drive is not None:
-            everything += map(shapely.Point, (self.drive.start, *self.drive.goals))
+        if self.mission is not None:
+            everything += map(shapely.Point, self.mission.points)
         x_min, y_min, x_max, y_max = shapely.total_bounds(np.array(everything, dtype=object))
-        margin = OPEN_MARGIN_M + (self.drive.radius_m if self.drive else 0.0)
+        margin = OPEN_MARGIN_M + (self.mission.radius_m if self.mission else 0.0)
         return shapely.box(x_min - margin, y_min - margin, x_max + margin, y_max + margin)
 
 
@@ -142,28 +172,28 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
     Raises ``PlacementError`` with the cause if there is none even without any obstacle, or if no
     mission is known.
     """
-    drive = site.drive
-    if drive is None:
+    mission = site.mission
+    if mission is None:
         raise PlacementError(
             "solvable needs a mission: set mission with start, goal, and robot or footprint_m"
         )
-    radius = drive.radius_m + margin_m
+    radius = mission.radius_m + margin_m
     obstructing = shapely.union_all(list(site.obstructing))
-    ends = [("start", drive.start), *(("goal", goal) for goal in drive.goals)]
+    ends = [("start", mission.start), *(("goal", goal) for goal in mission.goals)]
     for name, point in ends:
         distance = shapely.distance(obstructing, shapely.Point(point))
-        if distance < radius:  # not a number where there are no walls
+        if distance < radius:  # not a number if there are no walls
             raise PlacementError(
                 f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
                 f"world's walls, and the robot's circle with margin_m has a radius of "
                 f"{radius:.2f} m: move the {name}"
-                + (", or lower margin_m" if distance >= drive.radius_m else "")
+                + (", or lower margin_m" if distance >= mission.radius_m else "")
             )
-    blocked = shapely.union_all(inflate(np.array(site.obstructing, dtype=object), radius))
-    if free_region(site.area(), blocked, drive.start, *drive.goals) is None:
+    blocked = site.blocked(margin_m)
+    if site.free_region(blocked) is None:
         raise PlacementError(
-            f"no path {2 * radius:.2f} m wide leads from start {drive.start} to goal "
-            f"{' to goal '.join(map(str, drive.goals))} even without obstacles: move start or goal"
-            + (", or lower margin_m" if margin_m > 0 else "")
+            f"no path {2 * radius:.2f} m wide leads from start {mission.start} to goal "
+            f"{' to goal '.join(map(str, mission.goals))} even without obstacles: move start or "
+            "goal" + (", or lower margin_m" if margin_m > 0 else "")
         )
     return blocked

@@ -12,7 +12,7 @@ from typing import Iterable, List, Optional, Pattern, Sequence, Tuple
 from lxml import etree
 
 from gz_testauto.base.errors import SdfError, SpecError
-from gz_testauto.sampling.draws import Roster, Slot
+from gz_testauto.sampling.draws import ObstacleSampler, Slot
 from gz_testauto.sampling.models import ObstacleModel, type_of
 from gz_testauto.sampling.naming import is_obstacle, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle
@@ -55,7 +55,7 @@ class BaseWorld:
         if self._library.expand_repaired(self.scene.document):
             self.scene = read_scene(self.scene.document)
         if self.scene.document.world is None:
-            raise SdfError(f"{path}: holds no <world>")
+            raise SdfError(f"{path}: has no <world>")
         names = [name for name in self.scene.models if is_obstacle(name, pattern)]
         if pattern is not None and not names:
             raise SpecError(
@@ -75,13 +75,13 @@ class BaseWorld:
         types = Counter(type_of(model) for model in self.obstacles)
         return ", ".join(f"{count} {type_}" for type_, count in sorted(types.items()))
 
-    def roster(self, spec: ObstacleSpec) -> Roster:
+    def sampler(self, spec: ObstacleSpec) -> ObstacleSampler:
         """Return the obstacles to draw: those of the world, otherwise those of the specification.
 
         Raises ``SpecError`` if the specification does not describe one of the world's.
         """
         if not self._names:
-            return Roster.of_spec(spec)
+            return ObstacleSampler.of_spec(spec)
         groups = [_group_of(model, spec, str(self.path)) for model in self.obstacles]
         self._expand(
             [
@@ -97,7 +97,7 @@ class BaseWorld:
             ground = round(float(model.bounds[2, 0]), 4)
             material = ObstacleModel.of(group.type, model, self.scene.document)
             slots.append(Slot(model.name, group, material, ground))
-        return Roster(spec, slots, choose=False)
+        return ObstacleSampler(spec, slots, draws_counts=False)
 
     def template(self) -> "WorldTemplate":
         """Return the world's file with gaps for the obstacles."""
@@ -168,7 +168,7 @@ def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacle
     fitting = fitting or [group for group in spec.obstacles if group.type == "model"]
     if len(fitting) == 1:
         return fitting[0]
-    problem = "says nothing of" if not fitting else "has several entries for"
+    problem = "has no entry for" if not fitting else "has several entries for"
     raise SpecError(
         f"{source}: obstacle {model.name!r} is a {type_}, and the specification {problem} "
         f"obstacles of type {type_}: "

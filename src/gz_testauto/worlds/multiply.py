@@ -24,7 +24,7 @@ from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
 from gz_testauto.sampling.sequences import UnitSequence
-from gz_testauto.sampling.site import RequiredDrive, Site, circumscribed_radius_m
+from gz_testauto.sampling.site import RequiredMission, Site, circumscribed_radius_m
 from gz_testauto.sdf.floor import ANY_ROBOT, obstructing_heights
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.spec.obstacles import ObstacleSpec, SolvableMissionSpec
@@ -46,7 +46,7 @@ def world_name(index: int) -> str:
     return f"world_{index:04d}"
 
 
-def drive_of(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredDrive]:
+def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
     """Return the mission of a specification, or None if it is incomplete.
 
     Without a height of the robot, shapes at any height obstruct it. Raises ``SdfError`` for a model
@@ -61,39 +61,43 @@ def drive_of(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredDrive]:
     if outline is None:
         return None
     heights = ANY_ROBOT if body_m is None else obstructing_heights(body_m)
-    return RequiredDrive(spec.start, spec.goal, circumscribed_radius_m(outline), heights)
+    return RequiredMission(spec.start, spec.goal, circumscribed_radius_m(outline), heights)
 
 
-def drive_record(drive: RequiredDrive) -> Dict[str, Any]:
+def mission_record(mission: RequiredMission) -> Dict[str, Any]:
     """Return a mission for the manifest's inputs: the inputs of the shortest paths."""
     record: Dict[str, Any] = {
-        "start": list(drive.start),
-        "goal": list(drive.goal),
-        "radius_m": drive.radius_m,
-        "heights_m": list(drive.heights),
+        "start": list(mission.start),
+        "goal": list(mission.goal),
+        "radius_m": mission.radius_m,
+        "heights_m": list(mission.heights),
     }
-    if drive.via:
-        record["via"] = [list(point) for point in drive.via]
+    if mission.via:
+        record["via"] = [list(point) for point in mission.via]
     return record
 
 
 class WorldMaker:
     """A generator of single worlds of one base, specification and seed, in any order.
 
-    ``drive`` replaces the specification's. Raises ``SpecError``, ``SdfError`` or ``PlacementError``
-    for inputs from which no worlds can be generated.
+    ``mission`` replaces the specification's. Raises ``SpecError``, ``SdfError`` or
+    ``PlacementError`` for inputs from which no worlds can be generated.
     """
 
     def __init__(
-        self, base: BaseWorld, spec: ObstacleSpec, seed: int, drive: Optional[RequiredDrive] = None
+        self,
+        base: BaseWorld,
+        spec: ObstacleSpec,
+        seed: int,
+        mission: Optional[RequiredMission] = None,
     ) -> None:
         self._seed = seed
-        roster = base.roster(spec)
+        sampler = base.sampler(spec)
         found = [model.name for model in base.obstacles]
-        site = Site.of(base.scene, drive or drive_of(spec.mission), without=found)
-        self._placer = Placer(spec, site, roster)
+        site = Site.of(base.scene, mission or required_mission(spec.mission), without=found)
+        self._placer = Placer(spec, site, sampler)
         self._template = base.template()
-        self.sequence = UnitSequence(spec.sampling, roster.dimensions, seed)
+        self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
 
     def make(self, index: int, directory: Path) -> WorldRecord:
         """Write world ``index``'s file; raises ``PlacementError`` that names the world."""
@@ -126,7 +130,7 @@ def multiply(
     seed: int,
     out: Path,
     *,
-    drive: Optional[RequiredDrive] = None,
+    mission: Optional[RequiredMission] = None,
     pattern: Optional[Pattern[str]] = None,
     repair: bool = False,
     plugins: bool = True,
@@ -138,7 +142,7 @@ def multiply(
 
     A directory of worlds from the same inputs is replaced, with the present number of worlds. One
     from other inputs is an error without ``force``; one with other files is never changed.
-    ``drive`` replaces the specification's own; ``pattern`` matches the random obstacles that
+    ``mission`` replaces the specification's own; ``pattern`` matches the random obstacles that
     ``base`` has already, whose number and types are then kept. Without ``plugins``, those of
     ``base`` and its includes are omitted. Missing resources that ``allow_missing`` names
     (:mod:`gz_testauto.sdf.missing`) are omitted, and listed in ``inputs`` as ``missing``.
@@ -151,15 +155,15 @@ def multiply(
     if seed < 0:
         raise SpecError(f"seed is {seed}; it must be >= 0")
     out = Path(out).absolute()
-    drive = drive or drive_of(spec.mission)
-    inputs = _inputs(Path(base), spec, seed, drive, pattern, repair)
+    mission = mission or required_mission(spec.mission)
+    inputs = _inputs(Path(base), spec, seed, mission, pattern, repair)
     if not plugins:
         inputs["plugins"] = False
     if allow_missing:
         inputs["allow_missing"] = list(allow_missing)
     _check_target(out, inputs, force)
     base_world = BaseWorld(Path(base), pattern, repair, plugins, allow_missing)
-    maker = WorldMaker(base_world, spec, seed, drive)
+    maker = WorldMaker(base_world, spec, seed, mission)
     if base_world.missing:
         inputs["missing"] = list(base_world.missing)
     with disk_errors(out):
@@ -190,7 +194,7 @@ def _inputs(
     base: Path,
     spec: ObstacleSpec,
     seed: int,
-    drive: Optional[RequiredDrive],
+    mission: Optional[RequiredMission],
     pattern: Optional[Pattern[str]],
     repair: bool,
 ) -> Dict[str, Any]:
@@ -209,7 +213,7 @@ def _inputs(
         "spec_sha256": sha256_of("\n".join([described, *files]).encode()),
         "pattern": pattern.pattern if pattern else None,
         "repair": repair,
-        "mission": None if drive is None else drive_record(drive),
+        "mission": None if mission is None else mission_record(mission),
         "versions": {
             "gz_testauto": __version__,
             "numpy": numpy.__version__,

@@ -14,7 +14,7 @@ from typing import ClassVar, Dict, Iterable, List, Optional, Protocol, Set, Tupl
 from gz_testauto.base.errors import GzTestautoError, SimulatorError, SpecError
 from gz_testauto.base.pose import Pose, wrap_angle
 from gz_testauto.base.registry import Registry
-from gz_testauto.sampling.draws import Roster
+from gz_testauto.sampling.draws import ObstacleSampler
 from gz_testauto.sampling.naming import is_obstacle, obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle, Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
@@ -26,7 +26,7 @@ from gz_testauto.spec.model import Spec
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import Circle, KeepOut, Region
 from gz_testauto.worlds.base import BaseWorld
-from gz_testauto.worlds.multiply import drive_of
+from gz_testauto.worlds.multiply import required_mission
 
 ASTRAY_M = 0.05
 ASTRAY_RAD = 0.05
@@ -191,17 +191,17 @@ class ObstacleSpawner:
         """Draw a set next to the models ``names``, of which ``standing`` were placed here."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
-        drive = drive_of(draw.spec.mission)
-        site, keep_out = Site((), drive), list(draw.spec.keep_out)
+        mission = required_mission(draw.spec.mission)
+        site, keep_out = Site((), mission), list(draw.spec.keep_out)
         if self._base_world is not None:
             base = BaseWorld(self._base_world)
             known = {obstacle.name for obstacle in standing}
-            site = Site.of(base.scene, drive, without=_left(base, names, known))
+            site = Site.of(base.scene, mission, without=_left(base, names, known))
             keep_out += self._around(names - known - set(base.scene.models))
         spec = draw.spec.model_copy(update={"keep_out": keep_out})
-        roster = Roster.of_spec(spec)
-        numbers = UnitSequence(spec.sampling, roster.dimensions, draw.seed)
-        placer = Placer(spec, _beside(site, standing), roster)
+        sampler = ObstacleSampler.of_spec(spec)
+        numbers = UnitSequence(spec.sampling, sampler.dimensions, draw.seed)
+        placer = Placer(spec, _beside(site, standing), sampler)
         generator = child_generator(draw.seed, WORLD, draw.number)
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
@@ -295,12 +295,12 @@ def _left(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
 
 def _beside(site: Site, standing: Iterable[Obstacle]) -> Site:
     """Return the site with present obstacles at their present poses, since they can be pushed."""
-    heights = ANY_ROBOT if site.drive is None else site.drive.heights
-    walls, drive_walls = list(site.walls), list(site.obstructing)
+    heights = ANY_ROBOT if site.mission is None else site.mission.heights
+    walls, mission_walls = list(site.walls), list(site.obstructing)
     for obstacle in standing:
         outline = obstacle.model.outline(obstacle.size).moved(*obstacle.pose.planar)
         obstructing = dataclasses.replace(obstacle, outline=outline).obstructing(heights)
         walls.append(outline.polygon)
         if not obstructing.core.is_empty:
-            drive_walls.append(obstructing.polygon)
-    return Site(tuple(walls), site.drive, tuple(drive_walls))
+            mission_walls.append(obstructing.polygon)
+    return Site(tuple(walls), site.mission, tuple(mission_walls))
