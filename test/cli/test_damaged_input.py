@@ -137,7 +137,7 @@ def mesh_world(name):
         ("a.obj", OBJ.replace("v 1 0 0", "v nan 0 0"), "not at finite coordinates"),
         ("a.obj", OBJ.replace("v 1 0 0", "v inf 0 0"), "not at finite coordinates"),
         ("a.obj", OBJ.replace("v 1 0 0", "v 0.3 0.2"), "mesh"),
-        ("a.obj", OBJ.replace("v 1 0 0", "v 1e5 0 0"), "a side"),
+        ("a.obj", OBJ.replace("v 1 0 0", "v 1e5 0 0"), "per side"),
         ("a.obj", OBJ.replace("f 1 3 2", "f 1 3 99"), "mesh"),
         ("a.stl", trimesh.exchange.stl.export_stl(trimesh.creation.box())[:-60], "contains 10"),
         (

@@ -150,7 +150,7 @@ def test_map_looks_at_the_height_of_the_robots_lidar(capsys, tmp_path):
         (("--resolution", "1e-7"), "cells of 1e-07 m"),
         (("--height", "nan"), "--height is nan; it must be finite"),
         (("--bounds", "2", "0", "1", "4"), "--bounds must be X_MIN Y_MIN X_MAX Y_MAX"),
-        (("--bounds", "0", "0", "1e9", "4"), "give smaller bounds or larger cells"),
+        (("--bounds", "0", "0", "1e9", "4"), "set smaller bounds or larger cells"),
         (("--robot", "no/robot.sdf"), "no/robot.sdf"),
     ],
 )
