@@ -1,4 +1,4 @@
-# A corridor that a pedestrian crosses when the robot comes near, and at its end a door that slides
+# A corridor that a pedestrian crosses when the robot is near, with a door at its end that slides
 # open for the robot: docs/scenic.md, "Scenarios that act".
 param speed = Range(0.6, 1.4)
 
@@ -31,7 +31,7 @@ behavior OpenWhenNear(offset, within, seconds):
         wait
     do SlideBy(offset, seconds)
 
-# The pedestrian waits on one side and goes to the other.
+# The pedestrian waits on one side and walks to the other.
 side = Uniform(-1, 1)
 row = Range(-3, 1)
 pedestrian = new Pedestrian at (side * 3.5) @ row, facing toward 0 @ row,
@@ -42,7 +42,7 @@ new GreyWall at -2.8 @ 4.5, facing 90 deg, with length 3.8
 new GreyWall at 2.8 @ 4.5, facing 90 deg, with length 3.8
 door = new Door at 0 @ 4.65, facing 0 deg, with behavior OpenWhenNear(-1.9 @ 0, 3, 1.5)
 
-# More than one must not stand where the other walks.
+# Obstacles away from the pedestrian's path.
 for i in range(3):
     new Crate in RectangularRegion(0 @ -5, 0, 8, 2), with height 0.6
 

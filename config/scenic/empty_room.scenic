@@ -1,4 +1,4 @@
-# A room with nothing in it but where the robot starts and where it goes.
+# An empty room with the robot's start and goals.
 workspace = Workspace(RectangularRegion(0 @ 0, 0, 5, 10))
 create_room(workspace.region.length, workspace.region.width)
 

@@ -1,5 +1,5 @@
-# Two rooms, two tables, a shelf, a lamp, and where a Fetch is to go: the playground for picking
-# and placing of the GzScenic paper, with cubes on the table.
+# Two rooms with two tables, a shelf and a lamp, and the goals of a Fetch: the scenario for picking
+# and placing in the GzScenic paper, with cubes on the table.
 width = 8
 length = 8
 workspace = Workspace(RectangularRegion(0 @ 0, 0, width, length))

@@ -1,5 +1,5 @@
-# A room with a table that is always there and crates that are somewhere else in every world, so
-# high that a lidar sees them; a robot is to go from one end to the other.
+# A room with a table and with crates at random positions, which are high enough for a lidar. The
+# robot must move from one end to the other.
 param crates = 4
 
 workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 14))

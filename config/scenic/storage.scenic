@@ -1,4 +1,4 @@
-# Crates of drawn sizes, some on others: `-p count 60 --keep-placed` makes it dense.
+# Crates of random sizes, some on others; `-p count 60 --keep-placed` gives a dense scene.
 param count = 16
 
 workspace = Workspace(RectangularRegion(0 @ 0, 0, 30, 30))

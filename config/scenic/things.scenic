@@ -1,4 +1,4 @@
-# A few things around a robot.
+# A few objects around a robot.
 workspace = Workspace(RectangularRegion(0 @ 0, 0, 6, 6))
 
 ego = new Turtlebot3 at 0 @ 0

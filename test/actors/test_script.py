@@ -34,7 +34,7 @@ def test_timetable_waits_at_each_point():
     assert found[:, :2] == pytest.approx(np.array([(4, 0), (4, 0), (4, 0), (4, 1)], dtype=float))
 
 
-def test_timetable_with_back_returns_along_the_path_and_repeats():
+def test_timetable_back_and_forth_returns_along_the_path_and_repeats():
     timetable = Timetable(CORNER, np.array([2.0, 1.0]), repeat="back_and_forth")
     assert timetable.duration_s == 10.0
     found = at(timetable, 6.5, 9.0, 10.0, 11.0)
@@ -42,7 +42,7 @@ def test_timetable_with_back_returns_along_the_path_and_repeats():
     assert found[0, 2] == pytest.approx(-np.pi / 2)
 
 
-def test_timetable_with_around_closes_the_path():
+def test_timetable_in_a_loop_closes_the_path():
     timetable = Timetable(CORNER, np.array([2.0, 1.0, 2.5]), repeat="loop")
     assert timetable.duration_s == 7.0
     assert at(timetable, 6.0)[0, :2] == pytest.approx([2.0, 1.5])
@@ -88,7 +88,7 @@ def test_speeds_of_legs_are_within_their_bounds_around_the_mean():
     assert 0.2 < speeds.std() < 0.3
 
 
-def test_speeds_keep_bounds_that_are_much_narrower_than_sigma():
+def test_speeds_keep_bounds_that_are_much_narrower_than_the_deviation():
     speeds = dynabarn_speeds(np.random.default_rng(1), 5, 1.0, 1e9, (0.99, 1.01))
     assert ((speeds >= 0.99) & (speeds <= 1.01)).all()
 

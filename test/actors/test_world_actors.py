@@ -45,7 +45,7 @@ def test_actor_passes_its_waypoints_at_their_times_and_returns():
     assert scene.unmeasured == ()
 
 
-def test_closed_path_repeats_around_and_path_without_loop_runs_once():
+def test_closed_path_repeats_in_a_loop_and_path_without_loop_runs_once():
     square = [(1, 0, 0), (2, 2, 0), (3, 2, 2), (5, 0, 0)]
     around, once = (world_actors(world_with(walker(*square, loop=loop)))[0] for loop in "10")
     assert (around.repeat, around.times_s) == ("loop", [0, 1, 2, 3, 5])

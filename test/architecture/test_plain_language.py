@@ -25,7 +25,7 @@ class Limit(NamedTuple):
 LIMITS: Dict[str, Limit] = {
     "benchmarks": Limit(18.0, 60),
     "bootstrap": Limit(2.0),
-    "config": Limit(26.0),
+    "config": Limit(2.0),
     "docs": Limit(2.0),
     "launch": Limit(2.0),
     "msg": Limit(2.0),
@@ -72,7 +72,7 @@ LIMITS: Dict[str, Limit] = {
     "test/packaging": Limit(29.5),
     "test/planners": Limit(2.0),
     "test/processes": Limit(2.0),
-    "test/randomization": Limit(40.5),
+    "test/randomization": Limit(2.0),
     "test/results": Limit(15.5),
     "test/ros": Limit(49.5),
     "test/sampling": Limit(43.0),

@@ -1,4 +1,4 @@
-"""What terms draw: from generators of their own, of what they select, and what becomes of it."""
+"""Randomization terms: their draws, the elements that they select, their changes, and faults."""
 
 import math
 import re
@@ -66,7 +66,7 @@ FRICTION = '{name: grip, term: friction, select: {names: ".*::l::c"}, set: [0.2,
 MASS = '{name: load, term: mass, select: {names: "a::l"}, scale: [0.5, 2.0]}'
 
 
-def test_each_thing_that_is_selected_gets_its_own_value():
+def test_each_selected_element_has_a_separate_value():
     found = changes(draw(FRICTION))
     assert [change.name for change in found] == ["floor::l::c", "a::l::c", "b::l::c"]
     values = [change.mu for change in found]
@@ -74,28 +74,27 @@ def test_each_thing_that_is_selected_gets_its_own_value():
     assert all(0.2 <= value <= 0.9 for value in values)
 
 
-def test_together_they_get_one():
-    together = FRICTION.replace("set:", "shared: true, set:")
-    drawn = draw(together)
+def test_shared_elements_have_one_value():
+    drawn = draw(FRICTION.replace("set:", "shared: true, set:"))
     values = {change.mu for change in changes(drawn)}
     assert len(values) == 1
     assert drawn.numbers == {"drawn_grip": pytest.approx(values.pop())}
 
 
-def test_a_number_of_them_is_drawn():
+def test_number_elements_are_drawn_from_the_matching_ones():
     some = FRICTION.replace('".*::l::c"', '".*::l::c", number: 2')
     chosen = {tuple(c.name for c in changes(draw(some, world=world))) for world in range(20)}
     assert {len(names) for names in chosen} == {2}
     assert len(chosen) == 3
 
 
-def test_one_term_more_changes_none_of_the_others():
+def test_a_further_term_does_not_change_the_values_of_others():
     alone = changes(draw(MASS))
     both = changes(draw(FRICTION, MASS))
     assert [c for c in both if isinstance(c, SetMass)] == alone
 
 
-def test_a_trials_draw_is_its_own_and_a_worlds_is_shared_by_repetitions():
+def test_a_term_is_drawn_per_trial_or_once_for_all_repetitions_in_a_world():
     def mass(when, world, repetition):
         line = MASS.replace("scale:", f"when: {when}, scale:")
         (change,) = changes(draw(line, world=world, repetition=repetition))
@@ -116,7 +115,7 @@ def test_values_are_set_added_or_scaled():
         assert low <= change.mass_kg <= high
 
 
-def test_gravity_colors_and_lights():
+def test_gravity_colors_and_lights_are_changed():
     gravity, color, light = changes(
         draw(
             "{name: g, term: gravity, scale: 0.5}",
@@ -130,7 +129,7 @@ def test_gravity_colors_and_lights():
     assert light.diffuse == pytest.approx((0.4, 0.3, 0.2, 1.0))
 
 
-def test_pushes_come_at_intervals_and_in_all_directions():
+def test_pushes_have_random_intervals_and_directions():
     line = '{name: gust, term: push, select: {names: "a::l"}, set: 30, when: {every_s: [1, 2]}}'
     drawn = draw(line)
     times, angles = [], []
@@ -147,7 +146,7 @@ def test_pushes_come_at_intervals_and_in_all_directions():
     assert {int(angle // (math.pi / 2)) for angle in angles} == {-2, -1, 0, 1}
 
 
-def test_a_pose_is_moved_from_where_the_model_is():
+def test_a_pose_term_displaces_the_pose_of_the_model():
     line = '{name: shove, term: pose, select: {names: "a"}, add: [0.5, 0.6], yaw_rad: 0.3}'
     (change,) = changes(draw(line))
     x, y, _ = change.pose.position
@@ -156,13 +155,13 @@ def test_a_pose_is_moved_from_where_the_model_is():
     assert change.pose.yaw_rad == pytest.approx(0.3)
 
 
-def test_the_kinds_of_change_that_terms_need_are_told():
+def test_kinds_of_change_of_terms():
     assert kinds_of(terms(FRICTION, MASS)) == {SetFriction, SetMass}
     assert kinds_of(terms("{name: n, term: scan_noise, set: 0.1}")) == frozenset()
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "expected"),
     [
         (
             FRICTION.replace(".*::l::c", "flor.*"),
@@ -177,16 +176,16 @@ def test_the_kinds_of_change_that_terms_need_are_told():
             "randomize 'load': unknown link that can move that matches 'floor::l'",
         ),
         ("{name: slip, term: wheel_slip, set: 0.1}", "the robot has no drive whose wheels slip"),
-        ("{name: x, term: nobody, set: 1}", "unknown term 'nobody'"),
+        ("{name: x, term: friktion, set: 1}", "unknown term 'friktion'"),
     ],
 )
-def test_what_finds_nothing_is_refused_by_name(line, says):
-    with pytest.raises(SpecError, match=says.replace("(", r"\(").replace("*", r"\*")):
+def test_a_selection_without_a_match_is_rejected_with_the_name_of_the_term(line, expected):
+    with pytest.raises(SpecError, match=expected.replace("(", r"\(").replace("*", r"\*")):
         draw(line)
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "expected"),
     [
         ("{name: x, set: 1}", "terms.yaml:2: terms[0] has no term; add friction, mass"),
         ("{name: x, term: gravity}", "terms.yaml:2: terms[0]: x needs exactly one of"),
@@ -207,8 +206,8 @@ def test_what_finds_nothing_is_refused_by_name(line, says):
         ("{name: x, term: gravity, set: 1, wen: world}", "unknown key 'wen'; did you mean 'when'?"),
     ],
 )
-def test_a_term_that_makes_no_sense_is_refused_with_its_line(line, says):
-    with pytest.raises(SpecError, match=re.escape(says)):
+def test_an_invalid_term_is_rejected_with_its_line(line, expected):
+    with pytest.raises(SpecError, match=re.escape(expected)):
         terms(line)
 
 
@@ -222,7 +221,7 @@ def only_filter(line, **more):
 
 
 class TestFaults:
-    def test_noise_has_the_deviation_that_was_drawn_and_spares_what_met_nothing(self):
+    def test_noise_has_the_drawn_deviation_and_does_not_change_rays_without_a_return(self):
         noise = only_filter("{name: n, term: scan_noise, set: 0.05}")
         ranges = np.full(20_000, 5.0)
         ranges[0], ranges[1] = math.inf, -math.inf
@@ -232,24 +231,24 @@ class TestFaults:
         assert np.std(found[2:]) == pytest.approx(0.05, rel=0.03)
         assert np.mean(found[2:]) == pytest.approx(5.0, abs=0.002)
 
-    def test_noise_depends_on_the_stamp_and_not_on_who_looked_before(self):
+    def test_noise_depends_on_the_stamp_and_not_on_previous_scans(self):
         first, second = (only_filter("{name: n, term: scan_noise, set: 0.05}") for _ in range(2))
         first.scanned(scan([5.0] * 9, 0.1))
         late = [f.scanned(scan([5.0] * 9, 0.2)).ranges_m for f in (first, second)]
         assert np.array_equal(*late)
         assert not np.array_equal(second.scanned(scan([5.0] * 9, 0.3)).ranges_m, late[0])
 
-    def test_a_bias_is_added_to_what_met_something(self):
+    def test_a_bias_is_added_to_ranges_with_a_return(self):
         bias = only_filter("{name: b, term: scan_bias, set: -0.2}")
         found = bias.scanned(scan([5.0, math.inf, 0.25])).ranges_m
         assert found.tolist() == [4.8, math.inf, -math.inf]
 
-    def test_a_share_of_the_rays_drops_out(self):
+    def test_dropout_removes_the_return_of_a_share_of_the_rays(self):
         dropout = only_filter("{name: d, term: scan_dropout, set: 0.1}")
         found = dropout.scanned(scan(np.full(20_000, 5.0))).ranges_m
         assert np.isinf(found).mean() == pytest.approx(0.1, abs=0.01)
 
-    def test_a_delayed_scan_is_as_old_as_was_drawn(self):
+    def test_a_delayed_scan_has_the_drawn_age(self):
         delay = only_filter("{name: d, term: scan_delay, set: 0.25}")
         seen = []
         for tick in range(1, 11):
@@ -257,12 +256,12 @@ class TestFaults:
             seen.append(delay.delayed(newest, newest.stamp_s).stamp_s)
         assert seen == [0.1, 0.1, 0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
 
-    def test_the_drive_lags_as_a_first_order_system_does(self):
+    def test_actuator_lag_is_that_of_a_first_order_system(self):
         lag = only_filter("{name: l, term: actuator_lag, set: 0.5}")
         speeds = [lag.commanded(Twist2D(1.0, 0.5), t * 0.1, 0.1).linear_mps for t in range(10)]
         assert speeds == pytest.approx([1 - math.exp(-(t + 1) * 0.1 / 0.5) for t in range(10)])
 
-    def test_wheels_slip_each_on_their_own(self):
+    def test_left_and_right_wheels_slip_independently(self):
         robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
         subject = Subject(WORLD, {}, robot)
         slip = only_filter("{name: s, term: wheel_slip, set: [0, 0.4]}", subject=subject)
