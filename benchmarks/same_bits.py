@@ -57,13 +57,15 @@ SHOWN = 4
 def simulators_of(document, simulator):
     """Reduce the comparison of simulators to one terrain, and to entries that can run here."""
     reference, other = ("ode", "servo") if simulator == "gazebo" else ("servo", "wheels")
-    for drive in document["drives"]:
-        drive["duration_s"] = 2
+    before_renaming = "drives" in document
+    for maneuver in document["drives" if before_renaming else "maneuvers"]:
+        maneuver["duration_s"] = 2
     entries = [
         entry for entry in document["entries"] if entry["name"] in (reference, other, "ideal")
     ]
     document.update(terrains=document["terrains"][:1], entries=entries, repetitions=2)
-    document.update(load=False, half_step=False, reference=reference, baseline="ideal")
+    document["load" if before_renaming else "measure_load"] = False
+    document.update(half_step=False, reference=reference, baseline="ideal")
 
 
 def fewer_worlds(document, _simulator):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,17 +100,19 @@ def test_signal_to_the_process_group_stops_after_the_present_runs(bench, tmp_pat
     process = begun(bench, tmp_path / "out", 1)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, number)
+    at_signal = len(stored(tmp_path / "out"))
     _, told = process.communicate(timeout=60)
     assert process.returncode == status
     assert "trying again" not in told
     assert "stopped; the same command continues" in told and "Traceback" not in told
     assert still_running(children) == []
-    assert 1 <= len(stored(tmp_path / "out")) <= 3
+    assert 1 <= at_signal <= len(stored(tmp_path / "out")) <= at_signal + 2
 
 
 def test_second_ctrl_c_stops_immediately_and_stores_nothing(bench, tmp_path):
-    drives = "maneuvers: [{name: circle, duration_s: 600}]"  # longer than any timeout
-    bench.write_text("\n".join(drives if "drives:" in line else line for line in BENCH.split("\n")))
+    longer_than_any_timeout = "maneuvers: [{name: circle, duration_s: 600}]"
+    bench.write_text(re.sub("maneuvers: .*", longer_than_any_timeout, BENCH))
+    assert longer_than_any_timeout in bench.read_text()
     out = tmp_path / "out"
     process = subprocess.Popen(
         [*COMMAND, str(bench), "--out", str(out), "--workers", "2"],
