@@ -5,10 +5,9 @@ import pytest
 from lettered_trials import campaign
 
 from gz_testauto.analysis.anytime import TEST
-from gz_testauto.analysis.comparison import compare
-from gz_testauto.analysis.paired_success import PairedCounts
+from gz_testauto.analysis.comparison import PairedCounts, compare
+from gz_testauto.analysis.overview import group_worlds
 from gz_testauto.analysis.summary import summarize
-from gz_testauto.analysis.winners import group_worlds
 from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.spec.stopping import StopSpec

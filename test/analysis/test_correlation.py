@@ -122,7 +122,7 @@ def test_one_planner_has_no_correlation():
     both = campaign_of(drawn(6)), campaign_of(drawn(6)[:, :1], planners="a")
     for simulated, real in (both, both[::-1]):
         found = correlation(simulated, real, "spl")
-        assert found.missing == "two planners are needed that both campaigns have, here: a"
+        assert found.missing.endswith(": a")
         for one in (found.pearson, found.spearman, found.same_winner):
             assert math.isnan(one.estimate.value) and np.isnan(one.draws).all()
 

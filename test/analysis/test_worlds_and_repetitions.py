@@ -11,9 +11,9 @@ from scripted import record
 from gz_testauto import analysis
 from gz_testauto.analysis.clusters import clustered_rate, design_effect, intraclass_correlation
 from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.analysis.load import load_of
+from gz_testauto.analysis.overview import group_worlds
 from gz_testauto.analysis.repeatability import compare_recordings
-from gz_testauto.analysis.winners import group_worlds
+from gz_testauto.analysis.summary import summarize
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results.records import AttemptRecord, CampaignResults
 from gz_testauto.trial.outcome import Outcome
@@ -112,7 +112,8 @@ def test_late_trials_are_counted_by_their_metrics():
     trials = [record(i, outcome=WON, metrics=values) for i, values in enumerate(metrics)]
     trials.append(record(8, outcome=INVALID, metrics={**stack, "real_time_factor": 0.1}))
     attempts = [AttemptRecord(3, 1, "the simulator died", 1.0, "2024-01-01T00:00:00+00:00")]
-    found = load_of(trials, attempts)
+    results = CampaignResults("c", ("fgm",), (), 9, tuple(trials), tuple(attempts))
+    found = summarize(results)[0].load
     assert (found.slow_attempts, found.slow_trials) == (0, 1)
     assert (found.missed_cycles_trials, found.late_trials) == (2, 2)
 

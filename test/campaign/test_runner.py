@@ -408,7 +408,7 @@ def test_a_world_that_was_changed_meanwhile_is_named(run):
 
 
 def test_resume_rejects_a_new_directory(run):
-    with pytest.raises(ResultsError, match="holds no campaign"):
+    with pytest.raises(ResultsError, match="no campaign"):
         run(resume=True)
     run(selection=TrialSelection(worlds=1))
     assert run(resume=True).executor.executed == ALL[2:]
@@ -506,7 +506,7 @@ def test_full_disk_is_reported_and_corrupts_nothing(run, monkeypatch, tmp_path):
         )
 
     monkeypatch.setattr(disk, "open", full, raising=False)
-    with pytest.raises(ResultsError, match=r"no space left.*make room and give the same command"):
+    with pytest.raises(ResultsError, match="no space left"):
         run()
     monkeypatch.undo()
     assert not list((tmp_path / "out" / "trajectories").glob("*.partial"))

@@ -52,7 +52,7 @@ def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys
 @pytest.mark.slow
 def test_resume_refuses_an_empty_directory(tmp_path, capsys):
     assert main(["run", SMOKE, "--out", str(tmp_path / "none"), "--resume"]) == 2
-    assert "holds no campaign" in capsys.readouterr().err
+    assert "no campaign" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 

@@ -128,7 +128,7 @@ def test_names_in_quotes_may_have_what_ends_lines_and_stand_in_one(imported):
     [
         (f"world,planner,outcome\n{'w' * 256},p,1\n", "csv:2: world has 256 characters"),
         ("", r"theirs\.csv: is empty"),
-        ("world,planner,outcome\n", r"theirs\.csv: holds no trial"),
+        ("world,planner,outcome\n", r"theirs\.csv: contains no trial"),
         ("world,planer,outcome\n", "unknown column 'planner'; did you mean 'planer'"),
         ("world,planner,outcome\nw,p,crash\n", r"csv:2: outcome is 'crash', .* --outcome-word"),
         ("world,planner,outcome\nw,p\n", r"csv:2: has 2 cells, not 3"),

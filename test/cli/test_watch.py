@@ -47,7 +47,7 @@ def test_watch_waits_for_the_first_trial_and_refuses_what_is_no_campaign(tmp_pat
     assert main(["watch", str(out), "--once"]) == 0
     assert "no trial has ended yet" in " ".join(capsys.readouterr().out.split())
     assert main(["watch", str(tmp_path)]) == 2
-    assert "holds no campaign" in capsys.readouterr().err
+    assert "no campaign" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("every", ["0", "-1", "often", "nan"])

@@ -94,15 +94,15 @@ def test_a_trial_is_used_up_at_a_limit_of_invalid_attempts_or_of_worker_deaths()
     store = Store(VALID)
     found = attempts_of(store)
     for number in (1, 2):
-        assert not found.used_up(5)
+        assert not found.has_reached_limit(5)
         found.failed(attempt(5, number, f"cause {number}"), worker_died=False)
-    assert found.used_up(5)
-    assert (found.made(5), found.last_cause(5)) == (2, "cause 2")
+    assert found.has_reached_limit(5)
+    assert (found.count(5), found.last_cause(5)) == (2, "cause 2")
     for number in (1, 2, 3, 4):
         found.failed(attempt(6, number), worker_died=True)
-        assert found.used_up(6) == (number >= 3)
+        assert found.has_reached_limit(6) == (number >= 3)
     assert [kind for kind, _ in store.stored] == ["invalid"] * 2 + ["death"] * 4
-    assert found.made(7) == 0
+    assert found.count(7) == 0
 
 
 def test_the_last_cause_is_that_of_the_latest_attempt_of_either_kind():
@@ -111,23 +111,23 @@ def test_the_last_cause_is_that_of_the_latest_attempt_of_either_kind():
     found.failed(attempt(5, 3, "third"), worker_died=True)
     found.failed(attempt(5, 2, "second"), worker_died=False)
     assert found.last_cause(5) == "third"
-    assert found.made(5) == 3
+    assert found.count(5) == 3
 
 
 def test_trials_that_are_valid_or_given_up_are_not_left():
     found = attempts_of(Store(VALID, GIVEN_UP, invalid=TWO))
-    assert [one.index for one in found.left([trial(0), trial(1), trial(2)])] == [2]
-    assert found.some_trial_is_valid
-    assert (found.made(1), found.used_up(1)) == (2, True)
+    assert [one.index for one in found.remaining([trial(0), trial(1), trial(2)])] == [2]
+    assert found.has_valid_trial
+    assert (found.count(1), found.has_reached_limit(1)) == (2, True)
 
 
 @pytest.mark.parametrize("options", [{"retry_invalid": True}, {}])
 def test_trials_that_were_given_up_are_begun_anew_on_request_or_while_none_is_valid(options):
     trials = (VALID, GIVEN_UP) if options else (GIVEN_UP,)
     found = attempts_of(Store(*trials, invalid=TWO), **options)
-    assert [one.index for one in found.left([trial(1), trial(2)])] == [1, 2]
-    assert not found.used_up(1)
-    assert found.made(1) == 2
+    assert [one.index for one in found.remaining([trial(1), trial(2)])] == [1, 2]
+    assert not found.has_reached_limit(1)
+    assert found.count(1) == 2
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_raised_limits_reopen_the_trials_that_are_below_them(most, deaths, reope
     found = attempts_of(store, most, deaths)
     limits = {"max_attempts": most, "max_worker_deaths": deaths}
     assert store.reopened == (None if reopened is None else (reopened, limits))
-    assert [one.index for one in found.left([trial(1)])] == sorted(reopened or ())
+    assert [one.index for one in found.remaining([trial(1)])] == sorted(reopened or ())
 
 
 def test_a_store_without_limits_is_given_them_and_reopens_nothing():
@@ -151,21 +151,21 @@ def test_the_others_are_hopeless_when_one_is_lost_by_one_cause_and_none_is_valid
     found = attempts_of(Store())
     for one in TWO:
         found.failed(one, worker_died=False)
-    found.require_hope()
-    found.given_up(trial(1), scene_at_fault=True)
-    assert not found.hopeless
-    found.given_up(trial(1))
-    assert found.hopeless
-    with pytest.raises(LostTrialsError, match=r"w1 fgm .* 2 attempts: died at 4 s"):
-        found.require_hope()
+    found.raise_if_hopeless()
+    found.abandon(trial(1), scene_at_fault=True)
+    assert not found.is_hopeless
+    found.abandon(trial(1))
+    assert found.is_hopeless
+    with pytest.raises(LostTrialsError, match=r"2 attempts at w1 fgm .*: died at 4 s"):
+        found.raise_if_hopeless()
     found.succeeded(3)
-    assert not found.hopeless
-    found.require_hope()
+    assert not found.is_hopeless
+    found.raise_if_hopeless()
 
 
 def test_a_trial_that_is_lost_by_two_causes_says_nothing_of_the_others():
     found = attempts_of(Store())
     for number, cause in ((1, "died at 3 s"), (2, "no answer")):
         found.failed(attempt(1, number, cause), worker_died=False)
-    found.given_up(trial(1))
-    assert not found.hopeless
+    found.abandon(trial(1))
+    assert not found.is_hopeless

@@ -40,7 +40,7 @@ def test_a_file_is_known_by_the_sha256_of_its_content(tmp_path):
 
 def test_values_are_shown_as_json_and_texts_as_they_are():
     differences = list_differences({"a": [1, None]}, {"a": "x" * 40, "b": True})
-    assert differences == ["a is " + "x" * 40 + ", was [1, null]", "b is true, was not given"]
+    assert differences == ["a is " + "x" * 40 + ", was [1, null]", "b is true, was not set"]
 
 
 def test_a_remedy_and_the_content_are_in_the_error(tmp_path):
@@ -251,10 +251,10 @@ def test_a_limit_of_one_is_reached_by_one_attempt_and_exceeded_by_two():
     failed(found, 1, 1, "a")
     failed(found, 2, 1, "b", died=True)
     for trial in (1, 2):
-        assert found.used_up(trial)
+        assert found.has_reached_limit(trial)
         failed(found, trial, 2, "c")
-        assert found.used_up(trial)
-    assert not found.used_up(3)
+        assert found.has_reached_limit(trial)
+    assert not found.has_reached_limit(3)
 
 
 def test_the_first_lost_trial_is_in_the_error_and_numbers_are_no_other_cause():
@@ -262,18 +262,18 @@ def test_the_first_lost_trial_is_in_the_error_and_numbers_are_no_other_cause():
     for trial, causes in ((5, ("fell at 3.5 m", "fell at 12 m")), (6, ("late", "late"))):
         for number, cause in enumerate(causes, start=1):
             failed(found, trial, number, cause, died=number == 2)
-        found.given_up(Trial(trial, f"w{trial}", trial, "fgm", 0, 1))
-    assert found.hopeless and not found.some_trial_is_valid
+        found.abandon(Trial(trial, f"w{trial}", trial, "fgm", 0, 1))
+    assert found.is_hopeless and not found.has_valid_trial
     with pytest.raises(LostTrialsError, match=r"w5 .*fell at 12 m"):
-        found.require_hope()
+        found.raise_if_hopeless()
     found.succeeded(7)
-    assert found.some_trial_is_valid and not found.hopeless
+    assert found.has_valid_trial and not found.is_hopeless
 
 
 def test_a_trial_without_attempts_is_no_sign_for_the_others():
     found, _ = attempts()
-    found.given_up(Trial(5, "w5", 5, "fgm", 0, 1))
-    assert not found.hopeless
+    found.abandon(Trial(5, "w5", 5, "fgm", 0, 1))
+    assert not found.is_hopeless
     assert not will_recur(ResultsError("x"))
 
 

@@ -66,11 +66,11 @@ def directory(tmp_path):
         (
             "CREATE VIEW v AS WITH RECURSIVE n(x) AS "
             "(SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n",
-            "holds the view 'v'",
+            "view 'v'",
         ),
         (
             "CREATE TRIGGER t AFTER INSERT ON trials BEGIN DELETE FROM trials; END",
-            "holds the trigger 't'",
+            "trigger 't'",
         ),
     ],
 )
@@ -181,12 +181,12 @@ def array_file(header, body=b""):
 @pytest.mark.parametrize(
     ("member", "complaint"),
     [
-        (array_file("{'descr': '<f8', 'fortran_order': False, 'shape': (500000000000,)}"), "large"),
+        (array_file("{'descr': '<f8', 'fortran_order': False, 'shape': (500000000000,)}"), "size"),
         (array_file("{'descr': '<U0', 'fortran_order': False, 'shape': (500000000000,)}"), "text"),
         (array_file("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", b"c" * 8), "text"),
         (array_file("{'descr': '<f8', 'fortran_order'"), ""),
         (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", ""),
-        (b"\x93NUMPY\x09\x00", "format (9, 0)"),
+        (b"\x93NUMPY\x09\x00", "(9, 0)"),
         (b"", ""),
     ],
 )

@@ -95,9 +95,9 @@ def test_differences_are_those_of_values_and_of_names():
     stored, current = {"a": "1", "b": None, "c": 2}, {"a": "1", "c": 3, "d": SHA256 + "f" * 64}
     assert differing_names(stored, current) == ["b", "c", "d"]
     assert list_differences(stored, current) == [
-        "b is not given, was null",
+        "b is not set, was null",
         "c is 3, was 2",
-        "d is sha256:ffffffff…, was not given",
+        "d is sha256:ffffffff…, was not set",
     ]
 
 

@@ -8,9 +8,8 @@ from scripted import record
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import METRICS, Metric
-from gz_testauto.results.database import reporting
-from gz_testauto.results.declarations import shown_metrics
 from gz_testauto.results.records import CampaignResults, Runner, age_s, utc_now
+from gz_testauto.results.store import reporting_errors
 from gz_testauto.trial.outcome import Outcome
 
 NOON = datetime.datetime(2024, 1, 1, 12, 0, 0, tzinfo=datetime.timezone.utc)
@@ -45,27 +44,31 @@ def test_results_select_trials_of_a_planner_and_invalid_ones():
     assert [one.completed for one in trials] == [False, False, True]
 
 
+def shown_metrics(measured=(), declared=()):
+    trial = record(0, metrics=dict.fromkeys(measured, 1.0))
+    return CampaignResults("c", ("a",), (), 1, (trial,), declared=declared).metrics
+
+
 def test_metrics_of_tables_and_measured_ones_are_shown_in_order():
-    shown = [metric.name for metric in shown_metrics((), {"jerk_rms_mps3", "recoveries", "new"})]
+    shown = [metric.name for metric in shown_metrics(["recoveries", "jerk_rms_mps3", "new"])]
     tables = ["spl", "distance_m", "time_s", "safety", "comfort_mps2", "cycle_mean_s"]
     assert shown == [*tables, "clearance_min_m", "jerk_rms_mps3", "new", "recoveries"]
 
 
 def test_a_metric_that_is_not_installed_is_known_by_its_name():
-    (new,) = [metric for metric in shown_metrics((), {"new"}) if metric.name == "new"]
+    (new,) = [metric for metric in shown_metrics(["new"]) if metric.name == "new"]
     assert (new.better, new.completed_only, new.unit) == ("neither", True, "")
-    (declared,) = shown_metrics(
-        (Metric(name="new", better="lower", completed_only=False, description="d"),), {"new"}
-    )
+    stored = Metric(name="new", better="lower", completed_only=False, description="d")
+    (declared,) = shown_metrics(["new"], (stored,))
     assert declared.better == "lower"
-    assert METRICS.get("spl") in shown_metrics((), ())
+    assert METRICS.get("spl") in shown_metrics()
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (sqlite3.OperationalError("database or disk is full"), "make room"),
-        (sqlite3.OperationalError("disk I/O error"), "make room"),
+        (sqlite3.OperationalError("database or disk is full"), "run the same command"),
+        (sqlite3.OperationalError("disk I/O error"), "run the same command"),
         (sqlite3.DatabaseError("file is not a database"), "not a database"),
         (sqlite3.DatabaseError(), "is damaged"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "is damaged"),
@@ -73,6 +76,7 @@ def test_a_metric_that_is_not_installed_is_known_by_its_name():
 )
 def test_an_error_of_the_database_names_the_file_and_the_remedy(tmp_path, error, words):
     path = tmp_path / "results.sqlite"
-    with pytest.raises(ResultsError, match=f"{path.name}: .*{words}") as caught, reporting(path):
+    matched = pytest.raises(ResultsError, match=f"{path.name}: .*{words}")
+    with matched as caught, reporting_errors(path):
         raise error
-    assert ("make room" in str(caught.value)) == (words == "make room")
+    assert ("run the same command" in str(caught.value)) == (words == "run the same command")

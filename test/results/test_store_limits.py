@@ -8,10 +8,9 @@ from scripted import record
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS
 from gz_testauto.results import schema
-from gz_testauto.results.database import connect, undo_half_a_transaction
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import AttemptRecord, TrialRecord
-from gz_testauto.results.store import ResultStore
+from gz_testauto.results.store import ResultStore, connect, roll_back_unfinished
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
@@ -113,7 +112,8 @@ def test_a_file_without_tables_is_no_store(directory):
 
 def test_a_store_is_read_where_nothing_can_be_written_and_sees_later_trials(directory, store):
     with ResultStore.read(directory) as reader:
-        assert reader._query("PRAGMA database_list")[0][2] == str(directory.results)
+        databases = reader._connection.execute("PRAGMA database_list").fetchall()
+        assert databases[0][2] == str(directory.results)
         store.finish(record(0))
         assert len(reader.results().trials) == 1
 
@@ -135,13 +135,13 @@ def test_a_connection_commits_durably_and_only_on_request(tmp_path):
 
 
 def test_a_file_without_a_journal_is_not_opened(tmp_path):
-    undo_half_a_transaction(tmp_path / "results.sqlite")
+    roll_back_unfinished(tmp_path / "results.sqlite")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "results.sqlite").write_bytes(b"no database" * 100)
-    undo_half_a_transaction(tmp_path / "results.sqlite")
+    roll_back_unfinished(tmp_path / "results.sqlite")
     (tmp_path / "results.sqlite-journal").write_bytes(b"")
     with pytest.raises(ResultsError, match="results"):
-        undo_half_a_transaction(tmp_path / "results.sqlite")
+        roll_back_unfinished(tmp_path / "results.sqlite")
 
 
 def tables_of_version(version):

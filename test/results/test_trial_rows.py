@@ -91,7 +91,7 @@ def test_columns_have_other_names_a_delimiter_and_a_header_of_their_own(tmp_path
     ("text", "message"),
     [
         ("", ": is empty"),
-        ("world,planner,outcome\n", ": holds no trial"),
+        ("world,planner,outcome\n", ": contains no trial"),
         ("world,world,outcome\nw,a,1\n", ": column 'world' appears twice"),
         ("world,planner\nw,a\n", ": unknown column 'outcome'"),
         ("world,planner,outcome\nw,a\n", ":2: has 2 cells, not 3"),

@@ -1,8 +1,8 @@
 """The mean of bounded numbers, one per world: its interval and its consistent test.
 
-Owns Gaffke's bound: a Bayesian bootstrap over the n worlds and one more world at the end of the
-scale. With Dirichlet weights ``D`` the lower limit is the quantile of ``Σ D_i x_i + D_0·lowest``
-and the upper one that of ``Σ D_i x_i + D_0·highest``. N. Gaffke, "Three test statistics for a
+The interval is Gaffke's bound: a Bayesian bootstrap over the n worlds and one more world at the
+end of the scale. With Dirichlet weights ``D`` the lower limit is the quantile of
+``Σ D_i x_i + D_0·lowest`` and the upper one that of ``Σ D_i x_i + D_0·highest``. N. Gaffke, "Three test statistics for a
 nonparametric one-sided hypothesis on the mean of a nonnegative variable", Mathematical Methods of
 Statistics 14 (2005) 451–467; E. Learned-Miller and P. S. Thomas, "A new confidence interval for the
 mean of a bounded random variable" (2019), arXiv 1905.06208. For numbers that are 0 or 1 it is
@@ -21,7 +21,7 @@ from typing import Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.intervals import LEVEL, ONE_WORLD, Estimate
 from gz_testauto.analysis.rounding import mean, without_noise
 
 Bounds = Tuple[float, float]
@@ -36,7 +36,6 @@ HALF = 0.5
 
 METHOD = "Gaffke"
 METHOD_HALF = "Gaffke, mid-P"
-ONE_WORLD = "one world is not enough"
 
 _LARGEST_STEP = 0.15
 _STEP = 0.6
@@ -57,8 +56,8 @@ def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate
     from scipy.optimize import brentq
 
     tail = (1.0 - LEVEL) / 2.0
-    lowest, highest = bounds
-    low, high = lowest, highest
+    method = METHOD if weight == WHOLE else METHOD_HALF
+    lowest, highest = low, high = bounds
     if numbers.max() > lowest:
         low = brentq(
             lambda m: _at_most(numbers, lowest, weight, m) - tail, lowest, float(numbers.max())
@@ -67,7 +66,7 @@ def mean_interval(values: np.ndarray, bounds: Bounds, weight: float) -> Estimate
         high = brentq(
             lambda m: _at_most(-numbers, -highest, weight, -m) - tail, float(numbers.min()), highest
         )
-    return Estimate(center, min(low, center), max(high, center), _method(weight))
+    return Estimate(center, min(low, center), max(high, center), method)
 
 
 def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -> float:
@@ -77,20 +76,16 @@ def mean_p_value(values: np.ndarray, at: float, bounds: Bounds, weight: float) -
     if len(numbers) < 2:
         return 1.0
     lowest, highest = bounds
-    tails = (
+    below, above = (
         _at_most(numbers, lowest, weight, at),
         _at_most(-numbers, -highest, weight, -at),
     )
-    return min(1.0, 2.0 * min(tails))
-
-
-def _method(weight: float) -> str:
-    return METHOD if weight == WHOLE else METHOD_HALF
+    return min(1.0, 2.0 * min(below, above))
 
 
 def _at_most(values: np.ndarray, end: float, weight: float, at: float) -> float:
-    """P(Σ D_i x_i + D_0·end ≤ at), with D from a Dirichlet distribution that gives each value the
-    shape 1 and ``end`` the shape ``weight``."""
+    """Return P(Σ D_i x_i + D_0·end ≤ at), with D from a Dirichlet distribution that gives each
+    value the shape 1 and ``end`` the shape ``weight``."""
     points, counts = np.unique(np.append(values, end), return_counts=True)
     shapes = counts.astype(float)
     shapes[np.searchsorted(points, end)] += weight - 1.0
@@ -101,7 +96,7 @@ def _at_most(values: np.ndarray, end: float, weight: float, at: float) -> float:
     if slopes.min() > 0.0:
         return 0.0
     # In u = log t the integrand falls off exponentially on both sides, where the trapezoidal rule
-    # converges faster than any power of the step; it swings as often as the root of the worlds.
+    # converges faster than any power of the step. Its frequency grows with the root of the worlds.
     step = min(_LARGEST_STEP, _STEP / float(np.sqrt(shapes.sum())))
     slopes = slopes / np.abs(slopes).max()
     until = np.log(1.0 / _SMALLEST) / shapes[np.abs(slopes) == 1.0].sum()

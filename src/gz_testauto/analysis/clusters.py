@@ -12,8 +12,8 @@ from typing import Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.analysis.bounded_mean import ONE_WORLD, RATE, WHOLE, mean_interval
-from gz_testauto.analysis.intervals import Estimate, success_rate
+from gz_testauto.analysis.bounded_mean import RATE, WHOLE, mean_interval
+from gz_testauto.analysis.intervals import ONE_WORLD, Estimate, success_rate
 
 
 def clustered_rate(successes: Sequence[int], trials: Sequence[int]) -> Estimate:

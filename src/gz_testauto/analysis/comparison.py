@@ -1,15 +1,20 @@
 """Compare planners in pairs, world by world.
 
-Owns the pairing: a world counts in a comparison if both planners have a valid trial in it. Success
-is the primary endpoint. The metrics that declare ``in_comparison`` are secondary and Holm-adjusted
+A world counts in a comparison if both planners have a valid trial in it. Success is the primary
+endpoint. The metrics that declare ``in_comparison`` are secondary and Holm-adjusted
 together over all pairs of planners; metrics of completed trials are compared in worlds in which
 both succeeded, and every number has its number of worlds.
+
+With one trial of each planner per world, only discordant worlds, in which exactly one of them
+succeeded, count: McNemar's test in its exact (binomial) form. The interval of the difference of the
+two rates is Gaffke's (:mod:`gz_testauto.analysis.bounded_mean`): its own test of a difference of 0
+has the same p-value. :mod:`gz_testauto.analysis.multiple` has Holm's adjustment.
 """
 
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -18,12 +23,12 @@ from gz_testauto.analysis.bounded_mean import (
     DIFFERENCE,
     HALF,
     METHOD_HALF,
+    WHOLE,
     mean_interval,
     mean_p_value,
 )
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.analysis.multiple import holm, planners_differ
-from gz_testauto.analysis.paired_success import PairedCounts, mcnemar, rate_difference
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.metrics.interface import Metric
@@ -33,6 +38,20 @@ ALPHA = 0.05
 """Adjusted p-values below it are significant."""
 
 WorldTrials = Mapping[str, Sequence[TrialRecord]]
+
+
+class PairedCounts(NamedTuple):
+    """The numbers of worlds in which both, only the first, only the second or none succeeded."""
+
+    both: int
+    first_only: int
+    second_only: int
+    neither: int
+
+    @property
+    def worlds(self) -> int:
+        """The number of all worlds."""
+        return sum(self)
 
 
 @dataclass(frozen=True)
@@ -171,6 +190,22 @@ def _compare(
         tuple(_compare_metric(metric, of_first, of_second, common) for metric in metrics),
         results.relevant_success,
     )
+
+
+def mcnemar(counts: PairedCounts) -> float:
+    """Return the two-sided exact p-value that both succeed equally often; 1 without discordant
+    worlds."""
+    from scipy.stats import binomtest
+
+    discordant = counts.first_only + counts.second_only
+    return float(binomtest(counts.first_only, discordant).pvalue) if discordant else 1.0
+
+
+def rate_difference(counts: PairedCounts) -> Estimate:
+    """Return the rate of the first minus the rate of the second, with its interval."""
+    level = counts.both + counts.neither
+    differences = np.repeat([1.0, -1.0, 0.0], [counts.first_only, counts.second_only, level])
+    return mean_interval(differences, DIFFERENCE, WHOLE)
 
 
 def success_differences(results: CampaignResults, first: str, second: str) -> np.ndarray:

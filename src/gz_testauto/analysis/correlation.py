@@ -1,6 +1,6 @@
 """Compute the correlation of planners in a simulator and in its reference.
 
-Owns the sim-against-real correlation coefficient, SRCC, of two campaigns of the same worlds: A.
+The sim-against-real correlation coefficient, SRCC, is that of two campaigns of the same worlds: A.
 Kadian et al., "Sim2Real predictivity: does evaluation in simulation predict real-world
 performance?", IEEE Robotics and Automation Letters 5, 2020 (arXiv 1912.06321). It is Pearson's r of
 a metric over the cells (planner, world), each the mean over repetitions, simulator against
@@ -16,8 +16,7 @@ from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 import numpy as np
 
 from gz_testauto.analysis import rounding
-from gz_testauto.analysis.bounded_mean import ONE_WORLD
-from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.intervals import LEVEL, ONE_WORLD, Estimate
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.metrics.interface import SUCCESS
 from gz_testauto.results.records import CampaignResults, TrialRecord
@@ -82,10 +81,9 @@ def correlation(
         )
     random = child_generator(seed, BOOTSTRAP, metric)
     weights = random.multinomial(found, np.full(found, 1.0 / found), size=draws).astype(float)
-    statistics: List[Callable[[np.ndarray, np.ndarray], np.ndarray]]
-    statistics = [_pearson, _spearman, _same_winner]
-    pearson, spearman, winner = (_resampled(one, cells, weights) for one in statistics)
-    return PlannerCorrelation(metric, planners, found, count, pearson, spearman, winner)
+    statistics = (_pearson, _spearman, _same_winner)
+    resampled = (_resampled(statistic, cells, weights) for statistic in statistics)
+    return PlannerCorrelation(metric, planners, found, count, *resampled)
 
 
 def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None:
@@ -101,7 +99,7 @@ def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None
 def _why_not(planners: Sequence[str], cells: np.ndarray) -> str:
     if len(planners) < 2:
         common = ", ".join(planners) or "none"
-        return f"two planners are needed that both campaigns have, here: {common}"
+        return f"two planners must be in both campaigns, but these are: {common}"
     if np.isnan(cells).all():
         return "no planner has a value in the same world of both"
     return ""

@@ -10,6 +10,9 @@ from typing import NamedTuple
 LEVEL = 0.95
 """Confidence level of every interval."""
 
+ONE_WORLD = "one world is not enough"
+"""Reason why an estimate has no interval."""
+
 
 class Estimate(NamedTuple):
     """A number and its two-sided confidence interval at :data:`LEVEL`; NaN where there is none.

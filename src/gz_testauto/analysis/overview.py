@@ -1,17 +1,22 @@
-"""Compute all statistics of one campaign once, for all reports.
-
-Owns only the list: each part is computed by the module of its name.
-"""
+"""Compute all statistics of one campaign once, for all reports, and group its worlds by winner."""
 
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import Comparisons, compare
-from gz_testauto.analysis.early_end import EarlyEnd, early_end
+from gz_testauto.analysis.early_end import EarlyEnd, early_end, success_rates
 from gz_testauto.analysis.summary import PlannerSummary, summarize
-from gz_testauto.analysis.winners import WorldGroup, group_worlds
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults
+
+
+@dataclass(frozen=True)
+class WorldGroup:
+    """Worlds with the same ``winners``: the planners that succeeded (with repetitions: most often),
+    in the campaign's order; empty if none did."""
+
+    winners: Tuple[str, ...]
+    worlds: Tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -40,3 +45,19 @@ def analyze(
         group_worlds(results),
         early_end(results),
     )
+
+
+def group_worlds(results: CampaignResults) -> Tuple[WorldGroup, ...]:
+    """Return the worlds in which every planner has a valid trial, by their winners: first one
+    winner, then several, all, none."""
+    rates = success_rates(results.trials)
+    groups: Dict[Tuple[str, ...], List[str]] = {}
+    for world in dict.fromkeys(record.world for record in results.trials):
+        planners = [name for name in results.planners if world in rates.get(name, ())]
+        if len(planners) < len(results.planners):
+            continue
+        best = max(rates[name][world] for name in planners)
+        winners = tuple(name for name in planners if best > 0 and rates[name][world] == best)
+        groups.setdefault(winners, []).append(world)
+    order = sorted(groups, key=lambda winners: (not winners, len(winners), winners))
+    return tuple(WorldGroup(winners, tuple(groups[winners])) for winners in order)

@@ -10,18 +10,17 @@ also with ties, for up to :data:`EXACT_UP_TO` differences.
 """
 
 import math
-from typing import Sequence, Tuple, Union
+from typing import Sequence, Union
 
 import numpy as np
 
-from gz_testauto.analysis.intervals import LEVEL, Estimate
+from gz_testauto.analysis.intervals import LEVEL, ONE_WORLD, Estimate
 from gz_testauto.analysis.rounding import without_noise
 
 EXACT_UP_TO = 50
 """More differences than this use the normal approximation of the rank sum."""
 
 METHOD = "Hodges–Lehmann"
-ONE_WORLD = "one world is not enough"
 
 Differences = Union[Sequence[float], np.ndarray]
 
@@ -67,21 +66,12 @@ def shift(differences: Differences) -> Estimate:
         return Estimate.without_interval(center, ONE_WORLD)
     below = _critical_rank(count)
     low, high = (-math.inf, math.inf) if below < 1 else (walsh[below - 1], walsh[-below])
-    common, times = _most_common(values)
-    if low == high or times == count:
-        which = f"equal in {times} of {count} worlds"
-        return Estimate.without_interval(center, which if common == 0.0 else _equal(times, count))
-    return Estimate(center, float(low), float(high), METHOD)
-
-
-def _equal(times: int, count: int) -> str:
-    return f"the same difference in {times} of {count} worlds"
-
-
-def _most_common(values: np.ndarray) -> Tuple[float, int]:
     numbers, counts = np.unique(values, return_counts=True)
-    most = int(counts.argmax())
-    return float(numbers[most]), int(counts[most])
+    most_common, times = numbers[counts.argmax()], counts.max()
+    if low == high or times == count:
+        equal = "equal" if most_common == 0.0 else "the same difference"
+        return Estimate.without_interval(center, f"{equal} in {times} of {count} worlds")
+    return Estimate(center, float(low), float(high), METHOD)
 
 
 def _critical_rank(count: int) -> int:

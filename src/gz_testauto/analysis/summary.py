@@ -1,6 +1,6 @@
 """Summarize the results of each planner.
 
-Owns the counting: invalid trials are reported but excluded, metrics of completed trials are
+Invalid trials are reported but excluded, metrics of completed trials are
 averaged over those only, and every mean has its number of trials.
 """
 
@@ -17,10 +17,14 @@ from gz_testauto.analysis.clusters import (
     intraclass_correlation,
 )
 from gz_testauto.analysis.intervals import Estimate, success_rate
-from gz_testauto.analysis.load import MachineLoad, load_of
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
+from gz_testauto.spec.stack import MIN_REAL_TIME_FACTOR
 from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.real_time_factor import was_too_slow
+
+ON_STACK = "missed_control_cycles"
+"""A metric that every trial on a stack has, and no other."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,23 @@ class MetricSummary:
     trials: int
     mean: float
     deviation: float
+
+
+@dataclass(frozen=True)
+class MachineLoad:
+    """The trials of one planner that the load of the machine can have affected. Only trials on a
+    stack, or over ROS in real time, can be; all counts are 0 for others.
+
+    ``slow_attempts`` were repeated or abandoned because of their speed. Of the valid trials,
+    ``slow_trials`` on a stack ran at a real-time factor below :data:`MIN_REAL_TIME_FACTOR`, in
+    ``missed_cycles_trials`` its control loop missed its rate, and in ``late_trials`` a control
+    period started without the planner's command.
+    """
+
+    slow_attempts: int
+    slow_trials: int
+    missed_cycles_trials: int
+    late_trials: int
 
 
 @dataclass(frozen=True)
@@ -62,9 +83,8 @@ class PlannerSummary:
         return sum(count for outcome, count in self.outcomes.items() if outcome.success)
 
     def mean_trials(self, metric: str) -> int:
-        """Return how many trials a metric's mean is over; 0 where no trial has the metric."""
-        found = self.metrics.get(metric)
-        return 0 if found is None else found.trials
+        """Return the number of trials with a value of a metric."""
+        return self.metrics[metric].trials if metric in self.metrics else 0
 
 
 def summarize(results: CampaignResults) -> Tuple[PlannerSummary, ...]:
@@ -100,7 +120,7 @@ def _summarize(
         naive=success_rate(sum(successes), sum(counts)),
         design_effect=design_effect(successes, counts),
         metrics={m.name: _metric_summary(m, valid) for m in metrics if m.name in measured},
-        load=load_of(records, attempts),
+        load=_load(records, attempts),
     )
 
 
@@ -115,6 +135,22 @@ def failures(summaries: Iterable[PlannerSummary], all_but_rare: bool = False) ->
         and not outcome.success
         and (outcome in seen or (all_but_rare and not outcome.declaration.rare))
     ]
+
+
+def _load(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> MachineLoad:
+    """``records`` are those of one planner, ``attempts`` the invalid ones of all planners."""
+    trials = {record.trial for record in records}
+    metrics = [record.metrics for record in records if record.outcome.valid]
+    return MachineLoad(
+        sum(one.trial in trials and was_too_slow(one.cause) for one in attempts),
+        sum(
+            m.get("real_time_factor", math.nan) < MIN_REAL_TIME_FACTOR
+            for m in metrics
+            if ON_STACK in m
+        ),
+        sum(m.get(ON_STACK, 0.0) > 0.0 for m in metrics),
+        sum(m.get("late_periods", 0.0) > 0.0 for m in metrics),
+    )
 
 
 def _metric_summary(metric: Metric, valid: Sequence[TrialRecord]) -> MetricSummary:

@@ -82,7 +82,7 @@ def run_campaign(
             attempts = Attempts(store, spec.limits, retry_invalid)
             plan = [trial for trial in campaign.trials if may_be_run(spec, trial)]
             selected = [trial for trial in plan if selection.covers(trial)]
-            pending = attempts.left(selected)
+            pending = attempts.remaining(selected)
             decision = EarlyStopMonitor(spec, store, plan, pending)
             log = CampaignLog(directory.log, campaign.missions.goals_in)
             log.rewrite(_settled(store.results().trials, pending))
@@ -137,7 +137,7 @@ class _Run:
 
     def run_trials(self, pending: Sequence[Trial]) -> None:
         """Run the trials until all are finished or a stop is requested."""
-        bound = self._attempts.some_trial_is_valid
+        bound = self._attempts.has_valid_trial
         self._listener.began(self._progress())
         try:
             # A stopped trial counts as not started.
@@ -172,7 +172,7 @@ class _Run:
                     self._heartbeat.ended(attempt.trial)
                     self._handle_result(attempt)
                 continue
-            self._attempts.require_hope()
+            self._attempts.raise_if_hopeless()
             if not self._postponed or not self._can_continue():
                 return
             self._side_by_side, alone = False, True
@@ -213,12 +213,12 @@ class _Run:
             self._waiting.insert(min(len(self._waiting), OTHERS_FIRST), trial)
 
     def _can_continue(self) -> bool:
-        ended = self._attempts.hopeless or self._decision.decided
+        ended = self._attempts.is_hopeless or self._decision.decided
         return not (ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
         """Start a trial, or abandon it after too many attempts."""
-        if self._attempts.used_up(trial.index):
+        if self._attempts.has_reached_limit(trial.index):
             self._give_up(trial)
             return False
         self._listener.trial_began(trial, self._progress(trial))
@@ -228,7 +228,7 @@ class _Run:
 
     def _note_failed(self, attempt: Attempt) -> None:
         trial = attempt.trial
-        number = self._attempts.made(trial.index) + 1
+        number = self._attempts.count(trial.index) + 1
         record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, utc_now())
         self._attempts.failed(record, attempt.worker_died)
         self._listener.attempt_failed(trial, number, truncate(attempt.cause))
@@ -246,7 +246,7 @@ class _Run:
             trial,
             outcome=result.outcome,
             detail=result.detail,
-            attempts=self._attempts.made(trial.index) + 1,
+            attempts=self._attempts.count(trial.index) + 1,
             wall_s=attempt.wall_s,
             trajectory=f"{trial.label}.npz",
             metrics=measure(
@@ -257,12 +257,12 @@ class _Run:
         self._notify_finished(record)
 
     def _give_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
-        made, cause = self._attempts.made(trial.index), self._attempts.last_cause(trial.index)
+        made, cause = self._attempts.count(trial.index), self._attempts.last_cause(trial.index)
         record = TrialRecord.of(
             trial, outcome=Outcome.INVALID, detail=truncate(cause), attempts=made, wall_s=0.0
         )
         self._store.finish(record)
-        self._attempts.given_up(trial, scene_at_fault)
+        self._attempts.abandon(trial, scene_at_fault)
         self._notify_finished(record)
 
     def _notify_finished(self, record: TrialRecord) -> None:

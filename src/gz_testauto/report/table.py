@@ -12,9 +12,8 @@ from rich.text import Text
 
 from gz_testauto.analysis.comparison import Comparison
 from gz_testauto.analysis.early_end import EarlyEnd
-from gz_testauto.analysis.overview import Analysis
+from gz_testauto.analysis.overview import Analysis, WorldGroup
 from gz_testauto.analysis.summary import PlannerSummary, failures
-from gz_testauto.analysis.winners import WorldGroup
 from gz_testauto.base.escaping import escape_all_texts
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.metric_tables import (

@@ -79,26 +79,26 @@ class Attempts:
         for attempt in results.worker_deaths:
             self._count(attempt, self._deaths)
         self._valid = {record.trial for record in results.trials if record.outcome.valid}
-        self._given_up = {record.trial for record in results.invalid}
+        self._abandoned = {record.trial for record in results.invalid}
         self._lost: Optional[Trial] = None
         if retry_invalid or not self._valid:
-            self._begin_anew()
-        self._go_on_where_limits_were_raised()
+            self._discard_exhausted()
+        self._reopen_if_limits_were_raised()
 
-    def left(self, trials: Sequence[Trial]) -> List[Trial]:
+    def remaining(self, trials: Sequence[Trial]) -> List[Trial]:
         """Return the trials that are neither valid nor abandoned."""
-        return [trial for trial in trials if trial.index not in self._valid | self._given_up]
+        return [trial for trial in trials if trial.index not in self._valid | self._abandoned]
 
     @property
-    def some_trial_is_valid(self) -> bool:
+    def has_valid_trial(self) -> bool:
         """True if any trial is valid, in this run or an earlier run."""
         return bool(self._valid)
 
-    def made(self, trial: int) -> int:
+    def count(self, trial: int) -> int:
         """Return the number of invalid attempts at a trial, in all runs."""
         return self._made[trial]
 
-    def used_up(self, trial: int) -> bool:
+    def has_reached_limit(self, trial: int) -> bool:
         """Return whether a trial has reached a limit."""
         invalid, deaths = self._invalid[trial], self._deaths[trial]
         limits = self._limits
@@ -120,7 +120,7 @@ class Attempts:
         """Record that a trial has a result."""
         self._valid.add(trial)
 
-    def given_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
+    def abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
         """Record that a trial gets no further attempt. ``scene_at_fault``: the cause is its
         world, which other trials do not share."""
         if scene_at_fault:
@@ -130,40 +130,39 @@ class Attempts:
             self._lost = self._lost or trial
 
     @property
-    def hopeless(self) -> bool:
+    def is_hopeless(self) -> bool:
         """True if other trials will be invalid too: no trial is valid, and all attempts at an
         abandoned trial have the same cause, except for numbers in it."""
         return self._lost is not None and not self._valid
 
-    def require_hope(self) -> None:
-        """Raise ``LostTrialsError``, with the cause, if :attr:`hopeless`."""
-        if self.hopeless and self._lost is not None:
+    def raise_if_hopeless(self) -> None:
+        """Raise ``LostTrialsError``, with the cause, if :attr:`is_hopeless`."""
+        if self.is_hopeless and self._lost is not None:
             attempts = self._counted(self._lost.index)
             raise LostTrialsError(
-                f"no trial is valid: {self._lost.world} {self._lost.planner} was lost in each of "
-                f"{len(attempts)} attempts: {attempts[-1].cause}. The others are not tried: mend "
-                "the cause and give the same command again"
+                f"no trial is valid: each of {len(attempts)} attempts at {self._lost.world} "
+                f"{self._lost.planner} was invalid: {attempts[-1].cause}. The campaign stops: "
+                "remove the cause and run the same command again"
             )
 
-    def _begin_anew(self) -> None:
+    def _discard_exhausted(self) -> None:
         """Discard the attempts at trials that have reached a limit."""
-        for trial in [trial for trial in self._made if self.used_up(trial)] + [*self._given_up]:
+        exhausted = {trial for trial in self._made if self.has_reached_limit(trial)}
+        for trial in exhausted | self._abandoned:
             self._invalid.pop(trial, None)
             self._deaths.pop(trial, None)
-        self._given_up.clear()
+        self._abandoned.clear()
 
-    def _go_on_where_limits_were_raised(self) -> None:
-        now = {
-            "max_attempts": self._limits.max_attempts,
-            "max_worker_deaths": self._limits.max_worker_deaths,
-        }
+    def _reopen_if_limits_were_raised(self) -> None:
+        names = ("max_attempts", "max_worker_deaths")
+        now = {name: getattr(self._limits, name) for name in names}
         before = self._store.retry_limits()
         if now == before:
             return
         raised = any(limit is not None and now[name] > limit for name, limit in before.items())
-        again = {trial for trial in self._given_up if raised and not self.used_up(trial)}
+        again = {trial for trial in self._abandoned if raised and not self.has_reached_limit(trial)}
         self._store.reopen(again, **now)
-        self._given_up -= again
+        self._abandoned -= again
 
     def _count(self, attempt: AttemptRecord, where: DefaultDict[int, List[AttemptRecord]]) -> None:
         self._made[attempt.trial] += 1

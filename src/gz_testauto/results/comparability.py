@@ -58,7 +58,7 @@ def list_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> L
 
 
 def refuse_differences(
-    path: Path, content: str, differences: Sequence[str], remedy: str = "give another --out"
+    path: Path, content: str, differences: Sequence[str], remedy: str = "specify another --out"
 ) -> None:
     """Raise ``ResultsError`` with the first ``differences``, if there are any. ``content``
     describes the content of ``path``."""
@@ -67,7 +67,8 @@ def refuse_differences(
     shown = list(differences[:SHOWN_DIFFERENCES])
     if len(differences) > len(shown):
         shown.append(f"... and {len(differences) - len(shown)} more")
-    raise ResultsError(f"{path}: holds {content}; {remedy}. What differs:\n  " + "\n  ".join(shown))
+    listed = "\n  ".join(shown)
+    raise ResultsError(f"{path}: contains {content}; {remedy}. Differences:\n  {listed}")
 
 
 def software(libraries: Sequence[str]) -> Dict[str, Any]:
@@ -91,7 +92,7 @@ def _versions(libraries: Sequence[str]) -> Iterator[Tuple[str, str]]:
 
 def _text(inputs: Mapping[str, Any], name: str) -> str:
     if name not in inputs:
-        return "not given"
+        return "not set"
     value = inputs[name]
     text = value if isinstance(value, str) else json.dumps(value)
     return f"{text[:15]}…" if text.startswith(SHA256) else text

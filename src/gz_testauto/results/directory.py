@@ -62,8 +62,8 @@ class RunDirectory:
         """Raise ``ResultsError`` unless a run of this kind was started here."""
         if not self.is_begun:
             raise ResultsError(
-                f"{self.path}: holds no {self.CONTENT} (no {self.MARKER}); "
-                f"give the directory that `{self.COMMAND} --out` wrote to"
+                f"{self.path}: contains no {self.CONTENT} (no {self.MARKER}); "
+                f"specify the directory that was --out of `{self.COMMAND}`"
             )
 
     def require_fresh_or_begun(self) -> None:
@@ -71,14 +71,14 @@ class RunDirectory:
         if self.is_begun or not os.path.exists(self.path):
             return
         if not os.path.isdir(self.path):
-            raise ResultsError(f"{self.path}: is a file; results need a directory")
+            raise ResultsError(f"{self.path}: is a file; specify a directory")
         ours = (LOCK_NAME, *self.EARLIER, *self.UNFINISHED)
         names = sorted(entry.name for entry in self.path.iterdir())
         foreign = [name for name in names if not any(fnmatch(name, one) for one in ours)]
         if foreign:
             raise ResultsError(
-                f"{self.path}: holds {foreign[0]} but no {self.CONTENT}; "
-                "give an empty or new directory"
+                f"{self.path}: contains {foreign[0]} but no {self.CONTENT}; "
+                "specify an empty or new directory"
             )
 
     def remove_unfinished(self) -> None:
@@ -111,8 +111,8 @@ class RunDirectory:
                 lock.seek(0)
                 holder = lock.read().strip() or "unknown"
                 raise ResultsError(
-                    f"{self.path}: another runner (process {holder}) is writing here; "
-                    "wait for it, or give another directory"
+                    f"{self.path}: in use by another process ({holder}) that writes results; "
+                    "wait until it exits, or specify another directory"
                 ) from None
             lock.truncate(0)
             lock.write(str(os.getpid()))
@@ -163,7 +163,7 @@ def disk_message(path: Path, error: OSError) -> str:
     """Return the message for a file that cannot be written; finished trials are kept."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
-            f"{path}: no space left on the device; finished trials are safe: "
-            "make room and give the same command again"
+            f"{path}: no space left on the device; finished trials are stored: "
+            "free space and run the same command again"
         )
     return f"{path}: cannot be written: {error.strerror or error}"

@@ -187,9 +187,9 @@ class Manifest:
         running = {"name": identity.name, "version": identity.version}
         if bound and known is not None and known != running:
             raise ResultsError(
-                f"campaign {self._content['campaign']} was begun on {known['name']} "
-                f"{known['version']}; this is {identity.name} {identity.version}. Trials of two "
-                "simulators are not comparable: give another --out"
+                f"campaign {self._content['campaign']} was started with {known['name']} "
+                f"{known['version']}, not {identity.name} {identity.version}. Trials of two "
+                "simulators are not comparable: specify another --out"
             )
         return Manifest({**self._content, "simulator": running})
 

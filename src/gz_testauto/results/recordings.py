@@ -138,20 +138,20 @@ def _plain_arrays(archive: zipfile.ZipFile, size: int) -> Dict[str, np.ndarray]:
 def _plain_array(name: str, content: bytes) -> np.ndarray:
     version = np.lib.format.read_magic(io.BytesIO(content[:_MAGIC_BYTES]))
     if version not in _LENGTH_BYTES:
-        raise ValueError(f"{name} is of numpy's format {version}")
+        raise ValueError(f"{name} has the version {version} of numpy's format")
     begin = _MAGIC_BYTES + _LENGTH_BYTES[version]
     start = begin + int.from_bytes(content[_MAGIC_BYTES:begin], "little")
     if start > _HEADER_BYTES:
-        raise ValueError(f"{name} has no header of numpy's")
+        raise ValueError(f"{name} has no valid header")
     try:
         shape, by_columns, dtype = _header(version, content[_MAGIC_BYTES:start])
     except (SyntaxError, tokenize.TokenError, MemoryError, RecursionError) as error:
-        raise ValueError(f"{name} has no header of numpy's") from error
+        raise ValueError(f"{name} has no valid header") from error
     count = math.prod(shape)
     if dtype.kind not in "biufU" or (count and not dtype.itemsize):
-        raise ValueError(f"{name} holds no numbers or text")
+        raise ValueError(f"{name} contains neither numbers nor text")
     if count * dtype.itemsize != len(content) - start:
-        raise ValueError(f"{name} is not as large as its header says")
+        raise ValueError(f"{name} has another size than its header states")
     if not count:
         return np.empty(shape, dtype)
     values = np.frombuffer(content, dtype, offset=start)

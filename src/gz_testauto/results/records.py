@@ -6,10 +6,11 @@ Records are frozen dataclasses. The fields of a record are the columns of its ta
 
 import datetime
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
-from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
-from gz_testauto.results.declarations import shown_metrics
+from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.metrics.interface import METRICS, RELEVANT_SUCCESS, Metric, builtin_metrics
+from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
@@ -143,8 +144,17 @@ class CampaignResults:
 
     @property
     def metrics(self) -> Tuple[Metric, ...]:
-        """The metrics to show, in order: the declared ones, then the others that trials have."""
-        return shown_metrics(self.declared, {name for one in self.trials for name in one.metrics})
+        """The metrics to show, in order: the declared ones that are always shown or were measured,
+        then the other measured ones, by name. Metrics of plug-ins that are not installed are shown
+        as the store declares them."""
+        measured = {name for record in self.trials for name in record.metrics}
+        known: Dict[str, Metric] = {one.name: one for one in self.declared or builtin_metrics()}
+        known.update({name: _installed(name) for name in sorted(measured - known.keys())})
+        return tuple(
+            one
+            for one in known.values()
+            if one.name in measured or one.in_table or one.in_comparison or one.in_agreement
+        )
 
     @property
     def invalid(self) -> Tuple[TrialRecord, ...]:
@@ -154,3 +164,14 @@ class CampaignResults:
     def of(self, planner: str) -> Tuple[TrialRecord, ...]:
         """Return all finished trials of one planner, including invalid trials."""
         return tuple(record for record in self.trials if record.planner == planner)
+
+
+def _installed(name: str) -> Metric:
+    """Return the installed metric, else one with only its name, for completed trials."""
+    try:
+        found = REPORTED.get(name) or METRICS.get(name)
+    except GzTestautoError:
+        found = None
+    if isinstance(found, Metric):
+        return found
+    return Metric(name=name, better="neither", completed_only=True, description="not installed")

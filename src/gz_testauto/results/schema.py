@@ -289,11 +289,12 @@ def stored_version(connection: sqlite3.Connection) -> int:
     """Return the version of the tables. Raises ``ValueError`` if this version cannot read the
     file, or if it has views, which can take unlimited time to read, or triggers, which change
     written data."""
-    made = connection.execute(
+    found = connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
     ).fetchone()
-    if made:
-        raise ValueError(f"is damaged or not of gz_testauto: holds the {made[0]} {made[1]!r}")
+    if found:
+        kind, name = found
+        raise ValueError(f"is damaged or not of gz_testauto: contains the {kind} {name!r}")
     versions = [row.version for row in SCHEMA.read(connection)]
     if len(versions) != 1 or not isinstance(versions[0], int):
         raise ValueError(f"is damaged or not of gz_testauto: has schema version {versions}")

@@ -11,14 +11,13 @@ import math
 import os
 import sqlite3
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import validate_as
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.results import running, schema
-from gz_testauto.results.database import BUSY_TIMEOUT_S, connect, reporting, undo_half_a_transaction
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
@@ -28,6 +27,9 @@ from gz_testauto.worlds.record import WorldRecord
 
 _LISTS = ("worlds", "trials", "invalid_attempts", "worker_deaths", "declared")
 """Fields of :class:`CampaignResults` that hold records."""
+
+BUSY_TIMEOUT_S = 30.0
+"""Wall time for which a connection waits for another process that writes."""
 
 
 class ResultStore:
@@ -68,15 +70,7 @@ class ResultStore:
         """Open the store for writing; return None if no store was completely created."""
         if not os.path.isfile(directory.results):
             return None
-        store = cls(directory, connect(directory.results))
-        version = store._version()
-        if version is None:
-            store.close()
-            return None
-        if version < schema.SCHEMA_VERSION:
-            with store._transaction():
-                schema.upgrade(store._connection, version)
-        return store
+        return cls(directory, connect(directory.results))._upgraded()
 
     @classmethod
     def read(cls, directory: CampaignDirectory) -> "ResultStore":
@@ -85,19 +79,13 @@ class ResultStore:
         directory.require_begun()
         if not os.path.isfile(directory.results):
             raise ResultsError(f"{directory.path}: no trial has ended yet")
-        undo_half_a_transaction(directory.results)
+        roll_back_unfinished(directory.results)
         uri = directory.results.as_uri() + "?mode=ro"
-        with reporting(directory.results):
+        with reporting_errors(directory.results):
             connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
-        store = cls(directory, connection)
-        version = store._version()
-        if version is None:
-            store.close()
+        store = cls(directory, connection)._upgraded(in_memory=True)
+        if store is None:
             raise ResultsError(f"{directory.path}: no trial has ended yet")
-        if version < schema.SCHEMA_VERSION:
-            store._continue_in_memory()
-            with store._transaction():
-                schema.upgrade(store._connection, version)
         return store
 
     def close(self) -> None:
@@ -133,9 +121,10 @@ class ResultStore:
 
     def holds_valid_trial(self) -> bool:
         """Return whether any trial is valid."""
-        return bool(
-            self._query("SELECT 1 FROM trials WHERE outcome <> ? LIMIT 1", (Outcome.INVALID.value,))
-        )
+        statement = "SELECT 1 FROM trials WHERE outcome <> ? LIMIT 1"
+        with reporting_errors(self._directory.results):
+            found = self._connection.execute(statement, (Outcome.INVALID.value,)).fetchall()
+        return bool(found)
 
     def add_invalid_attempt(self, attempt: AttemptRecord) -> None:
         """Store an invalid attempt whose worker is alive."""
@@ -187,13 +176,13 @@ class ResultStore:
 
     def worlds(self) -> Tuple[WorldRecord, ...]:
         """Return the campaign's worlds in the plan's order."""
-        with _reporting_damage(self._directory.results), reporting(self._directory.results):
+        with _reporting_damage(self._directory.results), reporting_errors(self._directory.results):
             return tuple(schema.WORLDS.read(self._connection))
 
     def results(self) -> CampaignResults:
         """Return all results stored so far."""
         path = self._directory.results
-        with _reporting_damage(path), reporting(path):
+        with _reporting_damage(path), reporting_errors(path):
             return _checked(self._all_rows(), path)
 
     def _all_rows(self) -> CampaignResults:
@@ -248,13 +237,9 @@ class ResultStore:
         with self._transaction():
             table.insert(self._connection, [record])
 
-    def _query(self, statement: str, values: Sequence = ()) -> List[Tuple]:
-        with reporting(self._directory.results):
-            return self._connection.execute(statement, values).fetchall()
-
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with reporting(self._directory.results):
+        with reporting_errors(self._directory.results):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -264,26 +249,29 @@ class ResultStore:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _version(self) -> Optional[int]:
-        """Return the version of the tables; None if they were not completely created. Close the
-        file and raise ``ResultsError`` if it cannot be read."""
+    def _upgraded(self, in_memory: bool = False) -> Optional["ResultStore"]:
+        """Return this store with the tables of this version; ``in_memory``: upgrade a copy. Return
+        None if the tables were not completely created. Raise ``ResultsError`` if the file cannot be
+        read. The file is then closed."""
         path = self._directory.results
         try:
-            with reporting(path):
+            with reporting_errors(path):
                 if not schema.is_created(self._connection):
+                    self.close()
                     return None
-                return schema.stored_version(self._connection)
+                version = schema.stored_version(self._connection)
         except ValueError as error:
             self.close()
             raise ResultsError(f"{path}: {error}") from error
-
-    def _continue_in_memory(self) -> None:
-        """Replace the connection by one to a copy of the file in memory."""
-        copy = sqlite3.connect(":memory:", isolation_level=None)
-        with reporting(self._directory.results):
-            self._connection.backup(copy)
-        self._connection.close()
-        self._connection = copy
+        if version < schema.SCHEMA_VERSION:
+            if in_memory:
+                copy = sqlite3.connect(":memory:", isolation_level=None)
+                with reporting_errors(path), contextlib.closing(self._connection):
+                    self._connection.backup(copy)
+                self._connection = copy
+            with self._transaction():
+                schema.upgrade(self._connection, version)
+        return self
 
 
 def _checked(results: CampaignResults, path: Path) -> CampaignResults:
@@ -312,6 +300,49 @@ def _reporting_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise ResultsError(f"{path}: is damaged: says no {error}") from error
+        raise ResultsError(f"{path}: is damaged: {error} is missing") from error
     except (IndexError, TypeError, ValueError, RecursionError) as error:
         raise ResultsError(f"{path}: is damaged: {error}") from error
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the database. Raises ``ResultsError``."""
+    with reporting_errors(path):
+        # Transactions are explicit: with implicit ones, the time of a commit is not visible.
+        connection = sqlite3.connect(str(path), timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+
+def roll_back_unfinished(path: Path) -> None:
+    """Roll back the transaction of a killed writer, if there is one, because a read-only connection
+    cannot read the file before that. Transactions of running writers are not affected. Raises
+    ``ResultsError`` if the file cannot be written."""
+    if not os.path.exists(path.with_name(path.name + "-journal")):
+        return
+    try:
+        with contextlib.closing(connect(path)) as connection, reporting_errors(path):
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+    except ResultsError as error:
+        raise ResultsError(
+            f"{error}. A process was killed during a transaction, which must be rolled back: make "
+            f"{path.parent} writable, or read a copy of it"
+        ) from error
+
+
+@contextlib.contextmanager
+def reporting_errors(path: Path) -> Iterator[None]:
+    """Convert SQLite's errors to ``ResultsError``. SQLite quotes the names in a file unchanged;
+    in a damaged file they can be invalid text."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise ResultsError(f"{path}: is damaged: {error}") from error
+    except sqlite3.Error as error:
+        text = str(error) or "is damaged"  # Python 3.8 has no message if it is not valid text
+        if "full" in text or "disk I/O" in text:
+            text += (
+                "; finished trials are stored: free space on the device and run the same "
+                "command again"
+            )
+        raise ResultsError(f"{path}: {text}") from error

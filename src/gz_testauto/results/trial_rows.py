@@ -84,7 +84,7 @@ def read_trials(path: Path, columns: Columns) -> TrialTable:
     reader = _Reader(path, header, columns)
     rows = tuple(reader.row(number, cells) for number, cells in lines)
     if not rows:
-        raise ResultsError(f"{path}: holds no trial")
+        raise ResultsError(f"{path}: contains no trial")
     return TrialTable(rows, reader.ignored)
 
 
@@ -170,16 +170,16 @@ class _Reader:
     def _outcome(self, where: str, values: Mapping[str, str]) -> Outcome:
         flags = self._columns.flags
         if flags:
-            told = [outcome for name, outcome in flags.items() if _flag(where, name, values[name])]
-            if len(told) != 1:
-                said = f"{len(told)} of {', '.join(flags)} say"
-                raise ResultsError(f"{where}: {said} how the trial ended; one has to")
-            return told[0]
+            found = [outcome for name, outcome in flags.items() if _flag(where, name, values[name])]
+            if len(found) != 1:
+                names = ", ".join(flags)
+                raise ResultsError(f"{where}: {len(found)} of {names} are 1; one of them must be")
+            return found[0]
         word = values[self._columns.outcome]
         if word.lower() not in self._words:
             raise ResultsError(
-                f"{where}: {self._columns.outcome} is {word!r}, which is no outcome; say what it "
-                f"means: --outcome-word '{word}=collided'"
+                f"{where}: {self._columns.outcome} is {word!r}, which is not an outcome; specify "
+                f"its meaning, for example --outcome-word '{word}=collided'"
             )
         return self._words[word.lower()]
 
@@ -192,7 +192,7 @@ class _Reader:
             repetition = int(text)
         else:
             raise ResultsError(
-                f"{where}: {self._columns.repetition} is {text!r}; it must be a number from 0"
+                f"{where}: {self._columns.repetition} is {text!r}; it must be 0 or more"
             )
         if (world, planner, repetition) in self._seen:
             raise ResultsError(
@@ -207,7 +207,7 @@ def _named(where: str, column: str, text: str) -> str:
         raise ResultsError(f"{where}: {column} is empty")
     if len(text) > LONGEST_NAME:
         raise ResultsError(
-            f"{where}: {column} has {len(text)} characters; a name has {LONGEST_NAME} at most"
+            f"{where}: {column} has {len(text)} characters; it must have at most {LONGEST_NAME}"
         )
     return " ".join(text.splitlines())  # a name must fit in one line
 
@@ -223,5 +223,5 @@ def _number(where: str, column: str, text: str) -> float:
     try:
         value = float(text) if text else math.nan
     except ValueError:
-        raise ResultsError(f"{where}: {column} is {text!r}, which is no number") from None
+        raise ResultsError(f"{where}: {column} is {text!r}; it must be a number") from None
     return value if math.isfinite(value) else math.nan

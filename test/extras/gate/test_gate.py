@@ -107,7 +107,7 @@ def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, c
         (("--baseline-planner", "fgm", "--planner", "fgm"), "is compared with itself"),
         (("--baseline-planner", "fgm", "--metric", "safety"), "give it as NAME:MARGIN"),
         (("--baseline-planner", "fgm", "--metric", "safety:-1"), "it must be > 0"),
-        (("--baseline", "/nowhere"), "/nowhere: holds no campaign"),
+        (("--baseline", "/nowhere"), "/nowhere: no campaign"),
         (("--min-success", "0.9", "--max-invalid", "1"), "max_invalid is 1; it must be >= 0 and"),
         (("--min-success", "0.9", "--allow-missing-worlds", "-1"), "it must be >= 0"),
         (("--min-success", "0.9", "--worlds", "6"), "--worlds is 6; it must be between 1 and 5"),
@@ -186,7 +186,7 @@ def test_power_takes_a_pilot_with_repetitions(results, capsys):
     [
         (("--rates", "0.9"), "give two"),
         (("--rates", "0.9,0.5", "--pilot", "x"), "give either --pilot DIR or --rates A,B"),
-        (("--pilot", "/nowhere"), "/nowhere: holds no campaign"),
+        (("--pilot", "/nowhere"), "/nowhere: no campaign"),
         (("--rates", "0.9,0.8", "--discordant", "0.01"), "discordant worlds is 0.01; it must be"),
         (("--rates", "0.9,0.8", "--margin", "5"), "it must be between 0 and 1"),
     ],

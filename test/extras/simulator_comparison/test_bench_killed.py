@@ -159,4 +159,4 @@ def test_request_without_a_reply_in_time_is_the_error_of_a_stalled_simulator():
 
 def test_what_holds_no_comparison_is_refused(tmp_path, capsys):
     assert main(["simulators", "report", str(tmp_path)]) == 2
-    assert "holds no comparison" in capsys.readouterr().err
+    assert "no comparison" in capsys.readouterr().err

@@ -269,7 +269,7 @@ def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_sta
 
 
 def test_two_runners_in_one_directory_are_refused(tmp_path):
-    with BenchDirectory(tmp_path).locked(), pytest.raises(ResultsError, match="another runner"):
+    with BenchDirectory(tmp_path).locked(), pytest.raises(ResultsError, match="another process"):
         run(bench(), tmp_path)
 
 

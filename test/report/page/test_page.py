@@ -11,8 +11,8 @@ import pytest
 from page_results import HOSTILE, results
 from scripted import record
 
+from gz_testauto.analysis.comparison import PairedCounts, rate_difference
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.analysis.paired_success import PairedCounts, rate_difference
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.cli.main import main
 from gz_testauto.report.page.page import PAGE, make_page, write_final_page
@@ -194,7 +194,7 @@ def test_of_what_is_missing_everything_is_named(tmp_path):
 
 
 def test_a_directory_without_results_is_refused_in_one_line(tmp_path, capsys):
-    with pytest.raises(ResultsError, match="holds no campaign"):
+    with pytest.raises(ResultsError, match="no campaign"):
         make_page(tmp_path)
     assert main(["report", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -75,7 +75,7 @@ def test_page_without_a_trial_reports_it(served):
 
 
 def test_a_directory_without_a_campaign_is_refused(tmp_path):
-    with pytest.raises(ResultsError, match="holds no campaign"):
+    with pytest.raises(ResultsError, match="no campaign"):
         PageServer(tmp_path, 0)
 
 
