@@ -89,7 +89,7 @@ def main():
                 f"  {planner:14s}",
                 ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items())),
                 f"; stl {mean('stl'):.2f}, struck standing {mean('struck_standing'):.2f}, "
-                f"exposed {mean('mover_tet_s'):.2f} s",
+                f"exposed {mean('object_tet_s'):.2f} s",
                 flush=True,
             )
 

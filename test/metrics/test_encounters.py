@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import shapely
 
+from gz_testauto.metrics.encounters import placed, time_to_collision_s
 from gz_testauto.metrics.interface import MetricContext
 from gz_testauto.metrics.recording import ContactEpisode, Recording
-from gz_testauto.metrics.traffic.among_movers import lane_metrics, mover_metrics
-from gz_testauto.metrics.traffic.encounters import placed, time_to_collision_s
+from gz_testauto.metrics.traffic import LANE_METRICS, moving_object_metrics
 
 SQUARE = np.array([[0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
 SQUARE = SQUARE[::-1] if not shapely.LinearRing(SQUARE).is_ccw else SQUARE
@@ -41,7 +41,7 @@ def drive(duration_s, robot, other, step_s=0.1, lanes=(), **fields):
 
 def measured(recording, metrics=None, max_linear_mps=1.0):
     context = MetricContext(max_linear_mps=max_linear_mps)
-    found = mover_metrics(["other"]) if metrics is None else metrics
+    found = moving_object_metrics(["other"]) if metrics is None else metrics
     return {metric.name: metric.compute(recording, context) for metric in found}
 
 
@@ -50,9 +50,9 @@ def test_head_on_at_one_and_one_four_meters_apart(step_s):
     """d = 4 m, c = 2 m/s: 2 s to the collision, and 2²/(2 · 4) = 0.5 m/s² to avoid it."""
     head_on = drive(step_s, lambda t: (t, 0, 0), lambda t: (5 - t + 2 * step_s, 0, math.pi), step_s)
     found = measured(head_on)
-    assert found["mover_ttc_min_s"] == pytest.approx(2.0, abs=1e-9)
-    assert found["mover_drac_max_mps2"] == pytest.approx(0.5, abs=1e-9)
-    assert found["mover_distance_min_m"] == pytest.approx(4.0, abs=1e-9)
+    assert found["object_ttc_min_s"] == pytest.approx(2.0, abs=1e-9)
+    assert found["object_drac_max_mps2"] == pytest.approx(0.5, abs=1e-9)
+    assert found["object_distance_min_m"] == pytest.approx(4.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("step_s", [0.1, 0.05, 0.025])
@@ -60,9 +60,9 @@ def test_exposure_to_a_collision_is_the_time_below_the_limit(step_s):
     """From 1.5 s before it until then: 1.5 s, and the integral of what is missing 1.5²/2."""
     ends_s = 2.0 - 1e-9
     found = measured(drive(2.0, lambda t: (t, 0, 0), lambda t: (5 - t, 0, 0), step_s))
-    assert found["mover_tet_s"] == pytest.approx(1.5, abs=1.01 * step_s)
-    assert found["mover_tit_s2"] == pytest.approx(1.125, abs=1.6 * step_s)
-    assert found["mover_ttc_min_s"] == pytest.approx(0.0, abs=1e-9 + 2 - ends_s)
+    assert found["object_tet_s"] == pytest.approx(1.5, abs=1.01 * step_s)
+    assert found["object_tit_s2"] == pytest.approx(1.125, abs=1.6 * step_s)
+    assert found["object_ttc_min_s"] == pytest.approx(0.0, abs=1e-9 + 2 - ends_s)
 
 
 @pytest.mark.parametrize("step_s", [0.1, 0.05, 0.02])
@@ -74,22 +74,22 @@ def test_who_crosses_after_another_has_left(step_s):
         drive(7.0, lambda t: (t - 5.2, 0, 0), lambda t: (0, t - 2.0, math.pi / 2), step_s)
     )
     # of cells of 0.1 m, and of samples: the corner's cell is left and entered within a cell's time
-    assert found["mover_pet_min_s"] == pytest.approx(1.2, abs=0.1 + 0.1 + 2 * step_s / 4)
-    assert found["mover_tet_s"] == 0.0
+    assert found["object_pet_min_s"] == pytest.approx(1.2, abs=0.1 + 0.1 + 2 * step_s / 4)
+    assert found["object_tet_s"] == 0.0
 
 
 def test_overtaking_in_parallel_is_no_collision_course():
     found = measured(drive(6.0, lambda t: (2 * t - 6, 2, 0), lambda t: (t - 3, 0, 0)))
-    assert math.isinf(found["mover_ttc_min_s"])
-    assert found["mover_distance_min_m"] == pytest.approx(1.0)
-    assert math.isinf(found["mover_pet_min_s"])
+    assert math.isinf(found["object_ttc_min_s"])
+    assert found["object_distance_min_m"] == pytest.approx(1.0)
+    assert math.isinf(found["object_pet_min_s"])
 
 
 def test_who_is_where_somebody_is_shares_the_ground_at_once():
     found = measured(drive(6.0, lambda t: (t - 3, 0, 0), lambda t: (0, t - 3, 0)))
-    assert found["mover_pet_min_s"] == 0.0
-    assert found["mover_distance_min_m"] == 0.0
-    assert found["mover_ttc_min_s"] == 0.0
+    assert found["object_pet_min_s"] == 0.0
+    assert found["object_distance_min_m"] == 0.0
+    assert found["object_ttc_min_s"] == 0.0
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_nothing_happens_between_where_a_mover_disappears_and_where_it_appears_a
 
     found = measured(drive(9.0, lambda t: (0, 0, 0), other))
     once = measured(drive(4.0, lambda t: (0, 0, 0), lambda t: (t - 2, 3, 0)))
-    for name in ("mover_ttc_min_s", "mover_drac_max_mps2", "social_intrusion"):
+    for name in ("object_ttc_min_s", "object_drac_max_mps2", "social_intrusion"):
         assert found[name] == pytest.approx(once[name]), name
 
     def from_left_to_right(t):  # gone for 1 s from 6 m on the left to 6 m on the right, or both
@@ -150,9 +150,9 @@ def test_nothing_happens_between_where_a_mover_disappears_and_where_it_appears_a
 
     # On its way there it would have passed through the robot, and within 0.1 s of its appearance.
     jumps = measured(drive(4.0, lambda t: (0, 0, 0), from_left_to_right))
-    assert math.isinf(jumps["mover_pet_min_s"])
-    assert jumps["mover_ttc_min_s"] == pytest.approx(4.0)  # at 1 m/s, 5 m away at the end
-    assert jumps["mover_tet_s"] == 0.0
+    assert math.isinf(jumps["object_pet_min_s"])
+    assert jumps["object_ttc_min_s"] == pytest.approx(4.0)  # at 1 m/s, 5 m away at the end
+    assert jumps["object_tet_s"] == 0.0
     assert jumps["yielding_s"] == 0.0
 
 
@@ -161,8 +161,8 @@ def test_a_mover_that_comes_back_nearer_has_not_approached():
         return (math.nan,) * 3 if 1.95 < t < 2.15 else (0, 20 if t < 2 else 3, 0)
 
     found = measured(drive(4.0, lambda t: (0, 0, 0), nearer))
-    assert found["mover_drac_max_mps2"] == 0.0
-    assert math.isinf(found["mover_ttc_min_s"])
+    assert found["object_drac_max_mps2"] == 0.0
+    assert math.isinf(found["object_ttc_min_s"])
     assert found["yielding_s"] == 0.0
 
 
@@ -170,15 +170,15 @@ def test_a_mover_that_is_present_at_a_single_sample_stands():
     single = measured(
         drive(1.0, lambda t: (0, 0, 0), lambda t: (3, 0, 0) if t == 0.5 else (math.nan,) * 3)
     )
-    assert math.isinf(single["mover_ttc_min_s"])
-    assert single["mover_drac_max_mps2"] == 0.0
-    assert single["mover_distance_min_m"] == pytest.approx(2.0)
+    assert math.isinf(single["object_ttc_min_s"])
+    assert single["object_drac_max_mps2"] == 0.0
+    assert single["object_distance_min_m"] == pytest.approx(2.0)
 
 
 def test_people_are_those_who_are_named():
-    names = {metric.name for metric in mover_metrics([])}
+    names = {metric.name for metric in moving_object_metrics([])}
     assert "personal_space_share" not in names
-    assert "mover_ttc_min_s" in names
+    assert "object_ttc_min_s" in names
 
 
 def test_struck_while_standing_are_collisions_with_movers_in_which_it_stood():
@@ -210,7 +210,7 @@ def test_lanes_are_kept_and_left():
     def robot(t):  # in its lane, then over between the two, then out of both for 2 of 10 s
         return (1 + t, 0.0 if t < 4 else 1.5 if t < 8 else 4.3, 0)
 
-    found = measured(drive(10.0, robot, None, lanes=LANES), lane_metrics())
+    found = measured(drive(10.0, robot, None, lanes=LANES), LANE_METRICS)
     assert found["lane_departure_share"] == pytest.approx(0.2, abs=0.011)
     assert found["lane_error_mean_m"] == pytest.approx(0.4 * 1.5 + 0.2 * 1.3, abs=0.02)
     assert found["lane_error_max_m"] == pytest.approx(1.5)
@@ -218,16 +218,16 @@ def test_lanes_are_kept_and_left():
 
 def test_a_corner_beyond_a_bend_is_off_the_lane():
     bend = [[0, 0, 3.0], [10, 0, 3.0], [10, 10, 3.0]]
-    found = measured(drive(1.0, lambda t: (10.6, -0.6, 0), None, lanes=[bend]), lane_metrics())
+    found = measured(drive(1.0, lambda t: (10.6, -0.6, 0), None, lanes=[bend]), LANE_METRICS)
     assert found["lane_departure_share"] == pytest.approx(1.0)
-    inside = measured(drive(1.0, lambda t: (10, 0, 0), None, lanes=[bend]), lane_metrics())
+    inside = measured(drive(1.0, lambda t: (10, 0, 0), None, lanes=[bend]), LANE_METRICS)
     assert inside["lane_departure_share"] == 0.0
 
 
 def test_a_recording_without_outlines_tells_nothing():
     plain = drive(2.0, lambda t: (t, 0, 0), None)
     found = measured(plain)
-    for name in ("mover_distance_min_m", "mover_ttc_min_s", "mover_pet_min_s", "mover_tet_s"):
+    for name in ("object_distance_min_m", "object_ttc_min_s", "object_pet_min_s", "object_tet_s"):
         assert math.isnan(found[name])
 
 
@@ -253,4 +253,4 @@ def test_a_square_meets_a_diamond_at_its_slanted_side(closing, time_s):
 def test_a_mover_at_the_limit_is_not_nearer_than_it():
     at_limit = measured(drive(2.0, lambda t: (0, 0, 0), lambda t: (1.5, 0, 0)))
     assert at_limit["space_compliance"] == 1.0
-    assert at_limit["mover_distance_min_m"] == 0.5
+    assert at_limit["object_distance_min_m"] == 0.5

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from gz_testauto.metrics.encounters import post_encroachment_s
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.metrics.traffic.encounters import post_encroachment_s
 
 SQUARE = np.array([[0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
 

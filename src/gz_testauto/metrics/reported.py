@@ -31,15 +31,23 @@ def _reported(
 REPORTED: Dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        _reported("recoveries", "", "lower", "recovery behaviors that move_base began"),
-        _reported("missed_control_cycles", "", "lower", "control loops that came late, as logged"),
-        _reported("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
-        _reported("truth_gap_s", "s", "lower", "longest time between two looks at the truth", 2),
+        _reported("recoveries", "", "lower", "recovery behaviors that move_base started"),
         _reported(
-            "late_periods", "", "lower", "control periods begun without the planner's answer"
+            "missed_control_cycles",
+            "",
+            "lower",
+            "control loops that missed their rate, as logged",
         ),
-        _reported("global_plans", "", "neither", "plans of the global planner"),
-        _reported("global_plan_m", "m", "neither", "length of its first plan", 2),
+        _reported("tf_extrapolations", "", "lower", "warnings of tf extrapolation, as logged"),
+        _reported("truth_gap_s", "s", "lower", "longest time between two ground-truth poses", 2),
+        _reported(
+            "late_periods",
+            "",
+            "lower",
+            "control periods that started without a new command",
+        ),
+        _reported("global_plans", "", "neither", "number of global plans"),
+        _reported("global_plan_m", "m", "neither", "length of the first global plan", 2),
         _reported("local_plan_m", "m", "neither", "mean length of the local plans", 2),
     )
 }
@@ -61,22 +69,22 @@ def published_by_stack(name: str, unit: str, better: str) -> Metric:
 
 def of_companion(robot: str) -> Tuple[Metric, ...]:
     """Return the metrics of a further robot of the campaign; their names start with its name."""
-    whats = (
-        ("reached", "", "higher", "1 where it reached its goal", 0),
-        ("collided", "", "lower", "1 where it collided", 0),
-        ("time_s", "s", "neither", "when it ended", 1),
-        ("clearance_min_m", "m", "higher", "its least clearance", 2),
+    numbers = (
+        ("reached", "", "higher", "1 if it reached its goal", 0),
+        ("collided", "", "lower", "1 if it collided", 0),
+        ("time_s", "s", "neither", "time at which it reached its goal or collided", 1),
+        ("clearance_min_m", "m", "higher", "its smallest clearance", 2),
     )
     return tuple(
-        _reported(f"{robot}_{what}", unit, better, f"{said}, of the robot {robot}", decimals, False)
-        for what, unit, better, said, decimals in whats
+        _reported(f"{robot}_{name}", unit, better, f"robot {robot}: {text}", decimals, False)
+        for name, unit, better, text, decimals in numbers
     )
 
 
 def drawn(name: str) -> Metric:
     """Return the metric of a value drawn for a trial; ``name`` is that of the column."""
-    said = "drawn for the trial; of several things the mean"
-    return _reported(name, "", "neither", said, 3, completed_only=False)
+    text = "drawn for the trial; the mean if there are several values"
+    return _reported(name, "", "neither", text, 3, completed_only=False)
 
 
 def recorded(name: str) -> Metric:

@@ -1,4 +1,4 @@
-"""Metrics of a campaign's tasks: gates passed, share off a track, time in regions, and others.
+"""Metrics of a campaign's tasks: passed gates, share outside a track, time in regions, and others.
 
 They exist only in some campaigns: gates, a track and regions if its ``metrics`` has them, the time
 to collision and traffic if objects move, lanes if it has a road. The robot's position is that of
@@ -15,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.metrics.interface import Metric, MetricContext
 from gz_testauto.metrics.recording import ACTOR_SERIES, Recording
-from gz_testauto.metrics.traffic.among_movers import extra_metric, lane_metrics, mover_metrics
+from gz_testauto.metrics.traffic import LANE_METRICS, extra_metric, moving_object_metrics
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.regions import union_of
 
@@ -35,7 +35,7 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
             extra_metric(
                 "gates_passed",
                 "higher",
-                f"of {len(wanted.gates_m)} gates, those passed in their order",
+                f"number of the {len(wanted.gates_m)} gates that were passed in order",
                 functools.partial(_gates_passed, tuple(wanted.gates_m)),
                 decimals=0,
             )
@@ -43,19 +43,19 @@ def task_metrics(spec: CampaignSpec) -> Tuple[Metric, ...]:
     if wanted.track is not None:
         off = functools.partial(_share_outside, union_of(wanted.track))
         found.append(
-            extra_metric("off_track_share", "lower", "share of the time off the track", off)
+            extra_metric("off_track_share", "lower", "share of the time outside the track", off)
         )
     for name, region in wanted.regions.items():
         inside = functools.partial(_time_inside, union_of(region))
         what = f"time in the region {name}"
         found.append(extra_metric(f"time_in_{name}_s", "neither", what, inside, unit="s"))
     if spec.others_move:
-        what = "least clearance over the speed with which it shrinks"
+        what = "smallest ratio of the clearance to the speed at which it decreases"
         found.append(extra_metric("ttc_min_s", "higher", what, least_time_to_collision_s, unit="s"))
         people = [name for one in spec.actors if PERSON in one.tags for name in one.names]
-        found.extend(mover_metrics(people))
+        found.extend(moving_object_metrics(people))
     if spec.has_road:
-        found.extend(lane_metrics())
+        found.extend(LANE_METRICS)
     return tuple(found)
 
 
@@ -114,8 +114,8 @@ def _appears(recording: Recording) -> np.ndarray:
     """Return whether a moving object appears in each period, (n − 1,): it is present at the end
     and not at the start."""
     found = np.zeros(len(recording.time_s) - 1, dtype=bool)
-    for name, way in recording.series.items():
+    for name, trajectory in recording.series.items():
         if name.startswith(ACTOR_SERIES):
-            present = np.isfinite(way).all(axis=1)
+            present = np.isfinite(trajectory).all(axis=1)
             found |= present[1:] & ~present[:-1]
     return found

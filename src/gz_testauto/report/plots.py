@@ -1,8 +1,8 @@
 """Pictures of worlds with the trajectories of all planners.
 
-Owns the drawing, with matplotlib. A trajectory ends in a dot if the goal was reached, else in a
-cross, with the robot's outline around it. Trajectories of actors are dashed, in the color of the
-trial; the outlines of both are filled at their smallest distance.
+matplotlib draws them. A trajectory ends in a dot if the goal was reached, else in a cross, with the
+robot's outline around it. Trajectories of actors are dashed, in the color of the trial; the
+outlines of both are filled at their smallest distance.
 """
 
 import math
@@ -18,14 +18,14 @@ from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import open_for_replay
+from gz_testauto.metrics.encounters import encounters
 from gz_testauto.metrics.recording import (
     ACTOR_SERIES,
     FOOTPRINT_SERIES,
     OUTLINE_SERIES,
     Recording,
 )
-from gz_testauto.metrics.traffic.among_movers import lanes_of, surface_of
-from gz_testauto.metrics.traffic.encounters import encounters
+from gz_testauto.metrics.traffic import lanes_of, surface_of
 from gz_testauto.processes import map_in_processes
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.records import TrialRecord
@@ -175,7 +175,7 @@ def _draw(
         end = np.asarray(footprint_at(body, Pose2D(*path[-1])).exterior.coords)
         axes.plot(end[:, 0], end[:, 1], color=color, linewidth=1)
         axes.plot(*path[-1, :2], marker=marker, color=color, markersize=7, markeredgecolor="white")
-        _draw_movers(axes, recording, color)
+        _draw_moving_objects(axes, recording, color)
     start, goals = campaign.missions.start_in(world.name), campaign.missions.goals_in(world.name)
     axes.plot(start.x_m, start.y_m, "ks", markersize=5)
     within_m = campaign.spec.goal.tolerance_m
@@ -192,16 +192,16 @@ def _draw(
     axes.legend(fontsize="small", framealpha=0.9, ncols=3 if beside else 1, **place)
 
 
-def _draw_movers(axes: Any, recording: Recording, color: str) -> None:
+def _draw_moving_objects(axes: Any, recording: Recording, color: str) -> None:
     """Draw trajectories of actors, and the outlines of both at their smallest distance."""
     outlines = recording.series
     for encounter in encounters(recording):
-        way = outlines[ACTOR_SERIES + encounter.mover]
+        way = outlines[ACTOR_SERIES + encounter.name]
         axes.plot(way[:, 0], way[:, 1], "--", color=color, linewidth=0.6, alpha=0.7)
         nearest_s = encounter.time_s[int(np.argmin(encounter.distance_m))]
         row = int(np.searchsorted(recording.time_s, nearest_s))
         for outline, pose in (
-            (outlines[OUTLINE_SERIES + encounter.mover], way[row]),
+            (outlines[OUTLINE_SERIES + encounter.name], way[row]),
             (outlines[FOOTPRINT_SERIES], recording.pose[row]),
         ):
             place = Pose2D(*pose.tolist()).apply(outline)

@@ -50,7 +50,7 @@ def test_lanes_outlines_and_what_was_planned_stand_in_the_results(alone):
         assert recording.series["lane_0"].shape == (2, 3)
         told = record.metrics
         assert told["lane_error_mean_m"] < 1.0
-        assert (told["mover_distance_min_m"] > 1e-3) == record.completed  # a contact is within
+        assert (told["object_distance_min_m"] > 1e-3) == record.completed  # a contact is within
         assert ("plan_cost" in told) == (record.planner == "dki_sst")
     by_planner = {record.planner: record for record in trials}
     assert by_planner["dki_sst"].completed
@@ -88,13 +88,13 @@ def test_a_road_whose_route_is_not_there_is_refused(tmp_path):
         load(campaign(tmp_path, road=str(road)), CampaignSpec)
 
 
-def test_the_page_has_lanes_and_movers(alone):
+def test_the_page_has_lanes_and_moving_objects(alone):
     text = (alone[0].parent / "alone" / "report.html").read_text(encoding="utf-8")
     assert '"lanes":' in text
-    assert '"movers":[{"name":"pedestrian"' in text.replace(" ", "")
+    assert '"objects":[{"name":"pedestrian"' in text.replace(" ", "")
 
 
-def test_plots_show_lanes_and_movers(alone, tmp_path):
+def test_plots_show_lanes_and_moving_objects(alone, tmp_path):
     pytest.importorskip("matplotlib")
     out = alone[0].parent / "alone"
     assert main(["report", str(out), "--plots", str(tmp_path), "--format", "svg"]) == 0

@@ -53,5 +53,5 @@ def test_it_is_the_same_to_the_bit(file, tmp_path):
     (here,), (second,) = results(tmp_path / "alone")
     assert there.outcome is here.outcome
     assert there.completed
-    assert there.metrics["mover_distance_min_m"] == here.metrics["mover_distance_min_m"]
+    assert there.metrics["object_distance_min_m"] == here.metrics["object_distance_min_m"]
     assert compare_recordings(first, second).identical

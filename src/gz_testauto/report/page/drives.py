@@ -1,9 +1,8 @@
 """Recordings in the format of the page: thinned to the visible precision, in small integers.
 
-Owns the tolerances. Each quantity keeps the samples from which linear interpolation over time gives
-the others within its tolerance (algorithm of Douglas and Peucker, by shapely). Times are in ms,
-lengths in mm, angles in mrad. Each list contains its first number and then the differences, which
-are short.
+Each quantity keeps the samples from which linear interpolation over time gives the others within
+its tolerance (algorithm of Douglas and Peucker, by shapely). Times are in ms, lengths in mm, angles
+in mrad. Each list contains its first number and then the differences, which are short.
 """
 
 from typing import Any, Dict, List
@@ -12,8 +11,8 @@ import numpy as np
 import shapely
 
 from gz_testauto.base.escaping import escape_text
+from gz_testauto.metrics.encounters import moving_objects
 from gz_testauto.metrics.recording import ACTOR_SERIES, OUTLINE_SERIES, Recording
-from gz_testauto.metrics.traffic.encounters import movers
 
 POSITION_M = 0.02
 YAW_RAD = 0.035
@@ -36,7 +35,7 @@ def tolerances_text() -> str:
 
 def thinned_drive(recording: Recording) -> Dict[str, Any]:
     """Return the thinned recording: ``way`` is time, x, y and yaw; ``clearance``, ``speed`` and
-    ``yaw_rate`` are time and value; ``end_ms`` the duration; ``movers``, if there are actors, the
+    ``yaw_rate`` are time and value; ``end_ms`` the duration; ``objects``, if there are actors, the
     outline (x, y, x, ...) and trajectory of each."""
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
@@ -54,9 +53,9 @@ def thinned_drive(recording: Recording) -> Dict[str, Any]:
             "outline": np.round(recording.series[OUTLINE_SERIES + name].ravel(), 3).tolist(),
             "way": _thinned_poses(time_s, recording.series[ACTOR_SERIES + name]),
         }
-        for name in movers(recording.series)
+        for name in moving_objects(recording.series)
     ]
-    return {**drive, "movers": actors} if actors else drive
+    return {**drive, "objects": actors} if actors else drive
 
 
 def _thinned_poses(time_s: np.ndarray, pose: np.ndarray) -> List[List[int]]:

@@ -52,7 +52,7 @@ const World = (() => {
     const drive = { ...trial, shown: true, has: Array.isArray(trial.way) && trial.way[0].length > 0 };
     if (!drive.has) return drive;
     drive.path = trial.way.map(decoded);
-    drive.movers = (trial.movers || []).map((one) => ({ ...one, path: one.way.map(decoded) }));
+    drive.objects = (trial.objects || []).map((one) => ({ ...one, path: one.way.map(decoded) }));
     for (const name of SERIES) drive[name] = (trial[name] || [[], []]).map(decoded);
     drive.end = trial.end_ms / 1000;
     return drive;
@@ -197,11 +197,11 @@ const World = (() => {
           `${label(drive)} touched ${partner} at ${(time / 1000).toFixed(2)} s, ${speed.toFixed(2)} m/s`));
         group.append(hit);
       }
-      for (const mover of drive.movers) {
-        const around = mover.outline.map((value, k) => (k % 2 ? `${value} ` : `${value},`)).join("");
-        mover.body = drawn("polygon", { class: "mover", points: around });
-        mover.body.append(drawn("title", {}, `${mover.name}, as ${label(drive)} met it`));
-        group.append(mover.body);
+      for (const object of drive.objects) {
+        const around = object.outline.map((value, k) => (k % 2 ? `${value} ` : `${value},`)).join("");
+        object.body = drawn("polygon", { class: "object", points: around });
+        object.body.append(drawn("title", {}, `${object.name}, as ${label(drive)} met it`));
+        group.append(object.body);
       }
       group.append(drive.body);
       drive.group = group;
@@ -233,9 +233,9 @@ const World = (() => {
       entries.push(sample("rect", { class: "body", ...frame }, "robot at the time shown", `p${there[0].planner % 7}`),
         sample("rect", { class: "final", ...frame }, "where it ended", `p${there[0].planner % 7}`));
     }
-    const beside = there.find((one) => one.movers.length);
+    const beside = there.find((one) => one.objects.length);
     if (beside) {
-      entries.push(sample("rect", { class: "mover", ...frame }, "who moved, as the drive of that color met them",
+      entries.push(sample("rect", { class: "object", ...frame }, "who moved, as the drive of that color met them",
         `p${beside.planner % 7}`));
     }
     if (there.some((one) => one.contacts.length)) {
@@ -372,7 +372,7 @@ const World = (() => {
       const held = Math.min(now, drive.end);
       const [times, xs, ys, yaws] = drive.path;
       drive.body.setAttribute("transform", placedAt(at(times, xs, held), at(times, ys, held), at(times, yaws, held)));
-      for (const { body, path } of drive.movers) {
+      for (const { body, path } of drive.objects) {
         const [stamps, ...values] = path;
         const place = values.map((one) => at(stamps, one, held));
         body.toggleAttribute("hidden", place[0] === null);  // it had not come, or was gone

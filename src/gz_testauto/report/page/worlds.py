@@ -1,6 +1,6 @@
 """The data of each world on the page: obstacles, start, goal, and every trajectory.
 
-Owns the handling of damaged files: each is reported in one line, once, and omitted.
+Each damaged file is reported in one line, once, and omitted.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import find_world, read_campaign
 from gz_testauto.metrics.recording import Recording
-from gz_testauto.metrics.traffic.among_movers import surface_of
+from gz_testauto.metrics.traffic import surface_of
 from gz_testauto.report.page.drives import thinned_drive
 from gz_testauto.report.page.outlines import ShapeTable
 from gz_testauto.results.directory import CampaignDirectory

@@ -1,4 +1,4 @@
-"""Compute the distances in space and time between the robot and moving objects (movers).
+"""Compute the distances in space and time between the robot and moving objects.
 
 All values are computed from ground truth at every sample, with outlines in the plane: d is the
 distance between two outlines, and velocities are differences of poses. Moving objects without an
@@ -46,7 +46,7 @@ class Encounter:
     velocities (s, ``inf`` without a collision), and whether the object was also present at the
     previous sample."""
 
-    mover: str
+    name: str
     time_s: np.ndarray
     distance_m: np.ndarray
     ttc_s: np.ndarray
@@ -60,33 +60,33 @@ def encounters(recording: Recording) -> Tuple[Encounter, ...]:
     robot = series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
         return ()
-    return tuple(_encounter(recording, robot, name) for name in movers(series))
+    return tuple(_encounter(recording, robot, name) for name in moving_objects(series))
 
 
-def movers(series: Mapping[str, np.ndarray]) -> List[str]:
+def moving_objects(series: Mapping[str, np.ndarray]) -> List[str]:
     """Return the names of the moving objects that have an outline, sorted."""
     names = [key[len(ACTOR_SERIES) :] for key in series if key.startswith(ACTOR_SERIES)]
     return sorted(name for name in names if OUTLINE_SERIES + name in series)
 
 
 def _encounter(recording: Recording, robot: np.ndarray, name: str) -> Encounter:
-    there, _, _, first, second = _outlines(recording, robot, name)
-    time_s, way = recording.time_s, recording.series[ACTOR_SERIES + name]
+    present, _, _, first, second = _outlines(recording, robot, name)
+    time_s, trajectory = recording.time_s, recording.series[ACTOR_SERIES + name]
     distance = shapely.distance(shapely.polygons(first), shapely.polygons(second))
-    closing = (_velocity(recording.pose, time_s) - _velocity(way, time_s))[there]
+    closing = (_velocity(recording.pose, time_s) - _velocity(trajectory, time_s))[present]
     ttc = np.where(distance <= 0.0, 0.0, time_to_collision_s(first, second, closing))
-    continued = np.concatenate([[False], there[:-1]])[there]
-    return Encounter(name, time_s[there], np.asarray(distance), ttc, continued)
+    continued = np.concatenate([[False], present[:-1]])[present]
+    return Encounter(name, time_s[present], np.asarray(distance), ttc, continued)
 
 
 def _outlines(recording: Recording, robot: np.ndarray, name: str) -> Tuple[np.ndarray, ...]:
     """Return whether a moving object is present at each sample, (n,); for the m samples at which it
     is, the robot's and its poses, (m, 3), and the outlines of both, (m, k, 2)."""
-    way = recording.series[ACTOR_SERIES + name]
-    there = np.isfinite(way).all(axis=1)
-    ours, theirs = recording.pose[there], way[there]
+    trajectory = recording.series[ACTOR_SERIES + name]
+    present = np.isfinite(trajectory).all(axis=1)
+    ours, theirs = recording.pose[present], trajectory[present]
     outline = recording.series[OUTLINE_SERIES + name]
-    return there, ours, theirs, placed(robot, ours), placed(outline, theirs)
+    return present, ours, theirs, placed(robot, ours), placed(outline, theirs)
 
 
 def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndarray:
@@ -97,12 +97,12 @@ def imminent(recording: Recording, speed_mps: float, within_s: float) -> np.ndar
     robot = recording.series.get(FOOTPRINT_SERIES)
     if robot is None or len(recording.time_s) < 2:
         return found
-    for name in movers(recording.series):
-        there, ours, _, first, second = _outlines(recording, robot, name)
-        way = recording.series[ACTOR_SERIES + name]
+    for name in moving_objects(recording.series):
+        present, ours, _, first, second = _outlines(recording, robot, name)
+        trajectory = recording.series[ACTOR_SERIES + name]
         ahead = speed_mps * np.column_stack([np.cos(ours[:, 2]), np.sin(ours[:, 2])])
-        closing = ahead - _velocity(way, recording.time_s)[there]
-        found[there] |= time_to_collision_s(first, second, closing) < within_s
+        closing = ahead - _velocity(trajectory, recording.time_s)[present]
+        found[present] |= time_to_collision_s(first, second, closing) < within_s
     return found
 
 
@@ -175,13 +175,13 @@ def post_encroachment_s(recording: Recording, name: str) -> float:
     """Return the least time (s) from when the robot or a moving object leaves a cell of the ground
     to when the other enters it. It is 0 if both cover a cell at the same time, and ``inf`` if
     no cell is covered by both."""
-    way = recording.series[ACTOR_SERIES + name]
-    there = np.isfinite(way).all(axis=1)
-    if there.sum() < 2:
+    trajectory = recording.series[ACTOR_SERIES + name]
+    present = np.isfinite(trajectory).all(axis=1)
+    if present.sum() < 2:
         return np.inf
-    samples = np.flatnonzero(there)
+    samples = np.flatnonzero(present)
     time_s, ours = _between(samples, recording.time_s, recording.pose)
-    _, theirs = _between(samples, recording.time_s, way)
+    _, theirs = _between(samples, recording.time_s, trajectory)
     outlines = (recording.series[FOOTPRINT_SERIES], recording.series[OUTLINE_SERIES + name])
     near = _near(ours, theirs, sum(float(np.hypot(*one.T).max()) for one in outlines))
     if not near[0].any():
@@ -214,11 +214,11 @@ def _between(
     samples: np.ndarray, time_s: np.ndarray, poses: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return times and poses at these samples, and interpolated between consecutive samples."""
-    present = poses[samples]
+    sampled = poses[samples]
     places = np.arange(FINER * (len(samples) - 1) + 1) / FINER
     followed = np.append(np.diff(samples) == 1, False)
     places = places[followed[places.astype(int)] | (places % 1.0 == 0.0)]
-    columns = [time_s[samples], present[:, 0], present[:, 1], np.unwrap(present[:, 2])]
+    columns = [time_s[samples], sampled[:, 0], sampled[:, 1], np.unwrap(sampled[:, 2])]
     finer = [np.interp(places, np.arange(len(samples)), column) for column in columns]
     return finer[0], np.column_stack(finer[1:])
 
@@ -252,12 +252,12 @@ def social_intrusion(recording: Recording, name: str) -> float:
     The intrusion is a Gaussian about the person. Its standard deviation ahead is 2 s times the
     person's speed, at least 0.5 m; behind it is half of that and to the sides two thirds.
     """
-    way = recording.series[ACTOR_SERIES + name]
-    there = np.isfinite(way).all(axis=1)
-    if not there.any():
+    trajectory = recording.series[ACTOR_SERIES + name]
+    present = np.isfinite(trajectory).all(axis=1)
+    if not present.any():
         return 0.0
-    pose, ours = way[there], recording.pose[there]
-    speed = np.hypot(*_velocity(way, recording.time_s)[there].T)
+    pose, ours = trajectory[present], recording.pose[present]
+    speed = np.hypot(*_velocity(trajectory, recording.time_s)[present].T)
     dx, dy = (ours[:, :2] - pose[:, :2]).T
     cos, sin = np.cos(pose[:, 2]), np.sin(pose[:, 2])
     along, across = cos * dx + sin * dy, cos * dy - sin * dx

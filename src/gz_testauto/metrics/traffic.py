@@ -1,0 +1,271 @@
+"""Declare the metrics of campaigns with moving objects or lanes.
+
+:mod:`gz_testauto.metrics.encounters` computes distances and times between the robot and moving
+objects.
+"""
+
+import functools
+import math
+from typing import Callable, List, Sequence, Tuple
+
+import numpy as np
+import shapely
+
+from gz_testauto.metrics.efficiency import STANDING_MPS
+from gz_testauto.metrics.encounters import (
+    TTC_LIMIT_S,
+    Encounter,
+    encounters,
+    greatest_drac_mps2,
+    imminent,
+    moving_objects,
+    placed,
+    post_encroachment_s,
+    social_intrusion,
+)
+from gz_testauto.metrics.interface import Compute, Metric, MetricContext
+from gz_testauto.metrics.recording import FOOTPRINT_SERIES, LANE_SERIES, Recording
+
+PERSONAL_M, INTIMATE_M = 1.2, 0.45
+COMPLIANT_M, DISCOMFORT_M = 0.5, 0.2
+YIELD_SHARE, YIELD_S = 0.2, 3.0
+
+
+def extra_metric(
+    name: str, better: str, description: str, compute: Compute, unit: str = "", decimals: int = 2
+) -> Metric:
+    """Return a metric of only some campaigns: in results and exports, in no table or comparison."""
+    return Metric(
+        name=name,
+        unit=unit,
+        decimals=decimals,
+        better=better,
+        completed_only=False,
+        description=description,
+        compute=compute,
+    )
+
+
+def _extra(
+    better: str, description: str, unit: str = "", decimals: int = 2
+) -> Callable[[Compute], Metric]:
+    """Return a decorator that declares :func:`extra_metric` with the name of the function."""
+    return lambda compute: extra_metric(
+        compute.__name__, better, description, compute, unit, decimals
+    )
+
+
+def _values(recording: Recording, value: Callable[[Encounter], float]) -> List[float]:
+    return [value(one) for one in encounters(recording) if len(one.time_s)]
+
+
+@_extra("higher", "smallest distance to a moving object", "m")
+def object_distance_min_m(recording: Recording, context: MetricContext) -> float:
+    """Return the smallest distance of two outlines (m); NaN without moving objects."""
+    return min(_values(recording, lambda one: float(one.distance_m.min())), default=math.nan)
+
+
+@_extra("higher", "smallest time to collision with a moving object at constant velocities", "s")
+def object_ttc_min_s(recording: Recording, context: MetricContext) -> float:
+    """Return the smallest time to collision (s); without any collision ``inf``, stored as NaN."""
+    return min(_values(recording, lambda one: float(one.ttc_s.min())), default=math.nan)
+
+
+def _least_by_sample(recording: Recording) -> np.ndarray:
+    """Return the smallest time to collision (s) with any moving object at each sample, (n,)."""
+    least = np.full(len(recording.time_s), np.inf)
+    for one in encounters(recording):
+        rows = np.searchsorted(recording.time_s, one.time_s)
+        least[rows] = np.minimum(least[rows], one.ttc_s)
+    return least
+
+
+def _held(recording: Recording, values: np.ndarray) -> float:
+    """Return the integral over time of ``values``, each of which holds until the next sample."""
+    return float((np.diff(recording.time_s) * values[:-1]).sum())
+
+
+def _share_of_time(recording: Recording, values: np.ndarray) -> float:
+    """Return the mean over time of ``values``; NaN for a recording without duration."""
+    duration_s = recording.duration_s
+    return _held(recording, values) / duration_s if duration_s > 0.0 else math.nan
+
+
+@_extra("lower", f"time with a time to collision below {TTC_LIMIT_S:g} s", "s")
+def object_tet_s(recording: Recording, context: MetricContext) -> float:
+    """Return the time-exposed time to collision, TET (s); NaN without moving objects."""
+    if not encounters(recording):
+        return math.nan
+    return _held(recording, (_least_by_sample(recording) < TTC_LIMIT_S).astype(float))
+
+
+@_extra("lower", f"integral of {TTC_LIMIT_S:g} s minus the time to collision below that", "s²")
+def object_tit_s2(recording: Recording, context: MetricContext) -> float:
+    """Return the time-integrated time to collision, TIT (s²); NaN without moving objects."""
+    if not encounters(recording):
+        return math.nan
+    return _held(recording, np.maximum(0.0, TTC_LIMIT_S - _least_by_sample(recording)))
+
+
+@_extra("lower", "largest deceleration that is needed to avoid a moving object", "m/s²")
+def object_drac_max_mps2(recording: Recording, context: MetricContext) -> float:
+    """Return the largest deceleration to avoid a crash (m/s²); NaN without moving objects."""
+    return max(_values(recording, greatest_drac_mps2), default=math.nan)
+
+
+@_extra("higher", "smallest post-encroachment time with a moving object", "s")
+def object_pet_min_s(recording: Recording, context: MetricContext) -> float:
+    """Return the smallest post-encroachment time (s); NaN without moving objects."""
+    if FOOTPRINT_SERIES not in recording.series:
+        return math.nan
+    names = moving_objects(recording.series)
+    return min((post_encroachment_s(recording, name) for name in names), default=math.nan)
+
+
+def _share_within(
+    limit_m: float, names: Sequence[str], recording: Recording, context: MetricContext
+) -> float:
+    """Return the share of the time nearer than ``limit_m`` to one of ``names``, by default to any
+    moving object; NaN if there is none."""
+    near = np.zeros(len(recording.time_s))
+    found = [one for one in encounters(recording) if not names or one.name in names]
+    for one in found:
+        near[np.searchsorted(recording.time_s, one.time_s[one.distance_m < limit_m])] = 1.0
+    return _share_of_time(recording, near) if found else math.nan
+
+
+@_extra("higher", f"share of the time at least {COMPLIANT_M:g} m from every moving object")
+def space_compliance(recording: Recording, context: MetricContext) -> float:
+    """Return the share of the time, in [0, 1]; NaN without moving objects."""
+    return 1.0 - _share_within(COMPLIANT_M, (), recording, context)
+
+
+@_extra("lower", f"share of the time nearer than {DISCOMFORT_M:g} m to a moving object")
+def discomfort_share(recording: Recording, context: MetricContext) -> float:
+    """Return the share of the time, in [0, 1]; NaN without moving objects."""
+    return _share_within(DISCOMFORT_M, (), recording, context)
+
+
+@_extra(
+    "neither",
+    f"time below {YIELD_SHARE:g} of the greatest speed while the robot would collide within "
+    f"{YIELD_S:g} s straight ahead at the greatest speed",
+    "s",
+)
+def yielding_s(recording: Recording, context: MetricContext) -> float:
+    """Return the time (s); NaN without moving objects."""
+    if len(recording.time_s) < 2 or not moving_objects(recording.series):
+        return math.nan
+    steps_m = np.hypot(*np.diff(recording.pose[:, :2], axis=0).T)
+    slow = steps_m < YIELD_SHARE * context.max_linear_mps * np.diff(recording.time_s)
+    blocked = imminent(recording, context.max_linear_mps, YIELD_S)
+    return _held(recording, np.append(slow, False) & blocked)
+
+
+@_extra(
+    "lower",
+    f"collisions with moving objects while the robot was slower than {STANDING_MPS:g} m/s",
+    decimals=0,
+)
+def struck_standing(recording: Recording, context: MetricContext) -> float:
+    """Return the number of contact episodes."""
+    names = moving_objects(recording.series)
+    struck = [one for one in recording.contacts if one.partner in names]
+    return float(sum(one.speed_mps < STANDING_MPS for one in struck))
+
+
+@_extra(
+    "higher",
+    "success weighted by time: time of the shortest path at the greatest speed over time driven",
+)
+def stl(recording: Recording, context: MetricContext) -> float:
+    """Return success weighted by time, in [0, 1]; NaN if the shortest path is unknown."""
+    if recording.shortest_path_m is None:
+        return math.nan
+    if not recording.completed:
+        return 0.0
+    fastest_s = recording.shortest_path_m / context.max_linear_mps
+    return fastest_s / max(recording.duration_s, fastest_s)
+
+
+def _greatest_intrusion(
+    names: Sequence[str], recording: Recording, context: MetricContext
+) -> float:
+    present = [name for name in moving_objects(recording.series) if name in names]
+    return max((social_intrusion(recording, name) for name in present), default=math.nan)
+
+
+def moving_object_metrics(people: Sequence[str]) -> Tuple[Metric, ...]:
+    """Return the metrics of a campaign with moving objects; ``people`` are the names of persons."""
+    found = [
+        object_distance_min_m,
+        object_ttc_min_s,
+        object_tet_s,
+        object_tit_s2,
+        object_drac_max_mps2,
+        object_pet_min_s,
+        space_compliance,
+        discomfort_share,
+        yielding_s,
+        struck_standing,
+        stl,
+    ]
+    if people:
+        names = tuple(people)
+        for space, limit_m in (("personal", PERSONAL_M), ("intimate", INTIMATE_M)):
+            description = f"share of the time nearer than {limit_m:g} m to a person"
+            share = functools.partial(_share_within, limit_m, names)
+            found.append(extra_metric(f"{space}_space_share", "lower", description, share))
+        intrusion = functools.partial(_greatest_intrusion, names)
+        description = "largest intrusion into the space around a person, 1 at its center"
+        found.append(extra_metric("social_intrusion", "lower", description, intrusion))
+    return tuple(found)
+
+
+def lanes_of(recording: Recording) -> List[np.ndarray]:
+    """Return the center and width of each lane, (k, 3): x, y, width (m)."""
+    return [array for name, array in recording.series.items() if name.startswith(LANE_SERIES)]
+
+
+@_extra("lower", "share of the time with a part of the robot outside all lanes")
+def lane_departure_share(recording: Recording, context: MetricContext) -> float:
+    """Return the share of the time, in [0, 1]; NaN without lanes."""
+    lanes, outline = lanes_of(recording), recording.series.get(FOOTPRINT_SERIES)
+    if not lanes or outline is None:
+        return math.nan
+    surface = shapely.union_all([surface_of(lane) for lane in lanes])
+    shapely.prepare(surface)
+    outlines = shapely.polygons(placed(outline, recording.pose))
+    return _share_of_time(recording, (~shapely.covers(surface, outlines)).astype(float))
+
+
+def surface_of(lane: np.ndarray) -> shapely.Geometry:
+    """Return the area that a lane covers; ``lane`` is x, y and width (m), (k, 3)."""
+    ends = shapely.buffer(shapely.points(lane[:, :2]), lane[:, 2] / 2)
+    pieces = [shapely.MultiPolygon(pair).convex_hull for pair in zip(ends, ends[1:])]
+    return shapely.union_all(pieces)
+
+
+def _lane_error(recording: Recording) -> np.ndarray:
+    """Return the distances (m), (n,), of base and nearest lane's center; empty without lanes."""
+    positions = shapely.points(recording.pose[:, :2])
+    lines = [shapely.LineString(lane[:, :2]) for lane in lanes_of(recording)]
+    distances = [shapely.distance(line, positions) for line in lines]
+    return np.asarray(np.min(distances, axis=0)) if distances else np.empty(0)
+
+
+@_extra("lower", "mean distance of the base to the nearest lane's center", "m")
+def lane_error_mean_m(recording: Recording, context: MetricContext) -> float:
+    """Return the mean over time (m); NaN without lanes."""
+    errors = _lane_error(recording)
+    return _share_of_time(recording, errors) if len(errors) else math.nan
+
+
+@_extra("lower", "largest distance of the base to the nearest lane's center", "m")
+def lane_error_max_m(recording: Recording, context: MetricContext) -> float:
+    """Return the maximum (m); infinite without lanes, stored as NaN."""
+    return float(np.max(_lane_error(recording), initial=-math.inf))
+
+
+LANE_METRICS = (lane_departure_share, lane_error_mean_m, lane_error_max_m)
+"""The metrics of a campaign that has a road."""

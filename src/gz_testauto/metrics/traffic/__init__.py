@@ -1,1 +1,0 @@
-"""Metrics of trials with moving objects and on lanes."""
