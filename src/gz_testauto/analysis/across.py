@@ -1,8 +1,8 @@
 """Pair the trials of campaigns of different days, machines or planner versions.
 
-Owns the pairing of trials in several results directories: they are paired in worlds whose files
-have the same hash, with the same start and goal, under the same conditions
-(:mod:`gz_testauto.analysis.conditions`). :mod:`gz_testauto.analysis.comparison` compares them.
+Trials of several results directories are paired in worlds whose files have the same hash, with the
+same start and goal, under the same conditions (:mod:`gz_testauto.analysis.conditions`).
+:mod:`gz_testauto.analysis.comparison` compares them.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Compute the agreement of two simulators on the same trials.
 
-Owns the pairing, trial by trial, of two campaigns that differ only in the simulator: the share with
-the same outcome, with an interval over worlds, and the differences of the metrics that declare
+Two campaigns that differ only in the simulator are paired trial by trial: the share with the same
+outcome, with an interval over worlds, and the differences of the metrics that declare
 ``in_agreement``, over trials in which both reached the goal.
 :mod:`gz_testauto.analysis.correlation` computes the correlation of planners in both.
 """

@@ -1,11 +1,11 @@
 """Tests and intervals that are valid at every number of worlds.
 
-Owns the betting. Under the hypothesis that the mean of bounded numbers is ``m``, a bet on each next
-number is fair. A bet against ``m`` multiplies a capital of 1 by ``1 + λ (x − m)`` per number; if
-``m`` is the mean of each number given the previous ones, the expected capital is constant. By
-Ville's inequality it then ever reaches ``1/α`` with a probability of at most ``α``: ``m`` is not
-rejected wrongly more often, even if the test is evaluated after each world. The values of ``m``
-that are not rejected are a confidence sequence.
+Under the hypothesis that the mean of bounded numbers is ``m``, a bet on each next number is fair. A
+bet against ``m`` multiplies a capital of 1 by ``1 + λ (x − m)`` per number; if ``m`` is the mean of
+each number given the previous ones, the expected capital is constant. By Ville's inequality it then
+ever reaches ``1/α`` with a probability of at most ``α``: ``m`` is not rejected wrongly more often,
+even if the test is evaluated after each world. The values of ``m`` that are not rejected are a
+confidence sequence.
 
 The bets ``λ`` are a fixed mixture, ``c = sin θ`` of the largest that cannot lose everything, ``θ``
 evenly spaced in (0, π/2). For the differences 1, 0, −1 of two planners and ``m = 0``, worlds
@@ -16,11 +16,11 @@ not depend on their outcomes.
 
 J. Ville, "Étude critique de la notion de collectif" (1939); H. Robbins, Annals of Mathematical
 Statistics 41 (1970) 1397–1409 (mixtures); I. Waudby-Smith and A. Ramdas, "Estimating means of
-bounded random variables by betting", JRSS-B 86 (2024) 1–27; A. Ramdas, P. Grünwald, V. Vovk and
-G. Shafer, "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38
-(2023) 576–601. For shifts of a metric the bet is on the sign of a difference, in proportion to the
-rank of its magnitude among those so far, which is random for a symmetric distribution, as in
-Wilcoxon's test.
+bounded random variables by betting", JRSS-B 86 (2024) 1–27; A. Ramdas, P. Grünwald, V. Vovk and G.
+Shafer, "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38 (2023)
+576–601. For shifts of a metric the bet is on the sign of a difference, in proportion to the rank of
+its magnitude among those so far, which is random for a symmetric distribution, as in Wilcoxon's
+test.
 """
 
 import functools

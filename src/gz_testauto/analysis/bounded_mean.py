@@ -1,13 +1,13 @@
 """The mean of bounded numbers, one per world: its interval and its consistent test.
 
-The interval is Gaffke's bound: a Bayesian bootstrap over the n worlds and one more world at the
-end of the scale. With Dirichlet weights ``D`` the lower limit is the quantile of
-``Σ D_i x_i + D_0·lowest`` and the upper one that of ``Σ D_i x_i + D_0·highest``. N. Gaffke, "Three test statistics for a
-nonparametric one-sided hypothesis on the mean of a nonnegative variable", Mathematical Methods of
-Statistics 14 (2005) 451–467; E. Learned-Miller and P. S. Thomas, "A new confidence interval for the
-mean of a bounded random variable" (2019), arXiv 1905.06208. For numbers that are 0 or 1 it is
-Clopper and Pearson's interval, and for the differences 1, 0, −1 of two planners its p-value of a
-mean of 0 is that of the exact McNemar test.
+The interval is Gaffke's bound: a Bayesian bootstrap over the n worlds and one more world at the end
+of the scale. With Dirichlet weights ``D`` the lower limit is the quantile of ``Σ D_i x_i +
+D_0·lowest`` and the upper one that of ``Σ D_i x_i + D_0·highest``. N. Gaffke, "Three test
+statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable",
+Mathematical Methods of Statistics 14 (2005) 451–467; E. Learned-Miller and P. S. Thomas, "A new
+confidence interval for the mean of a bounded random variable" (2019), arXiv 1905.06208. For numbers
+that are 0 or 1 it is Clopper and Pearson's interval, and for the differences 1, 0, −1 of two
+planners its p-value of a mean of 0 is that of the exact McNemar test.
 
 The additional world counts as one, or as :data:`HALF` a world, the counterpart of the mid-P
 correction; how often either covers is measured: ``benchmarks/false_alarms.py``, docs/statistics.md.

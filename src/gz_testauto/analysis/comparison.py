@@ -1,9 +1,9 @@
 """Compare planners in pairs, world by world.
 
 A world counts in a comparison if both planners have a valid trial in it. Success is the primary
-endpoint. The metrics that declare ``in_comparison`` are secondary and Holm-adjusted
-together over all pairs of planners; metrics of completed trials are compared in worlds in which
-both succeeded, and every number has its number of worlds.
+endpoint. The metrics that declare ``in_comparison`` are secondary and Holm-adjusted together over
+all pairs of planners; metrics of completed trials are compared in worlds in which both succeeded,
+and every number has its number of worlds.
 
 With one trial of each planner per world, only discordant worlds, in which exactly one of them
 succeeded, count: McNemar's test in its exact (binomial) form. The interval of the difference of the

@@ -1,7 +1,7 @@
 """Compare the conditions of two campaigns.
 
-Owns the decision whether a difference between their trials can have another cause than the
-planners. The hashes of worlds, not this module, decide which worlds they share.
+If the conditions differ, a difference between trials can have another cause than the planners. The
+hashes of worlds, not this module, decide which worlds the campaigns share.
 """
 
 import json

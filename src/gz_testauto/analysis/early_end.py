@@ -1,12 +1,12 @@
 """Decide after each world whether a campaign with early stop is decided.
 
-Owns the decision. A pair of planners is decided after the first world at which the bets against
-equal success rates (:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, ``α`` split among the
-pairs; or, with an equivalence margin, at which their confidence sequence is within it. Both are
-valid at every number of worlds. Everything is a function of the judged worlds in their order (table
-``judged``), which is that of the plan: a world is judged when all trials of it and of all worlds
-before it have ended. The order of finished trials, the number of workers and kills of the runner
-therefore have no effect.
+A pair of planners is decided after the first world at which the bets against equal success rates
+(:mod:`gz_testauto.analysis.anytime`) reach ``1/α``, ``α`` split among the pairs; or, with an
+equivalence margin, at which their confidence sequence is within it. Both are valid at every number
+of worlds. Everything is a function of the judged worlds in their order (table ``judged``), which is
+that of the plan: a world is judged when all trials of it and of all worlds before it have ended.
+The order of finished trials, the number of workers and kills of the runner therefore have no
+effect.
 """
 
 import itertools

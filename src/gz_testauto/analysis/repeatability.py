@@ -1,7 +1,7 @@
 """Compare a repeated trial with its first run.
 
-Owns the comparison of two recordings of one trial: bit for bit, and if they differ, the size and
-the start of the difference.
+Two recordings of one trial are compared bit for bit, and if they differ, the size and the start of
+the difference.
 """
 
 from dataclasses import dataclass

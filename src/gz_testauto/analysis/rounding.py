@@ -1,8 +1,8 @@
 """Remove floating-point noise from equal numbers.
 
-Owns the tolerance below which two values, or a value and zero, are equal. A mean of three times
-on a 0.1 s grid and the same mean in another order differ by 1e-16 s; a test that ranks differences
-would rank that as well.
+Below a tolerance, two values, or a value and zero, are equal. A mean of three times on a 0.1 s grid
+and the same mean in another order differ by 1e-16 s; a test that ranks differences would rank that
+as well.
 """
 
 import math

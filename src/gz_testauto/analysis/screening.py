@@ -1,6 +1,6 @@
 """Select the trials of a screened campaign to run again in a more expensive simulator.
 
-Owns the selection: all trials with a reason, and a random sample that represents the others.
+Selected are all trials with a reason, and a random sample that represents the others.
 """
 
 from dataclasses import dataclass

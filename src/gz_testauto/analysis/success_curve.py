@@ -1,13 +1,12 @@
 """Fit a logistic curve with its band to success against the difficulty of worlds.
 
-Owns the fit of ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` over worlds, ``x`` being a figure of the
+The curve ``P(reached) = 1 / (1 + exp(-(a + b·x)))`` is fitted over worlds; ``x`` is a figure of the
 world. Firth's penalized likelihood keeps the curve finite where the figure separates success from
-failure, which few worlds often do: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and
-M. Schemper, Statistics in Medicine 21 (2002) 2409–2419. With repetitions the world is the unit:
-the variance is the sandwich over worlds, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986)
-13–22, corrected for few worlds as L. A. Mancl and T. A. DeRouen do, Biometrics 57 (2001) 126–134,
-with a t distribution of two degrees of freedom fewer than worlds. The band is pointwise, on the
-scale of the logit.
+failure, which few worlds often do: D. Firth, Biometrika 80 (1993) 27–38; G. Heinze and M. Schemper,
+Statistics in Medicine 21 (2002) 2409–2419. With repetitions the world is the unit: the variance is
+the sandwich over worlds, K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986) 13–22, corrected for few
+worlds as L. A. Mancl and T. A. DeRouen do, Biometrics 57 (2001) 126–134, with a t distribution of
+two degrees of freedom fewer than worlds. The band is pointwise, on the scale of the logit.
 """
 
 import math

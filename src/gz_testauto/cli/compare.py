@@ -13,17 +13,23 @@ example:
 import argparse
 import sys
 from pathlib import Path
-from typing import List, Sequence
+from typing import Iterator, List, Sequence
 
-from gz_testauto.analysis.across import pair_campaigns
-from gz_testauto.analysis.overview import analyze
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from gz_testauto.analysis.across import Across, Side, pair_campaigns
+from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.base.errors import SpecError
-from gz_testauto.base.escaping import escape_text
-from gz_testauto.report.across import print_across
+from gz_testauto.base.escaping import escape_all_texts, escape_text
 from gz_testauto.report.export import to_json
+from gz_testauto.report.plain import count_text, indented, plain_table, report_console
+from gz_testauto.report.table import report
 from gz_testauto.results.loaded import load_campaign
 
 EXIT_LEFT_OUT = 1
+SHOWN = 8
+"""Worlds and reasons named in one list."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         text = to_json(analysis, directories=across.sides, only_in=across.only)
         sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
     else:
-        print_across(across, analysis)
+        _print(across, analysis)
     return EXIT_LEFT_OUT if any(side.left_out for side in across.sides) else 0
 
 
@@ -61,3 +67,40 @@ def _labels(paths: Sequence[Path]) -> List[str]:
     """Return the directories' names, or their paths if names are equal."""
     names = [path.absolute().name for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
+
+
+def _print(across: Across, analysis: Analysis) -> None:
+    """Print which campaigns are comparable, the reasons if not, and the tables."""
+    console = report_console()
+    across, analysis = escape_all_texts(across), escape_all_texts(analysis)
+    console.print(Group(*_heading(across)))
+    if sum(not side.left_out for side in across.sides) > 1:
+        console.print(report(analysis))
+
+
+def _heading(across: Across) -> Iterator[RenderableType]:
+    table = plain_table("directory", "campaign", "worlds", "compared", "simulator")
+    for side in across.sides:
+        common = "left out" if side.left_out else str(side.common)
+        table.add_row(side.label, side.campaign, str(side.worlds), common, side.simulator or "-")
+    yield table
+    for side in across.sides:
+        yield from _side_notes(side, across.sides[0])
+    for label, worlds in across.only.items():
+        if worlds:
+            noun = count_text(len(worlds), "world")
+            yield Text(f"Only in {label}, not compared: {noun}", style="yellow")
+            more = " ..." if len(worlds) > SHOWN else ""
+            yield indented(" ".join(worlds[:SHOWN]) + more)
+    yield ""
+
+
+def _side_notes(side: Side, first: Side) -> Iterator[RenderableType]:
+    if side.reasons:
+        fault = "is not comparable" if side.left_out else "compared although it differs"
+        yield Text(f"{side.label}: {fault} (values of {first.label}, and {side.label}):", "yellow")
+        yield from map(indented, side.reasons[:SHOWN])
+        if len(side.reasons) > SHOWN:
+            yield indented(f"and {len(side.reasons) - SHOWN} more")
+    for note in side.notes:
+        yield Text(f"{side.label}: {note}." if side is not first else f"{note}.", style="dim")

@@ -8,7 +8,6 @@ from typing import List, Optional, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from gz_testauto.analysis.agreement import Confirmation, Pair, SimulatorAgreement
 from gz_testauto.analysis.intervals import Estimate
@@ -29,14 +28,11 @@ def print_agreement(
 ) -> None:
     """Print the report on ``console``; ``first`` and ``second`` are the simulators."""
     console = console or report_console()
-    console.print(agreement_report(escape_all_texts(found), first, second))
-
-
-def agreement_report(found: SimulatorAgreement, first: str, second: str) -> RenderableType:
-    """Return the whole report, as rich renders it."""
+    found = escape_all_texts(found)
     total, same = sum(found.trials.values()), sum(found.same.values())
     if not total:
-        return Text("No trial is valid in both simulators.")
+        console.print("No trial is valid in both simulators.")
+        return
     rate = found.rate
     parts: List[RenderableType] = [
         f"{same} of {total} trials have the same outcome in {first} and {second}; mean over worlds "
@@ -48,7 +44,7 @@ def agreement_report(found: SimulatorAgreement, first: str, second: str) -> Rend
         f"Shift: {second} minus {first}, mean of each world in which both reached the goal, "
         "Hodges–Lehmann over worlds.",
     ]
-    return Group(*parts, *_correlations(found), *_differences(found.disagreements))
+    console.print(Group(*parts, *_correlations(found), *_differences(found.disagreements)))
 
 
 def print_confirmation(

@@ -10,6 +10,7 @@ import dataclasses
 import io
 import json
 import math
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
@@ -47,6 +48,7 @@ def to_json(analysis: Analysis, **further: Any) -> str:
     """Return trials, declarations of the metrics, summaries and comparisons as JSON text, after the
     ``further`` values."""
     results = analysis.results
+    metrics = sorted(analysis.metrics, key=attrgetter("name"))
     document = {
         **further,
         "format": FORMAT,
@@ -54,7 +56,7 @@ def to_json(analysis: Analysis, **further: Any) -> str:
         "planned": results.planned,
         "early_end": _early_end(analysis.early_end),
         "running": _running(results.running),
-        "metrics": {m.name: _declaration(m) for m in sorted(analysis.metrics, key=_name)},
+        "metrics": {metric.name: _declaration(metric) for metric in metrics},
         "worlds": [{name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds],
         "trials": results.trials,
         "invalid_attempts": results.invalid_attempts,
@@ -83,10 +85,6 @@ def _early_end(end: Optional[EarlyEnd]) -> Optional[Dict[str, Any]]:
         "max_worlds": end.max_worlds,
         "pairs": end.pairs,
     }
-
-
-def _name(metric: Metric) -> str:
-    return metric.name
 
 
 def _declaration(metric: Metric) -> Dict[str, Any]:

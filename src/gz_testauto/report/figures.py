@@ -1,6 +1,6 @@
 """The charts of a campaign as files for a paper, at the width of a column.
 
-Owns the charts over all worlds: success rates, differences per world, success against difficulty.
+The charts are over all worlds: success rates, differences per world, success against difficulty.
 :mod:`gz_testauto.report.plots` draws the trajectories of one world. The same results give the same
 bytes with the same version of matplotlib.
 """
@@ -72,7 +72,8 @@ def write_figures(
         for name, height, draw in charts:
             drawn = make(figsize=(COLUMN_INCHES, height), layout="constrained")
             draw(drawn.add_subplot())
-            path = out / f"{_file_name(name)}.{file_format}"
+            file_name = re.sub(r"[^\w.-]+", "_", name)
+            path = out / f"{file_name}.{file_format}"
             with reporting_disk(path):
                 drawn.savefig(path, dpi=_DOTS_PER_INCH, metadata=_WITHOUT_DATE[file_format])
             paths.append(path)
@@ -173,7 +174,3 @@ def _name(planner: str) -> str:
 
 def _color(analysis: Analysis, planner: str) -> str:
     return COLORS[analysis.results.planners.index(planner) % len(COLORS)]
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name)

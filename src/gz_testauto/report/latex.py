@@ -1,8 +1,7 @@
 r"""The tables of a campaign as LaTeX, for a paper: booktabs, intervals, and notes on the methods.
 
-Owns the layout; numbers and headings come from :mod:`gz_testauto.analysis` and the metrics'
-declarations. The text needs ``\usepackage{booktabs}`` and nothing else, and text from results is
-escaped.
+Numbers and headings come from :mod:`gz_testauto.analysis` and the metrics' declarations. The text
+needs ``\usepackage{booktabs}`` and nothing else, and text from results is escaped.
 """
 
 from typing import Sequence

@@ -1,7 +1,6 @@
 """The tables of means and of differences between two planners.
 
-Owns headings, units and decimals on the page, all of which come from
-:class:`~gz_testauto.metrics.interface.Metric`.
+Headings, units and decimals come from :class:`~gz_testauto.metrics.interface.Metric`.
 """
 
 from typing import Iterator, List, Mapping, Sequence, Tuple
@@ -10,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gz_testauto.analysis.comparison import ALPHA, Comparison, MetricComparison
+from gz_testauto.analysis.comparison import ALPHA, Comparison
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.metrics.interface import Metric
@@ -82,14 +81,10 @@ def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     reasons = sorted({shift.method for shift in shifts if not shift.has_interval})
     if reasons:
         text += f" No interval: {', '.join(reasons)}."
-    if any(_ends_at_zero(found) for found in pair.metrics):
+    if any(found.p_value < ALPHA and 0.0 in found.shift[1:3] for found in pair.metrics):
         text += " " + OPEN_END
     text += f" Relevant, from: {_listed([smallest_text(one) for one in compared])}."
     return Text(text, style="dim")
-
-
-def _ends_at_zero(found: MetricComparison) -> bool:
-    return found.p_value < ALPHA and 0.0 in found.shift[1:3]
 
 
 def _shown(analysis: Analysis) -> List[Metric]:

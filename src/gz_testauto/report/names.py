@@ -1,6 +1,6 @@
 """Headings of numbers without a declared heading: published numbers of worlds, and metrics.
 
-Owns the reading of a name such as ``global_plan_m``: words, and at the end the unit.
+A name such as ``global_plan_m`` has words, and at the end the unit.
 """
 
 from typing import Tuple

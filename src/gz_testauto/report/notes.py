@@ -1,6 +1,6 @@
 """The notes of a campaign: restrictions of its numbers, lost trials and unfinished ones.
 
-Owns the wording, which terminal, page, LaTeX and JSON share. Every number comes from
+Terminal, page, LaTeX and JSON share these sentences. Every number comes from
 :mod:`gz_testauto.analysis`.
 """
 

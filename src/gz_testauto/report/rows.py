@@ -1,7 +1,7 @@
 """The rows of a campaign's tables, for terminal, page and LaTeX.
 
-Owns the numbers of each row with their decimals, signs and verdicts. A renderer owns the layout
-and its :class:`Notation`.
+A row has numbers with their decimals, signs and verdicts. A renderer has the layout and its
+ :class:`Notation`.
 """
 
 import math
@@ -144,18 +144,12 @@ def metric_differences(
 
 
 def _tested(found: Union[Comparison, MetricComparison], notation: Notation) -> Tuple[str, str, str]:
-    verdict = verdict_text(found, notation.missing)
+    """Return both p-values, and whether a difference is significant, relevant, both or neither."""
+    verdict = notation.missing  # nothing could be compared
+    if not math.isnan(found.p_value):
+        verdicts = (("neither", "relevant"), ("significant", "both"))
+        verdict = verdicts[found.significant][found.relevant]
     return notation.p(found.p_value), notation.p(found.p_adjusted), verdict
-
-
-def verdict_text(found: Union[Comparison, MetricComparison], missing: str = "-") -> str:
-    """Return whether a difference is significant, relevant, both or neither; ``missing`` where
-    nothing could be compared."""
-    if math.isnan(found.p_value):
-        return missing
-    if found.significant:
-        return "both" if found.relevant else "significant"
-    return "relevant" if found.relevant else "neither"
 
 
 def smallest_text(metric: Metric) -> str:

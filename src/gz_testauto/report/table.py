@@ -1,6 +1,6 @@
 """The table at the end of a campaign, for a terminal of 80 columns.
 
-Owns wording and layout; every number comes from :mod:`gz_testauto.analysis`.
+Every number comes from :mod:`gz_testauto.analysis`.
 """
 
 import textwrap

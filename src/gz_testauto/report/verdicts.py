@@ -1,9 +1,8 @@
 """Results of comparisons in words: one sentence per question, with its confidence interval.
 
-Owns the wording. A planner is called better if a difference is significant (its p-value, adjusted
-for multiple comparisons) and relevant (its size). In a campaign that stops early, the stopping test
-decides whether the success rates differ significantly. Every number comes from
-:mod:`gz_testauto.analysis`.
+A planner is called better if a difference is significant (its p-value, adjusted for multiple
+comparisons) and relevant (its size). In a campaign that stops early, the stopping test decides
+whether the success rates differ significantly. Every number comes from :mod:`gz_testauto.analysis`.
 """
 
 import math
@@ -193,7 +192,8 @@ def _metric_verdict(pair: Comparison, metric: Metric, found: MetricComparison) -
     interval = f"{100 * LEVEL:.0f} % CI {' to '.join(shown)}{unit}, {found.shift.method}"
     if not found.shift.has_interval:
         interval = f"no CI: {found.shift.method}"
-    lead = f"{_capital(metric_heading(metric))} was {size}{unit} {direction} for {subject} than "
+    heading = metric_heading(metric)
+    lead = f"{heading[:1].upper()}{heading[1:]} was {size}{unit} {direction} for {subject} than "
     lead += f"for {rest}"
     if not found.relevant:
         smallest = number_text(found.smallest_relevant * metric.shown_factor, metric.decimals)
@@ -225,7 +225,3 @@ def _holm(p_value: float, p_adjusted: float) -> str:
     if math.isnan(p_adjusted) or p_adjusted == p_value:
         return ""
     return f", Holm-adjusted {p_text(p_adjusted)}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

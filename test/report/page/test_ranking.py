@@ -5,7 +5,7 @@ from dataclasses import replace
 from lettered_trials import campaign
 
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.report.page.ranking import ranking
+from gz_testauto.report.page.content import ranking
 from gz_testauto.spec.stopping import StopSpec
 
 

@@ -1,7 +1,7 @@
 "use strict";
 
-/* Charts by uPlot in the page's colors. Owns what they have in common: axes, size, colors on
-   screen and on paper. What is drawn is handed in. */
+/* Charts by uPlot in the page's colors: axes, size, and colors on screen and on paper. The
+   callers provide the series. */
 const Charts = (() => {
   const DASHES = [[], [9, 4], [3, 3], [10, 3, 3, 3], [6, 2], [2, 4], [14, 4]];
   const drawn = new Map();

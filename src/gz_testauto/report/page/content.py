@@ -1,6 +1,6 @@
 """Texts and tables of the page, as the template needs them.
 
-Owns the selection and the wording except for verdicts; every number comes from
+This module has the selection and the sentences except for verdicts; every number comes from
 :mod:`gz_testauto.analysis`. All of it is plain text, which the template escapes.
 """
 
@@ -33,6 +33,9 @@ from gz_testauto.trial.outcome import Outcome
 
 _NOTATION = Notation(no_interval="–", interval_form="{} to {}")
 
+Others = Dict[str, List[str]]
+"""Each planner with the other planners of pairs that have the same verdict."""
+
 WORLDS_NAMED = 12
 """Worlds in one list; the table has them all."""
 
@@ -46,6 +49,55 @@ def heading(results: CampaignResults) -> str:
         f"{count_text(done, 'valid trial')} of {results.planned} planned"
     )
     return text + ("." if done >= results.planned else "; the campaign is not complete.")
+
+
+def ranking(analysis: Analysis) -> str:
+    """Return the line at the head of the page: the planners in the order of their rates, which
+    decides nothing, and the decided and undecided pairs. Empty for fewer than two planners."""
+    ranked = sorted(
+        (summary for summary in analysis.summaries if summary.trials),
+        key=lambda summary: -summary.success.value,
+    )
+    if len(ranked) < 2:
+        return ""
+    rates = ", ".join(f"{one.planner} {100 * one.success.value:.1f} %" for one in ranked)
+    names = [summary.planner for summary in ranked]
+    ahead: Others = {name: [] for name in names}
+    equivalent: Others = {name: [] for name in names}
+    unknown: Others = {name: [] for name in names}
+    for pair in analysis.comparisons.pairs:
+        if pair.first in names and pair.second in names:
+            verdict = success_verdict(pair, analysis.early_end)
+            one, other = sorted((pair.first, pair.second), key=names.index)
+            if verdict.better == other:
+                one, other = other, one
+            of = ahead if verdict.better else equivalent if verdict.decided else unknown
+            of[one].append(other)
+    first = next((name for name in names if len(ahead[name]) == len(names) - 1), None)
+    others = {name: behind for name, behind in ahead.items() if name != first}
+    best = "No planner was significantly better than all others."
+    if first is not None:
+        than = ahead[first][0] if len(ahead[first]) == 1 else "every other planner"
+        best = f"{first} reached the goal significantly more often than {than}."
+    sentences = [
+        f"Success rates: {rates}.",
+        best,
+        _listed("Significantly higher success rate", "than", others),
+        _listed("Equivalent within the margin of the campaign", "and", equivalent),
+        _listed("No significant difference", "and", unknown),
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _listed(heading: str, word: str, others: Others) -> str:
+    """Return ``No significant difference: a and b; c and d.``; empty for an empty list."""
+    order = list(others)
+    pairs = [
+        f"{name} {word} {other}"
+        for name, of in others.items()
+        for other in sorted(of, key=order.index)
+    ]
+    return f"{heading}: {'; '.join(pairs)}." if pairs else ""
 
 
 def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:

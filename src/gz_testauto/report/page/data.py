@@ -1,7 +1,7 @@
 """The JSON blocks that the page's script reads: one for all worlds and one for each.
 
-Owns their format. Numbers are rounded to the drawn precision; those that are not finite are null.
-Worlds, planners, outcomes and metrics are indices into the lists of the first block.
+Numbers are rounded to the drawn precision; those that are not finite are null. Worlds, planners,
+outcomes and metrics are indices into the lists of the first block.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Success against the difficulty of a world, as the page draws it.
 
-Owns the list of figures of a world, and their sources: the ``worlds.json`` of the campaign or of
-the directory of its worlds, and the published numbers of a benchmark.
+The sources of a world's figures are the ``worlds.json`` of the campaign or of the directory of its
+worlds, and the published numbers of a benchmark.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple

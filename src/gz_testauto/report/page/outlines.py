@@ -1,8 +1,8 @@
 """Outlines of obstacles in the format of the page: each shape once, and its positions.
 
-Owns the encoding. Lengths are in mm. A shape is ``{"r": radius}`` for a circle around its position,
-else ``{"p": [ring, ...]}`` with each ring's vertices relative to the position, ``[x, y, x, y,
-...]``. Equal walls in a thousand worlds, and equal boxes at a thousand positions, are stored once.
+Lengths are in mm. A shape is ``{"r": radius}`` for a circle around its position, else ``{"p":
+[ring, ...]}`` with each ring's vertices relative to the position, ``[x, y, x, y, ...]``. Equal
+walls in a thousand worlds, and equal boxes at a thousand positions, are stored once.
 """
 
 from typing import Any, Dict, Iterable, List, Tuple

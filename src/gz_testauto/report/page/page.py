@@ -1,8 +1,8 @@
 """Create the whole page of a results directory as one file.
 
-Owns its assembly: the page loads no other file; it runs only the script and style of this package,
-by their hashes in its content security policy; and content of the results directory is escaped text
-or JSON. The same results give the same bytes.
+The page loads no other file; it runs only the script and style of this package, by their hashes in
+its content security policy; and content of the results directory is escaped text or JSON. The same
+results give the same bytes.
 """
 
 import base64
@@ -25,7 +25,6 @@ from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.drives import tolerances_text
 from gz_testauto.report.page.outlines import TOLERANCE_M
-from gz_testauto.report.page.ranking import ranking
 from gz_testauto.report.page.setup import length_note, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -127,7 +126,7 @@ class PageMaker:
             name=results.name,
             version=__version__,
             heading=content.heading(results),
-            ranking=ranking(analysis),
+            ranking=content.ranking(analysis),
             running=_running(results) if self._live else [],
             problems=problems,
             imported=imported,

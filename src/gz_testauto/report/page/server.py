@@ -1,9 +1,9 @@
 """Serve the page of a running campaign for a browser on this machine.
 
-Owns the server. It listens only on the loopback address, and answers GET and HEAD of two paths:
-``/``, the page, and ``/version``, which the page polls for new results. It rejects requests whose
-``Host`` is not this machine, so that pages of other sites cannot read it through their own host
-name. It only reads the results directory.
+The server listens only on the loopback address, and answers GET and HEAD of two paths: ``/``, the
+page, and ``/version``, which the page polls for new results. It rejects requests whose ``Host`` is
+not this machine, so that pages of other sites cannot read it through their own host name. It only
+reads the results directory.
 """
 
 import html

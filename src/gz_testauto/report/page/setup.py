@@ -1,6 +1,6 @@
 """The campaign in a few lines: robot, end of a trial, and planners.
 
-Owns the wording. All of it comes from the campaign; if that cannot be read, there are no lines.
+All of it comes from the campaign; if that cannot be read, there are no lines.
 """
 
 import textwrap
