@@ -174,11 +174,14 @@ def change_fault(name, simulation, test, message, raises=(), cases=None, **decla
     return Fault(name, test, message, of, cases or {}, raises)
 
 
-PUSH = "test_a_push_gives_its_impulse_over_the_mass"
-WORLD = "test_a_push_is_in_the_world_frame_and_no_time_passes_meanwhile"
-SAVED = "test_a_saved_world_holds_what_was_changed"
-LOOKS = "test_looks_and_lights_are_told_as_they_were_changed"
-STATIC, SLIDES = "test_what_is_static_is_not_pushed", "test_without_friction_what_slides_goes_on"
+PUSH = "test_a_push_changes_the_velocity_by_impulse_over_mass"
+WORLD = "test_a_push_is_in_the_world_frame_and_does_not_advance_time"
+SAVED = "test_a_saved_world_contains_the_changes"
+LOOKS = "test_changed_visuals_and_lights_are_described"
+STATIC, SLIDES = (
+    "test_a_push_of_a_static_model_is_rejected",
+    "test_a_model_without_friction_keeps_sliding",
+)
 LIGHT, HEAVY = {"mass_kg": 2.0}, {"mass_kg": 20.0}
 
 CHANGES = [
@@ -187,13 +190,13 @@ CHANGES = [
     change_fault(
         "a push lasts one step",
         changing(Push, duration_s=lambda s: 0.001),
-        "test_a_push_moves_as_far_as_its_force_says",
+        "test_a_push_moves_a_model_as_its_force_and_mass_determine",
         "0.1875",
     ),
     change_fault(
         "a push lasts twice as long",
         changing(Push, duration_s=lambda s: 2 * s),
-        "test_a_push_moves_as_far_as_its_force_says",
+        "test_a_push_moves_a_model_as_its_force_and_mass_determine",
         "0.1875",
     ),
     change_fault("a push in the frame of the link", PushesInTheFrameOfTheLink, WORLD, "1.0"),
@@ -201,87 +204,97 @@ CHANGES = [
     change_fault(
         "no torque",
         changing(Push, torque_nm=lambda t: (0.0, 0.0, 0.0)),
-        "test_a_torque_turns_by_its_impulse_over_the_inertia",
+        "test_a_torque_changes_the_yaw_rate_by_angular_impulse_over_inertia",
         "0.5",
     ),
     change_fault("friction stays", ignoring(SetFriction), SLIDES, "1.0"),
     change_fault(
         "friction counts twice",
         FrictionCountsTwice,
-        "test_with_friction_it_stops_after_v2_over_2_mu_g",
+        "test_a_model_with_friction_stops_after_v2_over_2_mu_g",
         "0.20",
     ),
     change_fault(
         "friction only falls",
         FrictionOnlyFalls,
-        "test_friction_that_was_taken_away_can_be_given_back",
+        "test_friction_can_be_set_to_zero_and_back",
         "0.05",
     ),
     change_fault(
-        "gravity stays", ignoring(SetGravity), "test_gravity_is_what_it_was_set_to", "0.25"
+        "gravity stays",
+        ignoring(SetGravity),
+        "test_models_accelerate_with_the_gravity_that_was_set",
+        "0.25",
     ),
     change_fault(
         "gravity points down",
         changing(SetGravity, mps2=lambda g: (0, 0, -abs(g[2]))),
-        "test_gravity_is_what_it_was_set_to",
+        "test_models_accelerate_with_the_gravity_that_was_set",
         "0.25",
     ),
     change_fault(
         "twists are ignored",
         changing(SetModel, linear_mps=lambda v: None),
-        "test_a_twist_is_kept_where_nothing_acts",
+        "test_a_model_keeps_its_twist_without_forces",
         "0.5",
     ),
     change_fault(
         "yaw rates are ignored",
         changing(SetModel, angular_radps=lambda w: (0, 0, 0)),
-        "test_a_twist_is_kept_where_nothing_acts",
+        "test_a_model_keeps_its_twist_without_forces",
         "0.4",
     ),
     change_fault(
         "twists in the frame of the model",
         TwistsInTheFrameOfTheModel,
-        "test_movers_follow_a_path_that_turns",
+        "test_a_model_follows_a_circle_if_its_twist_is_set_in_each_period",
         "Mismatched",
     ),
     change_fault(
         "poses without yaw",
         changing(SetModel, pose=lambda p: None if p is None else Pose(p.position)),
-        "test_a_model_is_placed",
+        "test_a_model_has_the_pose_that_was_set",
         "0.5",
     ),
-    change_fault("links stay", ignoring(SetLink), "test_a_link_is_placed_and_moved", "-2.9"),
+    change_fault(
+        "links stay",
+        ignoring(SetLink),
+        "test_a_link_has_the_pose_and_velocity_that_were_set",
+        "-2.9",
+    ),
     change_fault(
         "links do not move",
         changing(SetLink, linear_mps=lambda v: (0.0, 0.0, 0.0)),
-        "test_a_link_is_placed_and_moved",
+        "test_a_link_has_the_pose_and_velocity_that_were_set",
         "-2.9",
     ),
-    change_fault("joints stay", ignoring(SetJoint), "test_a_joint_is_set", "0.7"),
+    change_fault(
+        "joints stay", ignoring(SetJoint), "test_a_joint_has_the_position_that_was_set", "0.7"
+    ),
     change_fault("describes the file", DescribesTheFile, LOOKS, "0.25"),
     change_fault("saves without changes", SavesWithoutChanges, SAVED, "-3.7"),
     change_fault(
         "forgets changes when a model arrives",
         ForgetsChangesWhenOneArrives,
-        "test_what_is_spawned_can_be_changed_and_what_is_deleted_not",
+        "test_a_spawned_model_can_be_changed_and_a_deleted_one_cannot",
         "0.5",
     ),
     change_fault(
         "applies one by one",
         AppliesOneByOne,
-        "test_one_unknown_name_and_nothing_is_applied",
+        "test_an_unknown_name_rejects_all_changes_of_the_call",
         "9.0|1.0",
     ),
     change_fault("pushes what is static", PushesWhatIsStatic, STATIC, "DID NOT RAISE"),
     change_fault(
         "takes kinds that it does not declare",
         TakesAnyKind,
-        "test_a_kind_that_is_not_taken_is_refused_by_name",
+        "test_an_unsupported_change_is_rejected_by_name",
         "DID NOT RAISE",
         changes=frozenset({SetModel}),
     ),
     change_fault(
-        "moves by the clock", PushesByTheClock, "test_the_same_changes_give_the_same_bits", "=="
+        "moves by the clock", PushesByTheClock, "test_equal_changes_give_bit_identical_poses", "=="
     ),
 ]
 globals().update(
@@ -430,9 +443,9 @@ def robots_fault(name, made, test, message, raises=()):
     return Fault(name, test, message, {"make_simulator": lambda suite: made()}, {}, raises)
 
 
-EACH = "test_several_robots_each_have_their_command_scan_and_contacts"
-ABSENT = "test_a_robot_that_is_not_there_cannot_be_driven"
-GONE = "test_a_further_robot_can_be_deleted_and_the_first_drives_on"
+EACH = "test_each_of_several_robots_has_its_command_scan_and_contacts"
+ABSENT = "test_a_command_for_an_unknown_robot_is_rejected"
+GONE = "test_the_first_robot_keeps_driving_after_another_is_deleted"
 
 ROBOTS = [
     robots_fault("drives the first for another", DrivesTheFirst, EACH, "0.0"),

@@ -343,23 +343,33 @@ def fault(name, executor, test, message, raises=()):
     return Fault(name, test, message, {"kind": executor}, raises=raises)
 
 
-CLEAR = "test_a_clear_way_is_driven_from_the_start_to_the_goal"
-BLOCKED = "test_a_blocked_way_ends_at_the_obstacle_which_is_named"
-SEVERAL = "test_several_goals_are_reached_one_after_the_other"
-CLEARANCE = "test_no_clearance_is_left_where_it_collided_and_some_before"
-TIME = "test_time_passes_as_fast_as_the_robot_can_drive_and_no_faster"
-KEPT = "test_what_the_planner_asked_for_and_how_long_it_thought_is_kept"
-SEEDS = "test_a_planner_draws_the_random_numbers_of_the_trial"
-ASKED = "test_whether_to_stop_is_asked_in_every_control_period"
-STOP = "test_a_stop_ends_the_trial_at_once_and_the_next_one_runs"
-BEFORE = "test_a_stop_that_is_asked_for_before_the_trial_ends_it"
-DIES = "test_what_dies_under_a_trial_makes_it_invalid_and_is_replaced"
-CLOSING = "test_closing_ends_all_that_was_started_and_may_come_twice"
-BROKEN = "test_one_that_cannot_be_opened_says_so_and_can_be_closed"
+CLEAR = "test_a_robot_with_a_free_path_drives_from_start_to_goal"
+BLOCKED = "test_a_collision_ends_the_trial_and_names_the_obstacle"
+SEVERAL = "test_several_goals_are_reached_in_order"
+CLEARANCE = "test_the_clearance_is_zero_at_the_collision_and_larger_before"
+TIME = "test_recorded_times_fit_the_control_period_and_the_largest_speed"
+KEPT = "test_commands_and_cycle_times_are_recorded"
+SEEDS = "test_a_planner_draws_random_numbers_from_the_seed_of_the_trial"
+ASKED = "test_the_stop_request_is_checked_in_every_control_period"
+STOP = "test_a_stop_ends_the_trial_immediately_and_the_next_trial_runs"
+BEFORE = "test_a_stop_request_before_the_trial_ends_it"
+DIES = "test_a_process_that_dies_makes_the_trial_invalid_and_is_replaced"
+CLOSING = "test_closing_twice_ends_all_started_processes"
+BROKEN = "test_an_executor_that_fails_to_open_raises_an_error_and_can_be_closed"
 
 FAULTS = [
-    fault("its simulator has no name", Nameless, "test_its_simulator_has_a_name", "''"),
-    fault("its version is a number", VersionIsANumber, "test_its_simulator_has_a_name", "str"),
+    fault(
+        "its simulator has no name",
+        Nameless,
+        "test_the_identity_has_the_name_of_the_simulator",
+        "''",
+    ),
+    fault(
+        "its version is a number",
+        VersionIsANumber,
+        "test_the_identity_has_the_name_of_the_simulator",
+        "str",
+    ),
     fault("always timed out", AlwaysTimedOut, CLEAR, "TIMED_OUT"),
     fault("never completed", NeverCompleted, CLEAR, "completed"),
     fault("poses from the start", PosesFromTheStart, CLEAR, "-3.0"),
@@ -381,7 +391,7 @@ FAULTS = [
     fault(
         "drifts from trial to trial",
         DriftsFromTrialToTrial,
-        "test_a_trial_is_the_same_to_the_bit_after_others",
+        "test_a_repeated_trial_is_bit_identical_after_other_trials",
         "identical",
     ),
     fault("seeds planners alike", SeedsPlannersAlike, SEEDS, "draw the same random numbers"),
@@ -407,7 +417,7 @@ FAULTS = [
     fault(
         "fails when never opened",
         FailsWhenNeverOpened,
-        "test_one_that_was_never_opened_can_be_closed",
+        "test_an_executor_that_was_never_opened_can_be_closed",
         "index",
         (IndexError,),
     ),

@@ -471,11 +471,11 @@ def fault(name, planner, test, message, cases=None, raises=(), **declared):
 
 
 SAME = "test_same_observations_give_the_same_commands"
-FORGETS = "test_begin_forgets_the_previous_task"
+FORGETS = "test_begin_resets_the_state_of_the_previous_task"
 LIMITS = "test_commands_are_finite_and_within_the_limits"
 PASSES = "test_passes_one_obstacle_on_each_side"
-MOUNT = "test_the_scan_is_about_the_sensor_wherever_that_is_mounted"
-INPUTS = "test_leaves_its_inputs_alone"
+MOUNT = "test_the_scan_is_in_the_frame_of_the_sensor"
+INPUTS = "test_does_not_change_its_inputs"
 OTHER = "the same observations gave other commands"
 FREE, CROWD, NOISE = ({"place": p} for p in ("in free space", "among obstacles", "in noise"))
 LEFT, RIGHT = {"side": "left"}, {"side": "right"}
@@ -485,9 +485,9 @@ FAR = "test_reaches_a_goal_far_from_the_origin_within_a_small_tolerance"
 SLOW = "test_commands_are_within_the_limits_of_the_task"
 APPEARS = "test_an_obstacle_that_appears_changes_the_command"
 MOVES = "test_an_obstacle_that_moves_changes_the_command"
-TAKEN = "test_an_obstacle_that_is_taken_away_changes_the_command"
-LATE = "test_a_first_scan_may_come_late_and_be_shown_twice"
-NUMBERS = "test_its_numbers_are_finite_and_have_names"
+TAKEN = "test_an_obstacle_that_disappears_changes_the_command"
+LATE = "test_reaches_the_goal_with_a_late_first_scan_and_repeated_scans"
+NUMBERS = "test_numbers_have_identifiers_as_names_and_reading_them_changes_nothing"
 MIRRORED = [
     ("mirrored histogram left", Mirrored, LEFT),
     ("mirrored histogram right", Mirrored, RIGHT),
@@ -520,7 +520,7 @@ FAULTS = [
     fault(
         "shares its state",
         SharesItsState,
-        "test_two_planners_do_not_disturb_each_other",
+        "test_two_planners_do_not_affect_each_other",
         "another planner in the same process",
     ),
     fault("counts time from zero", CountsTimeFromZero, FAR, "not at the goal"),
@@ -536,7 +536,7 @@ FAULTS = [
     fault(
         "needs two way-points",
         NeedsTwoWayPoints,
-        "test_a_task_may_have_a_single_way_point",
+        "test_a_task_can_have_a_single_waypoint",
         "zero-size array",
         raises=(ValueError,),
     ),
@@ -597,7 +597,7 @@ FAULTS = [
     fault(
         "near is free",
         NearIsFree,
-        "test_stops_where_everything_is_too_near_to_measure",
+        "test_stops_if_all_ranges_are_below_the_least_range",
         "though -inf is near",
     ),
     fault(
@@ -616,7 +616,7 @@ FAULTS = [
         {"mount": "upside down"},
         timeout_s=25.0,
     ),
-    fault("needs a scan", NeedsAScan, "test_survives_without_any_scan", "assert"),
+    fault("needs a scan", NeedsAScan, "test_does_not_fail_without_a_scan", "assert"),
     fault("gives up before the first scan", GivesUpWithoutAScan, LATE, "gave up .* no scan"),
     fault("gives up on an old scan", GivesUpOnAnOldScan, LATE, "gave up .* the scan is old"),
     fault(

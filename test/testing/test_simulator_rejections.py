@@ -520,35 +520,35 @@ def fault(name, simulation, test, message, cases=None, raises=()):
     return Fault(name, test, message, of, cases or {}, raises)
 
 
-T0 = "test_a_loaded_scene_stands_at_time_zero"
-STARTS = "test_the_robot_starts_where_the_scene_says"
-STEPS = "test_time_passes_in_steps_and_only_there"
-DURATIONS = "test_short_and_long_steps_are_taken_exactly_or_at_least"
-DIVIDES = "test_a_step_that_is_no_whole_number_of_physics_steps_is_refused"
-ZERO = "test_at_time_zero_there_is_a_scan_of_the_loaded_scene"
-LEFT = "test_the_scan_counts_angles_counter_clockwise"
-NEAR = "test_a_ray_that_meets_something_too_near_is_minus_infinite"
-RATE = "test_scans_come_at_the_rate_of_the_lidar"
-ONCE = "test_samples_and_contacts_are_shown_once_in_order_of_time"
-TOUCH = "test_a_contact_is_where_they_touch_and_its_normal_points_to_the_first"
-WALL = "test_driving_into_the_wall_is_a_contact_with_the_wall"
-IMU = "test_the_imu_feels_gravity_and_turning"
-TWIST = "test_the_twist_is_that_of_the_motion_where_it_is_told"
-SPAWNED = "test_spawned_models_stand_where_asked_and_are_seen"
-TAKEN = "test_a_taken_name_is_refused_and_nothing_stays"
-DELETED = "test_deleted_models_are_gone_and_their_names_are_free"
-PLACED = "test_models_are_placed_in_one_go"
-SAVED = "test_a_saved_world_holds_what_stands_and_loads_again"
-CLOSED = "test_a_closed_simulator_loads_nothing_and_what_it_had_loaded_is_over"
+T0 = "test_a_loaded_scene_has_time_zero_and_all_models"
+STARTS = "test_the_robot_has_the_start_pose_of_the_scene"
+STEPS = "test_only_steps_advance_time"
+DURATIONS = "test_short_and_long_steps_have_at_least_their_duration"
+DIVIDES = "test_a_step_that_is_not_a_multiple_of_the_physics_step_is_rejected"
+ZERO = "test_a_scan_of_the_loaded_scene_exists_at_time_zero"
+LEFT = "test_scan_angles_increase_counter_clockwise"
+NEAR = "test_a_range_below_the_least_range_is_minus_infinite"
+RATE = "test_scans_have_the_update_rate_of_the_lidar"
+ONCE = "test_samples_and_contacts_are_reported_once_in_order_of_time"
+TOUCH = "test_a_contact_has_its_position_and_a_normal_toward_the_first_shape"
+WALL = "test_a_collision_with_the_wall_is_a_contact"
+IMU = "test_the_imu_measures_gravity_and_yaw_rate"
+TWIST = "test_the_reported_twist_is_that_of_the_motion_in_the_world_frame"
+SPAWNED = "test_spawned_models_have_the_requested_poses_and_are_in_the_scan"
+TAKEN = "test_an_existing_name_rejects_all_models_of_the_call"
+DELETED = "test_deleted_models_are_absent_and_their_names_can_be_used_again"
+PLACED = "test_poses_of_several_models_are_set_in_one_call"
+SAVED = "test_a_saved_world_contains_the_present_models_and_can_be_loaded"
+CLOSED = "test_closing_the_simulator_ends_its_simulation_and_rejects_loading"
 
 FAULTS = [
     fault("begins after a step", BeginsAfterAStep, T0, "0.01 == 0.0"),
     fault("starts at the origin", StartsAtTheOrigin, STARTS, "-2.0"),
-    fault("leaves yaws out", LeavesYawsOut, "test_models_stand_where_the_world_says", "0.3"),
+    fault("leaves yaws out", LeavesYawsOut, "test_models_have_the_poses_of_the_world_file", "0.3"),
     fault(
         "ignores the models of the scene",
         IgnoresTheModelsOfTheScene,
-        "test_models_of_the_scene_stand_there_too",
+        "test_additional_models_of_the_scene_have_their_poses",
         "extra",
         raises=(KeyError,),
     ),
@@ -559,12 +559,15 @@ FAULTS = [
         "DID NOT RAISE",
     ),
     fault(
-        "never over", NeverOver, "test_a_simulation_is_over_when_another_is_loaded", "DID NOT RAISE"
+        "never over",
+        NeverOver,
+        "test_loading_a_scene_ends_the_previous_simulation",
+        "DID NOT RAISE",
     ),
     fault(
         "errors of the parser",
         ErrorsOfTheParser,
-        "test_a_world_that_cannot_be_loaded_is_refused_and_the_next_one_is_not",
+        "test_a_world_that_cannot_be_loaded_is_rejected_and_the_next_one_loads",
         "nobody_has_this",
         raises=(SdfError,),
     ),
@@ -572,20 +575,29 @@ FAULTS = [
     fault("one step too many", OneStepTooMany, STEPS, "0.11"),
     fault("always a period", AlwaysAPeriod, DURATIONS, "0.1"),
     fault("rounds durations", RoundsDurations, DIVIDES, "DID NOT RAISE"),
-    fault("creeps", Creeps, "test_an_undriven_robot_stays", r"0\.0(200|199)"),
+    fault("creeps", Creeps, "test_a_robot_without_speed_does_not_move", r"0\.0(200|199)"),
     fault(
-        "turns clockwise", TurnsClockwise, "test_turning_on_the_spot", "-2.4", {"rate_radps": 0.8}
+        "turns clockwise",
+        TurnsClockwise,
+        "test_a_yaw_rate_alone_turns_on_the_spot",
+        "-2.4",
+        {"rate_radps": 0.8},
     ),
-    fault("never backwards", NeverBackwards, "test_backwards", "-1.0"),
+    fault("never backwards", NeverBackwards, "test_a_negative_speed_drives_backward", "-1.0"),
     fault(
-        "slower in bends", SlowerInBends, "test_an_arc_has_the_radius_of_speed_over_rate", "0.799"
+        "slower in bends", SlowerInBends, "test_an_arc_has_the_radius_speed_over_yaw_rate", "0.799"
     ),
-    fault("pulls to one side", PullsToOneSide, "test_straight_on", "0.0"),
-    fault("forgets the command", ForgetsTheCommand, "test_a_command_holds_until_the_next", "0.0"),
+    fault("pulls to one side", PullsToOneSide, "test_a_forward_command_drives_straight", "0.0"),
+    fault(
+        "forgets the command",
+        ForgetsTheCommand,
+        "test_a_command_remains_active_until_the_next",
+        "0.0",
+    ),
     fault(
         "takes what is not finite",
         TakesWhatIsNotFinite,
-        "test_a_command_that_is_not_finite_is_refused",
+        "test_a_command_that_is_not_finite_is_rejected",
         "DID NOT RAISE",
         {"speed_mps": float("nan")},
     ),
@@ -593,12 +605,15 @@ FAULTS = [
     fault("no yaw rate", NoYawRate, TWIST, "0.0 == 0.5"),
     fault("mirrored scan", MirroredScan, LEFT, "no box to the left"),
     fault(
-        "ranges from the base", RangesFromTheBase, "test_the_scan_sees_the_wall_where_it_is", "4.9"
+        "ranges from the base",
+        RangesFromTheBase,
+        "test_the_scan_has_the_distance_of_the_wall",
+        "4.9",
     ),
     fault(
         "nothing is at the largest range",
         NothingAtTheLargestRange,
-        "test_rays_that_meet_nothing_are_infinite",
+        "test_rays_without_a_hit_are_infinite",
         "isposinf",
     ),
     fault("too near is infinite", TooNearIsInfinite, NEAR, "not -inf"),
@@ -606,7 +621,7 @@ FAULTS = [
     fault(
         "stamp of the snapshot",
         StampOfTheSnapshot,
-        "test_a_scan_is_stamped_when_it_was_measured",
+        "test_the_stamp_of_a_scan_is_its_time_of_measurement",
         "does not say when",
     ),
     fault("no scan at time zero", NoScanAtTimeZero, ZERO, "no scan at time 0"),
@@ -615,17 +630,22 @@ FAULTS = [
     fault(
         "an inertial sample of time zero",
         SampleOfTimeZero,
-        "test_no_inertial_sample_and_no_contact_is_of_time_zero",
+        "test_imu_samples_and_contacts_start_after_time_zero",
         "0.0 > 0.0",
     ),
     fault("scans at half the rate", ScansAtHalfTheRate, RATE, "10 =="),
     fault("scans in every step", ScansInEveryStep, RATE, "99 == 1"),
     fault("first scan for ever", FirstScanForEver, RATE, "the last scan is old"),
-    fault("first ranges with new stamps", FirstRanges, "test_scans_follow_the_robot", "0.0 =="),
+    fault(
+        "first ranges with new stamps",
+        FirstRanges,
+        "test_scans_are_measured_from_the_moving_robot",
+        "0.0 ==",
+    ),
     fault(
         "one buffer for all scans",
         OneBufferForAllScans,
-        "test_a_snapshot_does_not_change_when_time_passes",
+        "test_a_snapshot_does_not_change_in_later_steps",
         "changed after it was shown",
     ),
     fault("no gravity", NoGravity, IMU, "9.8"),
@@ -633,13 +653,13 @@ FAULTS = [
     fault(
         "says that its samples are means",
         SaysThatItsSamplesAreMeans,
-        "test_the_imu_feels_what_the_simulator_declares",
+        "test_imu_samples_are_means_of_periods_if_the_simulator_declares_it",
         "0.6",
     ),
     fault(
         "drifts when looked at",
         DriftsWhenLookedAt,
-        "test_a_snapshot_shows_the_present_without_time_passing",
+        "test_snapshots_without_a_step_between_them_are_equal",
         "two snapshots in a row differ",
     ),
     fault("inertial samples twice", SamplesAgain, ONCE, "sample is shown twice"),
@@ -651,43 +671,52 @@ FAULTS = [
     fault(
         "the floor is an obstacle",
         FloorIsAnObstacle,
-        "test_driving_on_the_floor_touches_no_obstacle",
+        "test_driving_on_the_floor_is_no_contact_with_obstacles",
         "wall",
     ),
     fault("composes poses", ComposesPoses, SPAWNED, "2.5"),
     fault(
         "skips what is no model",
         SkipsWhatIsNoModel,
-        "test_what_is_no_model_is_refused",
+        "test_text_that_is_not_a_model_is_rejected",
         "DID NOT RAISE",
     ),
     fault("spawned is not seen", SpawnedIsNotSeen, SPAWNED, "2.5"),
     fault("spawns what is taken", SpawnsWhatIsTaken, TAKEN, "DID NOT RAISE"),
     fault("keeps the first of several", KeepsTheFirstOfSeveral, TAKEN, "fresh"),
     fault("deleted is seen", DeletedIsSeen, DELETED, "sees a deleted model"),
-    fault("deletes one by one", DeletesOneByOne, "test_an_unknown_name_cannot_be_deleted", "wall"),
-    fault("places one by one", PlacesOneByOne, "test_an_unknown_name_cannot_be_placed", "5"),
+    fault(
+        "deletes one by one", DeletesOneByOne, "test_deleting_an_unknown_name_is_rejected", "wall"
+    ),
+    fault(
+        "places one by one",
+        PlacesOneByOne,
+        "test_setting_the_pose_of_an_unknown_name_is_rejected",
+        "5",
+    ),
     fault("places positions only", PlacesPositionsOnly, PLACED, "1.0"),
     fault("places only the first", PlacesOnlyTheFirst, PLACED, "-1.0"),
     fault(
         "placed is seen where it was",
         PlacedIsSeenWhereItWas,
-        "test_a_model_is_seen_and_met_where_it_was_placed",
+        "test_scan_and_contacts_use_the_pose_that_was_set",
         "1.9",
     ),
     fault(
         "the robot drives on when deleted",
         RobotDrivesOnWhenDeleted,
-        "test_without_its_robot_a_scene_is_one_without_a_robot",
+        "test_a_scene_whose_robot_was_deleted_has_no_robot_to_drive",
         "DID NOT RAISE",
     ),
     fault("saves the file again", SavesTheFileAgain, SAVED, "a", raises=(KeyError,)),
     fault("saves deleted models", SavesDeletedModels, SAVED, "deleted model was saved"),
-    fault("noise of the clock", NoiseOfTheClock, "test_the_same_calls_give_the_same_bits", "=="),
+    fault(
+        "noise of the clock", NoiseOfTheClock, "test_equal_calls_give_bit_identical_snapshots", "=="
+    ),
     fault(
         "has served before",
         ServedBefore,
-        "test_a_fresh_simulator_gives_the_same_bits_as_one_that_has_served",
+        "test_a_new_simulator_gives_the_same_bits_as_a_used_one",
         "==",
     ),
     fault("fails when closed twice", FailsWhenClosedTwice, CLOSED, "already closed"),

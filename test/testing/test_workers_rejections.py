@@ -464,15 +464,15 @@ def fault(name, workers, test, message, raises=(), **declared):
     return Fault(name, test, message, {"kind": workers, **declared}, {}, raises)
 
 
-ONCE = "test_every_trial_is_answered_once_with_its_own_result"
-BITS = "test_results_are_the_same_bits_as_those_of_an_executor_alone"
-SIDE = "test_as_many_trials_run_side_by_side_as_it_says"
-INVALID_ONE = "test_an_invalid_trial_is_answered_with_its_cause_and_its_executor_recovers"
-BUG = "test_a_bug_in_an_executor_comes_through"
-OPEN = "test_what_cannot_be_opened_says_why_and_can_be_closed"
-STOP = "test_a_stop_gives_up_the_trials_under_way_and_closing_leaves_nothing"
-DIES = "test_a_worker_that_dies_costs_an_attempt_that_is_told_apart_and_is_replaced"
-JOINS = "test_a_worker_that_joins_is_given_a_trial_at_once"
+ONCE = "test_each_trial_is_reported_once_with_its_result"
+BITS = "test_results_are_bit_identical_to_those_of_one_executor"
+SIDE = "test_size_is_the_number_of_parallel_trials"
+INVALID_ONE = "test_an_invalid_trial_is_reported_with_its_cause_and_its_executor_recovers"
+BUG = "test_an_unexpected_exception_of_an_executor_is_raised"
+OPEN = "test_workers_that_fail_to_open_raise_the_cause_and_can_be_closed"
+STOP = "test_a_stop_ends_running_trials_and_closing_ends_all_executors"
+DIES = "test_a_worker_that_died_is_reported_and_replaced"
+JOINS = "test_a_worker_that_joins_receives_a_trial_immediately"
 SHORT_S = 0.5
 
 FAULTS = [
@@ -483,7 +483,12 @@ FAULTS = [
     fault("all may be repeated", AllMayBeRepeated, ONCE, "True"),
     fault("rounds recordings", RoundsRecordings, BITS, "identical"),
     fault("drops details", DropsDetails, BITS, "the detail is another one"),
-    fault("of no simulator", OfNoSimulator, "test_the_simulator_is_known_once_open", "threads"),
+    fault(
+        "of no simulator",
+        OfNoSimulator,
+        "test_open_workers_have_the_identity_of_the_simulator",
+        "threads",
+    ),
     fault(
         "one after the other",
         OneAfterTheOther,
@@ -543,7 +548,7 @@ FAULTS = [
     fault(
         "cannot be closed when never opened",
         CannotBeClosedWhenNeverOpened,
-        "test_what_was_never_opened_can_be_closed",
+        "test_workers_that_were_never_opened_can_be_closed",
         "never opened",
     ),
     fault("fails when closed twice", FailsWhenClosedTwice, STOP, "already closed"),

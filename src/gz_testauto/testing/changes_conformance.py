@@ -39,7 +39,7 @@ from gz_testauto.simulators.changes import (
 )
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.testing.simulator_scene import DOOR, LAMP, WALL, WORLD, body
-from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, refused, steps
+from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, rejected, steps
 
 GRAVITY_MPS2 = 9.8
 PUCK_KG = 2.0
@@ -62,15 +62,10 @@ class ChangesConformance(SimulatorSuite):
         path.write_text(WORLD.format(models=WALL + LAMP + DOOR + puck + sled))
         return Scene(path, robot, seed=3)
 
-    @pytest.fixture
-    def simulation(self, simulator: Simulator, scene: Scene) -> Simulation:
-        """Load the scene of the suite and return its simulation."""
-        return simulator.load(scene)
-
     # physics
 
     @pytest.mark.parametrize("mass_kg", [PUCK_KG, 20.0])
-    def test_a_push_gives_its_impulse_over_the_mass(
+    def test_a_push_changes_the_velocity_by_impulse_over_mass(
         self, simulator: Simulator, simulation: Simulation, mass_kg: float
     ) -> None:
         changes: List[Change] = [Push("puck::link", (20.0, 0, 0))]
@@ -83,7 +78,7 @@ class ChangesConformance(SimulatorSuite):
         speed = velocity(simulation, "puck")
         assert speed == pytest.approx((2.0 / mass_kg, 0, 0), rel=1e-3, abs=1e-6)
 
-    def test_a_push_moves_as_far_as_its_force_says(
+    def test_a_push_moves_a_model_as_its_force_and_mass_determine(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, Push)
@@ -94,7 +89,7 @@ class ChangesConformance(SimulatorSuite):
         expected_m = 2.0 * 0.25**2 / 2 + 0.5 * (passed_s - 0.25)
         assert moved == pytest.approx((0, expected_m, 0), abs=2e-3)
 
-    def test_a_push_is_in_the_world_frame_and_no_time_passes_meanwhile(
+    def test_a_push_is_in_the_world_frame_and_does_not_advance_time(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         """The pushed box has a yaw of 90°."""
@@ -102,11 +97,11 @@ class ChangesConformance(SimulatorSuite):
         simulation.apply([SetModel("puck", Pose.from_rpy(0, 5, 2, 0, 0, math.pi / 2))])
         before_s = simulation.step(PERIOD_S).time_s
         simulation.apply([Push("puck::link", (20.0, 0, 0))])
-        assert simulation.snapshot().time_s == before_s, "time passed while a change was made"
+        assert simulation.snapshot().time_s == before_s, "the change advanced the simulated time"
         run(simulation, 0.3)
         assert velocity(simulation, "puck") == pytest.approx((1.0, 0, 0), rel=1e-3, abs=1e-3)
 
-    def test_a_torque_turns_by_its_impulse_over_the_inertia(
+    def test_a_torque_changes_the_yaw_rate_by_angular_impulse_over_inertia(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, Push)
@@ -117,7 +112,7 @@ class ChangesConformance(SimulatorSuite):
         rate_radps = turned_rad / (after.time_s - before.time_s)
         assert rate_radps == pytest.approx(0.1 * 0.1 / 0.02, rel=0.01)
 
-    def test_without_friction_what_slides_goes_on(
+    def test_a_model_without_friction_keeps_sliding(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetFriction, SetModel)
@@ -127,7 +122,7 @@ class ChangesConformance(SimulatorSuite):
         run(simulation, 1.0)
         assert velocity(simulation, "sled")[0] == pytest.approx(1.0, rel=0.01)
 
-    def test_with_friction_it_stops_after_v2_over_2_mu_g(
+    def test_a_model_with_friction_stops_after_v2_over_2_mu_g(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetFriction, SetModel)
@@ -141,7 +136,7 @@ class ChangesConformance(SimulatorSuite):
             assert moved[0] == pytest.approx(1 / (2 * mu * GRAVITY_MPS2), rel=0.04)
             assert velocity(simulation, "sled")[0] == pytest.approx(0.0, abs=1e-3)
 
-    def test_friction_that_was_taken_away_can_be_given_back(
+    def test_friction_can_be_set_to_zero_and_back(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetFriction, SetModel)
@@ -154,7 +149,7 @@ class ChangesConformance(SimulatorSuite):
         moved = position(simulation, "sled") - before
         assert moved[0] == pytest.approx(1 / (2 * GRAVITY_MPS2), rel=0.04)
 
-    def test_gravity_is_what_it_was_set_to(
+    def test_models_accelerate_with_the_gravity_that_was_set(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetGravity)
@@ -168,7 +163,7 @@ class ChangesConformance(SimulatorSuite):
 
     # moving
 
-    def test_a_twist_is_kept_where_nothing_acts(
+    def test_a_model_keeps_its_twist_without_forces(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetModel)
@@ -180,12 +175,12 @@ class ChangesConformance(SimulatorSuite):
         assert moved == pytest.approx(np.array((0.5, -0.2, 0.1)) * passed_s, abs=2e-3)
         assert last.models["puck"].pose.yaw_rad == pytest.approx(0.4 * passed_s, abs=2e-3)
 
-    def test_movers_follow_a_path_that_turns(
+    def test_a_model_follows_a_circle_if_its_twist_is_set_in_each_period(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetModel)
         if not simulator.steps_exactly:
-            pytest.skip(f"{simulator.name} does not step exactly as far as it is told")
+            pytest.skip(f"{simulator.name} does not step by exact durations")
         start = position(simulation, "puck")
         for period in range(40):
             time_s = period * PERIOD_S
@@ -198,7 +193,9 @@ class ChangesConformance(SimulatorSuite):
             simulation.step(PERIOD_S)
             assert position(simulation, "puck") == pytest.approx(target, abs=1e-3)
 
-    def test_a_model_is_placed(self, simulator: Simulator, simulation: Simulation) -> None:
+    def test_a_model_has_the_pose_that_was_set(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
         need(simulator, SetModel)
         pose = Pose.from_rpy(-3, 2, 1, 0, 0, 0.5)
         simulation.apply([SetModel("puck", pose)])
@@ -206,14 +203,18 @@ class ChangesConformance(SimulatorSuite):
         assert placed.position == pytest.approx(pose.position, abs=1e-5)
         assert placed.yaw_rad == pytest.approx(0.5, abs=1e-5)
 
-    def test_a_link_is_placed_and_moved(self, simulator: Simulator, simulation: Simulation) -> None:
+    def test_a_link_has_the_pose_and_velocity_that_were_set(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
         need(simulator, SetLink)
         simulation.apply([SetLink("puck::link", Pose((-3.0, 2.0, 1.0)), (0.5, 0.0, 0.0))])
         passed_s = run(simulation, 0.2)
         expected_m = (-3.0 + 0.5 * passed_s, 2, 1)
         assert position(simulation, "puck") == pytest.approx(expected_m, abs=1e-3)
 
-    def test_a_joint_is_set(self, simulator: Simulator, simulation: Simulation) -> None:
+    def test_a_joint_has_the_position_that_was_set(
+        self, simulator: Simulator, simulation: Simulation
+    ) -> None:
         need(simulator, SetJoint)
         simulation.apply([SetJoint("door::hinge", position=0.7)])
         leaf = simulation.snapshot().links["door::leaf"].pose
@@ -221,7 +222,7 @@ class ChangesConformance(SimulatorSuite):
 
     # visuals and lights
 
-    def test_looks_and_lights_are_told_as_they_were_changed(
+    def test_changed_visuals_and_lights_are_described(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetVisual, SetLight)
@@ -232,12 +233,12 @@ class ChangesConformance(SimulatorSuite):
                 SetLight("lamp", diffuse=RED, range_m=4.0),
             ]
         )
-        look = simulation.describe().visuals[visual]
-        assert (look.diffuse, look.transparency, look.visible) == (RED, 0.25, False)
+        shown = simulation.describe().visuals[visual]
+        assert (shown.diffuse, shown.transparency, shown.visible) == (RED, 0.25, False)
         after = simulation.describe().lights["lamp"]
         assert after == replace(lamp, diffuse=RED, range_m=4.0)
 
-    def test_a_saved_world_holds_what_was_changed(
+    def test_a_saved_world_contains_the_changes(
         self, simulator: Simulator, simulation: Simulation, tmp_path: Path
     ) -> None:
         changes: List[Change] = [
@@ -259,17 +260,17 @@ class ChangesConformance(SimulatorSuite):
             assert first.tensor_kgm2 == pytest.approx(second.tensor_kgm2, abs=1e-6)
         for visual in ("puck::link::visual", "sled::link::visual"):
             if SetVisual in simulator.changes:
-                assert_alike(again.visuals[visual], now.visuals[visual])
+                assert_equal_descriptions(again.visuals[visual], now.visuals[visual])
         if SetFriction in simulator.changes:
-            assert_alike(
+            assert_equal_descriptions(
                 again.collisions["sled::link::collision"], now.collisions["sled::link::collision"]
             )
         if SetLight in simulator.changes:
-            assert_alike(again.lights["lamp"], now.lights["lamp"])
+            assert_equal_descriptions(again.lights["lamp"], now.lights["lamp"])
 
     # spawned and deleted models
 
-    def test_what_is_spawned_can_be_changed_and_what_is_deleted_not(
+    def test_a_spawned_model_can_be_changed_and_a_deleted_one_cannot(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetMass, Push)
@@ -287,28 +288,30 @@ class ChangesConformance(SimulatorSuite):
 
     # invalid changes
 
-    def test_one_unknown_name_and_nothing_is_applied(
+    def test_an_unknown_name_rejects_all_changes_of_the_call(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         if SetModel in simulator.changes:
-            with refused("there is no model named 'nobody'"):
-                simulation.apply([SetModel("puck", linear_mps=(1, 0, 0)), SetModel("nobody")])
+            with rejected("there is no model named 'unknown'"):
+                simulation.apply([SetModel("puck", linear_mps=(1, 0, 0)), SetModel("unknown")])
         if SetMass in simulator.changes:
-            says = "SetMass: unknown link 'sled::lnk'; did you mean 'sled::link'? Known: sled::link"
-            with refused(says):
+            message = (
+                "SetMass: unknown link 'sled::lnk'; did you mean 'sled::link'? Known: sled::link"
+            )
+            with rejected(message):
                 simulation.apply([SetMass("puck::link", 9.0), SetMass("sled::lnk", 9.0)])
             inertial = simulation.describe().links["puck::link"].inertial
             assert inertial is not None and inertial.mass_kg == 2.0
         assert velocity(simulation, "puck") == pytest.approx((0, 0, 0), abs=1e-9)
 
-    def test_what_is_static_is_not_pushed(
+    def test_a_push_of_a_static_model_is_rejected(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, Push)
         with pytest.raises(SimulatorError, match="'wall::link' is static"):
             simulation.apply([Push("wall::link", (1, 0, 0))])
 
-    def test_a_kind_that_is_not_taken_is_refused_by_name(
+    def test_an_unsupported_change_is_rejected_by_name(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         examples = (
@@ -325,27 +328,29 @@ class ChangesConformance(SimulatorSuite):
         assert {type(example) for example in examples} == ALL
         for example in examples:
             if type(example) not in simulator.changes:
-                says = f"this simulator does not support {type(example).__name__}"
-                with pytest.raises(SimulatorError, match=says):
+                message = f"this simulator does not support {type(example).__name__}"
+                with pytest.raises(SimulatorError, match=message):
                     simulation.apply([example])
 
     # repeatability
 
-    def test_the_same_changes_give_the_same_bits(self, simulator: Simulator, scene: Scene) -> None:
+    def test_equal_changes_give_bit_identical_poses(
+        self, simulator: Simulator, scene: Scene
+    ) -> None:
         need(simulator, SetModel)
         if not simulator.repeatable:
-            pytest.skip(f"{simulator.name} does not promise to repeat itself")
-        served = trace(simulator.load(scene))
-        assert trace(simulator.load(scene)) == served
-        with self.make_simulator() as fresh:
-            assert trace(fresh.load(scene)) == served
+            pytest.skip(f"{simulator.name} is not repeatable to the bit")
+        first = trace(simulator.load(scene))
+        assert trace(simulator.load(scene)) == first
+        with self.make_simulator() as other:
+            assert trace(other.load(scene)) == first
 
 
 def need(simulator: Simulator, *kinds: ChangeKind) -> None:
     """Skip the test if the simulator does not support all of these change kinds."""
     for kind in kinds:
         if kind not in simulator.changes:
-            pytest.skip(f"{simulator.name} takes no {kind.__name__}")
+            pytest.skip(f"{simulator.name} does not support {kind.__name__}")
 
 
 def run(simulation: Simulation, duration_s: float) -> float:
@@ -373,7 +378,7 @@ def circle(time_s: float) -> np.ndarray:
     return np.array([math.sin(time_s), 1 - math.cos(time_s), 0.0])
 
 
-def assert_alike(first: Any, second: Any) -> None:
+def assert_equal_descriptions(first: Any, second: Any) -> None:
     """Assert that all numbers of two descriptions are equal except for rounding to single
     precision."""
     for name, value in vars(first).items():

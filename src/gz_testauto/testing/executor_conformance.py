@@ -53,17 +53,17 @@ ATTEMPTS = 4
 """Number of attempts after which a trial counts as one that cannot be run."""
 
 
-class Questions:
+class CountingStopRequest:
     """A stop request that counts its calls and computes its return value from their number."""
 
     def __init__(self, answer: Callable[[int], bool] = lambda number: False) -> None:
         self.answer = answer
-        self.asked = 0
+        self.calls = 0
 
     def __call__(self) -> bool:
         """Return whether to stop."""
-        self.asked += 1
-        return self.answer(self.asked)
+        self.calls += 1
+        return self.answer(self.calls)
 
 
 class _SharedExecutor:
@@ -137,7 +137,7 @@ class ExecutorConformance:
             for world in (CLEAR, BLOCKED):
                 shared.driven[world] = shared.drive(world)
         if len(suite._shared.driven) < 2:
-            pytest.fail("the executor ran no trial; the first test says why")
+            pytest.fail("the executor ran no trial; see the error of the first test")
         return suite._shared
 
     @classmethod
@@ -149,13 +149,13 @@ class ExecutorConformance:
 
     # trials
 
-    def test_its_simulator_has_a_name(self, shared: _SharedExecutor) -> None:
+    def test_the_identity_has_the_name_of_the_simulator(self, shared: _SharedExecutor) -> None:
         identity = shared.executor.identity
         assert isinstance(identity, SimulatorIdentity)
         assert identity.name != ""
         assert isinstance(identity.version, str)
 
-    def test_a_clear_way_is_driven_from_the_start_to_the_goal(
+    def test_a_robot_with_a_free_path_drives_from_start_to_goal(
         self, shared: _SharedExecutor
     ) -> None:
         result, _ = shared.driven[CLEAR]
@@ -166,9 +166,11 @@ class ExecutorConformance:
         assert np.hypot(last[0] - 3.0, last[1]) <= 0.5
         assert np.abs(result.recording.pose[:, 1]).max() < 0.2
         speed_mps, steps_s = result.recording.twist[1:, 0], np.diff(result.recording.time_s)
-        assert float(speed_mps @ steps_s) == pytest.approx(WAY_M, rel=0.2), "the twist is another"
+        assert float(speed_mps @ steps_s) == pytest.approx(WAY_M, rel=0.2), (
+            "the twist does not fit the path"
+        )
 
-    def test_several_goals_are_reached_one_after_the_other(self, shared: _SharedExecutor) -> None:
+    def test_several_goals_are_reached_in_order(self, shared: _SharedExecutor) -> None:
         result, _ = shared.drive(SEVERAL)
         assert result.outcome is Outcome.REACHED, result.detail
         recording = result.recording
@@ -179,7 +181,7 @@ class ExecutorConformance:
             pose = recording.pose[np.searchsorted(recording.time_s, reached_s)]
             assert np.hypot(*(pose[:2] - place)) <= 0.5
 
-    def test_a_blocked_way_ends_at_the_obstacle_which_is_named(
+    def test_a_collision_ends_the_trial_and_names_the_obstacle(
         self, shared: _SharedExecutor
     ) -> None:
         result, _ = shared.driven[BLOCKED]
@@ -189,14 +191,14 @@ class ExecutorConformance:
         assert {contact.partner for contact in result.recording.contacts} == {OBSTACLE}
         assert result.recording.pose[-1][0] < 0.0
 
-    def test_no_clearance_is_left_where_it_collided_and_some_before(
+    def test_the_clearance_is_zero_at_the_collision_and_larger_before(
         self, shared: _SharedExecutor
     ) -> None:
         clearance_m = shared.driven[BLOCKED][0].recording.clearance_m
         assert clearance_m[-1] < 0.05
         assert clearance_m[0] > 1.0
 
-    def test_time_passes_as_fast_as_the_robot_can_drive_and_no_faster(
+    def test_recorded_times_fit_the_control_period_and_the_largest_speed(
         self, shared: _SharedExecutor
     ) -> None:
         recording, spec = shared.driven[CLEAR][0].recording, shared.campaign.spec
@@ -208,55 +210,53 @@ class ExecutorConformance:
         else:
             assert np.median(gaps_s) < 5 * spec.control_period_s
 
-    def test_what_the_planner_asked_for_and_how_long_it_thought_is_kept(
-        self, shared: _SharedExecutor
-    ) -> None:
+    def test_commands_and_cycle_times_are_recorded(self, shared: _SharedExecutor) -> None:
         recording = shared.driven[CLEAR][0].recording
         assert np.isfinite(recording.command[1:]).any()
         assert len(recording.cycle_time_s) > 0
         assert (recording.cycle_time_s >= 0.0).all()
         assert recording.wall_time_s > 0.0
 
-    def test_whether_to_stop_is_asked_in_every_control_period(
+    def test_the_stop_request_is_checked_in_every_control_period(
         self, shared: _SharedExecutor
     ) -> None:
-        result, asked = shared.driven[CLEAR]
-        assert asked >= len(result.recording.time_s) - 1
+        result, calls = shared.driven[CLEAR]
+        assert calls >= len(result.recording.time_s) - 1
 
-    def test_a_trial_is_the_same_to_the_bit_after_others(self, shared: _SharedExecutor) -> None:
+    def test_a_repeated_trial_is_bit_identical_after_other_trials(
+        self, shared: _SharedExecutor
+    ) -> None:
         if not self.repeatable:
-            pytest.skip("its trials run in wall time: no two are the same to the bit")
+            pytest.skip("trials that run in wall time are not repeatable to the bit")
         self.assert_drives_as_before(shared, CLEAR)
 
     # stopping, failures and closing
 
-    def test_a_stop_ends_the_trial_at_once_and_the_next_one_runs(
+    def test_a_stop_ends_the_trial_immediately_and_the_next_trial_runs(
         self, shared: _SharedExecutor
     ) -> None:
-        asked: List[int] = []
+        calls: List[int] = []
 
         def stop(number: int) -> bool:
-            asked.append(number)
+            calls.append(number)
             return number >= self.harm_at
 
         with pytest.raises(TrialStopped):
             shared.drive(CLEAR, stop)
-        assert asked[-1] == self.harm_at
+        assert calls[-1] == self.harm_at
         shared.executor.recover()
         self.assert_drives_as_before(shared, BLOCKED)
 
-    def test_a_stop_that_is_asked_for_before_the_trial_ends_it(
-        self, shared: _SharedExecutor
-    ) -> None:
+    def test_a_stop_request_before_the_trial_ends_it(self, shared: _SharedExecutor) -> None:
         with pytest.raises(TrialStopped):
             shared.drive(CLEAR, lambda number: True)
         shared.executor.recover()
 
-    def test_what_dies_under_a_trial_makes_it_invalid_and_is_replaced(
+    def test_a_process_that_dies_makes_the_trial_invalid_and_is_replaced(
         self, shared: _SharedExecutor
     ) -> None:
         if type(self).harm is ExecutorConformance.harm:
-            pytest.skip("it depends on nothing that could be ended from outside")
+            pytest.skip("the executor depends on no process that a test can end")
         identity = shared.executor.identity
         harmed: List[int] = []
 
@@ -268,7 +268,7 @@ class ExecutorConformance:
         trial = shared.campaign.trials[0]
         for _ in range(ATTEMPTS):
             with pytest.raises(FAILURES) as raised:
-                shared.executor.execute(trial, Questions(harm))
+                shared.executor.execute(trial, CountingStopRequest(harm))
             shared.executor.recover()
             if harmed:
                 break
@@ -277,7 +277,7 @@ class ExecutorConformance:
         assert shared.executor.identity == identity
         self.assert_drives_as_before(shared, BLOCKED)
 
-    def test_closing_ends_all_that_was_started_and_may_come_twice(
+    def test_closing_twice_ends_all_started_processes(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         mark = uuid.uuid4().hex
@@ -288,7 +288,7 @@ class ExecutorConformance:
             executor.open()
             with contextlib.suppress(TrialStopped, *FAILURES):
                 executor.execute(
-                    campaign.trials[0], Questions(lambda number: number >= self.harm_at)
+                    campaign.trials[0], CountingStopRequest(lambda number: number >= self.harm_at)
                 )
         finally:
             executor.close()
@@ -296,26 +296,30 @@ class ExecutorConformance:
         deadline = time.monotonic() + self.ending_timeout_s
         while any(_marked(mark)) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert list(_marked(mark)) == [], "processes that it started have not ended"
+        assert list(_marked(mark)) == [], "processes that the executor started still run"
 
-    def test_one_that_was_never_opened_can_be_closed(self, tmp_path: Path) -> None:
+    def test_an_executor_that_was_never_opened_can_be_closed(self, tmp_path: Path) -> None:
         campaign = two_worlds(tmp_path / "campaign", self.planners)
         self.make_executor(campaign, tmp_path / "executor").close()
 
-    def test_one_that_cannot_be_opened_says_so_and_can_be_closed(self, tmp_path: Path) -> None:
+    def test_an_executor_that_fails_to_open_raises_an_error_and_can_be_closed(
+        self, tmp_path: Path
+    ) -> None:
         campaign = two_worlds(tmp_path / "campaign", self.planners)
         executor = self.make_broken_executor(campaign, tmp_path / "executor")
         if executor is None:
-            pytest.skip("opening it starts nothing that could fail")
+            pytest.skip("opening this executor cannot fail")
         with pytest.raises(FAILURES) as raised:
             executor.open()
         assert str(raised.value) != ""
         executor.close()
 
-    def test_a_planner_draws_the_random_numbers_of_the_trial(self, tmp_path: Path) -> None:
+    def test_a_planner_draws_random_numbers_from_the_seed_of_the_trial(
+        self, tmp_path: Path
+    ) -> None:
         """The numbers differ in each repetition, and are the same if a trial is repeated."""
         if not self.stochastic:
-            pytest.skip("it runs no planners of this package")
+            pytest.skip("the executor runs no planners of this package")
         if self.stochastic == ExecutorConformance.stochastic and "sst" not in PLANNERS.names():
             pytest.skip("the planner sst is not installed")
         campaign = two_worlds(tmp_path / "campaign", self.stochastic, repetitions=2)
@@ -350,14 +354,14 @@ def _attempted(
 ) -> Tuple[TrialResult, int]:
     """Run a trial, and attempt it again while it is invalid; see :meth:`_SharedExecutor.drive`."""
     for attempt in range(ATTEMPTS):
-        questions = Questions(answer)
+        stop_request = CountingStopRequest(answer)
         try:
-            return executor.execute(trial, questions), questions.asked
+            return executor.execute(trial, stop_request), stop_request.calls
         except FAILURES:
             executor.recover()
             if attempt == ATTEMPTS - 1:
                 raise
-    raise AssertionError("at least one attempt is made")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _marked(mark: str) -> Iterator[int]:

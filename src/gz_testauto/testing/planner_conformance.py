@@ -48,10 +48,10 @@ LEAST_DRIVEN_M = 0.3
 drive proves nothing."""
 
 STRANGE_SCANS = {
-    "nothing in sight": lambda generator: np.full(RAYS, np.inf),
-    "everything too near to measure": lambda generator: np.full(RAYS, -np.inf),
-    "everything at the least range": lambda generator: np.full(RAYS, 0.1),
-    "everything at the largest range": lambda generator: np.full(RAYS, 10.0),
+    "no hit": lambda generator: np.full(RAYS, np.inf),
+    "all ranges below the least range": lambda generator: np.full(RAYS, -np.inf),
+    "all ranges at the least range": lambda generator: np.full(RAYS, 0.1),
+    "all ranges at the largest range": lambda generator: np.full(RAYS, 10.0),
     "no ray valid": lambda generator: np.full(RAYS, np.nan),
     "noise": lambda generator: generator.uniform(0.1, 12.0, RAYS),
     "noise with invalid rays": lambda generator: generator.choice(
@@ -104,9 +104,9 @@ class PlannerConformance:
         tolerance."""
         drive = self.drive(start=Start(pose=GOAL, twist=Twist2D(0.2, 0.0))).run(5.0)
         assert drive.at_goal, f"left the goal {GOAL}: the robot is at {drive.pose}"
-        assert abs(drive.commands[-1].linear_mps) < 1e-3, "drives on at the goal"
+        assert abs(drive.commands[-1].linear_mps) < 1e-3, "does not stop at the goal"
 
-    def test_a_task_may_have_a_single_way_point(self) -> None:
+    def test_a_task_can_have_a_single_waypoint(self) -> None:
         """A task whose start and goal are the same point has one waypoint."""
         task = self.task(START, waypoints_m=np.zeros((1, 2)))
         drive = self.drive(task).run(2.0)
@@ -144,11 +144,11 @@ class PlannerConformance:
 
     # the scan
 
-    def test_survives_without_any_scan(self) -> None:
+    def test_does_not_fail_without_a_scan(self) -> None:
         """A planner does not fail if a scan is late or missing."""
         self.check_limits(self.drive(sense=lambda time_s, pose: None).run(6.0))
 
-    def test_a_first_scan_may_come_late_and_be_shown_twice(self) -> None:
+    def test_reaches_the_goal_with_a_late_first_scan_and_repeated_scans(self) -> None:
         """The first cycles can have no scan, and a scan can be one sensor period old."""
         shown: List[LaserScan] = []
 
@@ -162,12 +162,12 @@ class PlannerConformance:
 
         self.drive(sense=sense).run_to_goal(self.timeout_s)
 
-    def test_stops_where_everything_is_too_near_to_measure(self) -> None:
+    def test_stops_if_all_ranges_are_below_the_least_range(self) -> None:
         """A range of ``-inf`` is an object nearer than the least range (REP-117)."""
         self.need_avoidance()
-        nearest = STRANGE_SCANS["everything too near to measure"]
+        nearest = STRANGE_SCANS["all ranges below the least range"]
         drive = self.drive(sense=self.made_up(nearest)).run(6.0)
-        assert drive.driven_m < 0.1, f"drove {drive.driven_m:.2f} m, though -inf is near"
+        assert drive.driven_m < 0.1, f"drove {drive.driven_m:.2f} m although all ranges are -inf"
 
     @pytest.mark.parametrize("side", list(SIDES))
     def test_passes_one_obstacle_on_each_side(self, side: str) -> None:
@@ -177,7 +177,7 @@ class PlannerConformance:
         self.check_avoidance([post(4.0, 0.4 * sign, 0.5), post(9.0, -0.4 * sign, 0.6)])
 
     @pytest.mark.parametrize("mount", list(MOUNTS))
-    def test_the_scan_is_about_the_sensor_wherever_that_is_mounted(self, mount: str) -> None:
+    def test_the_scan_is_in_the_frame_of_the_sensor(self, mount: str) -> None:
         """Angles are in the frame of the sensor, whose pose on the robot is ``scan.mount``."""
         lidar = Lidar(MOUNTS[mount], math.pi)
         self.check_avoidance([post(4.0, 0.4, 0.5), post(9.0, -0.4, 0.6)], lidar)
@@ -200,14 +200,16 @@ class PlannerConformance:
         same_place = self.drive(task, near)
         assert same_place.differs_from(drive), "an obstacle that moved changed no command"
 
-    def test_an_obstacle_that_is_taken_away_changes_the_command(self) -> None:
+    def test_an_obstacle_that_disappears_changes_the_command(self) -> None:
         """If the present scan shows a free path again, the goal is reached."""
         self.need_avoidance()
         wall = [post(2.6, 1.2 * place, 0.7) for place in range(-3, 4)]
         drive = self.drive(sense=self.see(wall, until_s=4.0))
         drive.run_without_collision(4.0, wall)
         if drive.gave_up:
-            pytest.skip(f"it gave up before the obstacle was taken away: {drive.gave_up}")
+            pytest.skip(
+                f"PlannerGaveUp was raised before the obstacle disappeared: {drive.gave_up}"
+            )
         drive.run_to_goal(self.timeout_s)
 
     def test_a_planner_that_does_not_avoid_obstacles_ignores_the_scan(self) -> None:
@@ -216,7 +218,9 @@ class PlannerConformance:
         if self.avoids_obstacles:
             pytest.skip("this planner avoids obstacles")
         free, other = self.drive().run(6.0), self.drive(sense=self.see(self.crowd())).run(6.0)
-        assert free.commands == other.commands, "declares that it ignores the scan, and does not"
+        assert free.commands == other.commands, (
+            "declares that it ignores the scan, but does not ignore it"
+        )
 
     # repetition
 
@@ -232,7 +236,7 @@ class PlannerConformance:
         assert_same(first, again, "the same observations gave other commands")
 
     @pytest.mark.parametrize("place", PLACES)
-    def test_begin_forgets_the_previous_task(self, place: str) -> None:
+    def test_begin_resets_the_state_of_the_previous_task(self, place: str) -> None:
         """A planner that has reached a goal of the trial continues with the commands of a new
         planner."""
         used = self.drive_in("among obstacles", self.task(Pose2D(3.0, 6.0, 0.0)))
@@ -242,9 +246,9 @@ class PlannerConformance:
         new = self.drive_in(place, task, start)
         again = self.drive_in(place, task, start, planner=used.planner)
         self.check_moved(place, new)
-        assert_same(new, again, "a planner that has driven before drives differently")
+        assert_same(new, again, "a planner that was used before gives other commands")
 
-    def test_two_planners_do_not_disturb_each_other(self) -> None:
+    def test_two_planners_do_not_affect_each_other(self) -> None:
         """A trial can have several robots, each with its own planner."""
         alone = self.drive(sense=self.see(self.crowd())).run(6.0)
         first, second = self.drive(sense=self.see(self.crowd())), self.drive(self.task(START))
@@ -260,7 +264,7 @@ class PlannerConformance:
         tasks = [replace(self.task(), seed=seed) for seed in range(4)]
         drives = [self.drive_in("among obstacles", task) for task in tasks]
         assert all(one.commands != drives[0].commands for one in drives[1:]), (
-            "the planner draws the same random numbers whatever the task's seed"
+            "the planner draws the same random numbers for each seed of the task"
         )
 
     def test_global_random_numbers_are_not_used(self) -> None:
@@ -273,11 +277,11 @@ class PlannerConformance:
 
     # inputs and outputs
 
-    def test_leaves_its_inputs_alone(self) -> None:
+    def test_does_not_change_its_inputs(self) -> None:
         """Waypoints, lanes, scans and tracked objects are used again by other modules."""
         task, ranges_m, objects = self.on_a_road(), np.linspace(1.0, 12.0, RAYS), (walker(),)
         ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
-        inputs = {"way-points": task.waypoints_m, "scan": ranges_m}
+        inputs = {"waypoints": task.waypoints_m, "scan": ranges_m}
         for number, lane in enumerate(task.lanes):
             inputs[f"center of lane {number}"] = lane.center_m
             inputs[f"width of lane {number}"] = lane.width_m
@@ -289,7 +293,7 @@ class PlannerConformance:
         for name, array in inputs.items():
             np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
 
-    def test_its_numbers_are_finite_and_have_names(self) -> None:
+    def test_numbers_have_identifiers_as_names_and_reading_them_changes_nothing(self) -> None:
         """The numbers are stored in the results; reading them changes nothing."""
         drive = self.drive(sense=self.see(self.crowd()))
         for _ in range(60):
@@ -419,7 +423,7 @@ class PlannerConformance:
         )
         if limits.wheelbase_m > 0.0:  # the steering always limits the rate
             tightest = np.abs(linear) * math.tan(limits.max_steer_rad) / limits.wheelbase_m
-            assert (rate <= tightest + slack).all(), "turns more tightly than its wheels"
+            assert (rate <= tightest + slack).all(), "turns more tightly than its steering allows"
             return
         assert (change[:, 1] <= limits.max_angular_accel_radps2 + slack).all(), (
             f"angular acceleration {change[:, 1].max()} rad/s²; "
@@ -431,8 +435,8 @@ def assert_same(first: Drive, second: Drive, message: str) -> None:
     """Assert that the commands of two drives are the same to the bit."""
     for number, pair in enumerate(zip(first.commands, second.commands)):
         assert pair[0] == pair[1], f"{message}: cycle {number}: {pair[0]}, then {pair[1]}"
-    assert len(first.commands) == len(second.commands), f"{message}: one of them gave up"
-    assert first.gave_up == second.gave_up, f"{message}: it gave up for another reason"
+    assert len(first.commands) == len(second.commands), f"{message}: only one raised PlannerGaveUp"
+    assert first.gave_up == second.gave_up, f"{message}: PlannerGaveUp has another reason"
 
 
 def walker() -> TrackedObject:

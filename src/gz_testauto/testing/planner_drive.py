@@ -146,7 +146,7 @@ class Drive:
         for _ in range(int(timeout_s / self.task.control_period_s)):
             self.cycle()
             if self.gave_up:
-                pytest.fail(f"gave up at {self.time_s:.1f} s, {self.pose}: {self.gave_up}")
+                pytest.fail(f"PlannerGaveUp at {self.time_s:.1f} s, {self.pose}: {self.gave_up}")
             self.fail_if_collided(among)
             if self.at_goal:
                 return

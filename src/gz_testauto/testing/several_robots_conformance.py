@@ -19,12 +19,11 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators.interface import PlacedRobot, Scene, Simulator
-from gz_testauto.testing.simulator_scene import PARCEL, WALL, WORLD
 from gz_testauto.testing.simulator_suite import (
     PERIOD_S,
     SimulatorSuite,
     contacts,
-    refused,
+    rejected,
     robot_pose,
 )
 
@@ -32,14 +31,7 @@ from gz_testauto.testing.simulator_suite import (
 class SeveralRobotsConformance(SimulatorSuite):
     """The conformance suite for several robots. Override :meth:`make_simulator`."""
 
-    @pytest.fixture
-    def world(self, tmp_path: Path) -> Path:
-        """Write a world with a floor, a wall and one obstacle; return its path."""
-        path = tmp_path / "conformance.world"
-        path.write_text(WORLD.format(models=WALL + PARCEL))
-        return path
-
-    def test_several_robots_each_have_their_command_scan_and_contacts(
+    def test_each_of_several_robots_has_its_command_scan_and_contacts(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         scene = Scene(world, robot, Pose2D(0.0, 0.0, 0.0), others=(second_robot(),))
@@ -66,21 +58,21 @@ class SeveralRobotsConformance(SimulatorSuite):
         assert ahead_m == pytest.approx(4.9 - second.x_m - seen.mount.position[0], abs=0.05)
         assert not parts_above_floor(snapshots)
         snapshots += [simulation.step(PERIOD_S) for _ in range(30)]
-        assert not parts_above_floor(snapshots), "the first touches nothing"
+        assert not parts_above_floor(snapshots), "the first robot has a contact"
         touched = contacts([snapshot.of_robot("second") for snapshot in snapshots])
         assert {"second", "wall"} in touched
         samples = [sample for shown in snapshots for sample in shown.others["second"].imu]
         assert len(samples) >= len(snapshots) - 1
 
-    def test_a_robot_that_is_not_there_cannot_be_driven(
+    def test_a_command_for_an_unknown_robot_is_rejected(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         simulation = simulator.load(Scene(world, robot))
-        says = "this scene has no robot named 'wall' to drive; its robots: robot"
-        with refused(says):
+        message = "this scene has no robot named 'wall' to drive; its robots: robot"
+        with rejected(message):
             simulation.drive(Twist2D(1.0, 0.0), "wall")
 
-    def test_a_further_robot_can_be_deleted_and_the_first_drives_on(
+    def test_the_first_robot_keeps_driving_after_another_is_deleted(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         if not simulator.several_robots:

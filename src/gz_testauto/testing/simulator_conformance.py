@@ -38,7 +38,7 @@ from gz_testauto.testing.simulator_suite import (
     calls,
     contacts,
     drive,
-    refused,
+    rejected,
     robot_pose,
     trace,
 )
@@ -56,24 +56,24 @@ class SimulatorConformance(SimulatorSensing):
 
     # loading
 
-    def test_a_loaded_scene_stands_at_time_zero(self, simulation: Simulation) -> None:
+    def test_a_loaded_scene_has_time_zero_and_all_models(self, simulation: Simulation) -> None:
         snapshot = simulation.snapshot()
         assert snapshot.time_s == 0.0
         assert set(snapshot.models) == {"floor", "wall", "obstacle_box_0", "robot"}
 
-    def test_the_robot_starts_where_the_scene_says(
+    def test_the_robot_has_the_start_pose_of_the_scene(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         start = Pose2D(-2.0, 1.5, 2.0)
         pose = robot_pose(simulator.load(Scene(world, robot, start)).snapshot())
         assert pose == pytest.approx(start, abs=1e-6)
 
-    def test_models_stand_where_the_world_says(self, simulation: Simulation) -> None:
+    def test_models_have_the_poses_of_the_world_file(self, simulation: Simulation) -> None:
         pose = simulation.snapshot().models["obstacle_box_0"].pose
         assert pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
         assert pose.yaw_rad == pytest.approx(0.3, abs=1e-6)
 
-    def test_models_of_the_scene_stand_there_too(
+    def test_additional_models_of_the_scene_have_their_poses(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         scene = Scene(world, robot, models=(to_spawn("extra", 2.5, 0.0, 0.7),))
@@ -87,34 +87,32 @@ class SimulatorConformance(SimulatorSensing):
     def test_a_world_without_a_robot_can_be_loaded(self, simulator: Simulator, world: Path) -> None:
         simulation = simulator.load(Scene(world))
         assert "robot" not in simulation.step(PERIOD_S).models
-        with refused("this scene has no robot to drive"):
+        with rejected("this scene has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
 
-    def test_a_world_that_cannot_be_loaded_is_refused_and_the_next_one_is_not(
+    def test_a_world_that_cannot_be_loaded_is_rejected_and_the_next_one_loads(
         self, simulator: Simulator, scene: Scene, tmp_path: Path
     ) -> None:
-        lost = tmp_path / "lost.world"
-        lost.write_text(
-            WORLD.format(models="<include><uri>model://nobody_has_this</uri></include>")
+        broken = tmp_path / "broken.world"
+        broken.write_text(
+            WORLD.format(models="<include><uri>model://missing_model</uri></include>")
         )
-        with pytest.raises(SimulatorError, match="nobody_has_this"):
-            simulator.load(Scene(lost))
+        with pytest.raises(SimulatorError, match="missing_model"):
+            simulator.load(Scene(broken))
         assert "robot" in simulator.load(scene).snapshot().models
 
-    def test_a_simulation_is_over_when_another_is_loaded(
+    def test_loading_a_scene_ends_the_previous_simulation(
         self, simulator: Simulator, scene: Scene
     ) -> None:
         first = simulator.load(scene)
         simulator.load(scene)
         for call in calls(first):
-            with refused("this simulation is over: another scene was loaded"):
+            with rejected("this simulation is over: another scene was loaded"):
                 call()
 
     # time
 
-    def test_time_passes_in_steps_and_only_there(
-        self, simulator: Simulator, simulation: Simulation
-    ) -> None:
+    def test_only_steps_advance_time(self, simulator: Simulator, simulation: Simulation) -> None:
         times = [simulation.step(PERIOD_S).time_s for _ in range(3)]
         if simulator.steps_exactly:
             assert times == pytest.approx([0.1, 0.2, 0.3], abs=1e-9)
@@ -122,7 +120,7 @@ class SimulatorConformance(SimulatorSensing):
             assert np.diff([0.0, *times]).min() > PERIOD_S - 1e-9
         assert simulation.snapshot().time_s == times[-1]
 
-    def test_short_and_long_steps_are_taken_exactly_or_at_least(
+    def test_short_and_long_steps_have_at_least_their_duration(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         short_s = simulation.step(0.03).time_s
@@ -132,46 +130,48 @@ class SimulatorConformance(SimulatorSensing):
         else:
             assert (short_s > 0.03 - 1e-9, long_s > 0.5 - 1e-9) == (True, True)
 
-    def test_a_step_that_is_no_whole_number_of_physics_steps_is_refused(
+    def test_a_step_that_is_not_a_multiple_of_the_physics_step_is_rejected(
         self, simulation: Simulation
     ) -> None:
         for duration_s in (0.00037, 0.0, -PERIOD_S):
-            says = f"{duration_s} s is not a whole number of physics steps of "
-            with pytest.raises(ValueError, match=re.escape(says)):
+            message = f"{duration_s} s is not a whole number of physics steps of "
+            with pytest.raises(ValueError, match=re.escape(message)):
                 simulation.step(duration_s)
         assert simulation.snapshot().time_s == 0.0
 
     # driving
 
-    def test_an_undriven_robot_stays(self, simulation: Simulation) -> None:
+    def test_a_robot_without_speed_does_not_move(self, simulation: Simulation) -> None:
         pose = robot_pose(drive(simulation, Twist2D(0.0, 0.0), 2.0)[-1])
         assert pose == pytest.approx((0, 0, 0), abs=0.01)
 
-    def test_straight_on(self, simulation: Simulation) -> None:
+    def test_a_forward_command_drives_straight(self, simulation: Simulation) -> None:
         last = drive(simulation, Twist2D(0.8, 0.0), 4.0)[-1]
         x_m, y_m, yaw_rad = robot_pose(last)
         assert x_m == pytest.approx(0.8 * last.time_s, rel=self.tolerance)
         assert (y_m, yaw_rad) == pytest.approx((0, 0), abs=self.astray)
 
-    def test_backwards(self, simulation: Simulation) -> None:
+    def test_a_negative_speed_drives_backward(self, simulation: Simulation) -> None:
         last = drive(simulation, Twist2D(-0.5, 0.0), 2.0)[-1]
         assert robot_pose(last).x_m == pytest.approx(-0.5 * last.time_s, rel=2 * self.tolerance)
 
     @pytest.mark.parametrize("rate_radps", [0.8, -0.8])
-    def test_turning_on_the_spot(self, simulation: Simulation, rate_radps: float) -> None:
+    def test_a_yaw_rate_alone_turns_on_the_spot(
+        self, simulation: Simulation, rate_radps: float
+    ) -> None:
         last = drive(simulation, Twist2D(0.0, rate_radps), 3.0)[-1]
         x_m, y_m, yaw_rad = robot_pose(last)
         assert yaw_rad == pytest.approx(last.time_s * rate_radps, rel=self.tolerance)
         assert math.hypot(x_m, y_m) < 0.05
 
-    def test_an_arc_has_the_radius_of_speed_over_rate(self, simulation: Simulation) -> None:
+    def test_an_arc_has_the_radius_speed_over_yaw_rate(self, simulation: Simulation) -> None:
         drive(simulation, Twist2D(0.6, 0.6), 1.0)
         track = np.array([robot_pose(s) for s in drive(simulation, Twist2D(0.6, 0.6), 4.0)])
         length_m = np.hypot(*np.diff(track[:, :2], axis=0).T).sum()
         turned_rad = np.unwrap(track[:, 2])[-1] - track[0, 2]
         assert length_m / turned_rad == pytest.approx(1.0, rel=self.tolerance)
 
-    def test_a_command_holds_until_the_next(self, simulation: Simulation) -> None:
+    def test_a_command_remains_active_until_the_next(self, simulation: Simulation) -> None:
         drive(simulation, Twist2D(0.5, 0.0), 1.0)
         before, after = simulation.snapshot(), simulation.step(1.0)
         moved_m = robot_pose(after).x_m - robot_pose(before).x_m
@@ -179,21 +179,21 @@ class SimulatorConformance(SimulatorSensing):
         assert moved_m == pytest.approx(0.5 * passed_s, rel=2 * self.tolerance)
 
     @pytest.mark.parametrize("speed_mps", [math.nan, math.inf])
-    def test_a_command_that_is_not_finite_is_refused(
+    def test_a_command_that_is_not_finite_is_rejected(
         self, simulation: Simulation, speed_mps: float
     ) -> None:
         with pytest.raises(ValueError, match="a command must be finite, not "):
             simulation.drive(Twist2D(speed_mps, 0.0))
         assert robot_pose(simulation.step(PERIOD_S)) == pytest.approx((0, 0, 0), abs=0.01)
 
-    def test_the_twist_is_that_of_the_motion_where_it_is_told(
+    def test_the_reported_twist_is_that_of_the_motion_in_the_world_frame(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         """The twist is in the world frame: the robot drives towards +y."""
         simulation = simulator.load(Scene(world, robot, Pose2D(-3.0, -3.0, math.pi / 2), seed=3))
         state = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"]
         if state.linear_mps is None:
-            pytest.skip("this simulator does not tell the robot's twist")
+            pytest.skip("this simulator does not report the robot's twist")
         allowed = 0.5 * 2 * self.tolerance
         assert state.linear_mps[:2] == pytest.approx((0.0, 0.5), abs=allowed)
         state = drive(simulation, Twist2D(0.0, 0.5), 2.0)[-1].models["robot"]
@@ -202,7 +202,7 @@ class SimulatorConformance(SimulatorSensing):
 
     # sensors
 
-    def test_the_scan_sees_the_wall_where_it_is(
+    def test_the_scan_has_the_distance_of_the_wall(
         self, simulation: Simulation, robot: RobotModel
     ) -> None:
         assert robot.lidar is not None
@@ -212,14 +212,14 @@ class SimulatorConformance(SimulatorSensing):
         ahead = scan.ranges_m[np.argmin(np.abs(scan.angles_rad))]
         assert ahead == pytest.approx(4.9 - robot.lidar.mount.position[0], abs=0.02)
 
-    def test_rays_that_meet_nothing_are_infinite(
+    def test_rays_without_a_hit_are_infinite(
         self, simulator: Simulator, robot: RobotModel, world: Path
     ) -> None:
         snapshot = simulator.load(Scene(world, robot, Pose2D(-20, -20, math.pi))).step(PERIOD_S)
         assert snapshot.scan is not None
         assert np.isposinf(snapshot.scan.ranges_m).all()
 
-    def test_scans_come_at_the_rate_of_the_lidar(
+    def test_scans_have_the_update_rate_of_the_lidar(
         self, simulation: Simulation, robot: RobotModel
     ) -> None:
         assert robot.lidar is not None
@@ -232,7 +232,7 @@ class SimulatorConformance(SimulatorSensing):
         assert abs(last_s - snapshots[-1].time_s) <= 2 * period_s, "the last scan is old"
         assert len(stamps) - 1 == pytest.approx((last_s - first_s) / period_s, abs=1)
 
-    def test_scans_follow_the_robot(self, simulation: Simulation) -> None:
+    def test_scans_are_measured_from_the_moving_robot(self, simulation: Simulation) -> None:
         def ahead_m(snapshot: Snapshot) -> float:
             assert snapshot.scan is not None
             return float(snapshot.scan.ranges_m[np.argmin(np.abs(snapshot.scan.angles_rad))])
@@ -244,14 +244,14 @@ class SimulatorConformance(SimulatorSensing):
         moved_m = robot_pose(last).x_m - since_scan_m - robot_pose(first).x_m
         assert ahead_m(first) - ahead_m(last) == pytest.approx(moved_m, abs=0.02)
 
-    def test_the_imu_feels_gravity_and_turning(self, simulation: Simulation) -> None:
+    def test_the_imu_measures_gravity_and_yaw_rate(self, simulation: Simulation) -> None:
         snapshots = drive(simulation, Twist2D(0.0, 0.5), 2.0)
         samples = [sample for snapshot in snapshots[10:] for sample in snapshot.imu]
         assert samples
         assert np.mean([s.angular_radps[2] for s in samples]) == pytest.approx(0.5, abs=0.03)
         assert np.mean([s.linear_mps2[2] for s in samples]) == pytest.approx(9.8, abs=0.2)
 
-    def test_the_imu_feels_what_the_simulator_declares(
+    def test_imu_samples_are_means_of_periods_if_the_simulator_declares_it(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         assert simulator.inertial in ("step", "period")
@@ -267,17 +267,21 @@ class SimulatorConformance(SimulatorSensing):
 
     # contacts
 
-    def test_driving_into_the_wall_is_a_contact_with_the_wall(self, simulation: Simulation) -> None:
+    def test_a_collision_with_the_wall_is_a_contact(self, simulation: Simulation) -> None:
         touched = contacts(drive(simulation, Twist2D(1.0, 0.0), 5.5))
         assert {"robot", "wall"} in touched
 
-    def test_driving_on_the_floor_touches_no_obstacle(self, simulation: Simulation) -> None:
+    def test_driving_on_the_floor_is_no_contact_with_obstacles(
+        self, simulation: Simulation
+    ) -> None:
         touched = contacts(drive(simulation, Twist2D(0.5, 0.3), 3.0))
         assert [pair for pair in touched if pair & {"wall", "obstacle_box_0"}] == []
 
     # changing the world
 
-    def test_spawned_models_stand_where_asked_and_are_seen(self, simulation: Simulation) -> None:
+    def test_spawned_models_have_the_requested_poses_and_are_in_the_scan(
+        self, simulation: Simulation
+    ) -> None:
         simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", -3.0, 1.0, 0.7)])
         snapshot = simulation.step(PERIOD_S)
         assert snapshot.models["a"].pose.position == pytest.approx((2.5, 0, 0.25), abs=1e-6)
@@ -285,21 +289,23 @@ class SimulatorConformance(SimulatorSensing):
         assert snapshot.scan is not None
         assert snapshot.scan.ranges_m.min() < 2.5
 
-    def test_a_taken_name_is_refused_and_nothing_stays(self, simulation: Simulation) -> None:
+    def test_an_existing_name_rejects_all_models_of_the_call(self, simulation: Simulation) -> None:
         for name in ("obstacle_box_0", "fresh"):
-            with refused(f"a model named '{name}' exists already"):
+            with rejected(f"a model named '{name}' exists already"):
                 simulation.spawn([to_spawn("fresh", 2, 2), to_spawn(name, 3, 3)])
         models = simulation.snapshot().models
         assert "fresh" not in models
         assert models["obstacle_box_0"].pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
 
-    def test_what_is_no_model_is_refused(self, simulation: Simulation) -> None:
+    def test_text_that_is_not_a_model_is_rejected(self, simulation: Simulation) -> None:
         for text in ("<sdf version='1.6'><model></sdf>", "<sdf version='1.6'/>"):
             with pytest.raises(SimulatorError, match="cannot spawn 'broken': "):
                 simulation.spawn([NamedModel("broken", text)])
         assert "broken" not in simulation.snapshot().models
 
-    def test_deleted_models_are_gone_and_their_names_are_free(self, simulation: Simulation) -> None:
+    def test_deleted_models_are_absent_and_their_names_can_be_used_again(
+        self, simulation: Simulation
+    ) -> None:
         simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", 2.5, 2.0)])
         simulation.delete(["a", "b"])
         snapshot = simulation.step(PERIOD_S)
@@ -309,28 +315,30 @@ class SimulatorConformance(SimulatorSensing):
         simulation.spawn([to_spawn("a", -2.0, 0.0)])
         assert "a" in simulation.snapshot().models
 
-    def test_an_unknown_name_cannot_be_deleted(self, simulation: Simulation) -> None:
-        with refused("there is no model named 'nobody'"):
-            simulation.delete(["wall", "nobody"])
+    def test_deleting_an_unknown_name_is_rejected(self, simulation: Simulation) -> None:
+        with rejected("there is no model named 'unknown'"):
+            simulation.delete(["wall", "unknown"])
         assert "wall" in simulation.snapshot().models
 
-    def test_an_unknown_name_cannot_be_placed(self, simulation: Simulation) -> None:
+    def test_setting_the_pose_of_an_unknown_name_is_rejected(self, simulation: Simulation) -> None:
         away = ModelState(Pose((2.0, 2.0, 0.75)))
-        with refused("there is no model named 'nobody'"):
-            simulation.set_states({"wall": away, "nobody": away})
+        with rejected("there is no model named 'unknown'"):
+            simulation.set_states({"wall": away, "unknown": away})
         assert simulation.snapshot().models["wall"].pose.position == pytest.approx((5, 0, 0.75))
 
-    def test_without_its_robot_a_scene_is_one_without_a_robot(self, simulation: Simulation) -> None:
+    def test_a_scene_whose_robot_was_deleted_has_no_robot_to_drive(
+        self, simulation: Simulation
+    ) -> None:
         simulation.drive(Twist2D(0.5, 0.0))
         before = simulation.step(PERIOD_S)
         simulation.delete(["robot"])
-        with refused("this scene has no robot to drive"):
+        with rejected("this scene has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
         after = simulation.step(PERIOD_S)
         assert after.time_s > before.time_s
         assert set(after.models) == set(before.models) - {"robot"}
 
-    def test_models_are_placed_in_one_go(self, simulation: Simulation) -> None:
+    def test_poses_of_several_models_are_set_in_one_call(self, simulation: Simulation) -> None:
         simulation.spawn([to_spawn("a", 2.5, 0.0), to_spawn("b", 2.5, 2.0)])
         simulation.set_states(
             {
@@ -344,7 +352,7 @@ class SimulatorConformance(SimulatorSensing):
         assert models["b"].pose.position == pytest.approx((2.5, 2.0, 0.25), abs=1e-6)
         assert models["robot"].pose.planar == pytest.approx((-1.0, -2.0, 0.5), abs=0.02)
 
-    def test_a_model_is_seen_and_met_where_it_was_placed(self, simulation: Simulation) -> None:
+    def test_scan_and_contacts_use_the_pose_that_was_set(self, simulation: Simulation) -> None:
         simulation.set_states({"wall": ModelState(Pose((2.5, 0.0, 0.75)))})
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
@@ -352,7 +360,7 @@ class SimulatorConformance(SimulatorSensing):
         assert ahead_m == pytest.approx(2.4 - scan.mount.position[0], abs=0.02)
         assert {"robot", "wall"} in contacts(drive(simulation, Twist2D(1.0, 0.0), 2.5))
 
-    def test_a_saved_world_holds_what_stands_and_loads_again(
+    def test_a_saved_world_contains_the_present_models_and_can_be_loaded(
         self, simulator: Simulator, simulation: Simulation, tmp_path: Path
     ) -> None:
         simulation.spawn([to_spawn("a", 2.5, -1.0, 0.4), to_spawn("b", 9.0, 9.0)])
@@ -371,31 +379,33 @@ class SimulatorConformance(SimulatorSensing):
 
     # repeatability
 
-    def test_the_same_calls_give_the_same_bits(self, simulator: Simulator, scene: Scene) -> None:
+    def test_equal_calls_give_bit_identical_snapshots(
+        self, simulator: Simulator, scene: Scene
+    ) -> None:
         if not simulator.repeatable:
-            pytest.skip(f"{simulator.name} does not promise to repeat itself")
+            pytest.skip(f"{simulator.name} is not repeatable to the bit")
         first, second = (trace(simulator.load(scene)) for _ in range(2))
         assert first == second
 
-    def test_a_fresh_simulator_gives_the_same_bits_as_one_that_has_served(
+    def test_a_new_simulator_gives_the_same_bits_as_a_used_one(
         self, simulator: Simulator, scene: Scene, world: Path, robot: RobotModel
     ) -> None:
         if not simulator.repeatable:
-            pytest.skip(f"{simulator.name} does not promise to repeat itself")
+            pytest.skip(f"{simulator.name} is not repeatable to the bit")
         trace(simulator.load(Scene(world, robot, Pose2D(-3.0, 1.0, 1.0), seed=9)))
         served = trace(simulator.load(scene))
         with self.make_simulator() as fresh:
             assert trace(fresh.load(scene)) == served
 
-    def test_a_closed_simulator_loads_nothing_and_what_it_had_loaded_is_over(
+    def test_closing_the_simulator_ends_its_simulation_and_rejects_loading(
         self, scene: Scene
     ) -> None:
         simulator = self.make_simulator()
         simulation = simulator.load(scene)
         simulator.close()
         simulator.close()
-        with refused("this simulator has been closed"):
+        with rejected("this simulator has been closed"):
             simulator.load(scene)
         for call in calls(simulation):
-            with refused("this simulation is over: its simulator was closed"):
+            with rejected("this simulation is over: its simulator was closed"):
                 call()

@@ -12,10 +12,10 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.testing.simulator_scene import BOX
-from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorInTheWalledScene, drive
+from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, drive
 
 
-class SimulatorSensing(SimulatorInTheWalledScene):
+class SimulatorSensing(SimulatorSuite):
     """The part of :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance` on
     sensors."""
 
@@ -23,7 +23,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
     """False if rays start at the lidar's least range, as in Gazebo: a nearer shape is not seen, but
     its far side is."""
 
-    def test_at_time_zero_there_is_a_scan_of_the_loaded_scene(
+    def test_a_scan_of_the_loaded_scene_exists_at_time_zero(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         """The second scene is loaded after the robot has driven in the first."""
@@ -38,9 +38,7 @@ class SimulatorSensing(SimulatorInTheWalledScene):
             assert ranges_at(scan, 0.0).min() == pytest.approx(wall_m, abs=0.02)
             drive(simulation, Twist2D(0.5, 0.0), 1.0)
 
-    def test_no_inertial_sample_and_no_contact_is_of_time_zero(
-        self, simulation: Simulation
-    ) -> None:
+    def test_imu_samples_and_contacts_start_after_time_zero(self, simulation: Simulation) -> None:
         """IMU samples and contacts start with the first physics step."""
         first, then = simulation.snapshot(), simulation.step(PERIOD_S)
         assert (tuple(first.imu), tuple(first.contacts)) == ((), ())
@@ -48,28 +46,28 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         stamps += [contact.stamp_s for contact in then.contacts]
         assert min(stamps, default=PERIOD_S) > 0.0
 
-    def test_the_scan_counts_angles_counter_clockwise(self, simulation: Simulation) -> None:
+    def test_scan_angles_increase_counter_clockwise(self, simulation: Simulation) -> None:
         """The box is located to the left of the robot; the space to its right is free."""
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
         assert np.isfinite(ranges_at(scan, math.radians(97.0))).all(), "no box to the left"
-        assert np.isposinf(ranges_at(scan, math.radians(-97.0))).all(), "something to the right"
+        assert np.isposinf(ranges_at(scan, math.radians(-97.0))).all(), (
+            "the scan has a hit on the right"
+        )
 
-    def test_a_ray_that_meets_something_too_near_is_minus_infinite(
-        self, simulation: Simulation
-    ) -> None:
+    def test_a_range_below_the_least_range_is_minus_infinite(self, simulation: Simulation) -> None:
         """REP-117: a plate nearer than the lidar's least range, above the robot's chassis."""
         if not self.sees_near:
-            pytest.skip("sees_near = False: rays of this simulator begin at the least range")
+            pytest.skip("sees_near = False: rays of this simulator start at the least range")
         plate = BOX.format(name="plate", static="true", pose="0", size="0.02 0.3 0.04")
         text = f'<sdf version="1.6">{plate}</sdf>'
         simulation.spawn([NamedModel("plate", text, Pose((0.56, 0.0, 0.35)))])
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
-        assert np.isneginf(ranges_at(scan, 0.0)).all(), "something too near is not -inf"
+        assert np.isneginf(ranges_at(scan, 0.0)).all(), "a range below the least range is not -inf"
         assert not (scan.ranges_m < scan.range_min_m)[np.isfinite(scan.ranges_m)].any()
 
-    def test_a_scan_is_stamped_when_it_was_measured(self, simulation: Simulation) -> None:
+    def test_the_stamp_of_a_scan_is_its_time_of_measurement(self, simulation: Simulation) -> None:
         """The robot turns, so that no two scans are equal."""
         drive(simulation, Twist2D(0.0, 0.8), 0.5)
         shown: List[Tuple[float, bytes]] = []
@@ -80,9 +78,9 @@ class SimulatorSensing(SimulatorInTheWalledScene):
         stamps = [stamp_s for stamp_s, _ in shown]
         assert stamps == sorted(stamps)
         measured = {ranges for _, ranges in shown}
-        assert len(measured) == len(set(stamps)), "a stamp does not say when it was measured"
+        assert len(measured) == len(set(stamps)), "a stamp is not the time of measurement"
 
-    def test_samples_and_contacts_are_shown_once_in_order_of_time(
+    def test_samples_and_contacts_are_reported_once_in_order_of_time(
         self, simulation: Simulation
     ) -> None:
         """A snapshot has the samples and contacts since the previous snapshot."""
@@ -91,12 +89,12 @@ class SimulatorSensing(SimulatorInTheWalledScene):
             stamps += [sample.stamp_s for sample in snapshot.imu]
             for contact in snapshot.contacts:
                 assert before_s - 1e-9 <= contact.stamp_s <= snapshot.time_s + 1e-9, (
-                    f"a contact of {contact.stamp_s} s is shown after {before_s} s"
+                    f"a contact of {contact.stamp_s} s is reported after {before_s} s"
                 )
             before_s = snapshot.time_s
-        assert stamps and (np.diff(stamps) > 0.0).all(), "an inertial sample is shown twice"
+        assert stamps and (np.diff(stamps) > 0.0).all(), "an IMU sample is reported twice"
 
-    def test_a_contact_is_where_they_touch_and_its_normal_points_to_the_first(
+    def test_a_contact_has_its_position_and_a_normal_toward_the_first_shape(
         self, simulation: Simulation
     ) -> None:
         """The robot touches the wall, whose face is at x = 4.9 m."""
@@ -109,26 +107,24 @@ class SimulatorSensing(SimulatorInTheWalledScene):
                 towards_robot = -1.0 if names[0] == "robot" else 1.0
                 for position_m, normal in zip(contact.positions_m, contact.normals):
                     found = True
-                    assert position_m[0] == pytest.approx(4.9, abs=0.1), "not where they touch"
-                    assert abs(position_m[1]) < 0.5, "not where they touch"
+                    assert position_m[0] == pytest.approx(4.9, abs=0.1), "wrong position"
+                    assert abs(position_m[1]) < 0.5, "wrong position"
                     assert normal[0] * towards_robot > 0.5, f"the normal is {normal}"
         assert found, "no contact with the wall has a position and a normal"
 
-    def test_a_snapshot_does_not_change_when_time_passes(self, simulation: Simulation) -> None:
+    def test_a_snapshot_does_not_change_in_later_steps(self, simulation: Simulation) -> None:
         """A snapshot is a value that its owner can keep."""
         kept = drive(simulation, Twist2D(0.5, 0.3), 0.5)[-1]
         before = frozen(kept)
         drive(simulation, Twist2D(0.5, 0.3), 1.0)
-        assert frozen(kept) == before, "a snapshot changed after it was shown"
+        assert frozen(kept) == before, "a returned snapshot changed"
 
-    def test_a_snapshot_shows_the_present_without_time_passing(
-        self, simulation: Simulation
-    ) -> None:
+    def test_snapshots_without_a_step_between_them_are_equal(self, simulation: Simulation) -> None:
         """Two consecutive snapshots are equal."""
         drive(simulation, Twist2D(0.5, 0.0), 1.0)
         first, second = simulation.snapshot(), simulation.snapshot()
         assert first.time_s == second.time_s
-        assert first.models["robot"] == second.models["robot"], "two snapshots in a row differ"
+        assert first.models["robot"] == second.models["robot"], "two consecutive snapshots differ"
 
 
 def ranges_at(scan: LaserScan, angle_rad: float) -> np.ndarray:

@@ -23,7 +23,8 @@ PERIOD_S = 0.1
 
 
 class SimulatorSuite:
-    """A suite of tests of one simulator. Override :meth:`make_simulator`."""
+    """A suite of tests of one simulator. Override :meth:`make_simulator`. Its scene has a floor, a
+    wall 5 m ahead of the robot, and a box to its left."""
 
     def make_simulator(self) -> Simulator:
         """Start the simulator under test."""
@@ -51,10 +52,6 @@ class SimulatorSuite:
         """Return the wheelchair."""
         return read_robot(share_directory() / "models" / "wheelchair", "robot")
 
-
-class SimulatorInTheWalledScene(SimulatorSuite):
-    """A suite whose scene has a floor, a wall 5 m ahead of the robot, and a box to its left."""
-
     @pytest.fixture
     def world(self, tmp_path: Path) -> Path:
         """Write a world with a floor, a wall and one obstacle; return its path."""
@@ -73,9 +70,9 @@ class SimulatorInTheWalledScene(SimulatorSuite):
         return simulator.load(scene)
 
 
-def refused(says: str) -> ContextManager[object]:
+def rejected(message: str) -> ContextManager[object]:
     """Assert that the block raises ``SimulatorError`` with exactly this message."""
-    return pytest.raises(SimulatorError, match=f"^{re.escape(says)}$")
+    return pytest.raises(SimulatorError, match=f"^{re.escape(message)}$")
 
 
 def robot_pose(snapshot: Snapshot) -> Pose2D:

@@ -92,9 +92,9 @@ class OrderedExecutor(LockstepExecutor):
                 getattr(self, f"_{event}")(should_stop)
         return super().execute(trial, should_stop)
 
-    def _note(self, what: str) -> None:
+    def _note(self, event: str) -> None:
         by = f"{os.getpid()}-{id(self)}"
-        (self._directory / f"{what}-{by}-{time.monotonic_ns()}").touch()
+        (self._directory / f"{event}-{by}-{time.monotonic_ns()}").touch()
 
     def _die(self, should_stop: StopRequest) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -119,21 +119,21 @@ class OrderedExecutor(LockstepExecutor):
     def _meet(self, should_stop: StopRequest) -> None:
         """Wait until another trial has started."""
         deadline = time.monotonic() + WAIT_TIMEOUT_S
-        while len(set(trials_begun(self._directory))) < 2:
+        while len(set(started_trials(self._directory))) < 2:
             if should_stop():
                 raise TrialStopped
-            assert time.monotonic() < deadline, "no other trial began meanwhile"
+            assert time.monotonic() < deadline, "no other trial started in the meantime"
             time.sleep(0.01)
 
 
-def trials_begun(directory: Path) -> List[int]:
+def started_trials(directory: Path) -> List[int]:
     """Return the indices of the started trials, one for each start."""
     return sorted(int(path.name.split("-")[1]) for path in directory.glob("began-*"))
 
 
-def executors_that(what: str, directory: Path) -> List[Tuple[int, int]]:
+def executors_with(event: str, directory: Path) -> List[Tuple[int, int]]:
     """Return the executors that noted an event, as (process id, object id), one for each note."""
-    notes = (path.name.split("-") for path in directory.glob(f"{what}-*-*"))
+    notes = (path.name.split("-") for path in directory.glob(f"{event}-*-*"))
     return sorted((int(note[-3]), int(note[-2])) for note in notes)
 
 
@@ -142,13 +142,13 @@ def never() -> bool:
     return False
 
 
-def in_time(what: str) -> StopRequest:
-    """Return a stop request that never stops; it raises ``AssertionError`` with ``what`` after
+def in_time(failure: str) -> StopRequest:
+    """Return a stop request that never stops; it raises ``AssertionError`` with ``failure`` after
     :data:`WAIT_TIMEOUT_S`."""
     deadline_s = time.monotonic() + WAIT_TIMEOUT_S
 
     def ask() -> bool:
-        assert time.monotonic() < deadline_s, f"{what} within {WAIT_TIMEOUT_S:g} s"
+        assert time.monotonic() < deadline_s, f"{failure} within {WAIT_TIMEOUT_S:g} s"
         return False
 
     return ask
@@ -252,7 +252,7 @@ class WorkersConformance:
 
     # trials
 
-    def test_every_trial_is_answered_once_with_its_own_result(self, serving: Bench) -> None:
+    def test_each_trial_is_reported_once_with_its_result(self, serving: Bench) -> None:
         attempts = serving.run()
         reported = [attempt.trial.index for attempt in attempts]
         assert reported == [0, 1, 2, 3], f"attempts at these trials were reported: {reported}"
@@ -263,9 +263,9 @@ class WorkersConformance:
             assert attempt.result.outcome is (Outcome.REACHED if clear else Outcome.COLLIDED)
             assert attempt.wall_s > 0.0
             assert (attempt.cause, attempt.repeatable, attempt.worker_died) == ("", False, False)
-        assert trials_begun(serving.directory) == [0, 1, 2, 3]
+        assert started_trials(serving.directory) == [0, 1, 2, 3]
 
-    def test_results_are_the_same_bits_as_those_of_an_executor_alone(self, serving: Bench) -> None:
+    def test_results_are_bit_identical_to_those_of_one_executor(self, serving: Bench) -> None:
         attempts = serving.run()
         alone = LockstepExecutor(serving.campaign, kinematic)
         alone.open()
@@ -275,14 +275,14 @@ class WorkersConformance:
             alone.close()
         for attempt, result in zip(attempts, expected):
             assert attempt.result is not None
-            assert attempt.result.detail == result.detail, "the detail is another one"
+            assert attempt.result.detail == result.detail, "the detail differs"
             assert compare_recordings(attempt.result.recording, result.recording).identical
 
-    def test_the_simulator_is_known_once_open(self, serving: Bench) -> None:
+    def test_open_workers_have_the_identity_of_the_simulator(self, serving: Bench) -> None:
         expected = SimulatorIdentity(KinematicSimulator.name, KinematicSimulator.version)
         assert serving.workers.identity == expected
 
-    def test_as_many_trials_run_side_by_side_as_it_says(self, serving: Bench) -> None:
+    def test_size_is_the_number_of_parallel_trials(self, serving: Bench) -> None:
         assert serving.workers.size == self.size
         if self.size > 1:
             serving.order("meet-0", "meet-1")
@@ -290,7 +290,7 @@ class WorkersConformance:
 
     # failures
 
-    def test_an_invalid_trial_is_answered_with_its_cause_and_its_executor_recovers(
+    def test_an_invalid_trial_is_reported_with_its_cause_and_its_executor_recovers(
         self, serving: Bench
     ) -> None:
         serving.order("fail-0", "lose-1", "fault-2")
@@ -304,36 +304,36 @@ class WorkersConformance:
         assert [attempt.result is None for attempt in attempts] == [True, True, True, False]
         assert not any(attempt.worker_died for attempt in attempts)
         assert all(attempt.result is not None for attempt in serving.run())
-        assert 1 <= len(executors_that("recovered", serving.directory)) <= 3
+        assert 1 <= len(executors_with("recovered", serving.directory)) <= 3
 
-    def test_a_worker_that_dies_costs_an_attempt_that_is_told_apart_and_is_replaced(
-        self, serving: Bench
-    ) -> None:
+    def test_a_worker_that_died_is_reported_and_replaced(self, serving: Bench) -> None:
         if not self.can_die:
-            pytest.skip("a trial that ends its process here ends the campaign's")
+            pytest.skip("trials run in the process of the campaign, which must not be killed")
         serving.order("die-1")
         died = serving.run()[1]
         assert (died.result, died.worker_died, died.repeatable) == (None, True, False)
         assert died.cause != ""
-        assert trials_begun(serving.directory) == [0, 1, 2, 3]
+        assert started_trials(serving.directory) == [0, 1, 2, 3]
         assert all(attempt.result is not None for attempt in serving.run())
 
-    def test_a_bug_in_an_executor_comes_through(self, bench: Bench) -> None:
+    def test_an_unexpected_exception_of_an_executor_is_raised(self, bench: Bench) -> None:
         bench.order("crash-0")
         bench.open()
         with pytest.raises(ZeroDivisionError, match="a bug"):
             bench.run()
 
-    def test_what_cannot_be_opened_says_why_and_can_be_closed(self, bench: Bench) -> None:
+    def test_workers_that_fail_to_open_raise_the_cause_and_can_be_closed(
+        self, bench: Bench
+    ) -> None:
         bench.order("cannot-open")
         with pytest.raises(SimulatorError, match="no simulator starts here"):
             bench.open()
         bench.workers.close()
 
-    def test_a_worker_that_joins_is_given_a_trial_at_once(self, tmp_path: Path) -> None:
+    def test_a_worker_that_joins_receives_a_trial_immediately(self, tmp_path: Path) -> None:
         with self.growing() as growing:
             if growing is None:
-                pytest.skip("no worker joins these")
+                pytest.skip("no worker can join")
             factory, join = growing
             bench = Bench(tmp_path, factory)
             workers = bench.workers
@@ -362,31 +362,29 @@ class WorkersConformance:
 
     # stopping and closing
 
-    def test_a_stop_gives_up_the_trials_under_way_and_closing_leaves_nothing(
-        self, bench: Bench
-    ) -> None:
+    def test_a_stop_ends_running_trials_and_closing_ends_all_executors(self, bench: Bench) -> None:
         bench.open(self.size)
         some = bench.campaign.trials[: self.size]
         bench.order(*(f"wait-{trial.index}" for trial in some))
         for trial in some:
             bench.workers.begin(trial)
-        still = in_time("not all trials began")
+        still = in_time("not all trials started")
         with pytest.raises(TrialStopped):
             bench.workers.next_ended(
-                lambda: len(trials_begun(bench.directory)) == len(some) or still()
+                lambda: len(started_trials(bench.directory)) == len(some) or still()
             )
-        assert trials_begun(bench.directory) == [trial.index for trial in some]
+        assert started_trials(bench.directory) == [trial.index for trial in some]
         bench.workers.close()
         bench.workers.close()
-        opened = executors_that("opened", bench.directory)
+        opened = executors_with("opened", bench.directory)
         assert len(opened) == self.size
-        left = set(opened) - set(executors_that("closed", bench.directory))
+        left = set(opened) - set(executors_with("closed", bench.directory))
         assert not left, f"executors of these processes were not closed: {sorted(left)}"
         if self.can_die and self.ends_processes:
             alive = [pid for pid, _ in opened if is_alive(pid)]
-            assert not alive, f"these processes have not ended: {alive}"
+            assert not alive, f"these processes still run: {alive}"
 
-    def test_what_was_never_opened_can_be_closed(self, bench: Bench) -> None:
+    def test_workers_that_were_never_opened_can_be_closed(self, bench: Bench) -> None:
         bench.workers.close()
 
 
