@@ -100,14 +100,14 @@ def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, c
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ((), "no question is defined; give --baseline DIR or --baseline-planner NAME"),
-        (("--not-worse-than", "0.1"), "nothing to compare with; give --baseline DIR or --"),
+        ((), "--baseline DIR or --baseline-planner NAME or --min-success RATE"),
+        (("--not-worse-than", "0.1"), "no baseline; specify --baseline DIR or --"),
         (("--min-success", "90"), "min_success is 90; it must be between 0 and 1"),
         (("--min-success", "0.9", "--alpha", "0"), "alpha is 0"),
         (("--baseline-planner", "fgm", "--planner", "fgm"), "is compared with itself"),
-        (("--baseline-planner", "fgm", "--metric", "safety"), "give it as NAME:MARGIN"),
+        (("--baseline-planner", "fgm", "--metric", "safety"), "NAME:MARGIN"),
         (("--baseline-planner", "fgm", "--metric", "safety:-1"), "it must be > 0"),
-        (("--baseline", "/nowhere"), "/nowhere: no campaign"),
+        (("--baseline", "/nowhere"), "/nowhere: contains no campaign"),
         (("--min-success", "0.9", "--max-invalid", "1"), "max_invalid is 1; it must be >= 0 and"),
         (("--min-success", "0.9", "--allow-missing-worlds", "-1"), "it must be >= 0"),
         (("--min-success", "0.9", "--worlds", "6"), "--worlds is 6; it must be between 1 and 5"),
@@ -186,7 +186,7 @@ def test_power_takes_a_pilot_with_repetitions(results, capsys):
     [
         (("--rates", "0.9"), "give two"),
         (("--rates", "0.9,0.5", "--pilot", "x"), "give either --pilot DIR or --rates A,B"),
-        (("--pilot", "/nowhere"), "/nowhere: no campaign"),
+        (("--pilot", "/nowhere"), "/nowhere: contains no campaign"),
         (("--rates", "0.9,0.8", "--discordant", "0.01"), "discordant worlds is 0.01; it must be"),
         (("--rates", "0.9,0.8", "--margin", "5"), "it must be between 0 and 1"),
     ],

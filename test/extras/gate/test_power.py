@@ -11,14 +11,10 @@ from gz_testauto.extras.gate.power import (
     DiscordantRate,
     Pilot,
     gate_power,
-    mcnemar_power,
-    power_of_means,
     share_upper_bound,
     smallest_difference,
-    smallest_mean_difference,
     stopping_worlds,
     worlds_for,
-    worlds_for_mean,
 )
 
 
@@ -33,23 +29,23 @@ def test_the_power_is_the_sum_over_all_tables_that_the_test_refuses():
             chance = ways * 0.35**first * 0.05**second * 0.6**neither
             if first + second and binomtest(first, first + second).pvalue <= 0.05:
                 total += chance
-    assert mcnemar_power(worlds, apart, 0.05) == pytest.approx(total, abs=1e-9)
+    assert apart.power(worlds, 0.05) == pytest.approx(total, abs=1e-9)
 
 
 def test_without_a_difference_the_power_is_at_most_alpha():
-    assert 0.0 < mcnemar_power(100, DiscordantRate(0.3, 0.0), 0.05) <= 0.05
+    assert 0.0 < DiscordantRate(0.3, 0.0).power(100, 0.05) <= 0.05
 
 
 def test_the_smallest_difference_is_the_one_with_the_usual_chance():
-    found = smallest_difference(200, 0.2, 0.05)
-    assert mcnemar_power(200, DiscordantRate(0.2, found), 0.05) == pytest.approx(0.8, abs=1e-3)
-    assert smallest_difference(10, 0.2, 0.05) is None
+    found = smallest_difference(200, DiscordantRate(0.2, 0.0), 0.05)
+    assert DiscordantRate(0.2, found).power(200, 0.05) == pytest.approx(0.8, abs=1e-3)
+    assert smallest_difference(10, DiscordantRate(0.2, 0.0), 0.05) is None
 
 
 def test_worlds_for_a_difference_are_enough_and_a_tenth_less_are_not():
     needed = worlds_for(DiscordantRate(0.25, 0.15), 0.05)
-    assert mcnemar_power(needed, DiscordantRate(0.25, 0.15), 0.05) >= 0.8
-    assert mcnemar_power(int(0.9 * needed), DiscordantRate(0.25, 0.15), 0.05) < 0.8
+    assert DiscordantRate(0.25, 0.15).power(needed, 0.05) >= 0.8
+    assert DiscordantRate(0.25, 0.15).power(int(0.9 * needed), 0.05) < 0.8
     assert worlds_for(DiscordantRate(0.25, 0.0), 0.05) is None
 
 
@@ -92,16 +88,16 @@ def test_the_power_with_repetitions_is_what_fresh_campaigns_find():
 
     pilot = Pilot(campaigns(1, 2000)[0])
     found = [mean_p_value(one, 0.0, DIFFERENCE, HALF) <= 0.05 for one in campaigns(300, 40)]
-    assert power_of_means(40, pilot, 0.05) == pytest.approx(np.mean(found), abs=0.09)
-    needed = worlds_for_mean(pilot, 0.05)
-    assert power_of_means(needed, pilot, 0.05) == pytest.approx(0.8, abs=0.08)
-    smallest = smallest_mean_difference(needed, pilot, 0.05)
+    assert pilot.power(40, 0.05) == pytest.approx(np.mean(found), abs=0.09)
+    needed = worlds_for(pilot, 0.05)
+    assert pilot.power(needed, 0.05) == pytest.approx(0.8, abs=0.08)
+    smallest = smallest_difference(needed, pilot, 0.05)
     assert smallest == pytest.approx(pilot.difference, abs=0.04)
 
 
 def test_a_pilot_without_a_difference_needs_endless_worlds():
-    assert worlds_for_mean(Pilot(np.array([0.2, -0.2, 0.0])), 0.05) is None
-    assert Pilot(np.array([0.5, 0.1])).without_difference().difference == 0.0
+    assert worlds_for(Pilot(np.array([0.2, -0.2, 0.0])), 0.05) is None
+    assert Pilot(np.array([0.5, 0.1])).with_difference(0.0).difference == 0.0
 
 
 @pytest.mark.parametrize(("discordant", "difference"), [(0.0, 0.0), (1.0, 1.0), (1.0, -1.0)])
@@ -109,7 +105,7 @@ def test_the_largest_difference_is_in_all_worlds(discordant, difference):
     apart = DiscordantRate(discordant, difference)
     assert apart.first_only == max(difference, 0.0)
     assert (apart.draw(np.random.default_rng(1), (3, 5)) == difference).all()
-    assert apart.without_difference() == DiscordantRate(discordant, 0.0)
+    assert apart.with_difference(0.0) == DiscordantRate(discordant, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +147,8 @@ def test_the_power_of_eight_worlds_is_the_sum_over_all_tables():
                 chance *= (1.0 - apart.discordant) ** (8 - first - other)
                 if first + other and binomtest(first, first + other).pvalue <= 0.05:
                     total += ways * chance
-        assert mcnemar_power(8, apart, 0.05) == pytest.approx(total, abs=1e-9)
-    assert mcnemar_power(8, DiscordantRate(0.0, 0.0), 0.05) == 0.0
+        assert apart.power(8, 0.05) == pytest.approx(total, abs=1e-9)
+    assert DiscordantRate(0.0, 0.0).power(8, 0.05) == 0.0
 
 
 def test_differences_that_are_all_equal_decide_after_a_known_number_of_worlds():
@@ -180,7 +176,7 @@ def test_a_share_that_was_zero_in_one_world_is_at_most_95_percent():
 def test_a_pilot_counts_its_differences_in_favor_of_either_planner():
     pilot = Pilot(np.array([0.5, 0.1]))
     assert pilot.difference == pytest.approx(0.3)
-    assert sorted(pilot.without_difference().differences) == [-0.5, -0.1, 0.1, 0.5]
+    assert sorted(pilot.with_difference(0.0).differences) == [-0.5, -0.1, 0.1, 0.5]
     drawn = pilot.draw(np.random.default_rng(1), (20, 30))
     assert drawn.shape == (20, 30)
     assert set(drawn.ravel()) == {0.5, 0.1}

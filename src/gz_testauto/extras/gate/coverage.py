@@ -1,8 +1,7 @@
-"""Find what a gate expected and did not judge: worlds, trials and planners.
+"""Find the worlds and trials that a gate expected and did not judge.
 
-Owns the trials that can be judged, the rules for what may be missing, and the list of what is
-missing. Which planners are compared is decided in
-:mod:`gz_testauto.extras.gate.request`.
+This module selects the trials that can be judged, and lists the missing ones and whether they are
+allowed. :mod:`gz_testauto.extras.gate.request` selects the compared planners.
 """
 
 import math
@@ -15,6 +14,7 @@ from gz_testauto.analysis.early_end import early_end
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.questions import GatePair, metric_worlds
 from gz_testauto.metrics.interface import Metric
+from gz_testauto.report.plain import count_text
 from gz_testauto.results.records import CampaignResults, TrialRecord
 
 MAX_INVALID = 0.01
@@ -183,7 +183,7 @@ def _invalid_trials(sides: Sequence[GateSide], most: float, option: Option) -> I
                 remedy += f", or declare {option('max-invalid')} {min(enough, 0.999):g}"
             yield NotJudged(
                 f"trials of {planner} are valid",
-                f"{len(invalid)} of {_many(len(trials), 'trial')} of {planner} "
+                f"{len(invalid)} of {count_text(len(trials), 'trial')} of {planner} "
                 f"{_are(len(invalid))} invalid ({100 * share:.3g} %, allowed {100 * most:.3g} %)",
                 allowed=share <= most,
                 remedy=remedy,
@@ -242,7 +242,7 @@ def _missing_worlds(
         if own:
             gap = NotJudged(
                 f"{pair.planner} has trials in every world",
-                f"{_many(len(own), 'world')} without a trial of {names}",
+                f"{count_text(len(own), 'world')} without a trial of {names}",
                 allowed=False,
                 planner=pair.planner,
                 worlds=own,
@@ -251,9 +251,10 @@ def _missing_worlds(
         for metric in metrics if pair.baseline else ():
             unmeasured = metric_worlds(metric, pair).unmeasured
             if unmeasured:
+                many = count_text(len(unmeasured), "world")
                 gap = NotJudged(
                     f"{metric.name} of {pair.planner} is known in every world",
-                    f"{metric.name} is unknown in {_many(len(unmeasured), 'world')} for {names}",
+                    f"{metric.name} is unknown in {many} for {names}",
                     allowed=False,
                     planner=pair.planner,
                     worlds=unmeasured,
@@ -278,11 +279,7 @@ def _worlds_without_trials(
 
 
 def _share(worlds: Sequence[str], side: GateSide) -> str:
-    return f"{len(worlds)} of {_many(side.total, 'world')} of {side.title}"
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{len(worlds)} of {count_text(side.total, 'world')} of {side.title}"
 
 
 def _are(number: int) -> str:

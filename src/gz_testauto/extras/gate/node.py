@@ -1,9 +1,8 @@
 """The ``gate`` node: evaluates a campaign, as a test that rostest starts.
 
-Owns the parameters and the file of results. The campaign is run as by ``gz_testauto run``, unless
-``~results`` names a finished one, and evaluated as by ``gz_testauto gate``. The exit status is 0
-for passed, 1 for failed, 2 for undecided or if expected results were not judged. ``docs/gate.md``
-lists every parameter.
+The campaign is run as by ``gz_testauto run``, unless ``~results`` names a finished one, and
+evaluated as by ``gz_testauto gate``. The exit status is 0 for passed, 1 for failed, 2 for undecided
+or if expected results were not judged. ``docs/gate.md`` lists every parameter.
 """
 
 import os
@@ -20,14 +19,7 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
 from gz_testauto.extras.gate.questions import GateQuestions
-from gz_testauto.extras.gate.report import (
-    EXIT_STATUS,
-    NOT_FINISHED,
-    error_message,
-    error_to_junit,
-    gate_lines,
-    to_junit,
-)
+from gz_testauto.extras.gate.report import EXIT_STATUS, evaluate_with_junit, gate_lines
 from gz_testauto.extras.gate.request import (
     GateEvaluation,
     GateRequest,
@@ -49,30 +41,24 @@ RESULT_FILE = "--gtest_output=xml:"
 def start() -> int:
     """Run the campaign unless it has results, and evaluate the gate."""
     name = rospy.get_name().strip("/")
-    _write(error_to_junit(name, NOT_FINISHED))
-    try:
-        judged = _judge()
-    except Exception as error:
-        _write(error_to_junit(name, error_message(error)))
-        raise
+    judged = evaluate_with_junit(name, _evaluate, _write)
     print("\n".join(gate_lines(judged)), flush=True)
-    _write(to_junit(name, judged))
     return EXIT_STATUS[judged.verdict]
 
 
-def _judge() -> GateEvaluation:
+def _evaluate() -> GateEvaluation:
     results = parameters.read_path("results", "")
     if results is not None:
         if parameters.read("campaign", str, ""):
             names = rospy.resolve_name("~results"), rospy.resolve_name("~campaign")
-            raise SpecError(f"parameters {' and '.join(names)} are both set; give one of them")
+            raise SpecError(f"parameters {' and '.join(names)} are both set; set one of them")
         return evaluate_gate(_request(results, read_selection()))
     spec = read_campaign(on_stack=parameters.read("stack", bool, False))
     out, selection = _output_directory(spec), read_selection()
     request = _request(out, selection)
     workers = parameters.read("workers", int, 1)
     if workers < 1:
-        raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {workers}; give 1 or more")
+        raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {workers}; it must be >= 1")
     rospy.loginfo("campaign %s, results in %s", spec.name, out)
     with StopSignals() as stop:
         run_campaign(
@@ -84,7 +70,7 @@ def _judge() -> GateEvaluation:
             should_stop=stop,
         )
         if stop():
-            raise SimulatorError("the campaign was stopped before its end; no question was tested")
+            raise SimulatorError("the campaign was stopped before its end; nothing was evaluated")
     return evaluate_gate(request)
 
 

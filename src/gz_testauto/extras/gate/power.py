@@ -1,17 +1,17 @@
 """Estimate the required number of worlds before a campaign is run.
 
-Owns planning: the smallest difference that the report's test detects in a number of paired worlds,
-and the probability that the gate passes. Both depend on how two planners differ world by world: on
-the share of discordant worlds, which a pilot campaign estimates or which follows from two
-independent success rates (:class:`DiscordantRate`); with repetitions, on the distribution of the
-pilot's differences (:class:`Pilot`). The power of McNemar's test is computed exactly, over the
-number of discordant worlds and their outcomes: S. W. Duffy, Biometrics 40 (1984) 1005–1015. The
-power of Gaffke's test and of the gate is simulated, from a fixed seed.
+These are the smallest difference that the report's test detects in a number of paired worlds, and
+the probability that the gate passes. Both depend on how two planners differ world by world: on the
+share of discordant worlds, which a pilot campaign estimates or which follows from two independent
+success rates (:class:`DiscordantRate`); with repetitions, on the distribution of the pilot's
+differences (:class:`Pilot`). The power of McNemar's test is computed exactly, over the number of
+discordant worlds and their outcomes: S. W. Duffy, Biometrics 40 (1984) 1005–1015. The power of
+Gaffke's test and of the gate is simulated, from a fixed seed.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Callable, Optional, Tuple, Union
+from typing import Callable, ClassVar, Optional, Tuple, Union
 
 import numpy as np
 
@@ -29,8 +29,6 @@ SEED = 0
 TESTED = 300
 """Number of simulated campaigns if a test is computed for each."""
 _CHUNK = 100
-_HALVINGS = 30
-_HALVINGS_SIMULATED = 9
 _TAIL = 1e-9
 
 
@@ -41,6 +39,9 @@ class DiscordantRate:
 
     discordant: float
     difference: float
+
+    test: ClassVar = "exact McNemar test"
+    halvings: ClassVar = 30
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.discordant <= 1.0 or abs(self.difference) > self.discordant:
@@ -69,13 +70,37 @@ class DiscordantRate:
         return cls(discordant, first - second)
 
     @property
+    def largest(self) -> float:
+        """The largest possible difference: all discordant worlds in favor of one planner."""
+        return self.discordant
+
+    @property
     def first_only(self) -> float:
         """The share of worlds in which only the first succeeds."""
         return (self.discordant + self.difference) / 2.0
 
-    def without_difference(self) -> "DiscordantRate":
-        """Return the same share of worlds, half of them in favor of either."""
-        return DiscordantRate(self.discordant, 0.0)
+    def with_difference(self, difference: float) -> "DiscordantRate":
+        """Return the same share of discordant worlds with another difference."""
+        return DiscordantRate(self.discordant, difference)
+
+    def power(self, worlds: int, alpha: float) -> float:
+        """Return the probability that the exact two-sided McNemar test has ``p ≤ alpha``."""
+        from scipy.stats import binom
+
+        if not self.discordant:
+            return 0.0
+        low, high = binom.ppf([_TAIL, 1.0 - _TAIL], worlds, self.discordant).astype(int)
+        discordant = np.arange(max(low, 0), min(high, worlds) + 1)
+        weights = binom.pmf(discordant, worlds, self.discordant)
+        # Largest number of successes k with 2 P(X ≤ k) ≤ alpha under a fair coin; -1 for none.
+        critical = binom.ppf(alpha / 2.0, discordant, 0.5)
+        critical = np.where(
+            2.0 * binom.cdf(critical, discordant, 0.5) <= alpha, critical, critical - 1
+        )
+        share = self.first_only / self.discordant
+        refused = binom.cdf(critical, discordant, share)
+        refused += binom.cdf(critical, discordant, 1.0 - share)
+        return float(np.clip(weights @ refused, 0.0, 1.0))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
         """Draw differences of campaigns (campaigns, worlds)."""
@@ -90,14 +115,27 @@ class Pilot:
 
     differences: np.ndarray
 
+    test: ClassVar = "Gaffke's test"
+    halvings: ClassVar = 9
+    largest: ClassVar = DIFFERENCE[1]
+
     @property
     def difference(self) -> float:
         """The first's mean rate minus the second's."""
         return mean(self.differences)
 
-    def without_difference(self) -> "Pilot":
-        """Return the same differences, each in favor of either planner."""
-        return Pilot(np.concatenate([self.differences, -self.differences]))
+    def with_difference(self, difference: float) -> "Pilot":
+        """Return the pilot with each difference in favor of either planner, shifted by
+        ``difference`` as far as rates allow."""
+        both = np.concatenate([self.differences, -self.differences])
+        return Pilot(np.clip(both + difference, *DIFFERENCE) if difference else both)
+
+    def power(self, worlds: int, alpha: float) -> float:
+        """Return the probability that the report's test with repetitions detects the
+        difference."""
+        values = self.draw(np.random.default_rng(SEED), (TESTED, worlds))
+        found = [mean_p_value(one, 0.0, DIFFERENCE, HALF) <= alpha for one in values]
+        return float(np.mean(found))
 
     def draw(self, generator: np.random.Generator, shape: Tuple[int, int]) -> np.ndarray:
         """Draw differences of campaigns (campaigns, worlds) from the pilot's worlds."""
@@ -112,120 +150,62 @@ def share_upper_bound(worlds: int) -> float:
     return float(1.0 - 0.05 ** (1.0 / worlds))
 
 
-def power_of_means(worlds: int, pilot: Pilot, alpha: float) -> float:
-    """Return the probability that the report's test with repetitions detects the pilot's
-    difference."""
-    values = pilot.draw(np.random.default_rng(SEED), (TESTED, worlds))
-    found = [mean_p_value(one, 0.0, DIFFERENCE, HALF) <= alpha for one in values]
-    return float(np.mean(found))
-
-
-def smallest_mean_difference(worlds: int, pilot: Pilot, alpha: float) -> Optional[float]:
-    """Return the smallest mean difference that is detected with the usual power, with repetitions,
-    if the pilot's differences are shifted; None if even the largest one is not."""
-
-    def shifted(by: float) -> Pilot:
-        return Pilot(np.clip(pilot.without_difference().differences + by, *DIFFERENCE))
-
-    low, high = 0.0, DIFFERENCE[1]
-    if power_of_means(worlds, shifted(high), alpha) < CHANCE:
-        return None
-    for _ in range(_HALVINGS_SIMULATED):
-        middle = (low + high) / 2.0
-        enough = power_of_means(worlds, shifted(middle), alpha) >= CHANCE
-        low, high = (low, middle) if enough else (middle, high)
-    return shifted(high).difference
-
-
-def worlds_for_mean(pilot: Pilot, alpha: float) -> Optional[int]:
-    """Return the approximate number of worlds that detect the pilot's difference with the usual
-    power; None for more than a hundred thousand."""
-    if not pilot.difference:
-        return None
-    return _from_where(lambda worlds: power_of_means(worlds, pilot, alpha) >= CHANCE)
-
-
-def mcnemar_power(worlds: int, apart: DiscordantRate, alpha: float) -> float:
-    """Return the probability that the exact two-sided McNemar test has ``p ≤ alpha``."""
-    from scipy.stats import binom
-
-    if not apart.discordant:
-        return 0.0
-    low, high = binom.ppf([_TAIL, 1.0 - _TAIL], worlds, apart.discordant).astype(int)
-    discordant = np.arange(max(low, 0), min(high, worlds) + 1)
-    weights = binom.pmf(discordant, worlds, apart.discordant)
-    # Largest number of successes k with 2 P(X ≤ k) ≤ alpha under a fair coin; -1 for none.
-    critical = binom.ppf(alpha / 2.0, discordant, 0.5)
-    critical = np.where(2.0 * binom.cdf(critical, discordant, 0.5) <= alpha, critical, critical - 1)
-    share = apart.first_only / apart.discordant
-    refused = binom.cdf(critical, discordant, share)
-    refused += binom.cdf(critical, discordant, 1.0 - share)
-    return float(np.clip(weights @ refused, 0.0, 1.0))
-
-
-def smallest_difference(worlds: int, discordant: float, alpha: float) -> Optional[float]:
+def smallest_difference(worlds: int, source: Source, alpha: float) -> Optional[float]:
     """Return the smallest difference of two rates that is detected with the usual power; None if
-    even the largest one, with all discordant worlds in one planner's favor, is not."""
-    if mcnemar_power(worlds, DiscordantRate(discordant, discordant), alpha) < CHANCE:
+    even the largest one is not."""
+    low, high = 0.0, source.largest
+    if source.with_difference(high).power(worlds, alpha) < CHANCE:
         return None
-    low, high = 0.0, discordant
-    for _ in range(_HALVINGS):
+    for _ in range(source.halvings):
         middle = (low + high) / 2.0
-        enough = mcnemar_power(worlds, DiscordantRate(discordant, middle), alpha) >= CHANCE
+        enough = source.with_difference(middle).power(worlds, alpha) >= CHANCE
         low, high = (low, middle) if enough else (middle, high)
-    return high
+    return source.with_difference(high).difference
 
 
-def worlds_for(apart: DiscordantRate, alpha: float) -> Optional[int]:
+def worlds_for(source: Source, alpha: float) -> Optional[int]:
     """Return the number of worlds that detect the difference with the usual power, to within 1 %,
-    because the exact power increases in steps. None for more than a hundred thousand."""
-    if not apart.difference:
+    because the exact power increases in steps. None for more than :data:`MOST_WORLDS`."""
+    if not source.difference:
         return None
-    return _from_where(lambda worlds: mcnemar_power(worlds, apart, alpha) >= CHANCE)
-
-
-def gate_power(worlds: int, apart: Source, margin: float, alpha: float) -> float:
-    """Return the probability that the gate passes the first planner within ``worlds`` worlds if it
-    is evaluated after each."""
-    return float(np.mean(_passed_after(worlds, apart, margin, alpha) <= worlds))
-
-
-def stopping_worlds(worlds: int, apart: Source, alpha: float) -> Tuple[float, float]:
-    """Return the mean number of worlds of a campaign with at most ``worlds`` that stops when it is
-    decided, and the probability that it is decided."""
-    limit = -math.log(alpha)
-    at = _first_over(worlds, apart, lambda v: anytime.two_sided(v, 0.0, DIFFERENCE), limit)
-    return float(np.minimum(at, worlds).mean()), float(np.mean(at <= worlds))
-
-
-def _passed_after(worlds: int, apart: Source, margin: float, alpha: float) -> np.ndarray:
-    def capital(values: np.ndarray) -> np.ndarray:
-        return anytime.capital_over_time(anytime.above(values, -margin, DIFFERENCE))
-
-    return _first_over(worlds, apart, capital, -math.log(alpha))
-
-
-def _first_over(
-    worlds: int, apart: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
-) -> np.ndarray:
-    """Return the number of worlds after which the capital of each simulated campaign first reaches
-    its limit, or ``worlds`` + 1 if it does not; shape (SIMULATED,)."""
-    generator = np.random.default_rng(SEED)
-    first = []
-    for _ in range(SIMULATED // _CHUNK):
-        over = capital(apart.draw(generator, (_CHUNK, worlds))) >= limit
-        first.append(np.where(over.any(axis=1), over.argmax(axis=1) + 1, worlds + 1))
-    return np.concatenate(first)
-
-
-def _from_where(enough: Callable[[int], bool]) -> Optional[int]:
     high = 8
-    while not enough(high):
+    while source.power(high, alpha) < CHANCE:
         high *= 2
         if high > MOST_WORLDS:
             return None
     low = high // 2
     while high - low > max(low // 100, 1):
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if source.power(middle, alpha) >= CHANCE else (middle, high)
     return high
+
+
+def gate_power(worlds: int, source: Source, margin: float, alpha: float) -> float:
+    """Return the probability that the gate passes the first planner within ``worlds`` worlds if it
+    is evaluated after each."""
+
+    def capital(values: np.ndarray) -> np.ndarray:
+        return anytime.capital_over_time(anytime.above(values, -margin, DIFFERENCE))
+
+    return float(np.mean(_first_over(worlds, source, capital, -math.log(alpha)) <= worlds))
+
+
+def stopping_worlds(worlds: int, source: Source, alpha: float) -> Tuple[float, float]:
+    """Return the mean number of worlds of a campaign with at most ``worlds`` that stops when it is
+    decided, and the probability that it is decided."""
+    limit = -math.log(alpha)
+    at = _first_over(worlds, source, lambda v: anytime.two_sided(v, 0.0, DIFFERENCE), limit)
+    return float(np.minimum(at, worlds).mean()), float(np.mean(at <= worlds))
+
+
+def _first_over(
+    worlds: int, source: Source, capital: Callable[[np.ndarray], np.ndarray], limit: float
+) -> np.ndarray:
+    """Return the number of worlds after which the capital of each simulated campaign first reaches
+    its limit, or ``worlds`` + 1 if it does not; shape (SIMULATED,)."""
+    generator = np.random.default_rng(SEED)
+    first = []
+    for _ in range(SIMULATED // _CHUNK):
+        over = capital(source.draw(generator, (_CHUNK, worlds))) >= limit
+        first.append(np.where(over.any(axis=1), over.argmax(axis=1) + 1, worlds + 1))
+    return np.concatenate(first)

@@ -1,11 +1,11 @@
 """Test whether a planner is non-inferior to a baseline, and whether its success rate is sufficient.
 
-Owns the questions of the gate and their verdicts: passed, failed or undecided. A question about
-success bets on the differences of the worlds' rates, one about a metric on the signs and ranks of
-its differences (:mod:`gz_testauto.analysis.anytime`). All verdicts are therefore valid after every
-world, and worlds can be added while one is undecided. Each question passes wrongly with a
-probability of at most alpha. The whole gate fails wrongly with a probability of at most alpha: that
-probability is split among the questions.
+The verdict on a question is passed, failed or undecided. A question about success bets on the
+differences of the worlds' rates, one about a metric on the signs and ranks of its differences
+(:mod:`gz_testauto.analysis.anytime`). All verdicts are therefore valid after every world, and
+worlds can be added while one is undecided. Each question passes wrongly with a probability of at
+most alpha. The whole gate fails wrongly with a probability of at most alpha: that probability is
+split among the questions.
 """
 
 import enum
@@ -131,7 +131,7 @@ def evaluate(
 ) -> Tuple[QuestionVerdict, ...]:
     """Return the verdict on every question about each pair; ``declared`` are the known metrics.
 
-    Raises ``SpecError`` for an unknown metric, or one of which neither less nor more is better.
+    Raises ``SpecError`` for an unknown metric, or one whose declaration has no better direction.
     """
     metrics = gate_metrics(rules, declared)
     questions = [question for pair in pairs for question in _questions(pair, rules, metrics)]
@@ -142,7 +142,7 @@ def evaluate(
 def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple[Metric, float]]:
     """Return the metrics of the rules with their margins.
 
-    Raises ``SpecError`` for an unknown metric, or one of which neither less nor more is better.
+    Raises ``SpecError`` for an unknown metric, or one whose declaration has no better direction.
     """
     known = {metric.name: metric for metric in declared}
     found = []
@@ -150,7 +150,7 @@ def gate_metrics(rules: GateQuestions, declared: Sequence[Metric]) -> List[Tuple
         if name not in known:
             raise SpecError(unknown_name("metric", name, known))
         if known[name].better == "neither":
-            raise SpecError(f"metric {name}: neither less nor more of it is better")
+            raise SpecError(f"metric {name}: neither lower nor higher values are better")
         found.append((known[name], margin))
     return found
 

@@ -1,13 +1,13 @@
 """Report the result of a gate: lines for a terminal, JUnit XML and JSON.
 
-Owns the words and the formats; every number comes from
-:mod:`gz_testauto.extras.gate.request`. JUnit XML as rostest, Jenkins, GitLab and GitHub Actions
-read it: one ``testcase`` per question, ``failure`` if it failed, ``error`` if it is undecided; and
-one per expectation that was not judged, ``error``, or ``skipped`` if it is allowed.
+Every number comes from :mod:`gz_testauto.extras.gate.request`. JUnit XML as rostest, Jenkins,
+GitLab and GitHub Actions read it: one ``testcase`` per question, ``failure`` if it failed,
+``error`` if it is undecided; and one per expectation that was not judged, ``error``, or ``skipped``
+if it is allowed.
 """
 
 import math
-from typing import Any, Iterable, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Sequence, Tuple
 
 from lxml import etree
 
@@ -66,6 +66,21 @@ def not_judged_line(item: NotJudged) -> str:
     return line if item.allowed else f"{line}; {item.remedy}"
 
 
+def evaluate_with_junit(
+    name: str, evaluate: Callable[[], GateEvaluation], write: Callable[[str], None]
+) -> GateEvaluation:
+    """Evaluate the gate ``name``. ``write`` receives JUnit XML twice: first that the gate is not
+    finished, then its result, or its error, which is raised again."""
+    write(error_to_junit(name, NOT_FINISHED))
+    try:
+        judged = evaluate()
+    except Exception as error:
+        write(error_to_junit(name, error_message(error)))
+        raise
+    write(to_junit(name, judged))
+    return judged
+
+
 def to_junit(name: str, judged: GateEvaluation) -> str:
     """Return JUnit XML of the gate ``name``."""
     answers = [_answer_case(answer) for answer in judged.answers]
@@ -87,7 +102,6 @@ def error_to_junit(name: str, message: str) -> str:
 
 def to_document(judged: GateEvaluation) -> dict:
     """Return the result for JSON. A number that is unknown or infinite is null."""
-    allowances = judged.allowances
     return {
         "verdict": judged.verdict.value,
         "answers": [
@@ -100,12 +114,7 @@ def to_document(judged: GateEvaluation) -> dict:
             for answer in _sorted_by_verdict(judged)
         ],
         "not_judged": [vars(item) for item in judged.not_judged],
-        "allowed": {
-            "missing_worlds": allowances.missing_worlds,
-            "max_invalid": allowances.max_invalid,
-            "new_planners": allowances.new_planners,
-            "removed_planners": allowances.removed_planners,
-        },
+        "allowed": vars(judged.allowances),
         "notes": judged.notes,
     }
 

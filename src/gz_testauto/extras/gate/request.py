@@ -1,8 +1,7 @@
 """Load results directories, choose which planners a gate compares, and judge them.
 
-Owns the request, the pairs of planners and the declarations about them. The questions are defined
-in :mod:`gz_testauto.extras.gate.questions`, the worlds and trials that are missing in
-:mod:`gz_testauto.extras.gate.coverage`.
+The questions are defined in :mod:`gz_testauto.extras.gate.questions`, the worlds and trials that
+are missing in :mod:`gz_testauto.extras.gate.coverage`.
 """
 
 from dataclasses import dataclass, field, replace
@@ -142,7 +141,7 @@ def evaluate_gate(request: GateRequest) -> GateEvaluation:
                 "a planner is judged",
                 "no planner has a question",
                 allowed=False,
-                remedy=f"give {option('min-success')} RATE, which needs no baseline",
+                remedy=f"specify {option('min-success')} RATE, which needs no baseline",
             )
         )
     notes = (
@@ -160,9 +159,11 @@ def _complete(request: GateRequest) -> GateQuestions:
     if request.baseline or request.baseline_planner:
         return replace(rules, not_worse_than=rules.not_worse_than or MARGIN)
     if rules.not_worse_than is not None or rules.metrics:
-        raise SpecError(f"there is nothing to compare with; give {against}")
+        raise SpecError(f"the comparison has no baseline; specify {against}")
     if rules.min_success is None:
-        raise SpecError(f"no question is defined; give {against}, or {option('min-success')} RATE")
+        raise SpecError(
+            f"no question is defined; specify {against} or {option('min-success')} RATE"
+        )
     return rules
 
 
@@ -172,7 +173,7 @@ def _within(campaign: LoadedCampaign, request: GateRequest, rules: GateQuestions
     _require_planners(results, path, (*request.planners, *filter(None, [base])))
     if base and base in request.planners:
         option = request.option("baseline-planner")
-        raise SpecError(f"{base} is compared with itself; give another {option}")
+        raise SpecError(f"{base} is compared with itself; specify another {option}")
     asked = request.planners or tuple(p for p in results.planners if p != base)
     run = _planners_with_trials(results)
     if base:
@@ -307,7 +308,7 @@ def _match(
                     f"{planner} has a baseline",
                     f"the baseline has no trials of planner {planner}",
                     allowed=False,
-                    remedy=f"give {option('baseline-planner')} NAME (one of "
+                    remedy=f"specify {option('baseline-planner')} NAME (one of "
                     f"{', '.join(baseline) or 'none'}), or declare {option('new-planner')} "
                     f"{planner}",
                     planner=planner,
@@ -359,8 +360,8 @@ def _comparable_metrics(
             allowed=request.ignore_differences,
             remedy=""
             if request.ignore_differences
-            else f"run both with equal settings, omit {request.option('metric')} {name}, or give "
-            f"{request.option('ignore-differences')}",
+            else f"run both with equal settings, omit {request.option('metric')} {name}, or "
+            f"specify {request.option('ignore-differences')}",
         )
         for name in affected
     ]
@@ -395,5 +396,5 @@ def read_margins(texts: Sequence[str]) -> Tuple[Tuple[str, float], ...]:
         try:
             found.append((name, float(margin)))
         except ValueError:
-            raise SpecError(f"metric {text!r}: give it as NAME:MARGIN, as in safety:0.1") from None
+            raise SpecError(f"metric {text!r}: must have the form NAME:MARGIN") from None
     return tuple(found)

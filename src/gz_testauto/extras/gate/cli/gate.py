@@ -23,17 +23,14 @@ from gz_testauto.extras.gate.coverage import MAX_INVALID, GateAllowances
 from gz_testauto.extras.gate.questions import GateQuestions
 from gz_testauto.extras.gate.report import (
     EXIT_STATUS,
-    NOT_FINISHED,
     error_message,
     error_to_document,
-    error_to_junit,
+    evaluate_with_junit,
     gate_lines,
     to_document,
-    to_junit,
 )
 from gz_testauto.extras.gate.request import (
     MARGIN,
-    GateEvaluation,
     GateRequest,
     evaluate_gate,
     read_margins,
@@ -146,17 +143,25 @@ def _add_allowances(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate a campaign; return 0 for passed, 1 for failed, 2 for undecided."""
-    _write_junit(arguments, error_to_junit(arguments.name, NOT_FINISHED))
+
+    def write(xml: str) -> None:
+        if arguments.junit:
+            write_atomically(Path(arguments.junit), xml.encode("utf-8"))
+
     try:
-        judged = evaluate_gate(_request(arguments))
+        judged = evaluate_with_junit(
+            arguments.name, lambda: evaluate_gate(_request(arguments)), write
+        )
     except Exception as error:
-        message = error_message(error)
-        _write_junit(arguments, error_to_junit(arguments.name, message))
         if arguments.json:
-            print(json.dumps(error_to_document(message), indent=2, ensure_ascii=False))
+            document = error_to_document(error_message(error))
+            print(json.dumps(document, indent=2, ensure_ascii=False))
         raise
-    _write_junit(arguments, to_junit(arguments.name, judged))
-    _print(judged, as_json=arguments.json)
+    if arguments.json:
+        document = to_document(judged)
+        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print("\n".join(gate_lines(judged)))
     return EXIT_STATUS[judged.verdict]
 
 
@@ -182,16 +187,3 @@ def _request(arguments: argparse.Namespace) -> GateRequest:
         arguments.worlds,
         arguments.ignore_differences,
     )
-
-
-def _print(judged: GateEvaluation, as_json: bool) -> None:
-    if as_json:
-        document = to_document(judged)
-        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print("\n".join(gate_lines(judged)))
-
-
-def _write_junit(arguments: argparse.Namespace, xml: str) -> None:
-    if arguments.junit:
-        write_atomically(Path(arguments.junit), xml.encode("utf-8"))

@@ -29,14 +29,10 @@ from gz_testauto.extras.gate.power import (
     Pilot,
     Source,
     gate_power,
-    mcnemar_power,
-    power_of_means,
     share_upper_bound,
     smallest_difference,
-    smallest_mean_difference,
     stopping_worlds,
     worlds_for,
-    worlds_for_mean,
 )
 from gz_testauto.report.plain import interval_text
 from gz_testauto.results.loaded import load_campaign
@@ -96,50 +92,33 @@ def _lines(
     worlds: int, source: Source, described: str, margin: float, alpha: float
 ) -> Iterator[str]:
     yield f"{worlds} worlds, {described}"
-    yield from (
-        _mcnemar_lines(worlds, source, alpha)
-        if isinstance(source, DiscordantRate)
-        else _mean_lines(worlds, source, alpha)
-    )
+    yield from _detected_lines(worlds, source, alpha)
     if source.difference:
         average, decided = stopping_worlds(worlds, source, alpha)
         yield (
             f"stop: {{when: decided, max_worlds: {worlds}}} decides with a probability of "
             f"{_percent(decided)}, after {average:.0f} worlds on average"
         )
-    equal = gate_power(worlds, source.without_difference(), margin, alpha)
+    equal = gate_power(worlds, source.with_difference(0.0), margin, alpha)
     yield (
         f"gate --not-worse-than {margin:g} passes an equally good planner with a probability of "
         f"{_percent(equal)}"
     )
 
 
-def _mcnemar_lines(worlds: int, apart: DiscordantRate, alpha: float) -> Iterator[str]:
-    smallest = smallest_difference(worlds, apart.discordant, alpha)
+def _detected_lines(worlds: int, source: Source, alpha: float) -> Iterator[str]:
+    smallest = smallest_difference(worlds, source, alpha)
+    simulated = isinstance(source, Pilot)
     if smallest is None:
-        yield f"no difference is detected {OFTEN}: there are too few discordant worlds"
+        needed = "worlds" if simulated else "discordant worlds"
+        yield f"no difference is detected {OFTEN}: there are too few {needed}"
     else:
+        points = f"{'about ' if simulated else ''}{100 * smallest:.1f} points"
         yield (
-            f"a difference of {100 * smallest:.1f} points or more is detected {OFTEN} "
-            f"(exact McNemar test, alpha {alpha:g})"
+            f"a difference of {points} or more is detected {OFTEN} ({source.test}, alpha {alpha:g})"
         )
-    if apart.difference:
-        chance = mcnemar_power(worlds, apart, alpha)
-        yield _shown(apart.difference, chance, worlds_for(apart, alpha))
-
-
-def _mean_lines(worlds: int, pilot: Pilot, alpha: float) -> Iterator[str]:
-    smallest = smallest_mean_difference(worlds, pilot, alpha)
-    if smallest is None:
-        yield f"no difference is detected {OFTEN}: there are too few worlds"
-    else:
-        yield (
-            f"a difference of about {100 * smallest:.1f} points or more is detected {OFTEN} "
-            f"(Gaffke's test, alpha {alpha:g})"
-        )
-    if pilot.difference:
-        chance = power_of_means(worlds, pilot, alpha)
-        yield _shown(pilot.difference, chance, worlds_for_mean(pilot, alpha))
+    if source.difference:
+        yield _shown(source.difference, source.power(worlds, alpha), worlds_for(source, alpha))
 
 
 def _shown(difference: float, chance: float, needed: Optional[int]) -> str:
@@ -163,10 +142,10 @@ def _stated(arguments: argparse.Namespace) -> Tuple[Source, str]:
         first, second = (float(text) for text in arguments.rates.split(","))
     except ValueError:
         raise SpecError(f"--rates is {arguments.rates!r}; give two, as in 0.8,0.7") from None
-    apart = DiscordantRate.from_rates(first, second, arguments.discordant)
+    source = DiscordantRate.from_rates(first, second, arguments.discordant)
     how = "as of independent planners" if arguments.discordant is None else "as stated"
-    share = f"of which {100 * apart.discordant:.1f} % are discordant"
-    return apart, f"{share} ({how}, rates {first:g} and {second:g})"
+    share = f"of which {100 * source.discordant:.1f} % are discordant"
+    return source, f"{share} ({how}, rates {first:g} and {second:g})"
 
 
 def _pilot(arguments: argparse.Namespace) -> Tuple[Source, str]:
