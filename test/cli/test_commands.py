@@ -153,7 +153,7 @@ def test_reports_status_says_whether_every_trial_is_done_when_asked(finished, tm
 
 def test_report_of_what_is_no_campaign_is_one_line(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.endswith("that `gz_testauto run --out` wrote to\n")
+    assert "no campaign" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("world", ["world_0001", "1"])

@@ -8,8 +8,8 @@ import pytest
 
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.results import running
+from gz_testauto.results.imported import Columns, read_trials
 from gz_testauto.results.schema import create_tables
-from gz_testauto.results.trial_rows import Columns, read_trials
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 

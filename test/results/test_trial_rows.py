@@ -7,7 +7,7 @@ from frozen_data import mutable_dataclasses
 
 from gz_testauto import results
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.results.trial_rows import LONGEST_NAME, Columns, read_trials
+from gz_testauto.results.imported import LONGEST_NAME, Columns, read_trials
 from gz_testauto.trial.outcome import Outcome
 
 

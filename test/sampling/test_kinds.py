@@ -9,7 +9,7 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.report.page.outlines import ShapeTable
+from gz_testauto.report.page.encoding import ShapeTable
 from gz_testauto.sampling.models import ObstacleModel, type_of
 from gz_testauto.sdf.floor import ANY_ROBOT, Heights
 from gz_testauto.sdf.scene import read_scene

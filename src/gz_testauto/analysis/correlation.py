@@ -82,8 +82,8 @@ def correlation(
     random = child_generator(seed, BOOTSTRAP, metric)
     weights = random.multinomial(found, np.full(found, 1.0 / found), size=draws).astype(float)
     statistics = (_pearson, _spearman, _same_winner)
-    resampled = (_resampled(statistic, cells, weights) for statistic in statistics)
-    return PlannerCorrelation(metric, planners, found, count, *resampled)
+    pearson, spearman, winner = (_resampled(one, cells, weights) for one in statistics)
+    return PlannerCorrelation(metric, planners, found, count, pearson, spearman, winner)
 
 
 def require_same_worlds(first: CampaignResults, second: CampaignResults) -> None:

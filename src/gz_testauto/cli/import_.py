@@ -25,8 +25,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.metrics.interface import BETTER, METRICS, Metric
-from gz_testauto.results.imported import write_imported
-from gz_testauto.results.trial_rows import Columns, read_trials
+from gz_testauto.results.imported import Columns, read_trials, write_imported
 from gz_testauto.spec.stack import NAME
 from gz_testauto.trial.outcome import Outcome
 

@@ -63,7 +63,7 @@ class RunDirectory:
         if not self.is_begun:
             raise ResultsError(
                 f"{self.path}: contains no {self.CONTENT} (no {self.MARKER}); "
-                f"specify the directory that was --out of `{self.COMMAND}`"
+                f"specify the --out directory of `{self.COMMAND}`"
             )
 
     def require_fresh_or_begun(self) -> None:

@@ -1,24 +1,241 @@
-"""Write trials that other software ran as a results directory for report, compare and gate.
+"""Import trials that other software ran, for report, compare and gate.
 
-The directory has ``manifest.json``, with the file from which it was imported, and
-``results.sqlite``. It has no campaign that can be run, and no recordings.
+:func:`read_trials` reads a text table with one row per trial and reports errors by line.
+:func:`write_imported` writes the trials as a results directory. It has ``manifest.json``, with the
+file from which the trials were imported, and ``results.sqlite``, but no campaign that can be run
+and no recordings.
 """
 
+import collections
+import csv
+import io
+import math
 import os
 import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, Optional, Sequence, Tuple
+from typing import Counter, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gz_testauto.base.errors import ResultsError
-from gz_testauto.metrics.interface import Metric, builtin_metrics
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.metrics.interface import METRICS, Metric, builtin_metrics
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import AttemptRecord, TrialRecord
+from gz_testauto.results.schema import TRIALS
 from gz_testauto.results.store import ResultStore
-from gz_testauto.results.trial_rows import TrialTable
+from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord
+
+SYNONYMS: Mapping[str, Outcome] = {
+    **dict.fromkeys(("1", "true", "yes", "success", "succeeded"), Outcome.REACHED),
+    **dict.fromkeys(("0", "false", "no", "failure"), Outcome.FAILED),
+    **dict.fromkeys(("collision",), Outcome.COLLIDED),
+    **dict.fromkeys(("timeout",), Outcome.TIMED_OUT),
+}
+"""Further words in a column of outcomes, in lower case, that need no mapping."""
+
+LONGEST_NAME = 255
+"""Largest length of a world's or planner's name, in characters; that of a file's name."""
+_TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
+_UNUSED = set(TRIALS.columns) - {"world", "planner", "repetition", "outcome", "detail"}
+"""Columns of this package's CSV that are not read."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The meaning of the columns of a table.
+
+    ``header`` has the names of the columns of a file without a header line. ``planner_name`` is the
+    planner of a file without a column of planners. ``flags`` replace the column ``outcome``: they
+    are columns of 0 and 1, and the single 1 in a row determines the outcome. ``words`` are further
+    words in the column ``outcome``. ``metrics`` maps columns to the names of metrics; it can omit
+    columns that have the name of an installed metric. Without a column of repetitions they are
+    counted.
+    """
+
+    world: str = "world"
+    planner: str = "planner"
+    outcome: str = "outcome"
+    repetition: str = "repetition"
+    detail: str = "detail"
+    planner_name: str = ""
+    header: Tuple[str, ...] = ()
+    delimiter: str = ","
+    words: Mapping[str, Outcome] = field(default_factory=dict)
+    flags: Mapping[str, Outcome] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One trial of a table."""
+
+    world: str
+    planner: str
+    repetition: int
+    outcome: Outcome
+    detail: str
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class TrialTable:
+    """All trials of a file, and the names of its columns that are not imported."""
+
+    rows: Tuple[TrialRow, ...]
+    ignored: Tuple[str, ...]
+
+
+def read_trials(path: Path, columns: Columns) -> TrialTable:
+    """Read a table. Raises ``ResultsError`` with path and line."""
+    header, lines = _lines(path, columns)
+    reader = _Reader(path, header, columns)
+    rows = tuple(reader.row(number, cells) for number, cells in lines)
+    if not rows:
+        raise ResultsError(f"{path}: contains no trial")
+    return TrialTable(rows, reader.ignored)
+
+
+def _lines(path: Path, columns: Columns) -> Tuple[List[str], Iterator[Tuple[int, List[str]]]]:
+    """Return the names of the columns, and each further line's number with its cells."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ResultsError(f"{path}: is not UTF-8: {error}") from error
+    header = list(columns.header)
+    cells = _cells(path, text, columns.delimiter)
+    if not header:
+        _, header = next(cells, (0, []))
+    twice = [name for name, count in collections.Counter(header).items() if count > 1]
+    if not header or twice:
+        fault = f"column {twice[0]!r} appears twice" if twice else "is empty"
+        raise ResultsError(f"{path}: {fault}")
+    return header, cells
+
+
+def _cells(path: Path, text: str, delimiter: str) -> Iterator[Tuple[int, List[str]]]:
+    # Only CR and LF terminate a line; in quotes they are part of a name.
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        for cells in reader:
+            stripped = [cell.strip() for cell in cells]
+            if any(stripped):
+                yield reader.line_num, stripped
+    except csv.Error as error:
+        raise ResultsError(f"{path}:{reader.line_num}: {error}") from error
+
+
+class _Reader:
+    """A reader of rows that records the trials read so far."""
+
+    def __init__(self, path: Path, header: Sequence[str], columns: Columns) -> None:
+        self._path, self._header, self._columns = path, list(header), columns
+        needed = [columns.world, *columns.flags, *columns.metrics]
+        needed += [] if columns.planner_name else [columns.planner]
+        needed += [] if columns.flags else [columns.outcome]
+        for name in needed:
+            if name not in header:
+                raise ResultsError(f"{path}: {unknown_name('column', name, header)}")
+        known = set(METRICS.names()) - set(needed)
+        self._metrics: Dict[str, str] = {
+            **{name: name for name in header if name in known},
+            **columns.metrics,
+        }
+        read = {*needed, *self._metrics, columns.repetition, columns.detail, *_UNUSED}
+        self.ignored = tuple(name for name in header if name not in read)
+        self._words = {outcome.value: outcome for outcome in Outcome}
+        self._words.update(SYNONYMS)
+        self._words.update((word.lower(), outcome) for word, outcome in columns.words.items())
+        self._counted: Counter[Tuple[str, str]] = collections.Counter()
+        self._seen: Set[Tuple[str, str, int]] = set()
+
+    def row(self, number: int, cells: Sequence[str]) -> TrialRow:
+        """Return the trial in ``cells``, those of line ``number``. Raises ``ResultsError``."""
+        where = f"{self._path}:{number}"
+        if len(cells) != len(self._header):
+            raise ResultsError(f"{where}: has {len(cells)} cells, not {len(self._header)}")
+        values = dict(zip(self._header, cells))
+        columns = self._columns
+        world = _named(where, columns.world, values[columns.world])
+        planner = columns.planner_name or _named(where, columns.planner, values[columns.planner])
+        repetition = self._repetition(where, world, planner, values.get(columns.repetition))
+        metrics = {
+            name: _number(where, column, values[column]) for column, name in self._metrics.items()
+        }
+        outcome = self._outcome(where, values)
+        return TrialRow(
+            world,
+            planner,
+            repetition,
+            outcome,
+            values.get(columns.detail, ""),
+            metrics if outcome.valid else {},
+        )
+
+    def _outcome(self, where: str, values: Mapping[str, str]) -> Outcome:
+        flags = self._columns.flags
+        if flags:
+            found = [outcome for name, outcome in flags.items() if _flag(where, name, values[name])]
+            if len(found) != 1:
+                names = ", ".join(flags)
+                raise ResultsError(f"{where}: {len(found)} of {names} are 1; one of them must be")
+            return found[0]
+        word = values[self._columns.outcome]
+        if word.lower() not in self._words:
+            raise ResultsError(
+                f"{where}: {self._columns.outcome} is {word!r}, which is not an outcome; specify "
+                f"its meaning, for example --outcome-word '{word}=collided'"
+            )
+        return self._words[word.lower()]
+
+    def _repetition(self, where: str, world: str, planner: str, text: Optional[str]) -> int:
+        """Return the stated repetition, else the number of previous rows with world and planner."""
+        if text is None:
+            repetition = self._counted[world, planner]
+            self._counted[world, planner] += 1
+        elif text.isascii() and text.isdigit() and len(text) < 10:
+            repetition = int(text)
+        else:
+            raise ResultsError(
+                f"{where}: {self._columns.repetition} is {text!r}; it must be 0 or more"
+            )
+        if (world, planner, repetition) in self._seen:
+            raise ResultsError(
+                f"{where}: world {world}, planner {planner}, repetition {repetition} appears twice"
+            )
+        self._seen.add((world, planner, repetition))
+        return repetition
+
+
+def _named(where: str, column: str, text: str) -> str:
+    if not text:
+        raise ResultsError(f"{where}: {column} is empty")
+    if len(text) > LONGEST_NAME:
+        raise ResultsError(
+            f"{where}: {column} has {len(text)} characters; it must have at most {LONGEST_NAME}"
+        )
+    return " ".join(text.splitlines())  # a name must fit in one line
+
+
+def _flag(where: str, column: str, text: str) -> bool:
+    if text.lower() not in (*_TRUE, *_FALSE):
+        raise ResultsError(f"{where}: {column} is {text!r}; it must be 0 or 1")
+    return text.lower() in _TRUE
+
+
+def _number(where: str, column: str, text: str) -> float:
+    """Return the number; NaN for an empty cell or a number that is not finite."""
+    try:
+        value = float(text) if text else math.nan
+    except ValueError:
+        raise ResultsError(f"{where}: {column} is {text!r}; it must be a number") from None
+    return value if math.isfinite(value) else math.nan
 
 
 def write_imported(

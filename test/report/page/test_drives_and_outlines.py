@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scripted import short_recording
 
 from gz_testauto.report.page import drives
-from gz_testauto.report.page.drives import thinned_drive
-from gz_testauto.report.page.outlines import ShapeTable
+from gz_testauto.report.page.encoding import ShapeTable, thinned_drive
 
 
 def decoded(numbers):

@@ -23,8 +23,7 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
-from gz_testauto.report.page.drives import tolerances_text
-from gz_testauto.report.page.outlines import TOLERANCE_M
+from gz_testauto.report.page.encoding import tolerances_text
 from gz_testauto.report.page.setup import length_note, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -148,7 +147,7 @@ class PageMaker:
             methods=content.methods(analysis),
             legend=content.legend(),
             crash_labels=content.crash_labels(),
-            tolerances=f"{tolerances_text()}; outlines {1000 * TOLERANCE_M:g} mm",
+            tolerances=tolerances_text(),
             campaign_block=_json({**block, "live": self._live}),
             world_blocks=[_json(world) for world in worlds],
         )

@@ -16,8 +16,7 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import find_world, read_campaign
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.traffic import surface_of
-from gz_testauto.report.page.drives import thinned_drive
-from gz_testauto.report.page.outlines import ShapeTable
+from gz_testauto.report.page.encoding import ShapeTable, thinned_drive
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
