@@ -78,7 +78,7 @@ def test_metrics_are_compared_for_completed_trials_of_the_same_repetition():
     assert math.isnan(clearance.median_relative)
 
 
-def test_trials_of_one_world_are_not_taken_for_independent():
+def test_trials_of_one_world_do_not_count_as_independent():
     worlds = tuple(replace(WORLDS[0], world_index=i, name=f"world_{i:04d}") for i in range(20))
     trials = [
         trial(i, p, Outcome.STUCK if i < 4 else Outcome.REACHED) for i in range(20) for p in "ab"
@@ -89,7 +89,7 @@ def test_trials_of_one_world_are_not_taken_for_independent():
     assert rate.high - rate.low > 0.35  # 40 independent trials would give 0.26
 
 
-def test_other_worlds_are_refused():
+def test_other_worlds_are_rejected():
     changed = (WORLDS[0], replace(WORLDS[1], sha256="other"), WORLDS[2])
     with pytest.raises(ResultsError, match="world_0001 differs"):
         agreement(campaign(trial(0, "a")), campaign(trial(0, "a"), worlds=changed))
@@ -120,7 +120,7 @@ def test_control_sample_represents_the_trials_that_were_not_chosen():
     assert [one.trial for one, _ in found.disagreements] == [0, 12]
 
 
-def test_where_everything_was_chosen_nothing_is_estimated():
+def test_an_agreement_over_all_trials_has_no_interval():
     found = confirmation(
         screened(4), screened(4, (1, Outcome.STUCK)), dict.fromkeys(range(4), "close"), "control"
     )

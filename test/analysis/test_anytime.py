@@ -9,7 +9,7 @@ from gz_testauto.analysis import anytime
 from gz_testauto.analysis.anytime import BETS, DIFFERENCE, RATE
 
 
-def test_one_world_multiplies_the_capital_by_what_was_bet():
+def test_one_world_multiplies_the_capital_by_one_plus_the_bet():
     # a bet of c on a mean above 0 of a number in [-1, 1] that is 1, 0 or -1
     for value, gain in ((1.0, 1 + BETS), (0.0, 1 + 0 * BETS), (-1.0, 1 - BETS)):
         found = np.exp(anytime.above(np.array([value]), 0.0, DIFFERENCE)[0])
@@ -66,7 +66,7 @@ def test_bets_on_signs_are_fair_for_a_symmetric_distribution():
     assert total / 2 ** len(sizes) == pytest.approx(1.0)
 
 
-def test_the_interval_is_what_is_not_refused():
+def test_the_interval_contains_the_means_that_are_not_rejected():
     values = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], p=[0.1, 0.6, 0.3], size=150)
     found = anytime.interval(values, DIFFERENCE)
     assert found.low < found.value < found.high
@@ -77,7 +77,7 @@ def test_the_interval_is_what_is_not_refused():
         assert anytime.two_sided(values, outside, DIFFERENCE)[-1] > limit
 
 
-def test_nothing_is_known_of_nothing_and_little_of_one_world():
+def test_no_world_gives_no_bounds_and_one_world_wide_ones():
     assert math.isnan(anytime.interval(np.array([]), DIFFERENCE).value)
     one = anytime.interval(np.array([1.0]), RATE)
     assert one.low < 0.05
@@ -85,7 +85,7 @@ def test_nothing_is_known_of_nothing_and_little_of_one_world():
     assert anytime.shift_bounds(np.array([1.0, 2.0]), 0.05) == (-math.inf, math.inf)
 
 
-def test_worlds_needed_is_where_the_capital_gets_there():
+def test_worlds_needed_is_the_number_at_which_the_capital_reaches_the_limit():
     needed = anytime.worlds_needed(anytime.above(np.zeros(7), -0.05, DIFFERENCE), 0.05)
     assert anytime.capital(anytime.above(np.zeros(needed), -0.05, DIFFERENCE)) >= math.log(20)
     assert anytime.capital(anytime.above(np.zeros(needed - 1), -0.05, DIFFERENCE)) < math.log(20)
@@ -93,7 +93,7 @@ def test_worlds_needed_is_where_the_capital_gets_there():
     assert anytime.worlds_needed(anytime.above(np.zeros(0), 0.05, DIFFERENCE), 0.05) is None
 
 
-def test_shift_bounds_hold_the_shift_and_follow_it():
+def test_shift_bounds_contain_the_shift_and_move_with_it():
     values = np.random.default_rng(2).normal(0.4, 1.0, 120)
     low, high = anytime.shift_bounds(values, 0.05)
     assert low < 0.4 < high

@@ -104,7 +104,7 @@ def test_one_world_has_a_value_and_the_reason_why_it_has_no_interval():
     assert mean_p_value(np.array([0.85]), 0.0, RATE, WHOLE) == 1.0
 
 
-def test_no_world_has_nothing():
+def test_no_world_gives_an_unknown_interval():
     assert math.isnan(mean_interval(np.array([]), RATE, WHOLE).value)
 
 

@@ -49,7 +49,7 @@ def test_a_field_of_one_campaign_only_and_another_file_are_reasons():
     )
 
 
-def test_a_parameter_of_metrics_takes_these_metrics_away():
+def test_another_parameter_excludes_the_metrics_that_depend_on_it():
     found = compared(inputs={**INPUTS, "metrics.barn_k": "4.0"})
     assert found.reasons == ()
     assert found.without == {"barn_score"}
@@ -57,7 +57,7 @@ def test_a_parameter_of_metrics_takes_these_metrics_away():
     assert note.startswith("metrics.barn_k: 2.0, and 4.0")
 
 
-def test_another_machine_takes_the_wall_times_away_and_another_simulator_compares_not_at_all():
+def test_another_machine_excludes_wall_times_and_another_simulator_everything():
     machine = compared(platform="Darwin")
     assert "cycle_mean_s" in machine.without and len(machine.without) == 5
     assert len(machine.notes) == 1 and machine.reasons == ()

@@ -67,7 +67,7 @@ def test_the_same_results_correlate_perfectly():
         assert "the same in each draw" in one.estimate.method
 
 
-def test_results_that_were_shuffled_do_not():
+def test_shuffled_results_do_not_correlate():
     values = drawn(1, worlds=100)
     shuffled = np.random.default_rng(2).permutation(values.ravel()).reshape(values.shape)
     found = correlation(campaign_of(shuffled), campaign_of(values), "spl")
@@ -133,7 +133,7 @@ def test_success_has_no_correlation_if_all_planners_always_succeed():
     assert found.same_winner.estimate.value == 1.0
 
 
-def test_a_cell_is_the_mean_of_its_valid_trials_and_length_of_those_that_arrived():
+def test_a_cell_is_the_mean_of_valid_trials_and_of_completed_ones_for_length():
     real = campaign(
         trial(0, "a", 0.2),
         trial(0, "a", 0.4, repetition=1),
@@ -151,6 +151,6 @@ def test_a_cell_is_the_mean_of_its_valid_trials_and_length_of_those_that_arrived
     assert correlation(same, real, SUCCESS).same_winner.estimate.value == 0.0
 
 
-def test_other_worlds_are_refused():
+def test_other_worlds_are_rejected():
     with pytest.raises(ResultsError, match="world_0000 differs"):
         correlation(campaign(), campaign(hashes="other"), "spl")

@@ -69,13 +69,13 @@ def test_equal_planners_one_world_and_none_decide_nothing(worlds):
     assert (found.better, found.decided, found.p_value >= 0.05) == ("", False, True)
 
 
-def test_a_difference_within_what_is_negligible_is_a_decision():
+def test_a_difference_within_the_equivalence_margin_is_a_decision():
     found = decision([(1.0, 1.0)] * 200, equivalence_margin=0.1)
     assert (found.better, found.negligible, found.decided) == ("", True, True)
 
 
 @pytest.mark.slow
-def test_equal_planners_are_seldom_called_different_however_often_it_is_looked_at():
+def test_equal_planners_rarely_differ_significantly_at_any_number_of_worlds():
     generator = np.random.default_rng(11)
     wrong = 0
     for _ in range(100):

@@ -52,7 +52,7 @@ def test_values_around_a_step_of_any_grid_stay_equal():
     assert len(set(np.abs(without_noise([0.3, step, -0.3, -step])))) == 1
 
 
-def test_real_differences_and_what_is_not_finite_stay():
+def test_real_differences_and_infinite_values_are_not_changed():
     values = np.array([0.0, 1e-3, -1e-3, 5.0, math.inf, -math.inf, math.nan])
     assert without_noise(values) == pytest.approx(values, nan_ok=True)
     assert without_noise([]).size == 0
@@ -64,10 +64,10 @@ def test_equal_infinite_values_do_not_differ():
     assert math.isnan(found[2])
 
 
-def test_what_is_within_the_tolerance_of_zero_is_zero():
+def test_values_within_the_tolerance_of_zero_are_zero():
     assert without_noise([1e-12, -1e-12, 1.0]).tolist() == [0.0, 0.0, 1.0]
     assert not np.signbit(without_noise([-1e-12, 1.0])[0])
 
 
-def test_the_mean_of_nothing_is_not_a_number():
+def test_the_mean_of_no_values_is_nan():
     assert math.isnan(mean([]))

@@ -75,6 +75,6 @@ def test_the_control_sample_is_drawn_from_the_rest_by_the_seed():
     assert max(drawn) > 20 and min(drawn) < 80  # not just the first or the last
 
 
-def test_more_than_there_are_is_all_there_are():
+def test_a_larger_number_than_trials_selects_all_trials():
     found = choose_trials(campaign(FINE, FINE), seed=1, closest=1, control=50)
     assert found.trials == {0, 1, 2, 3}

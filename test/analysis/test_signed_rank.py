@@ -75,7 +75,7 @@ def test_fewer_than_six_worlds_bound_nothing(worlds):
         ([0.0] * 40 + [1.0] * 8, "equal in 40 of 48 worlds"),
     ],
 )
-def test_where_an_interval_would_have_no_width_there_is_a_reason(differences, said):
+def test_an_interval_without_width_is_replaced_by_a_reason(differences, said):
     found = shift(differences)
     assert not found.has_interval
     assert said in found.method

@@ -69,7 +69,7 @@ def test_the_fit_maximizes_the_penalized_likelihood():
     assert curve.rate == pytest.approx(expected, abs=1e-6)
 
 
-def test_few_worlds_with_repetitions_seldom_show_a_slope_that_is_not_there():
+def test_few_worlds_with_repetitions_rarely_have_a_wrong_significant_slope():
     """Without the correction for few worlds, 12 % of the intervals miss 0."""
     generator = np.random.default_rng(9)
     missed = 0
@@ -123,7 +123,7 @@ def test_the_band_is_symmetric_on_the_scale_of_the_logit(trials):
     assert along == pytest.approx(np.full(4, slope.value))
 
 
-def test_worlds_without_trials_or_without_a_figure_are_left_out():
+def test_worlds_without_trials_or_without_a_figure_are_excluded():
     figure, success = [0.0, 1.0, 2.0, 3.0, 9.0, math.nan], [1, 1, 0, 0, 0, 1]
     curve = success_curve(figure, success, [1, 1, 1, 1, 0, 1], points=3)
     assert curve.worlds == 4

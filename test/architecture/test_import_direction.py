@@ -126,7 +126,7 @@ def ros_imports(path: Path) -> Set[str]:
 
 
 @pytest.mark.slow
-def test_modules_import_only_what_lies_below_them():
+def test_modules_import_only_from_allowed_folders():
     inside = [path for path in MODULES if part_of(path) not in {"__init__", TESTING}]
     assert inside
     too_high = {where(path): parts_imported(path) - allowed(part_of(path)) for path in inside}
@@ -134,7 +134,7 @@ def test_modules_import_only_what_lies_below_them():
 
 
 @pytest.mark.slow
-def test_no_modules_import_each_other_in_a_circle():
+def test_modules_have_no_circular_imports():
     left = modules_imported()
     assert len(left) == len(MODULES)
     while free := {name for name, imported in left.items() if not imported & set(left)}:
@@ -144,7 +144,7 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 @pytest.mark.slow
-def test_adaptors_of_one_port_do_not_import_each_other():
+def test_simulators_do_not_import_each_other():
     folders = {f"gz_testauto.{folder[:-1].replace('/', '.')}": folder for folder in ADAPTORS}
     assert "simulators/gazebo_ros/" in ADAPTORS
     across = {
@@ -178,7 +178,7 @@ def test_only_registries_and_load_object_import_by_a_string():
     assert hidden == set()
 
 
-def test_ros_is_imported_only_where_ros_is_spoken():
+def test_ros_is_imported_only_in_the_ros_modules():
     elsewhere = {
         where(path): ros_imports(path)
         for path in MODULES
@@ -187,7 +187,7 @@ def test_ros_is_imported_only_where_ros_is_spoken():
     assert {path: names for path, names in elsewhere.items() if names} == {}
 
 
-def test_modules_are_named_for_what_they_own():
+def test_modules_have_no_names_without_a_subject():
     assert [where(path) for path in MODULES if path.stem in SAYS_NOTHING] == []
 
 

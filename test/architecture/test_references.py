@@ -27,7 +27,7 @@ def dead_references() -> Iterator[str]:
                 yield f"{path.relative_to(SOURCE)}: gz_testauto{found[1]}"
 
 
-def test_every_reference_in_a_docstring_leads_somewhere():
+def test_every_reference_in_a_docstring_has_a_target():
     assert is_there(".sdf.scene") and is_there(".trial.executor.TrialExecutor")
     assert not is_there(".sdf.template") and not is_there(".trial.executor.NoSuchName")
     assert list(dead_references()) == []

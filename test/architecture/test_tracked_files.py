@@ -39,15 +39,15 @@ def lines_with(pattern: "re.Pattern[str]") -> List[str]:
     ]
 
 
-def test_no_file_names_a_home_directory():
+def test_no_file_contains_the_path_of_a_home_directory():
     assert lines_with(HOME_DIRECTORY) == []
 
 
-def test_no_file_names_the_place_of_this_checkout():
+def test_no_file_contains_the_path_of_this_checkout():
     assert lines_with(re.compile(r"(?<![\w.~}$/])" + re.escape(str(CHECKOUT)) + r"\b")) == []
 
 
-def test_test_modules_have_names_of_their_own():
+def test_names_of_test_modules_are_unique():
     """pytest imports them by name alone, as their helpers are."""
     paths = [path for path in tracked_files() if CHECKOUT / "test" in path.parents]
     names = [path.name for path in paths if path.suffix == ".py" and path.name != "conftest.py"]

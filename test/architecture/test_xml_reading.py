@@ -7,7 +7,7 @@ PARSES = re.compile(
 )
 
 
-def test_xml_is_parsed_in_one_place_whose_parser_follows_nothing():
+def test_xml_is_parsed_in_one_module_without_external_entities():
     elsewhere = [
         f"{path.relative_to(SOURCE)}:{number}"
         for path in sorted(SOURCE.rglob("*.py"))

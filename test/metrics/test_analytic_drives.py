@@ -65,7 +65,7 @@ def test_a_clothoid_has_its_mean_curvature_and_is_sharpest_at_its_end(speed_mps,
 
 @pytest.mark.parametrize("curvature_1pm", [0.0, 0.5])
 @pytest.mark.parametrize(("peak_mps", "rate_hz"), [(0.1, 2), (1.3, 10), (5.0, 2), (5.0, 50)])
-def test_a_swinging_speed_leaves_the_shape_and_has_its_acceleration(
+def test_an_oscillating_speed_changes_acceleration_and_not_curvature(
     peak_mps, rate_hz, curvature_1pm
 ):
     recording, exact = drive(rest_to_rest(peak_mps, SWING_S), 2 * SWING_S, rate_hz, curvature_1pm)
@@ -80,7 +80,7 @@ def test_a_swinging_speed_leaves_the_shape_and_has_its_acceleration(
 
 
 @pytest.mark.parametrize(("peak_mps", "rate_hz"), [(0.1, 2), (1.3, 10), (5.0, 50)])
-def test_a_line_driven_there_and_back_turns_back_and_does_not_bend(peak_mps, rate_hz):
+def test_a_line_driven_there_and_back_has_reversals_and_no_curvature(peak_mps, rate_hz):
     recording, exact = drive(there_and_back(peak_mps, SWING_S), 2 * SWING_S, rate_hz)
     assert measured(recording, "reversals") == exact["reversals"] == 4
     for name in SHAPES:
@@ -100,7 +100,7 @@ def test_noise_of_a_millimeter_and_a_milliradian_changes_means_by_less_than_a_pe
     assert measured(noisy, "curvature_max_1pm") == pytest.approx(0.5, abs=0.05)
 
 
-def test_noise_while_the_robot_stands_is_neither_length_nor_bend_nor_turn():
+def test_noise_of_a_stationary_robot_adds_no_length_curvature_or_heading_change():
     recording, _ = drive(constant(0.0), 60.0, 50)
     still = with_noise(recording, np.random.default_rng(2))
     for name in SHAPES:
@@ -119,7 +119,7 @@ def turned_base(recording, angle_rad):
 
 
 @pytest.mark.parametrize("angle_rad", [0.6, math.pi / 2])
-def test_a_base_that_drives_sideways_has_the_path_and_acceleration_of_its_way(angle_rad):
+def test_a_base_that_drives_sideways_has_the_curvature_and_acceleration_of_its_path(angle_rad):
     for recording, exact in (
         drive(rest_to_rest(1.3, SWING_S), 2 * SWING_S, 10, 0.5),
         drive(constant(1.0), 20.0, 10, 0.0, 0.025),

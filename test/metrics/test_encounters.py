@@ -46,7 +46,7 @@ def measured(recording, metrics=None, max_linear_mps=1.0):
 
 
 @pytest.mark.parametrize("step_s", [0.2, 0.05, 0.0125])
-def test_head_on_at_one_and_one_four_meters_apart(step_s):
+def test_values_of_a_head_on_approach_at_1_mps_each(step_s):
     """d = 4 m, c = 2 m/s: 2 s to the collision, and 2²/(2 · 4) = 0.5 m/s² to avoid it."""
     head_on = drive(step_s, lambda t: (t, 0, 0), lambda t: (5 - t + 2 * step_s, 0, math.pi), step_s)
     found = measured(head_on)
@@ -66,7 +66,7 @@ def test_exposure_to_a_collision_is_the_time_below_the_limit(step_s):
 
 
 @pytest.mark.parametrize("step_s", [0.1, 0.05, 0.02])
-def test_who_crosses_after_another_has_left(step_s):
+def test_post_encroachment_time_of_two_crossing_paths(step_s):
     """The other leaves the square that both cover 1.2 s before the robot enters it."""
     # the robot's front is at x = -0.5 (where the other's way begins) at t = 4.2 s; the other's
     # rear has left y = 0.5 (where the robot's way ends) at t = 3 s
@@ -85,7 +85,7 @@ def test_overtaking_in_parallel_is_no_collision_course():
     assert math.isinf(found["object_pet_min_s"])
 
 
-def test_who_is_where_somebody_is_shares_the_ground_at_once():
+def test_overlapping_outlines_have_no_distance_and_no_time_to_collision():
     found = measured(drive(6.0, lambda t: (t - 3, 0, 0), lambda t: (0, t - 3, 0)))
     assert found["object_pet_min_s"] == 0.0
     assert found["object_distance_min_m"] == 0.0
@@ -115,7 +115,7 @@ def test_times_to_collision_are_those_of_small_steps():
     assert not np.isfinite(stepped[found > 8.01]).any()
 
 
-def test_shares_of_the_time_near_somebody():
+def test_shares_of_the_time_near_a_person():
     # 0.3 m apart for 2 of 10 s, 0.1 m for 1 s, 5 m else
     def other(t):
         return (0, 1.3 if 2 <= t < 4 else 1.1 if 4 <= t < 5 else 6.0, 0)
@@ -127,14 +127,14 @@ def test_shares_of_the_time_near_somebody():
     assert found["discomfort_share"] == pytest.approx(0.1, abs=0.011)
 
 
-def test_intrusion_is_deepest_ahead_of_who_walks():
+def test_intrusion_is_larger_ahead_of_a_walking_person_than_behind():
     ahead = measured(drive(2.0, lambda t: (2 + t, 0, 0), lambda t: (t, 0, 0)))
     behind = measured(drive(2.0, lambda t: (t - 2, 0, 0), lambda t: (t, 0, 0)))
     assert ahead["social_intrusion"] == pytest.approx(math.exp(-0.5))  # σ = 2 v = 2 m
     assert behind["social_intrusion"] == pytest.approx(math.exp(-2.0))  # half of that
 
 
-def test_nothing_happens_between_where_a_mover_disappears_and_where_it_appears_again():
+def test_an_object_has_no_motion_between_its_disappearance_and_reappearance():
     """The robot stands at the origin; the mover passes 3 m away, is gone for 1 s and back."""
 
     def other(t):
@@ -156,7 +156,7 @@ def test_nothing_happens_between_where_a_mover_disappears_and_where_it_appears_a
     assert jumps["yielding_s"] == 0.0
 
 
-def test_a_mover_that_comes_back_nearer_has_not_approached():
+def test_an_object_that_reappears_nearer_has_not_approached():
     def nearer(t):  # stands 20 m away, is gone for two samples, and stands 3 m away
         return (math.nan,) * 3 if 1.95 < t < 2.15 else (0, 20 if t < 2 else 3, 0)
 
@@ -166,7 +166,7 @@ def test_a_mover_that_comes_back_nearer_has_not_approached():
     assert found["yielding_s"] == 0.0
 
 
-def test_a_mover_that_is_present_at_a_single_sample_stands():
+def test_an_object_at_a_single_sample_has_no_velocity():
     single = measured(
         drive(1.0, lambda t: (0, 0, 0), lambda t: (3, 0, 0) if t == 0.5 else (math.nan,) * 3)
     )
@@ -175,13 +175,13 @@ def test_a_mover_that_is_present_at_a_single_sample_stands():
     assert single["object_distance_min_m"] == pytest.approx(2.0)
 
 
-def test_people_are_those_who_are_named():
+def test_metrics_of_people_need_names_of_people():
     names = {metric.name for metric in moving_object_metrics([])}
     assert "personal_space_share" not in names
     assert "object_ttc_min_s" in names
 
 
-def test_struck_while_standing_are_collisions_with_movers_in_which_it_stood():
+def test_struck_standing_counts_collisions_with_objects_while_the_robot_is_stationary():
     touches = tuple(
         ContactEpisode(time_s, time_s + 0.1, partner, speed, "contact")
         for time_s, partner, speed in (
@@ -192,7 +192,7 @@ def test_struck_while_standing_are_collisions_with_movers_in_which_it_stood():
     assert measured(crossed)["struck_standing"] == 2.0
 
 
-def test_success_is_weighted_by_the_time_of_the_shortest_way():
+def test_success_is_weighted_by_the_time_of_the_shortest_path():
     def found(**fields):
         way = drive(10.0, lambda t: (t, 0, 0), lambda t: (0, 9, 0), **fields)
         return measured(way, max_linear_mps=2.0)["stl"]
@@ -206,7 +206,7 @@ def test_success_is_weighted_by_the_time_of_the_shortest_way():
 LANES = ([[0, 0, 3.0], [20, 0, 3.0]], [[0, 3, 3.0], [20, 3, 3.0]])
 
 
-def test_lanes_are_kept_and_left():
+def test_lane_metrics_inside_and_outside_lanes():
     def robot(t):  # in its lane, then over between the two, then out of both for 2 of 10 s
         return (1 + t, 0.0 if t < 4 else 1.5 if t < 8 else 4.3, 0)
 
@@ -224,7 +224,7 @@ def test_a_corner_beyond_a_bend_is_off_the_lane():
     assert inside["lane_departure_share"] == 0.0
 
 
-def test_a_recording_without_outlines_tells_nothing():
+def test_metrics_of_a_recording_without_outlines_are_unknown():
     plain = drive(2.0, lambda t: (t, 0, 0), None)
     found = measured(plain)
     for name in ("object_distance_min_m", "object_ttc_min_s", "object_pet_min_s", "object_tet_s"):
@@ -232,7 +232,7 @@ def test_a_recording_without_outlines_tells_nothing():
 
 
 @pytest.mark.parametrize("step_s", [0.1, 0.05, 0.02])
-def test_who_stands_before_somebody_yields(step_s):
+def test_a_stationary_robot_in_front_of_an_object_yields(step_s):
     """The gap of 8 m closes at 1 m/s, and would at 2: from 2 s on it would be closed within 3 s."""
     for speed_mps, expected_s in [(0.0, 4.0), (0.5, 0.0)]:
         way = drive(6.0, lambda t, v=speed_mps: (v * t, 0, 0), lambda t: (9 - t, 0, 0), step_s)
@@ -242,7 +242,7 @@ def test_who_stands_before_somebody_yields(step_s):
 
 
 @pytest.mark.parametrize(("closing", "time_s"), [((1.0, 1.0), 0.15), ((1.0, 0.0), 0.3)])
-def test_a_square_meets_a_diamond_at_its_slanted_side(closing, time_s):
+def test_the_time_to_collision_with_a_slanted_side_is_exact(closing, time_s):
     # the diamond's side is x + y = 1.3; their ranges of x and of y overlap from the start
     diamond = np.array([[0.5, 0.0], [0.0, 0.5], [-0.5, 0.0], [0.0, -0.5]]) + 0.9
     for one, other, sign in ((SQUARE, diamond, 1.0), (diamond, SQUARE, -1.0)):
@@ -250,7 +250,7 @@ def test_a_square_meets_a_diamond_at_its_slanted_side(closing, time_s):
         assert found == pytest.approx(time_s)
 
 
-def test_a_mover_at_the_limit_is_not_nearer_than_it():
+def test_an_object_at_the_limit_is_not_nearer_than_the_limit():
     at_limit = measured(drive(2.0, lambda t: (0, 0, 0), lambda t: (1.5, 0, 0)))
     assert at_limit["space_compliance"] == 1.0
     assert at_limit["object_distance_min_m"] == 0.5

@@ -35,14 +35,14 @@ HERE, THERE, AWAY = (0.0, 0.0), (9.0, 30.0), (50.0, -40.0)
 
 
 @pytest.mark.parametrize("last", [2, 4, 6])
-def test_a_place_at_the_first_and_at_the_last_sample_counts(last):
+def test_positions_at_the_first_and_last_sample_count(last):
     """The mover is at the origin at 0 s, the robot at the end: so many seconds apart."""
     way = [HERE, *[None] * (last // 2 - 1), THERE, *[None] * (last // 2 - 1), THERE]
     poses = [(100.0 + 10 * second, 90.0) for second in range(last)] + [HERE]
     assert post_encroachment_s(crossing(poses, way), "other") == pytest.approx(last)
 
 
-def test_no_place_between_two_samples_counts_while_the_mover_is_absent():
+def test_positions_between_samples_do_not_count_while_the_object_is_absent():
     """The mover disappears at (-20, 0) and appears at (20, 0): it did not pass the origin."""
     poses = [AWAY, AWAY, HERE, AWAY]
     passed = [(-20.0, 0.0), None, (20.0, 0.0), (20.0, 0.0)]
@@ -51,6 +51,6 @@ def test_no_place_between_two_samples_counts_while_the_mover_is_absent():
     assert post_encroachment_s(crossing(poses, present), "other") == pytest.approx(1.0, abs=0.3)
 
 
-def test_a_mover_that_is_present_once_crosses_no_path():
+def test_an_object_at_a_single_sample_crosses_no_path():
     assert post_encroachment_s(crossing([HERE, HERE], [HERE, None]), "other") == math.inf
     assert post_encroachment_s(crossing([HERE, HERE], [HERE, HERE]), "other") == 0.0

@@ -73,7 +73,7 @@ def finished(request, tmp_path, run):
     return CampaignDirectory(tmp_path / "out")
 
 
-def test_a_plugins_metric_is_in_table_comparison_and_exports_even_where_it_is_not_installed(
+def test_a_metric_of_a_plugin_is_in_all_outputs_even_if_it_is_not_installed(
     finished,
 ):
     with ResultStore.read(finished) as store:
@@ -125,7 +125,7 @@ def test_a_metric_is_declared_by_keyword():
         ),
     ],
 )
-def test_a_plugin_that_is_no_metric_of_that_name_is_refused(monkeypatch, plugin, complaint):
+def test_a_plugin_that_is_not_a_metric_of_its_name_is_rejected(monkeypatch, plugin, complaint):
     monkeypatch.setattr(METRICS, "_loaders", dict(METRICS._loaders))
     METRICS.register("theirs", plugin)
     with pytest.raises(SpecError) as caught:
@@ -134,7 +134,7 @@ def test_a_plugin_that_is_no_metric_of_that_name_is_refused(monkeypatch, plugin,
 
 
 @pytest.mark.parametrize("wrong", [{"better": "more"}, {"decimals": -1}, {"decimals": 10}])
-def test_a_declaration_that_no_table_can_show_is_refused(wrong):
+def test_an_invalid_declaration_is_rejected(wrong):
     values = {"name": "x", "better": "lower", "completed_only": True, "description": "d", **wrong}
     with pytest.raises(SpecError, match="metric x: "):
         Metric(**values)

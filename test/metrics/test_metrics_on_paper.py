@@ -58,15 +58,15 @@ def circle(radius_m=2.0, speed_mps=1.0, period_s=0.1, **extra):
     )
 
 
-def test_ten_meters_straight_are_ten_meters_and_have_no_step_back_to_the_start():
+def test_a_straight_path_of_10_m_has_the_distance_10_m():
     assert value("distance_m", straight_line()) == pytest.approx(10.0, abs=1e-12)
 
 
-def test_a_circle_is_two_pi_r():
+def test_a_circle_has_the_distance_two_pi_r():
     assert value("distance_m", circle(radius_m=2.0)) == pytest.approx(4 * math.pi, rel=1e-6)
 
 
-def test_turning_on_the_spot_is_no_distance():
+def test_turning_on_the_spot_adds_no_distance():
     time_s = np.arange(0.0, 12.5, 0.1)
     spin = drive(time_s, yaw=np.remainder(time_s + math.pi, 2 * math.pi) - math.pi, turn=1.0)
     assert value("distance_m", spin) == 0.0
@@ -81,7 +81,7 @@ def test_constant_speed_on_a_line_has_no_acceleration():
 @pytest.mark.parametrize(
     "clearance", [[np.inf, np.inf, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, np.inf, np.inf]]
 )
-def test_danger_begins_or_ends_half_way_to_a_sample_without_any_obstacle(clearance):
+def test_danger_starts_or_ends_in_the_middle_before_a_sample_without_an_obstacle(clearance):
     appears = drive(np.arange(5.0), clearance=np.array(clearance))
     assert value("danger_share", appears) == pytest.approx(2.5 / 4.0)
     assert value("safety", appears) == pytest.approx(math.sqrt(2.5 / 4.0))
@@ -91,7 +91,7 @@ def test_danger_begins_or_ends_half_way_to_a_sample_without_any_obstacle(clearan
     assert value("danger_share", far) == 0.0
 
 
-def test_the_percentile_of_clearance_is_known_where_most_of_the_time_there_is_an_obstacle():
+def test_the_percentile_of_clearance_is_finite_with_an_obstacle_most_of_the_time():
     clearance = np.r_[np.linspace(1.0, 3.0, 91), np.full(10, np.inf)]
     mostly = drive(0.1 * np.arange(101), clearance=clearance)
     assert value("clearance_p05_m", mostly) == pytest.approx(1.0 + 2.0 * 0.5 / 9.0, abs=0.01)
@@ -104,7 +104,7 @@ def test_the_percentile_of_clearance_is_known_where_most_of_the_time_there_is_an
 @pytest.mark.parametrize(
     "name", ["danger_share", "safety", "clearance_min_m", "clearance_mean_m", "clearance_p05_m"]
 )
-def test_a_clearance_that_is_not_known_is_not_taken_for_a_safe_one(name):
+def test_an_unknown_clearance_gives_unknown_safety(name):
     gap = drive(np.arange(4.0), clearance=np.array([2.0, np.nan, 2.0, 2.0]))
     assert math.isnan(value(name, gap))
 
@@ -163,7 +163,7 @@ def test_comfort_of_one_sample_is_unknown():
     assert math.isnan(value("comfort_mps2", drive([0.0])))
 
 
-def test_stop_and_go_stands_still_exactly_while_it_stops():
+def test_standing_time_of_stop_and_go_is_the_time_of_the_stops():
     time_s = np.arange(0.0, 30.0 + 0.05, 0.1)
     x = np.clip(time_s, 0, 10) + np.clip(time_s - 20, 0, 10)
     stop_and_go = drive(time_s, x=x, forward=((time_s < 10) | (time_s >= 20)).astype(float))
@@ -176,7 +176,7 @@ def test_safety_at_constant_clearance_is_the_difference_of_reciprocals():
     assert value("safety", straight_line(clearance=0.5)) == pytest.approx(1 / 0.5 - 1 / 1.0)
 
 
-def test_safety_is_zero_beyond_d0_and_where_there_is_no_obstacle():
+def test_safety_is_zero_beyond_d0_and_without_obstacles():
     assert value("safety", straight_line(clearance=1.5)) == 0.0
     assert value("safety", straight_line()) == 0.0
 
@@ -197,7 +197,7 @@ def test_safety_counts_a_touch_as_a_clearance_of_one_centimeter():
     assert value("safety", straight_line(clearance=0.02)) == pytest.approx(50.0 - 1.0)
 
 
-def test_danger_closes_its_last_interval():
+def test_danger_includes_the_last_interval():
     time_s = np.arange(0.0, 10.0 + 0.05, 0.1)
     assert value("danger_share", drive(time_s, clearance=0.5)) == pytest.approx(1.0)
     approach = drive(time_s, clearance=2.0 - 0.15 * time_s)  # crosses 1 m at 6.667 s
@@ -245,7 +245,7 @@ def test_barn_score_is_the_best_time_over_the_clipped_time(speed_mps, k, score):
     assert value("barn_score", line, context) == pytest.approx(score, rel=1e-3)
 
 
-def test_barn_score_is_zero_for_a_failure_and_takes_the_shortest_way_where_none_is_published():
+def test_barn_score_is_zero_for_a_failure_and_uses_the_shortest_path_if_none_is_published():
     assert value("barn_score", straight_line(published_path_m=8.0, completed=False), BARN) == 0.0
     published = straight_line(10.1, 0.5, 0.0005, published_path_m=10.0, shortest_path_m=1.0)
     computed = straight_line(10.1, 0.5, 0.0005, shortest_path_m=10.0)
@@ -254,24 +254,24 @@ def test_barn_score_is_zero_for_a_failure_and_takes_the_shortest_way_where_none_
 
 
 @pytest.mark.parametrize("way_m", [0.0, -1.0])
-def test_success_over_a_path_without_length_has_no_score(way_m):
+def test_success_with_a_shortest_path_of_zero_has_no_score(way_m):
     assert math.isnan(value("spl", straight_line(shortest_path_m=way_m)))
     assert math.isnan(value("barn_score", straight_line(shortest_path_m=way_m), BARN))
 
 
-def test_a_robot_as_fast_as_the_limit_does_not_stand():
+def test_a_robot_at_the_limit_of_standing_speed_is_not_standing():
     steps = np.array([0.0, 0.02, 0.03, 0.03])
     assert value("standing_s", drive(np.arange(4.0), x=steps)) == pytest.approx(2.0)
     assert value("reversals", drive(np.arange(3.0), forward=np.array([0.02, -0.5, 0.5]))) == 1
 
 
-def test_barn_time_begins_when_the_robot_moves():
+def test_barn_time_starts_when_the_robot_moves():
     time_s = np.array([0.0, 30.0, 30.1, 50.1])  # half a minute of thinking, then 10 m in 20 s
     late = drive(time_s, x=np.array([0.0, 0.0, 0.1, 10.1]), published_path_m=10.0)
     assert value("barn_score", late, BARN) == pytest.approx(5.0 / 20.0)
 
 
-def test_cycle_times_have_mean_tail_and_missed_periods():
+def test_mean_percentiles_and_missed_share_of_cycle_times():
     cycles = np.r_[np.full(98, 0.01), 0.2, 0.3]
     recording = straight_line(cycle_time_s=cycles, cycle_cpu_s=cycles / 2)
     assert value("cycle_mean_s", recording) == pytest.approx(0.0148)
@@ -312,7 +312,7 @@ def test_collisions_are_episodes_and_keep_the_first_speed():
     assert value("impact_speed_mps", recording) == 0.7
 
 
-def test_measure_gives_every_metric_and_turns_infinite_into_unknown():
+def test_measure_returns_all_metrics_and_infinite_values_as_nan():
     values = measure(straight_line(), CONTEXT)
     assert set(values) == set(METRICS.names())
     assert math.isnan(values["clearance_min_m"])
@@ -343,7 +343,7 @@ def test_the_movement_of_least_jerk_has_the_smoothness_of_the_paper(length_m, du
     assert value("jerk_rms_mps3", recording) == pytest.approx(rms, rel=0.01)
 
 
-def test_a_speed_that_swings_has_the_jerk_of_a_sine():
+def test_an_oscillating_speed_has_the_jerk_of_a_sine():
     # v = 1 + a sin(ω t): j = −a ω² sin(ω t), whose RMS is a ω²/√2; 0.1 Hz passes the filter
     time_s = np.arange(0.0, 100.0, 0.05)
     omega = 2 * math.pi * 0.1
@@ -359,7 +359,7 @@ def test_a_circle_at_constant_speed_has_the_jerk_of_its_turning_acceleration():
     assert value("jerk_rms_mps3", circle(2.0, 1.0)) == pytest.approx(0.25, rel=0.03)
 
 
-def test_constant_speed_on_a_line_has_no_jerk_and_no_smoothness_to_tell():
+def test_constant_speed_on_a_line_has_no_jerk_and_unknown_smoothness():
     assert value("jerk_rms_mps3", straight_line()) == pytest.approx(0.0, abs=1e-9)
     assert math.isnan(value("log_dimensionless_jerk", straight_line()))
     standing = drive(np.arange(0.0, 3.0, 0.1))
@@ -469,7 +469,7 @@ def test_a_turn_on_the_spot_counts_as_heading_and_not_as_curvature():
     assert value("curvature_max_1pm", recording) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_driving_back_and_on_is_two_reversals_and_no_curvature():
+def test_driving_backward_and_forward_again_is_two_reversals_and_no_curvature():
     speed = np.concatenate([np.full(30, 1.0), np.zeros(5), np.full(10, -1.0), np.full(30, 1.0)])
     x = np.cumsum(speed) * 0.1
     recording = drive(0.1 * np.arange(len(x)), x=x, forward=speed)
@@ -478,7 +478,7 @@ def test_driving_back_and_on_is_two_reversals_and_no_curvature():
     assert value("reversals", straight_line()) == 0
 
 
-def test_a_path_too_short_to_bend_tells_nothing():
+def test_curvature_of_a_path_below_0_2_m_is_unknown():
     short = drive([0.0, 0.1, 0.2], x=[0.0, 0.01, 0.02], forward=0.1)
     for name in ("curvature_mean_1pm", "curvature_max_1pm", "heading_change_radpm"):
         assert math.isnan(value(name, short))

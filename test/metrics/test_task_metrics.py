@@ -47,12 +47,12 @@ STRAIGHT = recording(np.linspace(0.0, 10.0, 101))
 @pytest.mark.parametrize(
     ("xs", "passed"), [((2, 4, 6), 3), ((2, 12, 6), 1), ((6, 4, 2), 1), ((12,), 0), ((2, 2), 2)]
 )
-def test_gates_count_as_far_as_they_are_passed_in_order(xs, passed):
+def test_only_gates_that_are_passed_in_order_count(xs, passed):
     gates = [((float(x), -1.0), (float(x), 1.0)) for x in xs]
     assert measured(STRAIGHT, gates_m=gates)["gates_passed"] == passed
 
 
-def test_a_gate_beside_the_way_is_not_passed():
+def test_a_gate_next_to_the_path_is_not_passed():
     assert measured(STRAIGHT, gates_m=[((2.0, 1.0), (2.0, 3.0))])["gates_passed"] == 0
 
 
@@ -63,14 +63,14 @@ def test_time_in_a_region_and_share_off_a_track():
     assert found["off_track_share"] == pytest.approx(0.75, abs=0.011)
 
 
-def test_time_to_collision_is_clearance_over_the_speed_with_which_it_shrinks():
+def test_time_to_collision_is_clearance_over_closing_speed():
     closing = recording(np.zeros(11), clearance_m=np.linspace(3.0, 1.0, 11))
     assert least_time_to_collision_s(closing, MetricContext()) == pytest.approx(0.5)
     parting = recording(np.zeros(11), clearance_m=np.linspace(1.0, 3.0, 11))
     assert np.isnan(least_time_to_collision_s(parting, MetricContext()))
 
 
-def test_no_time_to_collision_comes_from_an_obstacle_that_appears_or_disappears():
+def test_an_obstacle_that_appears_or_disappears_has_no_time_to_collision():
     x_m = np.zeros(6)
     for clearance in ([np.inf, np.inf, 2.0, 2.0, np.inf, np.inf], np.full(6, np.inf)):
         sudden = recording(x_m, clearance_m=clearance)
@@ -83,7 +83,7 @@ def test_no_time_to_collision_comes_from_an_obstacle_that_appears_or_disappears(
     assert least_time_to_collision_s(appears, MetricContext()) == pytest.approx(0.8)
 
 
-def test_a_campaign_that_asks_for_none_has_none():
+def test_a_campaign_without_tasks_has_no_task_metrics():
     campaign = Campaign()
     campaign.others_move = False
     assert task_metrics(campaign) == ()

@@ -50,12 +50,12 @@ def test_a_value_that_equals_the_limit_is_not_below_it():
     assert share_below(np.array([0.0, 1.0, 2.0]), np.arange(3.0), 1.0) == pytest.approx(0.5)
 
 
-def test_shares_of_uneven_periods_add_up():
+def test_shares_of_uneven_periods_are_weighted_by_time():
     values, time_s = np.array([0.0, 4.0, 4.0, 0.0]), np.array([1.0, 2.0, 5.0, 9.0])
     assert share_below(values, time_s, 1.0) == pytest.approx((0.25 * 1.0 + 0.25 * 4.0) / 8.0)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_one_sample_and_an_unknown_sample_have_no_average(name):
+def test_one_sample_or_a_nan_has_no_average(name):
     assert math.isnan(FUNCTIONS[name](np.array([1.0]), np.array([2.0])))
     assert math.isnan(FUNCTIONS[name](np.array([1.0, np.nan, 1.0]), np.arange(3.0)))

@@ -54,13 +54,13 @@ class Machine:
         )
 
 
-def test_gazebo_is_taken_when_it_was_unpacked_whole(machine):
+def test_a_completely_unpacked_gazebo_is_used(machine):
     machine.provide("mmdebstrap", UNPACKS)
     assert machine.run("ensure_gazebo && have_gazebo").returncode == 0
     assert (machine.cache / "gazebo-11" / "usr" / "bin" / "gzserver-11.1.0").is_file()
 
 
-def test_an_unpacking_that_was_killed_is_begun_anew(machine):
+def test_an_interrupted_unpacking_starts_again(machine):
     machine.provide("mmdebstrap", f"{UNPACKS}; touch half; kill -9 $PPID $$")
     machine.run(f'cd "{machine.cache.parent}"; ensure_gazebo')
     assert (machine.cache / "gazebo-11.partial" / "usr").is_dir()
@@ -69,7 +69,7 @@ def test_an_unpacking_that_was_killed_is_begun_anew(machine):
     assert machine.run("ensure_gazebo && have_gazebo").returncode == 0
 
 
-def test_without_gazebo_it_says_what_follows_and_goes_on(machine):
+def test_without_gazebo_bootstrap_prints_the_effect_and_continues(machine):
     machine.provide("mmdebstrap", "echo no mirror; exit 1")
     done = machine.run("ensure_gazebo; echo went on")
     assert "no mirror" in done.stdout
@@ -77,7 +77,7 @@ def test_without_gazebo_it_says_what_follows_and_goes_on(machine):
     assert done.stdout.endswith("went on\n")
 
 
-def test_without_a_required_gazebo_it_stops(machine):
+def test_without_a_required_gazebo_bootstrap_exits_with_1(machine):
     machine.provide("mmdebstrap", "exit 1")
     done = machine.run("ensure_gazebo; echo went on", GZ_TESTAUTO_REQUIRE_GAZEBO="1")
     assert done.returncode == 1
@@ -90,14 +90,14 @@ def test_a_wrong_gazebo_root_is_named(machine, tmp_path):
     assert f"GZ_TESTAUTO_GAZEBO_ROOT is {tmp_path}" in done.stdout
 
 
-def test_a_gazebo_of_another_version_on_path_is_not_taken(machine):
+def test_a_gazebo_of_another_version_on_path_is_not_used(machine):
     machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 9.19.0'")
     assert machine.run("have_gazebo").returncode != 0
     machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 11.10.2'")
     assert machine.run("have_gazebo").returncode == 0
 
 
-def test_bootstrap_and_the_code_agree_on_which_gazebo_is_meant(machine, monkeypatch):
+def test_bootstrap_and_the_code_find_the_same_gazebo(machine, monkeypatch):
     for name in ("PATH", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, machine.environment[name])
     monkeypatch.delenv(installation.ROOT_VARIABLE, raising=False)
@@ -127,13 +127,13 @@ def test_a_second_run_waits_for_the_first(machine, tmp_path):
     assert message.read_text() == "==> waiting\n"
 
 
-def test_what_nobody_foresaw_is_told(machine):
+def test_an_unexpected_failure_is_reported(machine):
     done = machine.run("silent() { false; true; }; silent")
     assert done.returncode == 1
     assert "unforeseen failure" in done.stdout
 
 
-def test_exec_passes_the_exit_status_on(machine):
+def test_exec_returns_the_exit_status_of_the_command(machine):
     ready = subprocess.run(
         ["bash", "-c", f'source "{BOOTSTRAP}"; enter_ros; is_set_up'], stderr=subprocess.PIPE
     )
@@ -161,7 +161,7 @@ def test_continuous_integration_runs_the_tests_and_nothing_else():
         ({"ROS_HOSTNAME": "desk"}, ""),
     ],
 )
-def test_ros_listens_on_loopback_unless_the_user_speaks_to_other_machines(
+def test_ros_listens_on_loopback_unless_the_user_configures_another_address(
     machine, variables, address
 ):
     for name in ("ROS_IP", "ROS_HOSTNAME", "ROS_MASTER_URI"):
@@ -171,7 +171,7 @@ def test_ros_listens_on_loopback_unless_the_user_speaks_to_other_machines(
 
 
 @pytest.mark.slow
-def test_parts_run_at_the_same_time_and_are_shown_when_they_have_ended(machine):
+def test_parts_run_in_parallel_and_their_output_is_printed_at_their_end(machine):
     done = machine.run(
         "prepare_parts;"
         'start_part first bash -c "echo first begins; sleep 2; echo first ends";'
@@ -185,7 +185,7 @@ def test_parts_run_at_the_same_time_and_are_shown_when_they_have_ended(machine):
     assert re.search(r"^passed +\d+ s  first$", done.stdout, re.MULTILINE)
 
 
-def test_a_part_whose_results_are_bad_fails(machine):
+def test_a_part_with_failed_results_fails(machine):
     done = machine.run(
         "prepare_parts; start_part rostest true; start_part pytest true;"
         "judge() { echo no results; return 1; }; end_parts rostest judge; conclude fine"
@@ -210,7 +210,9 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
-def test_an_end_of_bootstrap_interrupts_its_parts_and_leaves_no_process(machine, tmp_path, number):
+def test_the_end_of_bootstrap_interrupts_all_parts_and_ends_their_processes(
+    machine, tmp_path, number
+):
     commands = (
         f'prepare_parts; start_part one "{sys.executable}" -c "$PART" "{tmp_path}"; end_parts'
     )

@@ -16,14 +16,14 @@ def no_gazebo(monkeypatch, tmp_path):
     monkeypatch.delenv(installation.ROOT_VARIABLE, raising=False)
 
 
-def test_without_gazebo_it_says_what_follows_and_how_to_get_one(no_gazebo, capsys):
+def test_without_gazebo_doctor_prints_the_effect_and_the_remedy(no_gazebo, capsys):
     main(["doctor"])
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Gazebo"))
     assert "campaigns run in the embedded simulator" in line
     assert "./bootstrap" in line
 
 
-def test_what_is_not_needed_does_not_fail_it(monkeypatch, capsys):
+def test_a_missing_optional_part_does_not_fail_doctor(monkeypatch, capsys):
     monkeypatch.setattr(
         doctor,
         "examine",
@@ -66,7 +66,7 @@ def no_packages(monkeypatch):
 
 
 @pytest.mark.slow
-def test_in_a_catkin_workspace_it_does_not_send_to_bootstrap(
+def test_in_a_catkin_workspace_the_remedy_is_not_bootstrap(
     no_packages, monkeypatch, tmp_path, capsys
 ):
     source = str(tmp_path / "src")
@@ -94,7 +94,7 @@ def test_an_installed_ros_is_no_workspace(no_packages, monkeypatch, tmp_path, ca
 
 
 @pytest.mark.slow
-def test_installed_by_pip_and_not_sourced_it_says_what_to_source(
+def test_a_pip_installation_without_sourced_ros_has_a_remedy(
     no_packages, monkeypatch, tmp_path, capsys
 ):
     monkeypatch.delenv("CMAKE_PREFIX_PATH", raising=False)
@@ -102,7 +102,7 @@ def test_installed_by_pip_and_not_sourced_it_says_what_to_source(
     assert "source the setup.bash of the catkin workspace" in remedy_of("gazebo_msgs", capsys)
 
 
-def test_programs_can_read_it(no_gazebo, capsys):
+def test_doctor_prints_json(no_gazebo, capsys):
     main(["doctor", "--json"])
     findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)}
     assert findings["Python"]["found"]

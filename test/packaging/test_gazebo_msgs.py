@@ -39,19 +39,19 @@ def definitions():
     }
 
 
-def test_the_overlay_defines_exactly_what_noetic_does():
+def test_the_overlay_has_the_definitions_of_noetic():
     assert len(SUMS) == 32
     assert set(definitions()) == set(SUMS) | WITHOUT_SUM
 
 
 @pytest.mark.ros
 @pytest.mark.parametrize("name", sorted(SUMS))
-def test_an_overlay_definition_has_the_sum_that_noetic_has(name):
+def test_a_definition_of_the_overlay_has_the_md5_sum_of_noetic(name):
     assert md5_of_definition(definitions()[name]) == SUMS[name]
 
 
 @pytest.mark.ros
-def test_the_gazebo_msgs_in_use_have_the_sums_that_noetic_has():
+def test_the_installed_gazebo_msgs_have_the_md5_sums_of_noetic():
     messages = pytest.importorskip("gazebo_msgs.msg", reason="needs a built gazebo_msgs")
     import gazebo_msgs.srv as services
 
@@ -63,7 +63,7 @@ def test_the_gazebo_msgs_in_use_have_the_sums_that_noetic_has():
 
 
 @pytest.mark.ros
-def test_what_teb_is_told_has_the_sums_that_costmap_converter_has():
+def test_messages_for_teb_have_the_md5_sums_of_costmap_converter():
     messages = pytest.importorskip("costmap_converter.msg", reason="needs costmap_converter built")
     assert messages.ObstacleMsg._md5sum == "a37f90c2e2437cb2b570855e1c703488"
     assert messages.ObstacleArrayMsg._md5sum == "8a1bdcde72c65ca7d3ce8ebf52d43516"

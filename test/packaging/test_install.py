@@ -116,7 +116,7 @@ def test_the_recipe_for_a_workspace_renews_pip_before_it_builds_with_it():
 
 
 @pytest.mark.slow
-def test_a_wheel_holds_every_module_and_file(tmp_path):
+def test_a_wheel_contains_all_modules_and_files(tmp_path):
     # A build writes beside the sources, so it gets a copy of them.
     tree = Path(shutil.copytree(str(CHECKOUT), str(tmp_path / "tree"), ignore=NOT_SOURCE))
     build = (

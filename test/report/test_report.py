@@ -64,7 +64,7 @@ def printed(results):
 @pytest.mark.slow
 @pytest.mark.parametrize("worlds", [1, 12, 500])
 @pytest.mark.parametrize("repetitions", [1, 3])
-def test_the_table_fits_a_terminal(worlds, repetitions):
+def test_the_table_has_at_most_80_columns(worlds, repetitions):
     text = printed(campaign(worlds, repetitions=repetitions))
     assert max(map(len, text.splitlines())) <= 80
 
@@ -160,7 +160,7 @@ def test_csv_has_a_row_per_trial_and_reads_back():
     assert invalid["distance_m"] == ""
 
 
-def test_json_is_json_and_names_units():
+def test_json_is_valid_and_contains_units():
     document = json.loads(to_json(analyze(campaign())), parse_constant=pytest.fail)
     assert document["metrics"]["distance_m"]["unit"] == "m"
     assert document["trials"][0]["outcome"] == "reached"

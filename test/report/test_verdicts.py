@@ -90,7 +90,7 @@ def test_a_metric_is_better_only_where_significant_and_relevant(shift, p_adjuste
     assert verdicts.advantage(pair, SAFETY, pair.metrics[0]) == said
 
 
-def test_a_significant_difference_too_small_to_matter_is_called_so():
+def test_a_significant_but_irrelevant_difference_is_stated_as_such():
     pair = pair_with(-0.05, -0.09, -0.01, 0.01)
     (verdict,) = verdicts.metric_verdicts(pair, {"safety": SAFETY})
     assert verdict.lead == (

@@ -38,12 +38,12 @@ def test_an_invalid_attempt_is_repeated_up_to_the_limit():
     assert attempts(first, second, 7, limit=3) == (7, [(first, True), (second, True)])
 
 
-def test_an_attempt_that_would_end_the_same_is_not_repeated():
+def test_an_attempt_with_an_error_that_recurs_is_not_repeated():
     fault = SceneError("crate_1 flew 12 m")
     assert attempts(fault, 7, limit=3) == (fault, [(fault, False)])
 
 
-def test_another_exception_is_no_attempt():
+def test_an_unexpected_exception_is_raised_without_another_attempt():
     with pytest.raises(ZeroDivisionError):
         attempts(ZeroDivisionError(), 7)
 
@@ -90,7 +90,7 @@ GIVEN_UP = record(1, outcome=Outcome.INVALID)
 TWO = (attempt(1, 1), attempt(1, 2, "died at 4 s"))
 
 
-def test_a_trial_is_used_up_at_a_limit_of_invalid_attempts_or_of_worker_deaths():
+def test_a_trial_reaches_its_limit_of_invalid_attempts_or_worker_deaths():
     store = Store(VALID)
     found = attempts_of(store)
     for number in (1, 2):
@@ -114,7 +114,7 @@ def test_the_last_cause_is_that_of_the_latest_attempt_of_either_kind():
     assert found.count(5) == 3
 
 
-def test_trials_that_are_valid_or_given_up_are_not_left():
+def test_valid_and_abandoned_trials_do_not_remain():
     found = attempts_of(Store(VALID, GIVEN_UP, invalid=TWO))
     assert [one.index for one in found.remaining([trial(0), trial(1), trial(2)])] == [2]
     assert found.has_valid_trial
@@ -122,7 +122,7 @@ def test_trials_that_are_valid_or_given_up_are_not_left():
 
 
 @pytest.mark.parametrize("options", [{"retry_invalid": True}, {}])
-def test_trials_that_were_given_up_are_begun_anew_on_request_or_while_none_is_valid(options):
+def test_abandoned_trials_start_again_on_request_or_while_no_trial_is_valid(options):
     trials = (VALID, GIVEN_UP) if options else (GIVEN_UP,)
     found = attempts_of(Store(*trials, invalid=TWO), **options)
     assert [one.index for one in found.remaining([trial(1), trial(2)])] == [1, 2]
@@ -141,13 +141,13 @@ def test_raised_limits_reopen_the_trials_that_are_below_them(most, deaths, reope
     assert [one.index for one in found.remaining([trial(1)])] == sorted(reopened or ())
 
 
-def test_a_store_without_limits_is_given_them_and_reopens_nothing():
+def test_a_store_without_limits_stores_them_and_reopens_no_trial():
     store = Store(VALID, GIVEN_UP, invalid=TWO, limits=(None, None))
     attempts_of(store, 3, 3)
     assert store.reopened[0] == set()
 
 
-def test_the_others_are_hopeless_when_one_is_lost_by_one_cause_and_none_is_valid():
+def test_a_campaign_is_hopeless_if_one_trial_fails_with_one_cause_and_none_is_valid():
     found = attempts_of(Store())
     for one in TWO:
         found.failed(one, worker_died=False)
@@ -163,7 +163,7 @@ def test_the_others_are_hopeless_when_one_is_lost_by_one_cause_and_none_is_valid
     found.raise_if_hopeless()
 
 
-def test_a_trial_that_is_lost_by_two_causes_says_nothing_of_the_others():
+def test_a_trial_with_two_causes_does_not_make_the_campaign_hopeless():
     found = attempts_of(Store())
     for number, cause in ((1, "died at 3 s"), (2, "no answer")):
         found.failed(attempt(1, number, cause), worker_died=False)

@@ -58,7 +58,7 @@ def test_libraries_that_are_not_installed_have_no_version():
     assert set(found) == {"gz_testauto", "python", "platform", "libraries"}
 
 
-def test_every_field_but_those_of_patience_is_an_input(smoke):
+def test_all_fields_except_limits_of_attempts_and_waiting_are_inputs(smoke):
     inputs = campaign_inputs(smoke)
     assert not set(PATIENCE) & set(inputs)
     impatient = smoke.model_copy(
@@ -257,7 +257,7 @@ def test_a_limit_of_one_is_reached_by_one_attempt_and_exceeded_by_two():
     assert not found.has_reached_limit(3)
 
 
-def test_the_first_lost_trial_is_in_the_error_and_numbers_are_no_other_cause():
+def test_the_error_names_the_first_abandoned_trial_and_causes_differ_only_in_text():
     found, _ = attempts()
     for trial, causes in ((5, ("fell at 3.5 m", "fell at 12 m")), (6, ("late", "late"))):
         for number, cause in enumerate(causes, start=1):
@@ -270,7 +270,7 @@ def test_the_first_lost_trial_is_in_the_error_and_numbers_are_no_other_cause():
     assert found.has_valid_trial and not found.is_hopeless
 
 
-def test_a_trial_without_attempts_is_no_sign_for_the_others():
+def test_a_trial_without_attempts_does_not_make_the_campaign_hopeless():
     found, _ = attempts()
     found.abandon(Trial(5, "w5", 5, "fgm", 0, 1))
     assert not found.is_hopeless

@@ -74,9 +74,7 @@ def directory(tmp_path):
         ),
     ],
 )
-def test_a_store_with_values_that_no_runner_wrote_is_called_damaged(
-    directory, statement, complaint
-):
+def test_a_store_with_invalid_values_is_reported_as_damaged(directory, statement, complaint):
     with sqlite3.connect(str(directory.results)) as connection:
         connection.execute(statement)
     with pytest.raises(ResultsError) as caught, ResultStore.read(directory) as store:
@@ -85,7 +83,7 @@ def test_a_store_with_values_that_no_runner_wrote_is_called_damaged(
     assert complaint in str(caught.value)
 
 
-def test_damaged_declarations_are_damage_to_who_continues_too(directory):
+def test_damaged_declarations_are_reported_when_a_campaign_continues(directory):
     with sqlite3.connect(str(directory.results)) as connection:
         connection.execute("UPDATE metric_declarations SET better = 'more'")
     with ResultStore.open(directory) as store, pytest.raises(ResultsError) as caught:
@@ -94,7 +92,7 @@ def test_damaged_declarations_are_damage_to_who_continues_too(directory):
     assert "better is 'more', not one of" in str(caught.value)
 
 
-def test_a_table_whose_name_is_no_text_is_damage(directory):
+def test_a_table_name_that_is_not_text_is_reported_as_damage(directory):
     content = directory.results.read_bytes()
     assert b"tableschemaschema" in content
     content = content.replace(b"tableschemaschema", b"tablesch\x9emaschema")
@@ -118,7 +116,7 @@ def test_a_trajectory_outside_of_the_directory_is_not_opened(directory):
         ("\x00", "cannot be read"),
     ],
 )
-def test_json_that_holds_no_object_is_named(directory, text, complaint):
+def test_json_without_an_object_is_rejected_with_its_file(directory, text, complaint):
     for path in (directory.manifest, directory.campaign, directory.path / "worlds.json"):
         path.write_text(text)
     for read in (
@@ -144,7 +142,9 @@ def test_json_that_holds_no_object_is_named(directory, text, complaint):
         ({"format": [1]}, "has format"),
     ],
 )
-def test_a_manifest_with_a_field_of_another_kind_is_called_damaged(directory, change, complaint):
+def test_a_manifest_with_a_field_of_another_type_is_reported_as_damaged(
+    directory, change, complaint
+):
     whole = {"format": 1, "campaign": "a", "inputs": {}, "gz_testauto": "0", "simulator": None}
     directory.manifest.write_text(json.dumps(whole))
     Manifest.read(directory)
@@ -165,7 +165,7 @@ def test_a_manifest_with_a_field_of_another_kind_is_called_damaged(directory, ch
         {"worlds": [{"name": "w", "file": 3}]},
     ],
 )
-def test_a_set_of_worlds_with_a_field_of_another_kind_is_called_damaged(tmp_path, change):
+def test_a_set_of_worlds_with_a_field_of_another_type_is_reported_as_damaged(tmp_path, change):
     whole = {"schema_version": 1, "inputs": {}, "worlds": []}
     (tmp_path / "worlds.json").write_text(json.dumps({**whole, **change}))
     with pytest.raises(SpecError, match=r"worlds\.json: is damaged: "):
@@ -190,7 +190,7 @@ def array_file(header, body=b""):
         (b"", ""),
     ],
 )
-def test_an_array_that_is_not_as_its_header_says_is_refused(tmp_path, member, complaint):
+def test_an_array_that_contradicts_its_header_is_rejected(tmp_path, member, complaint):
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("format.npy", member)
     with pytest.raises(ResultsError) as caught:
@@ -200,7 +200,7 @@ def test_an_array_that_is_not_as_its_header_says_is_refused(tmp_path, member, co
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, 97])
-def test_a_compressed_trajectory_is_refused_before_it_is_unpacked(tmp_path, method):
+def test_a_compressed_trajectory_is_rejected_before_it_is_unpacked(tmp_path, method):
     stream = io.BytesIO()
     np.save(stream, np.zeros(1000))
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
@@ -213,7 +213,7 @@ def test_a_compressed_trajectory_is_refused_before_it_is_unpacked(tmp_path, meth
         read_trajectory(tmp_path / "t.npz")
 
 
-def test_a_trajectory_of_a_kind_that_zip_files_may_be_and_ours_are_not_is_refused(tmp_path):
+def test_a_trajectory_with_another_zip_feature_is_rejected(tmp_path):
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("format.npy", b"\x93NUMPY" + b"x" * 100)
     content = bytearray((tmp_path / "t.npz").read_bytes())
@@ -223,7 +223,7 @@ def test_a_trajectory_of_a_kind_that_zip_files_may_be_and_ours_are_not_is_refuse
         read_trajectory(tmp_path / "t.npz")
 
 
-def test_arrays_that_share_their_bytes_are_refused(tmp_path):
+def test_arrays_that_share_their_bytes_are_rejected(tmp_path):
     path, stream = tmp_path / "t.npz", io.BytesIO()
     np.save(stream, np.zeros(1000))
     with zipfile.ZipFile(path, "w") as archive:
@@ -234,7 +234,7 @@ def test_arrays_that_share_their_bytes_are_refused(tmp_path):
         read_trajectory(path)
 
 
-def test_arrays_come_back_in_whatever_order_and_type_they_are_stored(tmp_path):
+def test_arrays_of_any_order_and_type_are_read_back(tmp_path):
     kept = dataclasses.replace(
         short_recording(True),
         pose=np.asfortranarray(np.arange(60.0).reshape(20, 3)),
@@ -246,7 +246,7 @@ def test_arrays_come_back_in_whatever_order_and_type_they_are_stored(tmp_path):
     assert back.series["b"].dtype == ">i2" and back.series["b"].tolist() == [1, 2]
 
 
-def test_an_array_of_4_gb_that_is_only_said_to_be_there_takes_no_memory(tmp_path):
+def test_a_header_that_claims_4_gb_allocates_no_memory(tmp_path):
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("format.npy", b"\x93NUMPY" + b"x" * 100)
     content = (tmp_path / "t.npz").read_bytes()

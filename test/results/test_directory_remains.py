@@ -21,7 +21,7 @@ class Training(RunDirectory):
     UNFINISHED = ("*.partial", ".half.*")
 
 
-def test_a_directory_is_begun_as_soon_as_its_marker_exists(tmp_path):
+def test_a_run_exists_in_a_directory_with_its_marker(tmp_path):
     directory = Training(tmp_path / "out")
     directory.require_fresh_or_begun()
     assert not directory.is_begun
@@ -131,7 +131,7 @@ os.kill(os.getpid(), 9)
     ("number", "full"),
     [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EACCES, False), (errno.EIO, False)],
 )
-def test_a_full_disk_has_a_message_of_its_own(tmp_path, number, full):
+def test_a_full_disk_has_a_separate_message(tmp_path, number, full):
     message = disk_message(tmp_path, OSError(number, "reason"))
     assert message.startswith(f"{tmp_path}: ")
     assert ("finished trials" in message) == full

@@ -54,9 +54,7 @@ class WaitTimes(threading.Condition):
 
 
 @pytest.mark.slow
-def test_a_trial_that_begins_while_changes_are_gathered_is_written_after_that(
-    database, monkeypatch
-):
+def test_a_trial_that_starts_between_two_writes_is_in_the_second(database, monkeypatch):
     monkeypatch.setattr(running, "BEAT_S", 100.0)
     with running.Heartbeat(database) as heartbeat:
         heartbeat.began(TRIALS[0], "process 1")
@@ -105,7 +103,7 @@ def test_the_number_of_a_line_counts_lines_within_quotes(tmp_path):
         table(tmp_path, 'world,planner,outcome\nw,"a\nb",1\nw,c,maybe\n')
 
 
-def test_a_column_of_our_own_table_is_neither_read_nor_ignored(tmp_path):
+def test_a_column_of_the_csv_export_is_neither_read_nor_listed_as_ignored(tmp_path):
     text = "world,planner,outcome,seed,wall_s,attempts,color\nw,a,reached,1,2,3,red\n"
     assert table(tmp_path, text).ignored == ("color",)
 
@@ -117,7 +115,7 @@ def test_a_metric_of_another_column_replaces_none_of_the_same_name(tmp_path):
     assert found.ignored == ()
 
 
-def test_words_of_the_caller_come_before_those_of_the_package(tmp_path):
+def test_words_of_the_caller_replace_those_of_the_package(tmp_path):
     text = "world,planner,outcome\nw,a,SUCCESS\nw,a,reached\n"
     found = table(tmp_path, text, words={"success": Outcome.STUCK})
     assert [one.outcome for one in found.rows] == [Outcome.STUCK, Outcome.REACHED]

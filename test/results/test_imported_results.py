@@ -41,7 +41,7 @@ def written(source, rows=ROWS, **options):
     return load_campaign(out)
 
 
-def test_trials_are_in_the_order_of_worlds_and_repetitions_whatever_the_order_of_rows(source):
+def test_trials_are_sorted_by_world_and_repetition(source):
     results = written(source).results
     assert [(one.trial, one.world, one.planner, one.repetition) for one in results.trials] == [
         (0, "b", "teb", 0), (1, "b", "dwa", 0), (2, "b", "teb", 1),

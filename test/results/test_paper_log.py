@@ -9,7 +9,7 @@ def goals_in(world):
     return (Pose2D(-22.0, 22.0),)
 
 
-def test_the_lines_are_the_papers(tmp_path):
+def test_the_lines_have_the_format_of_the_paper(tmp_path):
     log = CampaignLog(tmp_path / "campaign.log", goals_in)
     log.rewrite([])
     reached = {"distance_m": 35.07264, "cycle_mean_s": 0.000562011}
@@ -28,7 +28,7 @@ def test_the_lines_are_the_papers(tmp_path):
     )
 
 
-def test_several_goals_stand_in_one_line(tmp_path):
+def test_several_goals_are_in_one_line(tmp_path):
     log = CampaignLog(tmp_path / "campaign.log", lambda _: (Pose2D(1.0, 2.0), Pose2D(3.0, 4.0)))
     log.rewrite([record(7)])
     said = (tmp_path / "campaign.log").read_text()

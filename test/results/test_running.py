@@ -51,12 +51,12 @@ def directory(tmp_path):
     return directory
 
 
-def test_nobody_runs_a_campaign_that_was_only_made(directory, capsys):
+def test_a_campaign_that_was_only_created_has_no_runner(directory, capsys):
     assert seen(directory) is None
     assert "Running" not in printed(directory, capsys)
 
 
-def test_what_runs_is_seen_while_it_runs_and_no_longer(directory, capsys):
+def test_running_trials_are_stored_only_while_they_run(directory, capsys):
     with ResultStore.open(directory) as store, store.heartbeat() as heartbeat:
         heartbeat.began(TRIAL, "process 77")
         runner = seen(directory, lambda runner: runner is not None and runner.trials)
@@ -85,9 +85,7 @@ os.kill(os.getpid(), 9)
 
 
 @pytest.mark.slow
-def test_a_killed_runner_is_stale_when_its_heartbeat_is_old_and_the_next_takes_its_place(
-    directory, capsys
-):
+def test_a_killed_runner_becomes_stale_and_the_next_runner_replaces_it(directory, capsys):
     paths = [str(folder) for folder in Path(__file__).parents[:2]]
     script = KILLED.format(paths=paths, path=str(directory.path))
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
@@ -121,7 +119,7 @@ def test_a_store_that_cannot_be_written_does_not_stop_the_runner(directory):
     assert seen(directory) is None
 
 
-def test_a_heartbeat_that_is_no_time_is_called_damaged(directory):
+def test_a_heartbeat_that_is_not_a_time_is_reported_as_damage(directory):
     with ResultStore.open(directory) as store, store.heartbeat():
         seen(directory, lambda runner: runner is not None)
     with sqlite3.connect(str(directory.results)) as connection:
@@ -132,7 +130,7 @@ def test_a_heartbeat_that_is_no_time_is_called_damaged(directory):
 
 
 @pytest.mark.slow
-def test_a_campaign_tells_which_trial_runs_and_nothing_when_it_is_over(run, tmp_path):
+def test_a_campaign_reports_running_trials_and_none_at_its_end(run, tmp_path):
     told = []
 
     def script(trial):

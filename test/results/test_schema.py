@@ -98,7 +98,7 @@ def test_an_upgrade_that_fails_changes_nothing(version_0, monkeypatch):
         (0, "cannot upgrade to 1; use the version of gz_testauto that wrote it"),
     ],
 )
-def test_a_version_that_cannot_be_read_is_refused_with_a_remedy(directory, version, remedy):
+def test_a_version_that_cannot_be_read_is_rejected_with_a_remedy(directory, version, remedy):
     change(directory, f"UPDATE schema SET version = {version}")
     for use in (ResultStore.open, ResultStore.read):
         with pytest.raises(ResultsError) as refused:

@@ -93,7 +93,7 @@ def test_invalid_attempts_keep_their_causes(store):
     ]
 
 
-def test_deaths_of_workers_are_kept_apart_from_invalid_attempts(store):
+def test_worker_deaths_are_stored_separately_from_invalid_attempts(store):
     store.add_worker_death(AttemptRecord(2, 1, "the worker died", 3.0, "then"))
     results = store.results()
     assert [death.cause for death in results.worker_deaths] == ["the worker died"]
@@ -117,7 +117,7 @@ SWERVES = Metric(
 )
 
 
-def test_what_was_measured_carries_its_declaration(store, directory):
+def test_declarations_of_metrics_are_stored_with_the_results(store, directory):
     store.declare([*builtin_metrics(), SWERVES])
     store.finish(record(metrics={"swerves": 3.0}), recording())
     with ResultStore.read(directory) as reader:
@@ -136,7 +136,7 @@ def test_a_metric_that_is_no_longer_installed_stays_declared(store):
     assert len(store.results().declared) == len(builtin_metrics()) + 1
 
 
-def test_a_valid_end_takes_the_place_of_an_invalid_one(store):
+def test_a_valid_trial_replaces_an_invalid_one(store):
     store.finish(record(outcome=Outcome.INVALID, trajectory="", metrics={}))
     store.finish(record(), recording())
     assert [trial.outcome for trial in store.results().trials] == [Outcome.COLLIDED]
@@ -189,7 +189,7 @@ os.kill(os.getpid(), 9)
 
 
 @pytest.mark.slow
-def test_a_reader_sees_what_was_committed_when_the_writer_was_killed_half_way(store, directory):
+def test_a_reader_sees_the_committed_trials_of_a_killed_writer(store, directory):
     store.finish(record(), recording())
     store.close()
     killed_in_a_transaction(directory)
@@ -197,7 +197,7 @@ def test_a_reader_sees_what_was_committed_when_the_writer_was_killed_half_way(st
         assert [trial.trial for trial in reader.results().trials] == [0]
 
 
-def test_a_reader_leaves_the_transaction_of_a_living_writer_alone(store, directory):
+def test_a_reader_does_not_roll_back_the_transaction_of_a_running_writer(store, directory):
     store.finish(record(0), recording())
     with store._transaction():
         store._connection.execute("DELETE FROM trials")
@@ -207,7 +207,7 @@ def test_a_reader_leaves_the_transaction_of_a_living_writer_alone(store, directo
 
 
 @pytest.mark.slow
-def test_a_killed_writer_leaves_every_committed_trial_and_no_half_one(directory):
+def test_a_killed_writer_leaves_all_committed_trials_and_no_partial_one(directory):
     script = f"""
 import os, sys
 sys.path[:0] = {[str(folder) for folder in Path(__file__).parents[:2]]!r}
@@ -245,13 +245,13 @@ with CampaignDirectory(Path({str(directory.path)!r})).locked():
     assert again.stdout == "locked\n", again.stderr
 
 
-def test_a_directory_with_foreign_files_is_refused(tmp_path):
+def test_a_directory_with_foreign_files_is_rejected(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(ResultsError, match=r"thesis\.tex"):
         CampaignDirectory(tmp_path).require_fresh_or_begun()
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+def test_a_file_is_written_completely_or_not_at_all(tmp_path):
     path = tmp_path / "file"
     write_atomically(path, b"first")
     with pytest.raises(ResultsError, match="cannot be written"):

@@ -60,7 +60,7 @@ def test_a_rule_to_stop_and_the_judged_worlds_are_read_back_in_order(directory):
             store.judge("world_0002")
 
 
-def test_only_a_valid_trial_is_a_valid_trial(store):
+def test_an_invalid_trial_does_not_count_as_valid(store):
     store.finish(record(0, outcome=Outcome.INVALID))
     assert not store.holds_valid_trial()
     store.finish(record(1, outcome=Outcome.TIMED_OUT))

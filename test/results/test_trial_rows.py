@@ -77,7 +77,7 @@ def test_flags_replace_the_column_of_outcomes(tmp_path):
     assert fault(tmp_path, "world,planner,ok,hit\nw,a,2,0\n", flags=flags).startswith(":2: ok is")
 
 
-def test_columns_have_other_names_a_delimiter_and_a_header_of_their_own(tmp_path):
+def test_column_names_delimiter_and_header_can_be_specified(tmp_path):
     columns = {
         "world": "map", "outcome": "end", "planner_name": "teb", "delimiter": ";",
         "header": ("map", "end", "length"), "metrics": {"length": "distance_m"},

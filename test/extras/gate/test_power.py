@@ -19,7 +19,7 @@ from gz_testauto.extras.gate.power import (
 
 
 @pytest.mark.slow
-def test_the_power_is_the_sum_over_all_tables_that_the_test_refuses():
+def test_the_power_is_the_sum_over_all_tables_that_the_test_rejects():
     apart, worlds = DiscordantRate(0.4, 0.3), 25
     total = 0.0
     for first in range(worlds + 1):
@@ -78,7 +78,7 @@ def test_no_discordant_world_in_a_pilot_is_no_certainty():
 
 
 @pytest.mark.slow
-def test_the_power_with_repetitions_is_what_fresh_campaigns_find():
+def test_the_power_with_repetitions_is_that_of_simulated_campaigns():
     generator = np.random.default_rng(4)
 
     def campaigns(count, worlds):
@@ -95,7 +95,7 @@ def test_the_power_with_repetitions_is_what_fresh_campaigns_find():
     assert smallest == pytest.approx(pilot.difference, abs=0.04)
 
 
-def test_a_pilot_without_a_difference_needs_endless_worlds():
+def test_a_pilot_without_a_difference_needs_an_unlimited_number_of_worlds():
     assert worlds_for(Pilot(np.array([0.2, -0.2, 0.0])), 0.05) is None
     assert Pilot(np.array([0.5, 0.1])).with_difference(0.0).difference == 0.0
 

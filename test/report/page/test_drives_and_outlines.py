@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import short_recording
 
-from gz_testauto.report.page import drives
+from gz_testauto.report.page import encoding
 from gz_testauto.report.page.encoding import ShapeTable, thinned_drive
 
 
@@ -40,17 +40,17 @@ def test_a_thinned_drive_differs_from_the_recording_by_its_tolerances_at_most(se
     time_s, x, y, yaw = map(decoded, drive["way"])
     rounding = 0.0011  # of values, and of times in ms at up to 1 m/s
     columns = (
-        (x, recording.pose[:, 0], drives.POSITION_M),
-        (y, recording.pose[:, 1], drives.POSITION_M),
-        (yaw, np.unwrap(recording.pose[:, 2]), drives.YAW_RAD),
+        (x, recording.pose[:, 0], encoding.POSITION_M),
+        (y, recording.pose[:, 1], encoding.POSITION_M),
+        (yaw, np.unwrap(recording.pose[:, 2]), encoding.YAW_RAD),
     )
     for kept, true, tolerance in columns:
         off = np.abs(np.interp(recording.time_s, time_s, kept) - true)
         assert off.max() <= tolerance + rounding
     for name, true, tolerance in (
-        ("clearance", recording.clearance_m, drives.CLEARANCE_M),
-        ("speed", np.abs(recording.twist[:, 0]), drives.SPEED_MPS),
-        ("yaw_rate", recording.twist[:, 2], drives.YAW_RATE_RADPS),
+        ("clearance", recording.clearance_m, encoding.CLEARANCE_M),
+        ("speed", np.abs(recording.twist[:, 0]), encoding.SPEED_MPS),
+        ("yaw_rate", recording.twist[:, 2], encoding.YAW_RATE_RADPS),
     ):
         kept_s, kept = map(decoded, drive[name])
         off = np.abs(np.interp(recording.time_s, kept_s, kept) - true)
