@@ -1,11 +1,10 @@
-"""What the markers ``gazebo``, ``gazebo_ros`` and ``ros`` mean: skipped with the reason where
-there is none.
+"""Skip the tests with the markers ``gazebo``, ``gazebo_ros`` and ``ros`` where it is missing.
 
 ``GZ_TESTAUTO_REQUIRE_GAZEBO=1``, ``..._GAZEBO_ROS=1`` and ``..._ROS=1`` turn such a skip into a
-failure, for machines that are known to have it. ``./bootstrap test`` sets the last.
+failure, for machines that must have it. ``./bootstrap test`` sets the last.
 
-Property tests draw the same examples every time and take the time they take, so that a change
-is judged and not the luck or load of the day; ``--hypothesis-profile=search`` draws new ones.
+Property tests draw the same examples in each run and have no deadline, so that neither chance nor
+load decides; ``--hypothesis-profile=search`` draws new ones.
 """
 
 import importlib.util
@@ -24,7 +23,7 @@ settings.load_profile("steady")
 
 
 def gazebo_lacks():
-    """Why there is no Gazebo here, or nothing."""
+    """Return the reason why Gazebo is missing; empty if it is installed."""
     from gz_testauto.simulators.gazebo.installation import find_gazebo
 
     try:
@@ -35,7 +34,7 @@ def gazebo_lacks():
 
 
 def ros_lacks():
-    """Why there is no ROS with our messages here, or nothing."""
+    """Return the reason why ROS or the messages are missing; empty if they are installed."""
     for module in ("rospy", "gazebo_msgs", "gz_testauto.msg"):
         if importlib.util.find_spec(module) is None:
             return f"no {module} to import: run ./bootstrap exec pytest"
@@ -43,7 +42,7 @@ def ros_lacks():
 
 
 def gazebo_ros_lacks():
-    """Why there is no gazebo_ros with its plugins here, or nothing."""
+    """Return the reason why gazebo_ros or its plugins are missing; empty if they are installed."""
     try:
         import rospkg
     except ImportError as error:

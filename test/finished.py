@@ -1,4 +1,4 @@
-"""What a campaign has left, for tests that ran one."""
+"""Read the results of a campaign, for tests that ran one."""
 
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore

@@ -1,4 +1,4 @@
-"""A results directory for the page, with names that a page could take for markup where asked."""
+"""A results directory for the page, on request with names that contain markup."""
 
 import dataclasses
 import math
@@ -24,8 +24,8 @@ def results(
     stop=None,
     later=(),
 ):
-    """A results directory without campaign: planner 0 reaches every goal, the others none. With
-    ``stop`` all worlds are judged, but for those that come ``later``."""
+    """Write a results directory without campaign: planner 0 reaches every goal, the others none.
+    With ``stop`` all worlds except ``later`` are judged."""
     directory = CampaignDirectory(out)
     out.mkdir()
     source = out / "trials.csv"

@@ -11,7 +11,7 @@ REACHED_OF_TEN = tuple(
 
 
 def trials_csv(reached=REACHED_OF_TEN, repetitions=10, planner="dwa", header=True):
-    """As a table of world, planner and 0 or 1, the trials that reached the goal first."""
+    """Return trials as a table of world, planner and 0 or 1, first those that reached the goal."""
     lines = ["world,planner,outcome"] if header else []
     for world, count in enumerate(reached):
         lines += [f"{6 * world},{planner},{int(trial < count)}" for trial in range(repetitions)]

@@ -1,4 +1,4 @@
-"""Records, recordings, and a small real campaign whose executor does what a test tells it."""
+"""Records, recordings, and a small real campaign with an executor that a test controls."""
 
 import math
 from pathlib import Path
@@ -35,7 +35,7 @@ def short_recording(completed=True):
 
 
 class ScriptedExecutor(TrialExecutor):
-    """Ends every trial as ``script(trial)`` says: an outcome, or an exception to raise."""
+    """An executor that ends each trial with the outcome or exception of ``script(trial)``."""
 
     def __init__(self, script=lambda trial: Outcome.REACHED, version="1"):
         self.script = script
@@ -90,7 +90,7 @@ def smoke():
 
 @pytest.fixture
 def run(smoke, tmp_path):
-    """Runs the small campaign with a scripted executor; returns both."""
+    """Run the small campaign with a scripted executor; return both."""
 
     def start(script=lambda trial: Outcome.REACHED, spec=smoke, version="1", **options):
         executor = ScriptedExecutor(script, version)

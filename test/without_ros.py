@@ -1,4 +1,4 @@
-"""What tests that convert ROS messages do where there is no ROS: they are left out, by folder."""
+"""Exclude the folders of tests that convert ROS messages if ROS is missing."""
 
 import importlib.util
 import os

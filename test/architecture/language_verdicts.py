@@ -32,7 +32,7 @@ def random_table(draw: random.Random, worlds: int, shift: float) -> str:
 
 
 def printed(arguments: list) -> str:
-    """Return the standard output of a command, whatever its exit status is."""
+    """Return the standard output of a command with any exit status."""
     output = io.StringIO()
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stdout(output))

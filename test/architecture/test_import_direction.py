@@ -1,5 +1,4 @@
-"""Holds what ``docs/architecture.md`` says of the layout: which modules
-may import which others."""
+"""Modules import only from the folders that ``docs/architecture.md`` allows."""
 
 import ast
 import re
@@ -47,12 +46,12 @@ MAY_IMPORT_ROS = (
 ADAPTORS = tuple(
     f"simulators/{path.parent.name}/" for path in (SOURCE / "simulators").glob("*/__init__.py")
 )
-"""Of one port: what two of them need lies below the port."""
+"""Simulators; code that two of them use belongs to a folder below."""
 
 REFERENCE = re.compile(r"gz_testauto(\.\w+)+:\w+")
-"""The name by which a registry or ``load_object`` imports; elsewhere the import would be hidden."""
+"""A name that a registry or ``load_object`` imports; in other code it would hide an import."""
 
-SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utilities", "utils"}
+WITHOUT_SUBJECT = {"common", "helper", "helpers", "misc", "util", "utilities", "utils"}
 
 
 @lru_cache(maxsize=None)
@@ -115,7 +114,7 @@ def where(path: Path) -> str:
 
 
 def ros_imports(path: Path) -> Set[str]:
-    """What a module imports that only a machine with ROS has."""
+    """Return the imports of a module that need ROS."""
     return {
         name
         for name in imports_of(path)
@@ -188,7 +187,7 @@ def test_ros_is_imported_only_in_the_ros_modules():
 
 
 def test_modules_have_no_names_without_a_subject():
-    assert [where(path) for path in MODULES if path.stem in SAYS_NOTHING] == []
+    assert [where(path) for path in MODULES if path.stem in WITHOUT_SUBJECT] == []
 
 
 def test_every_folder_with_modules_is_a_package():

@@ -9,7 +9,7 @@ REFERENCE = re.compile(r":(?:mod|class|func|meth|data|attr):`~?gz_testauto((?:\.
 
 
 def is_there(reference: str) -> bool:
-    """Whether a dotted name, below this package, is a module or a name that stands in one."""
+    """Return whether a dotted name, below this package, is a module or a name in a module."""
     first, *rest = reference.strip(".").split(".")
     path = SOURCE / first
     while rest and ((path / rest[0]).is_dir() or (path / f"{rest[0]}.py").is_file()):

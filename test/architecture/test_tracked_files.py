@@ -13,10 +13,10 @@ HOME_DIRECTORY = re.compile(r"(?<![\w.~}-])/(?:[h]ome|[r]oot|[U]sers)/\w")
 
 
 def tracked_files() -> List[Path]:
-    """What git tracks; in a tree that git does not know, every file but those that are made."""
+    """Return the files that git tracks; without git, all files except generated ones."""
     if not (CHECKOUT / ".git").exists():
-        made = {".build", "build", "results", "__pycache__"}
-        return [path for path in CHECKOUT.rglob("*") if not made & set(path.parts)]
+        generated = {".build", "build", "results", "__pycache__"}
+        return [path for path in CHECKOUT.rglob("*") if not generated & set(path.parts)]
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z"],
         cwd=CHECKOUT,
@@ -48,7 +48,7 @@ def test_no_file_contains_the_path_of_this_checkout():
 
 
 def test_names_of_test_modules_are_unique():
-    """pytest imports them by name alone, as their helpers are."""
+    """pytest imports test modules and their helpers by name, without the folder."""
     paths = [path for path in tracked_files() if CHECKOUT / "test" in path.parents]
     names = [path.name for path in paths if path.suffix == ".py" and path.name != "conftest.py"]
     assert not [name for name, times in collections.Counter(names).items() if times > 1]

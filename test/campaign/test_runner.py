@@ -162,7 +162,7 @@ def test_a_campaign_stops_when_its_first_trial_is_lost_for_one_cause_at_every_at
     smoke, tmp_path
 ):
     executor = ScriptedExecutor(lambda trial: SimulatorError(f"no clock after {time.time()} s"))
-    with pytest.raises(LostTrialsError, match=r"world_0000 straight .* no clock after .* mend"):
+    with pytest.raises(LostTrialsError, match=r"world_0000 straight .* no clock after"):
         run_campaign(smoke, tmp_path / "out", lambda campaign: executor)
     assert executor.executed == ALL[:1] * 3
     assert executor.calls[-1] == "close"
@@ -395,7 +395,7 @@ def test_a_campaign_without_a_valid_trial_may_still_be_changed(run, smoke):
 
 def test_another_version_of_the_simulator_is_refused(run):
     run(selection=TrialSelection(worlds=1))
-    with pytest.raises(ResultsError, match="begun on scripted 1; this is scripted 2"):
+    with pytest.raises(ResultsError, match="scripted 1, not scripted 2"):
         run(version="2")
 
 

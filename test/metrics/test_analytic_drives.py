@@ -110,7 +110,7 @@ def test_noise_of_a_stationary_robot_adds_no_length_curvature_or_heading_change(
 
 
 def turned_base(recording, angle_rad):
-    """The same path of a base that is turned by an angle, so that it drives partly sideways."""
+    """Turn the base by an angle, so that it drives the same path partly sideways."""
     cos, sin = np.cos(angle_rad), np.sin(angle_rad)
     forward, left, turn = recording.twist.T
     pose = recording.pose - np.column_stack([0 * forward, 0 * forward, 0 * forward + angle_rad])

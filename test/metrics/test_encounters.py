@@ -1,4 +1,4 @@
-"""Metrics among movers and on lanes, against encounters known on paper."""
+"""Metrics of moving objects and lanes, compared with encounters known on paper."""
 
 import math
 
@@ -16,7 +16,7 @@ SQUARE = SQUARE[::-1] if not shapely.LinearRing(SQUARE).is_ccw else SQUARE
 
 
 def drive(duration_s, robot, other, step_s=0.1, lanes=(), **fields):
-    """Robot and mover, squares of 1 m, each at a function of time: x, y, yaw."""
+    """Robot and object, squares of 1 m, each at a function of time: x, y, yaw."""
     time_s = step_s * np.arange(round(duration_s / step_s) + 1)
     pose = np.array([robot(t) for t in time_s], dtype=float)
     series = {"footprint": SQUARE}
@@ -68,8 +68,8 @@ def test_exposure_to_a_collision_is_the_time_below_the_limit(step_s):
 @pytest.mark.parametrize("step_s", [0.1, 0.05, 0.02])
 def test_post_encroachment_time_of_two_crossing_paths(step_s):
     """The other leaves the square that both cover 1.2 s before the robot enters it."""
-    # the robot's front is at x = -0.5 (where the other's way begins) at t = 4.2 s; the other's
-    # rear has left y = 0.5 (where the robot's way ends) at t = 3 s
+    # the robot's front is at x = -0.5 (where the other's path starts) at t = 4.2 s; the other's
+    # rear has left y = 0.5 (where the robot's path ends) at t = 3 s
     found = measured(
         drive(7.0, lambda t: (t - 5.2, 0, 0), lambda t: (0, t - 2.0, math.pi / 2), step_s)
     )
@@ -108,7 +108,7 @@ def test_times_to_collision_are_those_of_small_steps():
         stepped[shapely.intersects(moved, shapely.polygons(second))] = time_s
     soon = found < 7.9
     assert 20 < soon.sum() < 280
-    # what only grazes within one of the steps is met in between
+    # a step misses outlines that touch only between two steps
     with np.errstate(invalid="ignore"):
         brief = np.abs(stepped - found) > 0.011
     assert (brief & soon).sum() <= 3
@@ -116,7 +116,7 @@ def test_times_to_collision_are_those_of_small_steps():
 
 
 def test_shares_of_the_time_near_a_person():
-    # 0.3 m apart for 2 of 10 s, 0.1 m for 1 s, 5 m else
+    # The distance is 0.3 m for 2 of 10 s, 0.1 m for 1 s, and 5 m otherwise.
     def other(t):
         return (0, 1.3 if 2 <= t < 4 else 1.1 if 4 <= t < 5 else 6.0, 0)
 
@@ -135,7 +135,7 @@ def test_intrusion_is_larger_ahead_of_a_walking_person_than_behind():
 
 
 def test_an_object_has_no_motion_between_its_disappearance_and_reappearance():
-    """The robot stands at the origin; the mover passes 3 m away, is gone for 1 s and back."""
+    """The robot is at the origin; the object passes at 3 m and is absent for 1 s."""
 
     def other(t):
         return (math.nan,) * 3 if 3.95 < t < 5.0 else (t - 2 if t < 4.5 else t - 7, 3, 0)
@@ -145,10 +145,10 @@ def test_an_object_has_no_motion_between_its_disappearance_and_reappearance():
     for name in ("object_ttc_min_s", "object_drac_max_mps2", "social_intrusion"):
         assert found[name] == pytest.approx(once[name]), name
 
-    def from_left_to_right(t):  # gone for 1 s from 6 m on the left to 6 m on the right, or both
+    def from_left_to_right(t):  # absent for 1 s between 6 m on the left and 6 m on the right
         return (math.nan,) * 3 if 1.95 < t < 3.0 else (0, -8 + t if t < 2.5 else 9 - t, 0)
 
-    # On its way there it would have passed through the robot, and within 0.1 s of its appearance.
+    # Its path in between would cross the robot within 0.1 s of its appearance.
     jumps = measured(drive(4.0, lambda t: (0, 0, 0), from_left_to_right))
     assert math.isinf(jumps["object_pet_min_s"])
     assert jumps["object_ttc_min_s"] == pytest.approx(4.0)  # at 1 m/s, 5 m away at the end
@@ -157,7 +157,7 @@ def test_an_object_has_no_motion_between_its_disappearance_and_reappearance():
 
 
 def test_an_object_that_reappears_nearer_has_not_approached():
-    def nearer(t):  # stands 20 m away, is gone for two samples, and stands 3 m away
+    def nearer(t):  # at 20 m, absent for two samples, then at 3 m
         return (math.nan,) * 3 if 1.95 < t < 2.15 else (0, 20 if t < 2 else 3, 0)
 
     found = measured(drive(4.0, lambda t: (0, 0, 0), nearer))
@@ -238,7 +238,7 @@ def test_a_stationary_robot_in_front_of_an_object_yields(step_s):
         way = drive(6.0, lambda t, v=speed_mps: (v * t, 0, 0), lambda t: (9 - t, 0, 0), step_s)
         assert measured(way)["yielding_s"] == pytest.approx(expected_s, abs=1.01 * step_s)
     aside = drive(6.0, lambda t: (0, 0, math.pi / 2), lambda t: (9 - t, 0, 0), step_s)
-    assert measured(aside)["yielding_s"] == 0.0  # it would be gone before the other is there
+    assert measured(aside)["yielding_s"] == 0.0  # it would leave before the object arrives
 
 
 @pytest.mark.parametrize(("closing", "time_s"), [((1.0, 1.0), 0.15), ((1.0, 0.0), 0.3)])

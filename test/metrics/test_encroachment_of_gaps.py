@@ -1,4 +1,4 @@
-"""Post-encroachment times of movers that are present at single samples only."""
+"""Post-encroachment times of objects that are present at single samples only."""
 
 import math
 
@@ -12,7 +12,7 @@ SQUARE = np.array([[0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
 
 
 def crossing(poses, way):
-    """Robot and mover, squares of 1 m, once a second at these places; None where it is absent."""
+    """Robot and object, squares of 1 m, once a second at these positions; None if absent."""
     absent = (math.nan,) * 3
     count = len(poses)
     return Recording(
@@ -36,14 +36,14 @@ HERE, THERE, AWAY = (0.0, 0.0), (9.0, 30.0), (50.0, -40.0)
 
 @pytest.mark.parametrize("last", [2, 4, 6])
 def test_positions_at_the_first_and_last_sample_count(last):
-    """The mover is at the origin at 0 s, the robot at the end: so many seconds apart."""
+    """The object is at the origin at 0 s, the robot at the last sample."""
     way = [HERE, *[None] * (last // 2 - 1), THERE, *[None] * (last // 2 - 1), THERE]
     poses = [(100.0 + 10 * second, 90.0) for second in range(last)] + [HERE]
     assert post_encroachment_s(crossing(poses, way), "other") == pytest.approx(last)
 
 
 def test_positions_between_samples_do_not_count_while_the_object_is_absent():
-    """The mover disappears at (-20, 0) and appears at (20, 0): it did not pass the origin."""
+    """The object disappears at (-20, 0) and appears at (20, 0): it did not pass the origin."""
     poses = [AWAY, AWAY, HERE, AWAY]
     passed = [(-20.0, 0.0), None, (20.0, 0.0), (20.0, 0.0)]
     assert post_encroachment_s(crossing(poses, passed), "other") == math.inf

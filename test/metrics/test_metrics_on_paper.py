@@ -239,7 +239,7 @@ BARN = MetricContext(max_linear_mps=2.0, barn_k=2.0)
     ],
 )
 def test_barn_score_is_the_best_time_over_the_clipped_time(speed_mps, k, score):
-    # The time counts from 0.1 m on, so 10.1 m are driven; samples lie 1 mm apart and less.
+    # The time counts from 0.1 m on, so 10.1 m are driven; the distance of samples is at most 1 mm.
     line = straight_line(10.1, speed_mps, period_s=0.0005, published_path_m=10.0)
     context = MetricContext(max_linear_mps=2.0, barn_k=k)
     assert value("barn_score", line, context) == pytest.approx(score, rel=1e-3)
@@ -335,7 +335,7 @@ def least_jerk(length_m=4.0, duration_s=10.0, period_s=0.01):
 
 @pytest.mark.parametrize(("length_m", "duration_s"), [(4.0, 10.0), (40.0, 30.0)])
 def test_the_movement_of_least_jerk_has_the_smoothness_of_the_paper(length_m, duration_s):
-    # ∫ j² dt = 720 D²/T⁵ and v_peak = 15 D/(8 T): ln(720 / 1.875²) whatever D and T
+    # ∫ j² dt = 720 D²/T⁵ and v_peak = 15 D/(8 T): ln(720 / 1.875²) for any D and T
     recording = least_jerk(length_m, duration_s)
     paper = -math.log(720 / 1.875**2)
     assert value("log_dimensionless_jerk", recording) == pytest.approx(paper, abs=0.02)

@@ -75,7 +75,7 @@ def test_an_obstacle_that_appears_or_disappears_has_no_time_to_collision():
     for clearance in ([np.inf, np.inf, 2.0, 2.0, np.inf, np.inf], np.full(6, np.inf)):
         sudden = recording(x_m, clearance_m=clearance)
         assert np.isnan(least_time_to_collision_s(sudden, MetricContext()))
-    # A mover appears 1 m away at 0.3 s, where a wall was 5 m away, and approaches at 1 m/s.
+    # An object appears 1 m away at 0.3 s, where a wall was 5 m away, and approaches at 1 m/s.
     way = np.full((6, 3), np.nan)
     way[3:] = 0.0
     clearance = np.array([5.0, 5.0, 5.0, 1.0, 0.9, 0.8])

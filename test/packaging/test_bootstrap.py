@@ -1,4 +1,4 @@
-"""What ./bootstrap promises that shows without setting anything up."""
+"""Functions of ./bootstrap that can be tested without a setup."""
 
 import os
 import re

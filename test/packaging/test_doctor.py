@@ -1,4 +1,4 @@
-"""What `gz_testauto doctor` tells, and how it ends."""
+"""Output and exit status of `gz_testauto doctor`."""
 
 import json
 
@@ -45,7 +45,7 @@ def remedy_of(name, capsys):
 
 
 def devel_space(place, source):
-    """What catkin leaves in a devel space."""
+    """Create a devel space as catkin does."""
     (place / "src").mkdir(parents=True)
     devel = place / "devel"
     devel.mkdir()

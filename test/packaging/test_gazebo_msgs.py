@@ -1,4 +1,4 @@
-"""Holds the overlay's definitions, and whichever packages are used, to Noetic's MD5 sums."""
+"""The overlay's definitions and the installed packages have the MD5 sums of Noetic."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""What is there after an install, by catkin and by pip, is what is in the source tree.
+"""An installation by catkin or pip has all files of the source tree.
 
-In a devel space everything is found in the source tree, so what an install forgets shows
-only here.
+In a devel space all files are found in the source tree, so only these tests detect files that an
+installation omits.
 """
 
 import os
@@ -117,7 +117,7 @@ def test_the_recipe_for_a_workspace_renews_pip_before_it_builds_with_it():
 
 @pytest.mark.slow
 def test_a_wheel_contains_all_modules_and_files(tmp_path):
-    # A build writes beside the sources, so it gets a copy of them.
+    # A build writes into the source tree, so it gets a copy.
     tree = Path(shutil.copytree(str(CHECKOUT), str(tmp_path / "tree"), ignore=NOT_SOURCE))
     build = (
         sys.executable,

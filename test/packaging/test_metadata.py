@@ -1,4 +1,4 @@
-"""Holds what package.xml, pyproject.toml, setup.py and the code say to one another."""
+"""The metadata in package.xml, pyproject.toml, setup.py and the code agree."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which attempts are repeated, and how often."""
+"""Repeated attempts and their limits."""
 
 from types import SimpleNamespace
 

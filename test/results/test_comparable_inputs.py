@@ -1,4 +1,4 @@
-"""Which inputs make results comparable, and the arrays of recordings at their limits."""
+"""Inputs that make results comparable, and the arrays of recordings at their limits."""
 
 import dataclasses
 import io
@@ -180,7 +180,7 @@ def test_a_header_has_at_most_16_kib(tmp_path, excess, valid):
     if valid:
         try:
             assert read_trajectory(tmp_path / "t.npz").series["a"].tolist() == [2.5]
-        except ResultsError as error:  # newer numpy has a smaller limit of its own
+        except ResultsError as error:  # newer numpy has a smaller limit
             assert "max_header_size" in str(error)
         return
     with pytest.raises(ResultsError, match="series_a"):
@@ -278,7 +278,7 @@ def test_a_trial_without_attempts_does_not_make_the_campaign_hopeless():
 
 
 def test_a_raised_limit_reopens_and_an_unchanged_one_does_not():
-    """One invalid attempt of two: it was given up for another reason than a limit."""
+    """One invalid attempt of two: it was abandoned for another reason than a limit."""
     one = AttemptRecord(1, 1, "the scene", 1.0, "then")
     given_up = record(1, outcome=Outcome.INVALID)
     valid = record(0, outcome=Outcome.REACHED)

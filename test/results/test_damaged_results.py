@@ -1,4 +1,4 @@
-"""Results directories as a bad copy, another program or somebody else leaves them."""
+"""Results directories that a bad copy or another program has damaged."""
 
 import dataclasses
 import io

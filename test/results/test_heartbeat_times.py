@@ -1,4 +1,4 @@
-"""When the heartbeat of a runner is written, and how tables of other programs are split."""
+"""Times of a runner's heartbeat, and the cells of tables of other programs."""
 
 import sqlite3
 import threading

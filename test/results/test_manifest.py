@@ -1,4 +1,4 @@
-"""The identity of a campaign: what it is made of, so that results begun before can be continued."""
+"""The identity of a campaign: its inputs, which decide whether stored results can be continued."""
 
 from pathlib import Path
 from types import SimpleNamespace

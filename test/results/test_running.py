@@ -1,4 +1,4 @@
-"""What a second process sees of a campaign that runs, or whose runner was killed."""
+"""A second process reads a campaign that runs, or whose runner was killed."""
 
 import datetime
 import os

@@ -43,7 +43,7 @@ def rejections(suite, reference, faults):
     for fault in faults:
         name = "TestRejects" + "".join(word.capitalize() for word in re.split(r"\W+", fault.name))
         classes[name] = _subclass(name, suite, {fault.test: _rejected(suite, fault)}, fault.of)
-        classes[name].pytestmark = [pytest.mark.slow]  # they concern who changes a suite
+        classes[name].pytestmark = [pytest.mark.slow]  # for changes of a suite
     name = f"TestAcceptsTheReferenceOf{suite.__name__}"
     classes[name] = type(name, (suite,), {**reference, "pytestmark": [pytest.mark.slow]})
     return classes

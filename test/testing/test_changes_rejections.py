@@ -200,7 +200,9 @@ CHANGES = [
         "0.1875",
     ),
     change_fault("a push in the frame of the link", PushesInTheFrameOfTheLink, WORLD, "1.0"),
-    change_fault("time passes in a change", TimePassesInAChange, WORLD, "time passed"),
+    change_fault(
+        "time passes in a change", TimePassesInAChange, WORLD, "advanced the simulated time"
+    ),
     change_fault(
         "no torque",
         changing(Push, torque_nm=lambda t: (0.0, 0.0, 0.0)),
@@ -410,7 +412,7 @@ class StartsBesideTheFirst(Mutated):
 
 
 class DropsOthers(Mutated):
-    """Loads the first robot and says nothing of the others."""
+    """Loads only the first robot, without an error."""
 
     several_robots = True
 
@@ -457,7 +459,9 @@ ROBOTS = [
     robots_fault("no scan of others", NoScanOfOthers, EACH, "None"),
     robots_fault("ranges from another mount", MountOfTheBase, EACH, "Expected"),
     robots_fault("no contacts of others", NoContactsOfOthers, EACH, "wall"),
-    robots_fault("contacts of all are the first's", ContactsOfAll, EACH, "touches nothing"),
+    robots_fault(
+        "contacts of all are the first's", ContactsOfAll, EACH, "the first robot has a contact"
+    ),
     robots_fault("no samples of others", NoSamplesOfOthers, EACH, "len"),
     robots_fault("drives any name", DrivesAnyName, ABSENT, "DID NOT RAISE"),
     robots_fault("drives the deleted", DrivesTheDeleted, GONE, "DID NOT RAISE"),

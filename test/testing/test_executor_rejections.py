@@ -318,7 +318,7 @@ class CannotBeClosedAfterAFailure(Executor):
 
 
 class Suite(ExecutorConformance):
-    """The suite, told how to harm an executor of these."""
+    """The suite with a function that harms these executors."""
 
     cause = "this simulation is over"
     ending_timeout_s = 0.3
@@ -374,7 +374,7 @@ FAULTS = [
     fault("never completed", NeverCompleted, CLEAR, "completed"),
     fault("poses from the start", PosesFromTheStart, CLEAR, "-3.0"),
     fault("half of the recording", HalfOfTheRecording, CLEAR, "0.5"),
-    fault("no twist", NoTwist, CLEAR, "the twist is another"),
+    fault("no twist", NoTwist, CLEAR, "the twist does not fit"),
     fault("runs another trial", RunsAnotherTrial, BLOCKED, "REACHED"),
     fault("always reached", AlwaysReached, BLOCKED, "REACHED"),
     fault("without detail", WithoutDetail, BLOCKED, "obstacle_box_0"),
@@ -412,7 +412,7 @@ FAULTS = [
     fault("fails with another cause", FailsWithAnotherCause, DIES, "the trial is invalid"),
     fault("takes the last result when harmed", ReachedWhenHarmed, DIES, "DID NOT RAISE"),
     fault("another version after recovery", AnotherNameAfterRecovery, DIES, "version='2'"),
-    fault("leaves a process", LeavesAProcess, CLOSING, "have not ended"),
+    fault("leaves a process", LeavesAProcess, CLOSING, "still run"),
     fault("fails when closed twice", FailsWhenClosedTwice, CLOSING, "not open"),
     fault(
         "fails when never opened",

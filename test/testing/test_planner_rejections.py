@@ -104,7 +104,7 @@ class ThinksUntilItsTimeIsUp(Wrapped):
 
 
 class JitterAmongObstacles(Wrapped):
-    """Draws only where there is something to avoid, and never where it stands."""
+    """Draws random numbers only if there is an obstacle and the robot moves."""
 
     def after(self, command, observation):
         if not np.isfinite(observation.scan.ranges_m).any() or command.linear_mps < 0.1:
@@ -170,7 +170,7 @@ class NumberOfTheInstance(Wrapped):
 
 
 class CountsOnAfterBegin(Wrapped):
-    """Drives slower from the 61st cycle on, in whatever task that is."""
+    """Drives slower from the 61st cycle on, in any task."""
 
     cycles = 0
 
@@ -206,14 +206,14 @@ class SharesItsState(Wrapped):
 
 
 class CountsTimeFromZero(Wrapped):
-    """Assumes that a task begins at time 0."""
+    """Assumes that a task starts at time 0."""
 
     def after(self, command, observation):
         return Twist2D() if observation.time_s > 200.0 else command
 
 
 class GoalInTheFrameOfItsStart(Wrapped):
-    """Takes the pose relative to where the task began, and the goal in the world frame."""
+    """Uses the pose relative to the start of the task, and the goal in the world frame."""
 
     def begin(self, task):
         super().begin(task)
@@ -283,7 +283,7 @@ class FirstCommandFromRest(Wrapped):
 
 
 class AcceleratesFromTheMeasuredTwist(Wrapped):
-    """Forgets its previous command, so that a late measurement lets commands run away."""
+    """Does not store its previous command, so that a late measurement increases commands."""
 
     def before(self, observation):
         self.planner.limiter._previous = None
@@ -299,7 +299,7 @@ class IgnoresTheScan(Wrapped):
 
 
 class CreepsWithoutTheScan(IgnoresTheScan):
-    """Does not come near the obstacle in the time of the test."""
+    """Does not reach the obstacle within the time of the test."""
 
     def after(self, command, observation):
         return command._replace(linear_mps=min(command.linear_mps, 0.15))
@@ -360,7 +360,7 @@ class IgnoresTheRollOfTheMount(Rescanned):
 
 
 class RangesAreFiltered(Rescanned):
-    """A filter over time that never lets an obstacle go."""
+    """A filter over time that never removes an obstacle."""
 
     def begin(self, task):
         super().begin(task)
@@ -515,8 +515,8 @@ FAULTS = [
     ),
     fault("seeds numpy.random", SeedsGlobalNumbers, GLOBAL, "draws from, or seeds"),
     fault("draws from random", DrawsGlobalNumbers, GLOBAL, "draws from, or seeds"),
-    fault("counts on after begin", CountsOnAfterBegin, FORGETS, "has driven before", FREE),
-    fault("keeps the first task", KeepsTheFirstTask, FORGETS, "has driven before", CROWD),
+    fault("counts on after begin", CountsOnAfterBegin, FORGETS, "was used before", FREE),
+    fault("keeps the first task", KeepsTheFirstTask, FORGETS, "was used before", CROWD),
     fault(
         "shares its state",
         SharesItsState,
@@ -532,9 +532,11 @@ FAULTS = [
         "test_reaches_the_goal_in_free_space",
         "not at the goal",
     ),
-    fault("never rests", NeverRests, "test_comes_to_rest_at_the_goal", "left the goal|drives on"),
     fault(
-        "needs two way-points",
+        "never rests", NeverRests, "test_comes_to_rest_at_the_goal", "left the goal|does not stop"
+    ),
+    fault(
+        "needs two waypoints",
         NeedsTwoWayPoints,
         "test_a_task_can_have_a_single_waypoint",
         "zero-size array",
@@ -546,14 +548,14 @@ FAULTS = [
         NoAccelerationLimit,
         LIMITS,
         "acceleration 8",
-        {"scans": "nothing in sight"},
+        {"scans": "no hit"},
     ),
     fault(
         "reverses",
         Reverses,
         LIMITS,
         "forward speed -0.05",
-        {"scans": "everything too near to measure"},
+        {"scans": "all ranges below the least range"},
     ),
     fault("limits of its own", LimitsOfItsOwn, SLOW, "forward speed|acceleration|yaw rate"),
     fault("period of its own", PeriodOfItsOwn, SLOW, "acceleration (0.6|1.2)"),
@@ -598,7 +600,7 @@ FAULTS = [
         "near is free",
         NearIsFree,
         "test_stops_if_all_ranges_are_below_the_least_range",
-        "though -inf is near",
+        "although all ranges are -inf",
     ),
     fault(
         "ignores the yaw of the mount",
@@ -617,17 +619,17 @@ FAULTS = [
         timeout_s=25.0,
     ),
     fault("needs a scan", NeedsAScan, "test_does_not_fail_without_a_scan", "assert"),
-    fault("gives up before the first scan", GivesUpWithoutAScan, LATE, "gave up .* no scan"),
-    fault("gives up on an old scan", GivesUpOnAnOldScan, LATE, "gave up .* the scan is old"),
+    fault("gives up before the first scan", GivesUpWithoutAScan, LATE, "PlannerGaveUp .* no scan"),
+    fault("gives up on an old scan", GivesUpOnAnOldScan, LATE, "PlannerGaveUp .* the scan is old"),
     fault(
         "declares falsely that it ignores the scan",
         VectorFieldHistogram,
         "test_a_planner_that_does_not_avoid_obstacles_ignores_the_scan",
-        "and does not",
+        "but does not",
         avoids_obstacles=False,
     ),
     fault("replaces invalid rays", ReplacesInvalidRays, INPUTS, "changed the scan"),
-    fault("moves the way-points", MovesTheWayPoints, INPUTS, "changed the way-points"),
+    fault("moves the waypoints", MovesTheWayPoints, INPUTS, "changed the waypoints"),
     fault("moves the lanes", MovesTheLanes, INPUTS, "changed the width of lane 0"),
     fault("moves the objects", MovesTheObjects, INPUTS, "changed the path"),
     fault(
@@ -635,10 +637,16 @@ FAULTS = [
         ReturnsATuple,
         LIMITS,
         "plan.. returned tuple",
-        {"scans": "nothing in sight"},
+        {"scans": "no hit"},
     ),
     fault("gives no reason", GivesNoReason, LIMITS, "has no message", {"scans": "no ray valid"}),
-    fault("gives up at first sight", GivesUpAtFirstSight, PASSES, "gave up at .* in the way", LEFT),
+    fault(
+        "gives up at first sight",
+        GivesUpAtFirstSight,
+        PASSES,
+        "PlannerGaveUp at .* in the way",
+        LEFT,
+    ),
     fault("numbers without a value", NumbersWithoutAValue, NUMBERS, "mode is 'cruise'"),
     fault("reading its numbers changes it", NumbersThatCount, NUMBERS, "changed the commands"),
 ]

@@ -79,7 +79,7 @@ class DrivesWithoutARobot(KinematicSimulation):
 
 class NeverOver(KinematicSimulation):
     def end(self, why):
-        """Go on."""
+        """Continue."""
 
 
 class ErrorsOfTheParser(KinematicSimulator):
@@ -350,7 +350,7 @@ class ContactsInTheRobotsFrame(Shown):
 
 
 class WallsAreGhosts(KinematicSimulation):
-    """Drives through what it meets."""
+    """Drives through obstacles."""
 
     def _next_poses(self, count):
         return arc(self._planar, self._command, np.arange(1, count + 1) * STEP_S)
@@ -394,7 +394,7 @@ class SkipsWhatIsNoModel(KinematicSimulation):
 
 
 class KeepsTheFirstOfSeveral(KinematicSimulation):
-    """Spawns one by one, and what came before a refusal stays."""
+    """Spawns one by one, and keeps the models before a rejected one."""
 
     def spawn(self, models):
         for model in models:
@@ -501,7 +501,7 @@ class LoadsWhenClosed(KinematicSimulator):
 
 
 def simulator_of(simulation):
-    """A simulator that loads such simulations."""
+    """A simulator that loads simulations with a fault."""
     if not issubclass(simulation, KinematicSimulation):
         return simulation
 
@@ -568,7 +568,7 @@ FAULTS = [
         "errors of the parser",
         ErrorsOfTheParser,
         "test_a_world_that_cannot_be_loaded_is_rejected_and_the_next_one_loads",
-        "nobody_has_this",
+        "missing_model",
         raises=(SdfError,),
     ),
     fault("time passes when looked at", TimePassesWhenLookedAt, STEPS, "time_s"),
@@ -622,7 +622,7 @@ FAULTS = [
         "stamp of the snapshot",
         StampOfTheSnapshot,
         "test_the_stamp_of_a_scan_is_its_time_of_measurement",
-        "does not say when",
+        "not the time of measurement",
     ),
     fault("no scan at time zero", NoScanAtTimeZero, ZERO, "no scan at time 0"),
     fault("first scan before time zero", FirstScanBeforeTimeZero, ZERO, "-0.01 == 0.0"),
@@ -646,7 +646,7 @@ FAULTS = [
         "one buffer for all scans",
         OneBufferForAllScans,
         "test_a_snapshot_does_not_change_in_later_steps",
-        "changed after it was shown",
+        "a returned snapshot changed",
     ),
     fault("no gravity", NoGravity, IMU, "9.8"),
     fault("no inertial samples", NoInertialSamples, IMU, "assert \\[\\]"),
@@ -660,14 +660,14 @@ FAULTS = [
         "drifts when looked at",
         DriftsWhenLookedAt,
         "test_snapshots_without_a_step_between_them_are_equal",
-        "two snapshots in a row differ",
+        "two consecutive snapshots differ",
     ),
-    fault("inertial samples twice", SamplesAgain, ONCE, "sample is shown twice"),
-    fault("contacts again", ContactsAgain, ONCE, "a contact of .* is shown after"),
+    fault("inertial samples twice", SamplesAgain, ONCE, "sample is reported twice"),
+    fault("contacts again", ContactsAgain, ONCE, "a contact of .* is reported after"),
     fault("no contacts", NoContacts, WALL, "wall"),
     fault("walls are ghosts", WallsAreGhosts, WALL, "wall"),
     fault("normals to the second", NormalsToTheSecond, TOUCH, "the normal is"),
-    fault("contacts in the robot's frame", ContactsInTheRobotsFrame, TOUCH, "not where they touch"),
+    fault("contacts in the robot's frame", ContactsInTheRobotsFrame, TOUCH, "wrong position"),
     fault(
         "the floor is an obstacle",
         FloorIsAnObstacle,

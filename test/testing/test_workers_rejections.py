@@ -143,7 +143,7 @@ class NeverRepeatable(ThreadWorkers):
 
 
 class RoundsRecordings(ThreadWorkers):
-    """As if they had been sent in single precision."""
+    """Rounds to single precision."""
 
     def answer(self, attempt):
         if attempt.result is None:
@@ -205,13 +205,13 @@ class InvalidComesThrough(ThreadWorkers):
 class NeverRecovers(ThreadWorkers):
     def begin(self, trial):
         for executor in self.executors:
-            executor._harmed = False
+            executor._needs_restart = False
         super().begin(trial)
 
 
 class RecoversBeforeEachTrial(ThreadWorkers):
     def begin(self, trial):
-        self.free[-1]._harmed = True
+        self.free[-1]._needs_restart = True
         super().begin(trial)
 
 
@@ -307,7 +307,7 @@ class ReturnsWhenStopped(ThreadWorkers):
 
 
 class IgnoresAStop(ThreadWorkers):
-    """Waits for the trials under way; here, for a limited time."""
+    """Waits for the running trials, for a limited time."""
 
     def next_ended(self, should_stop):
         deadline_s = time.monotonic() + 0.3
@@ -365,7 +365,7 @@ class NeverReplacesTheDead(ThreadWorkers):
 
 
 class GrowingThreads(ThreadWorkers):
-    """Begins with one thread; another one can join."""
+    """Starts with one thread; another one can join."""
 
     def __init__(self, make_executor, campaign):
         super().__init__(make_executor, campaign, size=1)
@@ -424,8 +424,8 @@ class GivesTheNewOneNothing(GrowingThreads):
 
 
 class Suite(WorkersConformance):
-    """The suite, of a kind of workers. ``limit_s`` is how long the test waits once the workers are
-    open; a short one is for workers of which something never comes."""
+    """The suite for workers of class ``kind``. ``limit_s`` is the timeout of open workers; it is
+    short for workers that never report a result."""
 
     kind = ThreadWorkers
     can_die, ends_processes = True, False
@@ -482,7 +482,7 @@ FAULTS = [
     fault("takes no time", TakesNoTime, ONCE, "0.0 > 0.0"),
     fault("all may be repeated", AllMayBeRepeated, ONCE, "True"),
     fault("rounds recordings", RoundsRecordings, BITS, "identical"),
-    fault("drops details", DropsDetails, BITS, "the detail is another one"),
+    fault("drops details", DropsDetails, BITS, "the detail differs"),
     fault(
         "of no simulator",
         OfNoSimulator,
@@ -493,7 +493,7 @@ FAULTS = [
         "one after the other",
         OneAfterTheOther,
         SIDE,
-        "no other trial began meanwhile|no trial ended",
+        "no other trial started in the meantime|no trial ended",
         limit_s=SHORT_S,
     ),
     fault("another size", AnotherSize, SIDE, "3 == 2"),
@@ -524,7 +524,7 @@ FAULTS = [
         "never grows",
         None,
         JOINS,
-        "no worker joined|no other trial began",
+        "no worker joined|no other trial started",
         grown=NeverGrows,
         limit_s=SHORT_S,
     ),
@@ -532,7 +532,7 @@ FAULTS = [
         "grows in silence",
         None,
         JOINS,
-        "no worker joined|no other trial began",
+        "no worker joined|no other trial started",
         grown=GrowsInSilence,
         limit_s=SHORT_S,
     ),
@@ -541,7 +541,7 @@ FAULTS = [
         "gives the new one nothing",
         None,
         JOINS,
-        "no trial ended|no other trial began",
+        "no trial ended|no other trial started",
         grown=GivesTheNewOneNothing,
         limit_s=SHORT_S,
     ),
@@ -553,7 +553,7 @@ FAULTS = [
     ),
     fault("fails when closed twice", FailsWhenClosedTwice, STOP, "already closed"),
     fault("leaves one executor", LeavesOneExecutor, STOP, "were not closed"),
-    fault("leaves its processes", ThreadWorkers, STOP, "have not ended", ends_processes=True),
+    fault("leaves its processes", ThreadWorkers, STOP, "still run", ends_processes=True),
     fault("returns when stopped", ReturnsWhenStopped, STOP, "DID NOT RAISE"),
     fault("ignores a stop", IgnoresAStop, STOP, "the stop was ignored"),
 ]

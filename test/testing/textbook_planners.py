@@ -184,8 +184,8 @@ class PotentialField(TextbookPlanner):
 
 
 class PurePursuitThatStops(LocalPlanner):
-    """R. C. Coulter, 1992: an arc to the point ``lookahead_m`` ahead on the way-points, at constant
-    speed; brakes for what is in its way and gives up when that stays there."""
+    """R. C. Coulter, 1992: an arc to the point ``lookahead_m`` ahead on the waypoints, at constant
+    speed. It stops for an obstacle and raises ``PlannerGaveUp`` if the obstacle remains."""
 
     def __init__(self, lookahead_m=1.0, speed_mps=0.6, patience_s=5.0):
         self.lookahead_m, self.speed_mps, self.patience_s = lookahead_m, speed_mps, patience_s
