@@ -54,7 +54,7 @@ BARN_WORLDS = 3
 STARTS = 3
 
 PARTS = (
-    ("physics", "simulators/embedded/engine.py", ("tick", "refresh")),
+    ("physics", "simulators/embedded/engine.py", ("step", "refresh")),
     ("lidar", "simulators/embedded/lidar.py", None),
     ("lidar", "simulators/embedded/raycast.py", None),
     ("planner", "/planners/", None),

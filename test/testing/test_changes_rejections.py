@@ -19,7 +19,7 @@ from gz_testauto.simulators.changes import (
     SetModel,
 )
 from gz_testauto.simulators.embedded import EmbeddedSimulator
-from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
+from gz_testauto.simulators.embedded.simulator import EmbeddedSimulation
 from gz_testauto.testing.changes_conformance import ChangesConformance
 from gz_testauto.testing.several_robots_conformance import SeveralRobotsConformance
 

@@ -364,7 +364,7 @@ class FloorIsAnObstacle(Shown):
     def _contacts_now(self):
         if self.robot is None:
             return []
-        return [self._obstacles.contact(self._planar, 0, self._time_s(self._ticks))]
+        return [self._obstacles.contact(self._planar, 0, self._time_s(self._steps))]
 
 
 # changing the world

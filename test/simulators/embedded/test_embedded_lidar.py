@@ -35,10 +35,18 @@ def scan(world, fast, pose):
     """Return a scan of a robot after it was placed and one step of 5 ms."""
     with EmbeddedSimulator(fast_lidar=fast) as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
-        lidar = next(iter(simulation._onboard.values()))._lidar
-        assert lidar.is_fast == fast
+        assert robot_of(simulation)._lidar.is_fast == fast
         simulation.set_states({"robot": ModelState(pose)})
-        return lidar.scan(0.0).ranges_m
+        return ranges_of(robot_of(simulation))
+
+
+def robot_of(simulation):
+    return next(iter(simulation._onboard.values()))
+
+
+def ranges_of(robot):
+    robot.measure_scan(0.0)
+    return robot.sensed().scan.ranges_m
 
 
 @pytest.mark.parametrize("upright", [True, False])
@@ -63,7 +71,7 @@ def test_lidar_detects_the_true_surface_of_a_mesh(tmp_path):
     world = scenes.write_world(tmp_path, scenes.model("u", mesh, "3 0 0 0 0 0"))
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
-        assert not next(iter(simulation._onboard.values()))._lidar.is_fast
+        assert not robot_of(simulation)._lidar.is_fast
         ranges = simulation.step(0.1).scan.ranges_m
     assert ranges[len(ranges) // 2] == pytest.approx(3.5 - 0.5, abs=0.01)  # the back, not the hull
 
@@ -81,7 +89,7 @@ def test_range_below_the_minimum_is_minus_infinite(tmp_path):
     world = scenes.write_world(tmp_path, scenes.box("wall", 1.09, 0, 0.5))
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, world, scenes.wheelchair())
-        ranges = next(iter(simulation._onboard.values()))._lidar.scan(0.0).ranges_m
+        ranges = ranges_of(robot_of(simulation))
     assert np.isneginf(ranges[len(ranges) // 2])
     assert np.isposinf(ranges[0])
 

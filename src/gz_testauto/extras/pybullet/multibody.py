@@ -331,26 +331,17 @@ def _principal(
 
 
 def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
-    """Set limits and friction; Bullet's joints start with a motor that holds them."""
+    """Set limits and friction; Bullet's joints start with a motor that holds them. Friction is a
+    motor with the speed 0 and the friction as its limit."""
     client.changeDynamics(body, index, jointDamping=axis.damping)
-    brake(client, body, index, axis)
+    client.setJointMotorControl2(
+        body, index, client.VELOCITY_CONTROL, targetVelocity=0.0, force=axis.friction
+    )
     if axis.limits is not None:
         low, high = axis.limits
         client.changeDynamics(body, index, jointLowerLimit=low, jointUpperLimit=high)
         if not low <= 0.0 <= high:
             client.resetJointState(body, index, min(max(0.0, low), high))
-
-
-def brake(client: Any, body: int, index: int, axis: JointAxis) -> None:
-    """Apply only friction in a joint: a motor with the speed 0 and the friction as its limit."""
-    client.setJointMotorControl2(
-        body, index, client.VELOCITY_CONTROL, targetVelocity=0.0, force=axis.friction
-    )
-
-
-def roots_of(model: EngineModel) -> Dict[str, Body]:
-    """Return the links of a model that are not attached to another link, by name."""
-    return {root.name: root for root in model.roots}
 
 
 def links_without_gravity(model: EngineModel) -> List[str]:

@@ -2,7 +2,7 @@
 
 Bullet separates overlapping bodies by a twentieth of the depth in each step, and they keep that
 speed: a box that starts 0.1 m deep in the floor jumps 1.1 m high. Gazebo corrects the poses only.
-This module does the same in the first ticks after a body was placed; a later overlap results from
+This module does the same in the first steps after a body was placed; a later overlap results from
 motion. Robots are excluded.
 """
 
@@ -11,12 +11,12 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Set, Tuple
 
 from gz_testauto.extras.pybullet.multibody import BulletModel
 
-TICKS = 1000
-"""Largest number of ticks after a placement in which bodies are separated: Bullet corrects a
-twentieth of the depth in each, at most 0.1 m, and less if it rotates the body."""
+STEPS = 1000
+"""Largest number of physics steps after a placement in which bodies are separated: Bullet corrects
+a twentieth of the depth in each, at most 0.1 m, and less if it rotates the body."""
 
-MIN_TICKS = 40
-"""Smallest number of these ticks, also without an overlap."""
+MIN_STEPS = 40
+"""Smallest number of these steps, also without an overlap."""
 
 OVERLAP_M = 0.002
 """A smaller overlap is not corrected."""
@@ -41,18 +41,18 @@ class BulletSettling:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._ticks = TICKS
+        self._steps = STEPS
         self._settled = False
 
     def begin(self) -> None:
         """Start to correct overlaps, after a body was placed."""
-        self._ticks, self._settled = 0, False
+        self._steps, self._settled = 0, False
 
-    def before_tick(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
+    def before_step(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
         """Return the speeds of all bodies; none after all overlaps were corrected."""
-        if self._settled or self._ticks == TICKS:
+        if self._settled or self._steps == STEPS:
             return {}
-        self._ticks += 1
+        self._steps += 1
         found = {}
         for built in models:
             axes: Dict[int, List[int]] = {}
@@ -63,7 +63,7 @@ class BulletSettling:
                 found[body] = self._speeds(body, tuple(axes.get(body, ())))
         return found
 
-    def after_tick(self, before: Dict[int, _Speeds]) -> None:
+    def after_step(self, before: Dict[int, _Speeds]) -> None:
         """Restore the speeds of bodies that the separation has accelerated."""
         client = self._client
         if not before:
@@ -72,7 +72,7 @@ class BulletSettling:
         for hit in client.getContactPoints():
             if hit[8] < -OVERLAP_M:
                 deep.update((hit[1], hit[2]))
-        self._settled = self._ticks >= MIN_TICKS and not deep & before.keys()
+        self._settled = self._steps >= MIN_STEPS and not deep & before.keys()
         for body in sorted(deep & before.keys()):
             held = before[body]
             if self._speeds(body, tuple(index for index, _ in held.joints)).size <= held.size:

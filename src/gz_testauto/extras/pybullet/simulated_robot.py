@@ -1,75 +1,63 @@
-"""A robot in a loaded world: its velocity command and its sensor readings.
+"""A robot in a loaded world: its motors and its sensors in Bullet.
 
 Motors turn its wheels, which Bullet solves together with the contacts; friction moves the robot,
 also one with a skid-steer drive.
 """
 
-from typing import Any, List, Optional, Sequence, Set
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 
-from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import Contact, ImuSample, LaserScan, SensorReadings, Twist2D
-from gz_testauto.extras.pybullet.contacts import contacts_of
-from gz_testauto.extras.pybullet.imu import BulletImu
-from gz_testauto.extras.pybullet.lidar import BulletLidar
-from gz_testauto.extras.pybullet.motors import torque_limits_nm
+from gz_testauto.base.observation import Contact
+from gz_testauto.extras.pybullet.client import LIDAR_BIT
+from gz_testauto.extras.pybullet.motion import motion
 from gz_testauto.extras.pybullet.world import BulletWorld
+from gz_testauto.sdf.engine_model.bodies import walk
 from gz_testauto.sdf.engine_model.robots import EngineRobot
-from gz_testauto.simulators.due_ticks import due_ticks
+from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
+from gz_testauto.simulators.engine_simulation import Vector
+
+RAYS_PER_CALL = 16_000
+"""Rays per call; PyBullet accepts 16,384."""
+
+STANDARD_GRAVITY_MPS2 = 9.8
+
+TWO_WHEEL_SHARE = 0.5
+"""Largest share of its friction with which each of two wheels pushes: the robot starts and stops at
+half of what friction allows, and does not tip."""
+
+MORE_WHEELS_SHARE = 2.0
+"""This share on more wheels, which must slide when the robot turns: more than the friction, of
+which some wheels have a larger share than others."""
 
 
-class BulletRobot:
-    """A robot in a world. ``noise`` draws the noise of its lidar."""
+class BulletRobot(SimulatedRobot):
+    """A robot in a world."""
 
     def __init__(
         self, engine_robot: EngineRobot, world: BulletWorld, noise: np.random.Generator
     ) -> None:
-        self.engine_robot = engine_robot
-        self.name = engine_robot.robot.name
+        super().__init__(engine_robot, world.step_s, noise)
         self._world = world
+        self._client: Any = world.client
         built = world.models[self.name]
+        self._links, self._joints = built.links, built.joints
         self._bodies = tuple(built.bodies)
         self._own = frozenset(
             key for name in engine_robot.body_shapes for key in built.shapes.get(name, ())
         )
-        client: Any = world.client
-        robot = engine_robot.robot
-        self._lidar: Optional[BulletLidar] = None
-        if engine_robot.lidar is not None and robot.lidar is not None:
-            place = built.links[engine_robot.lidar.link]
-            self._lidar = BulletLidar(
-                client,
-                robot.lidar,
-                place,
-                engine_robot.lidar.pose,
-                engine_robot.lidar_noise_m,
-                noise,
-            )
-        self._imu: Optional[BulletImu] = None
-        if engine_robot.imu is not None:
-            place = built.links[engine_robot.imu.link]
-            self._imu = BulletImu(client, place, engine_robot.imu.pose, world.step_s)
-        self._scan: Optional[LaserScan] = None
-        self._samples: List[ImuSample] = []
-        self._contacts: List[Contact] = []
-        self._imu_ticks: Set[int] = set()
-        self._scan_tick = -1
-        self._torques_nm = torque_limits_nm(engine_robot)
-        if engine_robot.wheels:
-            self.drive(Twist2D())
+        lidar = engine_robot.robot.lidar
+        if lidar is not None:
+            angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
+            flat = [np.cos(angles), np.sin(angles), np.zeros(lidar.samples)]
+            self._directions = np.stack(flat, axis=1)
+        self._torques_nm = _torque_limits_nm(engine_robot)
+        self._set_motors()
 
-    def drive(self, command: Twist2D) -> None:
-        """Set the velocity command. Raises ``SimulatorError`` without a supported drive plugin."""
-        if not self.engine_robot.wheels:
-            raise SimulatorError(
-                f"robot {self.name!r} has no supported drive plugin: add to its SDF "
-                "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
-            )
-        client = self._world.client
-        joints = self._world.models[self.name].joints
+    def _set_motors(self) -> None:
+        command, client = self._command, self._client
         for wheel, torque_nm in zip(self.engine_robot.wheels, self._torques_nm):
-            (joint,) = joints[wheel.joint]
+            (joint,) = self._joints[wheel.joint]
             speed_radps = (
                 wheel.per_speed * command.linear_mps + wheel.per_turn * command.angular_radps
             )
@@ -81,39 +69,89 @@ class BulletRobot:
                 force=torque_nm,
             )
 
-    def begin(self) -> None:
-        """Measure the scan of time 0."""
-        if self._lidar is not None:
-            self._scan = self._lidar.scan(0.0)
-
-    def begin_step(self, start: int, end: int) -> None:
-        """Determine the ticks from ``start`` to ``end`` in which the sensors measure."""
-        imu, lidar = self.engine_robot.robot.imu, self.engine_robot.robot.lidar
-        step_s = self._world.step_s
-        self._imu_ticks = due_ticks(start, end, imu.update_rate_hz * step_s) if imu else set()
-        scans = due_ticks(start, end, lidar.update_rate_hz * step_s) if lidar else set()
-        self._scan_tick = max(scans, default=-1)  # earlier scans would never be read
-        if self._imu is not None and start + 1 in self._imu_ticks:
-            self._imu.look()
-
-    def measure(self, tick: int, time_s: float, gravity_mps2: Sequence[float]) -> None:
-        """Store the contacts and measurements of the last tick."""
-        world = self._world
-        if self._own:
-            self._contacts += contacts_of(
-                world.client, self._bodies, self._own, world.names, time_s
+    def _present_contacts(self, stamp_s: float) -> List[Contact]:
+        """Return a contact for each pair of collisions."""
+        own, names = self._own, self._world.names
+        found: Dict[Tuple[str, str], List[Tuple[Vector, Vector, float, Vector]]] = {}
+        for body in self._bodies if own else ():
+            for hit in self._client.getContactPoints(bodyA=body):
+                if hit[8] > 0.0:
+                    continue
+                first, second = (hit[1], hit[3]), (hit[2], hit[4])
+                normal, at, sign = hit[7], hit[5], 1.0
+                if first not in own:
+                    if second not in own:
+                        continue
+                    first, second, at, sign = second, first, hit[6], -1.0
+                pair = (names[first], names[second])
+                force = tuple(
+                    sign * (hit[9] * n + hit[10] * one + hit[12] * other)
+                    for n, one, other in zip(normal, hit[11], hit[13])
+                )
+                turned = tuple(sign * value for value in normal)
+                found.setdefault(pair, []).append((at, turned, -hit[8], force))  # type: ignore[arg-type]
+        return [
+            Contact(
+                stamp_s=stamp_s,
+                first=first,
+                second=second,
+                positions_m=tuple(point[0] for point in points),
+                normals=tuple(point[1] for point in points),
+                depths_m=tuple(point[2] for point in points),
+                forces_n=tuple(point[3] for point in points),
             )
-        if self._imu is not None:
-            if tick in self._imu_ticks:
-                self._samples.append(self._imu.sample(time_s, gravity_mps2))
-            elif tick + 1 in self._imu_ticks:
-                self._imu.look()
-        if tick == self._scan_tick and self._lidar is not None:
-            self._scan = self._lidar.scan(time_s)
+            for (first, second), points in found.items()
+        ]
 
-    def sensed(self) -> SensorReadings:
-        """Return the readings since the previous call, and the latest scan."""
-        samples, contacts = tuple(self._samples), tuple(self._contacts)
-        self._samples.clear()
-        self._contacts.clear()
-        return SensorReadings(self._scan, samples, contacts)
+    def _imu_motion(self) -> ImuMotion:
+        mount = self.engine_robot.imu
+        assert mount is not None, "it has an IMU"
+        place = self._links[mount.link]
+        moves = motion(self._client, place)
+        state = moves.state(moves.center * (place.center.inverse() * mount.pose))
+        turn = state.pose.rotation.T @ np.asarray(moves.angular_radps)
+        return ImuMotion(
+            state.pose.quaternion,
+            tuple(turn.tolist()),
+            state.linear_mps or (),
+            self._world.gravity_mps2,
+        )
+
+    def _ranges_m(self) -> np.ndarray:
+        mount, lidar = self.engine_robot.lidar, self.engine_robot.robot.lidar
+        assert mount is not None and lidar is not None, "it has a lidar"
+        place = self._links[mount.link]
+        pose = motion(self._client, place).of_link(place).pose * mount.pose
+        origin, reach_m = np.asarray(pose.position), lidar.range_max_m
+        ends = (origin + self._directions @ pose.rotation.T * reach_m).tolist()
+        start, found = origin.tolist(), []
+        for first in range(0, len(ends), RAYS_PER_CALL):
+            some = ends[first : first + RAYS_PER_CALL]
+            found += self._client.rayTestBatch(
+                [start] * len(some), some, numThreads=1, collisionFilterMask=LIDAR_BIT
+            )
+        met = np.array([hit[0] for hit in found]) >= 0
+        shares = np.array([hit[2] for hit in found])
+        return np.where(met, shares * reach_m, np.inf)
+
+
+def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
+    """Return the torque limit (N m) of each driven wheel: that of its plugin, and at most what its
+    tire can transmit if the wheels share the weight equally.
+
+    Gazebo's plugin sets the speed of the wheels directly, and only the ground acts on the robot.
+    Bullet's motor turns the wheel against the body: without a limit it lifts the front of a robot
+    that starts from rest.
+    """
+    wheels = engine_robot.wheels
+    bodies = [body for root in engine_robot.model.roots for body in walk(root)]
+    mass_kg = sum(body.inertial.mass_kg for body in bodies if body.inertial is not None)
+    tires = {body.name: [shape.surface for shape in body.shapes] for body in bodies}
+    limits = []
+    for wheel in wheels:
+        mu = min((min(tire.mu, tire.mu2, 1.0) for tire in tires[wheel.link]), default=1.0)
+        load_n = mass_kg * STANDARD_GRAVITY_MPS2 / len(wheels)
+        share = TWO_WHEEL_SHARE if len(wheels) == 2 else MORE_WHEELS_SHARE
+        most = share * (mu or 1.0) * load_n / abs(wheel.per_speed)
+        limits.append(most if wheel.torque_nm is None else min(most, wheel.torque_nm))
+    return limits

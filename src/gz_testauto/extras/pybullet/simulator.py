@@ -1,54 +1,81 @@
-"""Loads scenes one after the other into Bullet, in this process.
+"""Bullet as a simulator in this process.
 
-The client, the robots that were read and the logged warnings are kept for later scenes. The world
-is emptied before every scene, so a scene does not affect later ones.
+The client is kept for later scenes. The world is emptied before every scene.
 """
 
-from typing import Dict
+from typing import Any, Dict, Mapping, Sequence
 
-from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState
 from gz_testauto.extras.pybullet.client import open_client
-from gz_testauto.extras.pybullet.simulation import PyBulletSimulation
+from gz_testauto.extras.pybullet.motion import BulletLinkStates
+from gz_testauto.extras.pybullet.simulated_robot import BulletRobot
+from gz_testauto.extras.pybullet.world import BulletWorld
+from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.simulators.interface import Scene, Simulator
+from gz_testauto.simulators.engine_simulation import (
+    EngineSimulation,
+    EngineSimulator,
+    noise_generators,
+)
+from gz_testauto.simulators.interface import Scene
 
 
-class PyBulletSimulator(Simulator):
+class PyBulletSimulation(EngineSimulation[BulletRobot]):
+    """A world in Bullet; see ``EngineSimulation``."""
+
+    _engine: BulletWorld
+
+    def __init__(
+        self,
+        client: Any,
+        scene: Scene,
+        robots: Sequence[EngineRobot],
+        step_s: float,
+        coverage: SdfCoverage,
+    ) -> None:
+        super().__init__(scene, robots, step_s, coverage)
+        names = frozenset(engine_robot.robot.name for engine_robot in robots)
+        gravity_mps2 = self._world.gravity_mps2
+        self._engine = BulletWorld(client, step_s, gravity_mps2, coverage, names)
+        self._engine.add(self._models.values())
+        self._onboard = {
+            engine_robot.robot.name: BulletRobot(engine_robot, self._engine, noise)
+            for engine_robot, noise in zip(robots, noise_generators(scene))
+        }
+        self._begin()
+
+    def _link_states(self) -> Mapping[str, ModelState]:
+        models = [(model, self._engine.models[name]) for name, model in self._models.items()]
+        return BulletLinkStates(self._engine.client, models)
+
+    def _add(self, models: Dict[str, EngineModel]) -> None:
+        self._engine.add(models.values())
+
+    def _remove(self, names: Sequence[str]) -> None:
+        self._engine.remove(names)
+
+
+class PyBulletSimulator(EngineSimulator[EngineRobot]):
     """Bullet, in this process; it starts no process and opens no port.
 
     ``step_s`` is the physics step, independent of the world.
     """
 
     name = "pybullet"
-    repeatable = True
-    sets_twist = True
-    several_robots = True
-    inertial = "step"
-    changes = PyBulletSimulation.changes
 
     def __init__(self, step_s: float = 0.001) -> None:
         """Open a client; raises ``MissingDependencyError``."""
-        if not 0.0 < step_s <= 0.02:
-            raise ValueError("step_s must be above 0 and at most 0.02")
+        super().__init__(step_s)
         self._client, self.version = open_client()
-        self._step_s = step_s
-        self._coverage = SdfCoverage(self.name)
-        self._robots: Dict[RobotModel, EngineRobot] = {}
-
-    def _load(self, scene: Scene) -> PyBulletSimulation:
-        try:
-            robots = [self._engine_robot(placed.robot) for placed in scene.robots]
-            return PyBulletSimulation(self._client, scene, robots, self._step_s, self._coverage)
-        except SdfError as error:
-            raise SimulatorError(f"cannot load {scene.world}: {error}") from error
 
     def _close(self) -> None:
-        self._robots.clear()
+        super()._close()
         self._client.disconnect()
 
-    def _engine_robot(self, robot: RobotModel) -> EngineRobot:
-        if robot not in self._robots:
-            self._robots[robot] = read_engine_robot(robot, self._coverage)
-        return self._robots[robot]
+    def _read_robot(self, robot: RobotModel) -> EngineRobot:
+        return read_engine_robot(robot, self._coverage)
+
+    def _simulation(self, scene: Scene, robots: Sequence[EngineRobot]) -> PyBulletSimulation:
+        return PyBulletSimulation(self._client, scene, robots, self._step_s, self._coverage)

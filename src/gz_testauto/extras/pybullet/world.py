@@ -1,4 +1,4 @@
-"""The models in one Bullet world, the forces on them, and time.
+"""One world in Bullet: its models, their states and properties, the forces on them, and time.
 
 Bullet clears forces after each physics step, and supports neither links without gravity nor
 springs. So this module applies them before every step. It also sets the friction coefficients,
@@ -6,21 +6,24 @@ which depend on all collisions of the world.
 """
 
 import math
-from typing import Any, Dict, FrozenSet, Iterable, List, Sequence, Tuple
+from dataclasses import replace
+from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Sequence
 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.pybullet.client import reset_world
 from gz_testauto.extras.pybullet.friction import FrictionSurface, solve
-from gz_testauto.extras.pybullet.motion import model_state, motion
+from gz_testauto.extras.pybullet.motion import motion
 from gz_testauto.extras.pybullet.multibody import (
+    BASE,
     BulletModel,
     JointPlace,
     Key,
     LinkPlace,
     build,
     links_without_gravity,
+    static_pose,
 )
 from gz_testauto.extras.pybullet.settling import BulletSettling
 from gz_testauto.extras.pybullet.shapes import ShapeFactory
@@ -30,8 +33,7 @@ from gz_testauto.sdf.floor import is_floor_slab
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
 from gz_testauto.simulators.changes import Push
-
-Vector = Tuple[float, float, float]
+from gz_testauto.simulators.engine_simulation import Vector, velocity_at
 
 
 class BulletWorld:
@@ -101,7 +103,7 @@ class BulletWorld:
 
     # time
 
-    def tick(self, pushes: Sequence[Push]) -> None:
+    def step(self, pushes: Sequence[Push]) -> None:
         """Advance by one physics step, in which these pushes act."""
         gravity = self.gravity_mps2
         for model, links in self._weightless.items():
@@ -113,66 +115,137 @@ class BulletWorld:
             for joint in springs:
                 self._pull(joint)
         for push in pushes:
-            place = self.link(push.name)
+            place = self._link(push.name)
             self._push(place, push.force_n)
             self.client.applyExternalTorque(
                 place.body, place.index, push.torque_nm, self.client.WORLD_FRAME
             )
-        held = self._settling.before_tick(
+        held = self._settling.before_step(
             built for name, built in self.models.items() if name not in self._robots
         )
         self.client.stepSimulation()
-        self._settling.after_tick(held)
-
-    def correct_overlaps(self) -> None:
-        """Start to correct overlaps, after a model was placed."""
-        self._settling.begin()
+        self._settling.after_step(held)
 
     def check(self) -> None:
         """Raise ``SimulatorError`` if the state has diverged."""
         for name, built in self.models.items():
             if not built.links:
                 continue
-            state = model_state(self.client, built)
+            state = self.state(built.model)
             if not all(map(math.isfinite, (*state.pose.position, *state.pose.quaternion))):
                 raise SimulatorError(
                     f"the physics became unstable at {name!r}: shapes overlap deeply, or masses "
                     "differ too much; try a shorter step_s"
                 )
 
+    # states
+
+    def state(self, model: EngineModel) -> ModelState:
+        """Return pose and twist, in the world frame, of a model that can move."""
+        first = model.roots[0]
+        place = self.models[model.name].links[first.name]
+        moves = motion(self.client, place)
+        return moves.state(moves.center * place.center.inverse() * first.pose.inverse())
+
+    def place_static(self, model: EngineModel, pose: Pose) -> None:
+        """Set the pose of a static model."""
+        self._settling.begin()
+        for body, (shape, link, part) in self.models[model.name].fixed.items():
+            self._place_body(body, static_pose(pose, shape, link, part))
+
+    def place_movable(self, model: EngineModel, state: ModelState) -> None:
+        """Set pose and twist of a model that can move, with all its links."""
+        self._settling.begin()
+        client, built = self.client, self.models[model.name]
+        present = self.state(model).pose
+        for index, root in enumerate(model.roots):
+            relative = root.pose
+            if index:
+                place = built.links[root.name]
+                relative = present.inverse() * motion(client, place).of_link(place).pose
+            self._place_root(built.links[root.name], state.pose * relative)
+        for places in built.joints.values():
+            for joint in places:
+                angle = client.getJointState(joint.body, joint.index)[0]
+                client.resetJointState(joint.body, joint.index, angle, 0.0)
+        self.set_twist(model, state)
+
+    def set_twist(self, model: EngineModel, state: ModelState) -> None:
+        """Set the twist of a model that is at the pose of ``state``."""
+        for root in model.roots:
+            if root.joint is None:
+                self.set_link_twist(root.name, state)
+
+    def link_state(self, link: str) -> ModelState:
+        """Return the state of a link that is not attached to a joint."""
+        place = self._link(link)
+        return motion(self.client, place).of_link(place)
+
+    def place_link(self, link: str, state: ModelState) -> None:
+        """Set the state of a link that is not attached to a joint."""
+        self._settling.begin()
+        place = self._link(link)
+        self._place_body(place.body, state.pose * place.center)
+        self.set_link_twist(link, state)
+
+    def set_link_twist(self, link: str, state: ModelState) -> None:
+        """Set the twist of such a link, which moves with a frame at the pose of ``state``."""
+        linear, angular = state.linear_mps, state.angular_radps
+        assert linear is not None and angular is not None, "it has a twist"
+        body = self._link(link).body
+        at = self.client.getBasePositionAndOrientation(body)[0]
+        moving = velocity_at(linear, angular, at, state.pose.position)
+        self.client.resetBaseVelocity(body, moving, angular)
+
+    def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
+        """Set position and speed of a joint with one axis; None does not change."""
+        (place,) = self.models[joint.split("::", 1)[0]].joints[joint]
+        present = self.client.getJointState(place.body, place.index)
+        self.client.resetJointState(
+            place.body,
+            place.index,
+            present[0] if position is None else position,
+            present[1] if velocity is None else velocity,
+        )
+
     # properties
-
-    def link(self, name: str) -> LinkPlace:
-        """Return the link of a model that can move."""
-        return self.models[name.split("::", 1)[0]].links[name]
-
-    def state(self, model: str) -> ModelState:
-        """Return pose and twist of a model that can move."""
-        return model_state(self.client, self.models[model])
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
         """Set the gravity (m/s²)."""
         self.gravity_mps2 = gravity_mps2
         self.client.setGravity(*gravity_mps2)
 
-    def set_mass(self, name: str, mass_kg: float) -> None:
+    def set_mass(self, link: str, mass_kg: float) -> None:
         """Set the mass (kg) of a link, and scale its inertia."""
-        place = self.link(name)
+        place = self._link(link)
         factor = mass_kg / place.mass_kg
         moments = tuple(moment * factor for moment in place.moments_kgm2)
         self.client.changeDynamics(
             place.body, place.index, mass=mass_kg, localInertiaDiagonal=moments
         )
-        links = self.models[name.split("::", 1)[0]].links
-        links[name] = LinkPlace(place.body, place.index, place.center, mass_kg, moments)
+        changed = replace(place, mass_kg=mass_kg, moments_kgm2=moments)
+        self.models[link.split("::", 1)[0]].links[link] = changed
 
-    def set_friction(self, collision: str, mu: float) -> None:
+    def set_friction(self, collision: str, coefficient: float) -> None:
         """Set the friction coefficient of a collision."""
-        surface = self._surfaces[collision]
-        self._surfaces[collision] = FrictionSurface(mu, surface.model, surface.ground)
+        self._surfaces[collision] = replace(self._surfaces[collision], mu=coefficient)
         self._set_frictions()
 
     # inside
+
+    def _link(self, name: str) -> LinkPlace:
+        return self.models[name.split("::", 1)[0]].links[name]
+
+    def _place_body(self, body: int, base: Pose) -> None:
+        self.client.resetBasePositionAndOrientation(body, base.position, base.quaternion)
+
+    def _place_root(self, place: LinkPlace, pose: Pose) -> None:
+        center = pose * place.center
+        if place.index != BASE:  # it is a child of a separate, massless base, which follows it
+            hinge = motion(self.client, place).of_link(place).pose.inverse()
+            base = Pose(*self.client.getBasePositionAndOrientation(place.body))
+            center = pose * hinge * base
+        self._place_body(place.body, center)
 
     def _push(self, place: LinkPlace, force_n: Vector) -> None:
         at = motion(self.client, place).center.position

@@ -1,7 +1,7 @@
 """A compiled MuJoCo model with its state.
 
 Only this module uses the ids and addresses in MuJoCo's arrays. It calls MuJoCo's functions so
-that between two ticks everything that depends on positions and velocities is up to date.
+that between two steps everything that depends on positions and velocities is up to date.
 """
 
 import functools
@@ -25,14 +25,14 @@ import numpy as np
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import Contact, ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.engine_model.bodies import Body, EngineModel
+from gz_testauto.sdf.engine_model.bodies import EngineModel
+from gz_testauto.simulators.changes import Push
 from gz_testauto.simulators.embedded.coulomb_friction import CoulombFriction
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
 from gz_testauto.simulators.embedded.settling import MujocoSettling
+from gz_testauto.simulators.engine_simulation import AT_REST, Vector, velocity_at
 
 LOGGER = logging.getLogger(__name__)
-
-Vector = Tuple[float, float, float]
 
 _IDENTITY = Pose()
 _BAD = (
@@ -87,17 +87,22 @@ class Engine:
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
 
-    def tick(self) -> None:
-        """Advance by one physics step."""
-        held = self._settling.before_tick()
+    def step(self, pushes: Sequence[Push]) -> None:
+        """Advance by one physics step, in which these pushes act."""
+        for push in pushes:
+            forces = self.data.xfrc_applied[self.body(push.name)]
+            forces += (*push.force_n, *push.torque_nm)
+        held = self._settling.before_step()
         if self.grip is not None:
             self.grip.before_forces()
         try:
             mujoco.mj_step2(self.model, self.data)
-            self._settling.after_tick(held)
+            self._settling.after_step(held)
             mujoco.mj_step1(self.model, self.data)
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
+        if pushes:
+            self.data.xfrc_applied[:] = 0.0
 
     def check(self) -> None:
         """Raise ``SimulatorError`` if the state has diverged, after which MuJoCo resets it, or if
@@ -141,19 +146,15 @@ class Engine:
             pose = of_model
         return ModelState(pose, tuple(moving.tolist()), tuple(turning.tolist()))
 
-    def place_static(self, name: str, pose: Pose) -> None:
-        """Set the pose of a body without a joint."""
-        self._settling.begin()
-        body = self.body(name)
-        x, y, z, w = pose.quaternion
-        self.model.body_pos[body] = pose.position
-        self.model.body_quat[body] = (w, x, y, z)
+    def place_static(self, model: EngineModel, pose: Pose) -> None:
+        """Set the pose of a static model."""
+        self._place_body(model.name, pose)
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Set the pose of a model with all its links, and the twist of ``state`` or none."""
+        """Set pose and twist of a model that can move, with all its links."""
         self._settling.begin()
         present = self.state(model).pose
-        turning = np.array(state.angular_radps or (0.0, 0.0, 0.0))
+        turning = np.array(state.angular_radps)
         for name, _ in joint_names(model):
             slots = self._joints[name]
             self.data.qvel[slots.velocity] = 0.0
@@ -164,72 +165,62 @@ class Engine:
                 relative = present.inverse() * self.body_pose(self.body(root.name))
             pose = state.pose * relative
             if root.joint is not None:
-                self.place_static(root.name, pose)
+                self._place_body(root.name, pose)
                 continue
-            slots = self._joints[root.name]
-            x, y, z, w = pose.quaternion
-            self.data.qpos[slots.position] = (*pose.position, w, x, y, z)
+            self._place_free_body(root.name, pose)
             arm = np.subtract(pose.position, state.pose.position)
-            moving = np.array(state.linear_mps or (0.0, 0.0, 0.0)) + np.cross(turning, arm)
-            self.data.qvel[slots.velocity] = (*moving, *(pose.rotation.T @ turning))
+            moving = np.array(state.linear_mps) + np.cross(turning, arm)
+            velocity = self._joints[root.name].velocity
+            self.data.qvel[velocity] = (*moving, *(pose.rotation.T @ turning))
 
-    def set_twist(
-        self, model: EngineModel, linear_mps: Optional[Vector], angular_radps: Optional[Vector]
-    ) -> None:
-        """Set the twist of a model; a component that is None does not change."""
-        linear, angular = linear_mps, angular_radps
-        if linear is None or angular is None:
-            present = self.state(model)
-            linear = present.linear_mps if linear is None else linear
-            angular = present.angular_radps if angular is None else angular
-        assert linear is not None and angular is not None, "the state has both"
-        first = model.roots[0]
-        origin = self.body_pose(self.body(first.name))
-        if first.pose != _IDENTITY:
-            origin = origin * first.pose.inverse()
+    def set_twist(self, model: EngineModel, state: ModelState) -> None:
+        """Set the twist of a model that is at the pose of ``state``."""
+        linear, angular = _twist(state)
         for root in model.roots:
             if root.joint is None:
                 pose = self.body_pose(self.body(root.name))
-                moving = _velocity_at(linear, angular, pose.position, origin.position)
+                moving = velocity_at(linear, angular, pose.position, state.pose.position)
                 self._set_velocity(root.name, pose, moving, angular)
 
-    def place_link(
-        self,
-        root: Body,
-        pose: Optional[Pose],
-        linear_mps: Optional[Vector],
-        angular_radps: Optional[Vector],
-    ) -> None:
-        """Set the pose of a body that is not attached to a joint; without a twist it is at rest."""
-        slots = self._joints[root.name]
-        moving, turning = np.zeros(3), np.zeros(3)
-        if pose is None:
-            pose = self.body_pose(self.body(root.name))
-            moving = self.data.qvel[slots.velocity][:3].copy()
-            turning = pose.rotation @ self.data.qvel[slots.velocity][3:]
-        else:
-            self._settling.begin()
-            x, y, z, w = pose.quaternion
-            self.data.qpos[slots.position] = (*pose.position, w, x, y, z)
-        self._set_velocity(
-            root.name,
-            pose,
-            moving.tolist() if linear_mps is None else linear_mps,
-            turning.tolist() if angular_radps is None else angular_radps,
-        )
+    def link_state(self, link: str) -> ModelState:
+        """Return the state of a link that is not attached to a joint."""
+        pose = self.body_pose(self.body(link))
+        velocity = self.data.qvel[self._joints[link].velocity]
+        turning = pose.rotation @ velocity[3:]
+        return ModelState(pose, tuple(velocity[:3].tolist()), tuple(turning.tolist()))
 
-    def set_joint(self, name: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set position and speed of a joint with one axis."""
-        slots = self._joints[name]
+    def place_link(self, link: str, state: ModelState) -> None:
+        """Set the state of a link that is not attached to a joint."""
+        self._settling.begin()
+        self._place_free_body(link, state.pose)
+        self.set_link_twist(link, state)
+
+    def set_link_twist(self, link: str, state: ModelState) -> None:
+        """Set the twist of such a link, which is at the pose of ``state``."""
+        self._set_velocity(link, state.pose, *_twist(state))
+
+    def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
+        """Set position and speed of a joint with one axis; None does not change."""
+        slots = self._joints[joint]
         if position is not None:
             self.data.qpos[slots.position] = position
         if velocity is not None:
             self.data.qvel[slots.velocity] = velocity
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
-    def _set_velocity(
-        self, root: str, pose: Pose, linear: Sequence[float], angular: Sequence[float]
-    ) -> None:
+    def _place_body(self, name: str, pose: Pose) -> None:
+        """Set the pose of a body that is fixed to the world or to a joint."""
+        self._settling.begin()
+        body = self.body(name)
+        x, y, z, w = pose.quaternion
+        self.model.body_pos[body] = pose.position
+        self.model.body_quat[body] = (w, x, y, z)
+
+    def _place_free_body(self, name: str, pose: Pose) -> None:
+        x, y, z, w = pose.quaternion
+        self.data.qpos[self._joints[name].position] = (*pose.position, w, x, y, z)
+
+    def _set_velocity(self, root: str, pose: Pose, linear: Vector, angular: Vector) -> None:
         slots = self._joints[root]
         turning = pose.rotation.T @ np.asarray(angular) if any(angular) else angular
         self.data.qvel[slots.velocity] = (*linear, *turning)
@@ -270,13 +261,9 @@ class Engine:
         _, rank = np.unique(-coefficients, return_inverse=True)
         model.geom_priority[touched] = rank
 
-    def release(self) -> None:
-        """Remove all forces."""
-        self.data.xfrc_applied[:] = 0.0
-
-    def force(self, link: str, force_n: Sequence[float], torque_nm: Sequence[float]) -> None:
-        """Add a force through a body's center of mass and a torque, until :meth:`release`."""
-        self.data.xfrc_applied[self.body(link)] += (*force_n, *torque_nm)
+    def set_gravity(self, gravity_mps2: Vector) -> None:
+        """Set the gravity."""
+        self.model.opt.gravity[:] = gravity_mps2
 
     # contacts
 
@@ -285,7 +272,7 @@ class Engine:
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
-        """Return whether any of these geoms has a contact candidate; called in every tick."""
+        """Return whether any of these geoms has a contact candidate; called in every step."""
         return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
 
     def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
@@ -371,8 +358,7 @@ class MujocoLinkStates(Mapping[str, ModelState]):
     def __getitem__(self, link: str) -> ModelState:
         model = self._owners[link]
         if model.static:
-            still = (0.0, 0.0, 0.0)
-            return ModelState(model.pose * model.links[link], still, still)
+            return ModelState(model.pose * model.links[link], AT_REST, AT_REST)
         body = self._engine.body(link)
         qw, qx, qy, qz = self._turns[body].tolist()
         turning, moving = self._velocities[body][:3], self._velocities[body][3:]
@@ -391,17 +377,6 @@ class MujocoLinkStates(Mapping[str, ModelState]):
         return len(self._owners)
 
 
-def actuators(engine: Engine, names: Sequence[str]) -> Optional[np.ndarray]:
-    """Return the ids of actuators; None without names."""
-    return np.array([engine.actuator(name) for name in names]) if names else None
-
-
-def _velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
-    """Return the velocity of a point of a body that rotates about ``origin``, which has the
-    velocity ``linear``."""
-    x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
-    return (
-        linear[0] + (angular[1] * z - angular[2] * y),
-        linear[1] + (angular[2] * x - angular[0] * z),
-        linear[2] + (angular[0] * y - angular[1] * x),
-    )
+def _twist(state: ModelState) -> Tuple[Vector, Vector]:
+    assert state.linear_mps is not None and state.angular_radps is not None, "it has a twist"
+    return state.linear_mps, state.angular_radps

@@ -1,19 +1,17 @@
-"""A robot's lidar: its pose and its readings.
+"""Distances along the rays of a robot's lidar.
 
 Boxes, cylinders, spheres, ellipsoids and planes are cast by
 :mod:`~gz_testauto.simulators.embedded.raycast`; in a scene with any other geom ``mj_multiRay``
 casts all rays. Both give the same readings.
 """
 
-from typing import Any, Optional, Tuple
+from typing import Any
 
 import numpy as np
 
-from gz_testauto.base.observation import LaserScan
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
-from gz_testauto.simulators.lidar_scan import measured_scan
 from gz_testauto.simulators.mujoco_geoms import cast_fan
 
 SIMPLE = (0, 2, 4, 5, 6)
@@ -23,9 +21,8 @@ SIMPLE = (0, 2, 4, 5, 6)
 class MujocoLidar:
     """A lidar on a body of a MuJoCo model.
 
-    ``body`` is the id of the body, ``mount`` the pose on it. ``noise`` is mean and standard
-    deviation (m) of the noise of every reading, drawn from ``generator``. ``fast`` is None to
-    select the method by the geoms, False to use ``mj_multiRay`` always.
+    ``body`` is the id of the body, ``mount`` the pose on it. Without ``fast``, ``mj_multiRay``
+    casts all rays.
     """
 
     def __init__(
@@ -35,15 +32,12 @@ class MujocoLidar:
         description: LidarDescription,
         body: int,
         mount: Pose,
-        noise: Tuple[float, float],
-        generator: np.random.Generator,
-        fast: Optional[bool] = None,
+        fast: bool,
     ) -> None:
         self._model, self._data = model, data
         self._description = description
         self._body = body
         self._position, self._turn = np.asarray(mount.position), mount.rotation
-        self._noise, self._generator = noise, generator
         count = description.samples
         low, high = description.angle_min_rad, description.angle_max_rad
         angles = np.linspace(low, high, count)
@@ -52,16 +46,15 @@ class MujocoLidar:
         seen = np.isin(model.geom_group, (Role.BOTH, Role.LIDAR))
         self._geoms = np.flatnonzero(seen)
         self._kinds = np.asarray(model.geom_type)
-        simple = bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
-        self.is_fast = simple if fast is None else fast and simple
+        self.is_fast = fast and bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
 
-    def scan(self, stamp_s: float) -> LaserScan:
-        """Return a scan; MuJoCo's positions must be up to date."""
+    def ranges_m(self) -> np.ndarray:
+        """Return the distances (samples,), infinite beyond the range; MuJoCo's positions must be up
+        to date."""
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + body @ self._position
         turn = body @ self._turn
-        ranges = self._cast(origin, turn) if self.is_fast else self._multi_ray(origin, turn)
-        return measured_scan(self._description, stamp_s, ranges, self._noise, self._generator)
+        return self._cast(origin, turn) if self.is_fast else self._multi_ray(origin, turn)
 
     def _cast(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
         from gz_testauto.simulators.embedded.raycast import cast

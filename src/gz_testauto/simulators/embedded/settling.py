@@ -2,7 +2,7 @@
 
 MuJoCo separates overlapping bodies within a few steps, and they keep that speed: a tray of 70 g
 that starts 25 mm deep in its table leaves it at 5 m/s. Gazebo corrects the poses only. This module
-does the same in the first ticks after a body was placed; a later overlap results from motion.
+does the same in the first steps after a body was placed; a later overlap results from motion.
 Bodies with motors are excluded.
 """
 
@@ -10,16 +10,16 @@ from typing import Any, List, Sequence, Set, Tuple
 
 import numpy as np
 
-TICKS = 40
-"""Ticks after a placement in which bodies are separated; each reduces the overlap to a quarter, so
-that of meters nothing remains."""
+STEPS = 40
+"""Physics steps after a placement in which bodies are separated; each reduces the overlap to a
+quarter, so that of meters nothing remains."""
 
 OVERLAP_M = 0.002
 """A smaller overlap is not corrected; MuJoCo's resting contacts are a millimeter deep."""
 
 
 class MujocoSettling:
-    """The trees of joined bodies in one MuJoCo world, and the ticks since a placement."""
+    """The trees of joined bodies in one MuJoCo world, and the physics steps since a placement."""
 
     def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
         """Find the trees that can move and have no motor; ``held`` are joints with motors that are
@@ -32,24 +32,24 @@ class MujocoSettling:
             for tree in range(model.ntree)
             if tree not in driven
         }
-        self._ticks = TICKS
+        self._steps_left = STEPS
 
     def begin(self) -> None:
         """Start to correct overlaps, after a body was placed."""
-        self._ticks = TICKS
+        self._steps_left = STEPS
 
-    def before_tick(self) -> List[Tuple[np.ndarray, np.ndarray]]:
+    def before_step(self) -> List[Tuple[np.ndarray, np.ndarray]]:
         """Return indices and values of the velocities of the trees that overlap deeply."""
-        if not self._ticks:
+        if not self._steps_left:
             return []
-        self._ticks -= 1
+        self._steps_left -= 1
         contact = self._data.contact
         deep = contact.geom[contact.dist < -OVERLAP_M].ravel()
         trees = set(self._model.body_treeid[self._model.geom_bodyid[deep]].tolist())
         found = [self._velocities[tree] for tree in sorted(trees) if tree in self._velocities]
         return [(velocities, self._data.qvel[velocities]) for velocities in found]
 
-    def after_tick(self, held: List[Tuple[np.ndarray, np.ndarray]]) -> None:
+    def after_step(self, held: List[Tuple[np.ndarray, np.ndarray]]) -> None:
         """Restore the velocities of trees that the separation has accelerated."""
         for velocities, before in held:
             if np.linalg.norm(self._data.qvel[velocities]) > np.linalg.norm(before):

@@ -1,21 +1,131 @@
-"""Loads scenes one after the other into MuJoCo, in this process.
+"""MuJoCo as a simulator in this process.
 
-The robots that were read and the logged warnings are kept for later scenes. Every scene is compiled
-separately, so a scene does not affect later ones.
+Every scene is compiled separately. To add or remove models a simulation recompiles its world and
+copies the state of the others.
 """
 
-from typing import Dict, get_args
+from typing import Dict, Mapping, NamedTuple, Sequence, Tuple, get_args
 
-from gz_testauto.base.errors import MissingDependencyError, SdfError, SimulatorError
+import mujoco
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.simulators.embedded.robot import DrivenRobot, drive_robot
-from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation, Settings
+from gz_testauto.simulators.changes import Change, ChangeKind, SetFriction
+from gz_testauto.simulators.embedded.driven_robot import DrivenRobot, drive_robot
+from gz_testauto.simulators.embedded.engine import Engine, MujocoLinkStates
+from gz_testauto.simulators.embedded.mjcf import write_mjcf
+from gz_testauto.simulators.embedded.simulated_robot import MujocoRobot
 from gz_testauto.simulators.embedded.wheel_drive import Skid
-from gz_testauto.simulators.interface import Scene, Simulator
+from gz_testauto.simulators.engine_simulation import (
+    EngineSimulation,
+    EngineSimulator,
+    noise_generators,
+)
+from gz_testauto.simulators.interface import Scene
 
 
-class EmbeddedSimulator(Simulator):
+class Settings(NamedTuple):
+    """The physics step (s), whether simple scenes use the fast lidar, and whether bodies slide by
+    Coulomb's law."""
+
+    step_s: float
+    fast_lidar: bool
+    grip: bool
+
+
+class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
+    """A world in MuJoCo; see ``EngineSimulation``."""
+
+    _engine: Engine
+
+    def __init__(
+        self,
+        scene: Scene,
+        robots: Sequence[DrivenRobot],
+        settings: Settings,
+        coverage: SdfCoverage,
+    ) -> None:
+        engine_robots = [driven.engine_robot for driven in robots]
+        super().__init__(scene, engine_robots, settings.step_s, coverage)
+        self._settings = settings
+        self._gravity = self._world.gravity_mps2
+        self._lasting: Dict[Tuple[ChangeKind, str], Change] = {}
+        self._onboard = {
+            driven.engine_robot.robot.name: MujocoRobot(
+                driven, settings.step_s, noise, settings.fast_lidar
+            )
+            for driven, noise in zip(robots, noise_generators(scene))
+        }
+        self._engine = self._compiled(self._models)
+        self._attach_robots()
+        self._begin()
+
+    def _link_states(self) -> Mapping[str, ModelState]:
+        return MujocoLinkStates(self._engine, tuple(self._models.values()))
+
+    def _add(self, models: Dict[str, EngineModel]) -> None:
+        self._recompile({**self._models, **models})
+
+    def _remove(self, names: Sequence[str]) -> None:
+        self._recompile({name: one for name, one in self._models.items() if name not in names})
+
+    def _update(self) -> None:
+        self._engine.refresh()
+
+    def _set_property(self, change: Change) -> None:
+        """Set a property, which is set again when the world is recompiled."""
+        super()._set_property(change)
+        self._lasting[type(change), change.name] = change
+
+    def _check_change(self, change: Change) -> None:
+        super()._check_change(change)
+        if not isinstance(change, SetFriction):
+            return
+        drives = [robot.equipment.drive for robot in self._onboard.values()]
+        rolling = {wheel.link for drive in drives if drive.servos for wheel in drive.wheels}
+        if change.name.rpartition("::")[0] in rolling:
+            raise SimulatorError(
+                f"SetFriction: {change.name!r} is part of a wheel of a robot with more than two "
+                "wheels, whose base this simulator drives, so its friction has no effect; set the "
+                "option skid: wheels, or use Gazebo"
+            )
+
+    def _compiled(self, models: Mapping[str, EngineModel]) -> Engine:
+        engine_models = tuple(models.values())
+        blueprint = write_mjcf(
+            engine_models,
+            self._coverage,
+            self._settings.step_s,
+            self._gravity,
+            {name: robot.equipment for name, robot in self._onboard.items()},
+            self._settings.grip,
+        )
+        return Engine(blueprint, engine_models)
+
+    def _recompile(self, models: Mapping[str, EngineModel]) -> None:
+        """Compile a world of these models, and copy the state of those that existed before."""
+        engine = self._compiled(models)
+        engine.copy_state(self._engine)
+        self._engine = engine
+        for key, change in list(self._lasting.items()):
+            if "::" in change.name and change.name.split("::")[0] not in models:
+                del self._lasting[key]
+            else:
+                self._set_property(change)
+        self._attach_robots()
+
+    def _attach_robots(self) -> None:
+        """Find the robots' motors and sensors in the compiled world."""
+        imus = 0
+        for robot in self._onboard.values():
+            robot.attach(self._engine, imus)
+            imus += robot.equipment.imu is not None
+
+
+class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
     """MuJoCo, in this process; it starts no process and opens no port.
 
     ``step_s`` is the physics step, independent of the world: for a robot on wheels 5 ms are as good
@@ -25,43 +135,20 @@ class EmbeddedSimulator(Simulator):
     """
 
     name = "embedded"
-    repeatable = True
-    sets_twist = True
-    several_robots = True
-    inertial = "step"
-    changes = EmbeddedSimulation.changes
 
     def __init__(
         self, step_s: float = 0.005, fast_lidar: bool = True, skid: Skid = "servo"
     ) -> None:
-        """Load MuJoCo; raises ``MissingDependencyError``."""
-        if not 0.0 < step_s <= 0.02:
-            raise ValueError("step_s must be above 0 and at most 0.02")
+        """Raise ``ValueError`` for an invalid option."""
+        super().__init__(step_s)
         if skid not in get_args(Skid):
             raise ValueError(f"skid must be one of {', '.join(get_args(Skid))}, not {skid!r}")
-        try:
-            import mujoco
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"the simulator 'embedded' needs MuJoCo: python3 -m pip install mujoco ({error})"
-            ) from error
         self.version = f"MuJoCo {mujoco.__version__}"
         self._settings = Settings(step_s, fast_lidar, grip=skid == "wheels")
         self._skid: Skid = skid
-        self._coverage = SdfCoverage(self.name)
-        self._robots: Dict[RobotModel, DrivenRobot] = {}
 
-    def _load(self, scene: Scene) -> EmbeddedSimulation:
-        try:
-            robots = [self._driven(placed.robot) for placed in scene.robots]
-            return EmbeddedSimulation(scene, robots, self._settings, self._coverage)
-        except SdfError as error:
-            raise SimulatorError(f"cannot load {scene.world}: {error}") from error
+    def _read_robot(self, robot: RobotModel) -> DrivenRobot:
+        return drive_robot(robot, self._coverage, self._skid)
 
-    def _close(self) -> None:
-        self._robots.clear()
-
-    def _driven(self, robot: RobotModel) -> DrivenRobot:
-        if robot not in self._robots:
-            self._robots[robot] = drive_robot(robot, self._coverage, self._skid)
-        return self._robots[robot]
+    def _simulation(self, scene: Scene, robots: Sequence[DrivenRobot]) -> EmbeddedSimulation:
+        return EmbeddedSimulation(scene, robots, self._settings, self._coverage)

@@ -5,7 +5,7 @@ samples are computed when they are read, which planners and recorders of trials 
 """
 
 import math
-from typing import List, Sequence, Tuple, Union, overload
+from typing import List, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -102,36 +102,6 @@ class PoseHistory:
         if self._attitudes is None:
             self._attitudes = self._stance.attitude(self._poses)
         return np.asarray(self._attitudes[rows])
-
-
-class LazyImuSamples(Sequence[ImuSample]):
-    """IMU samples in order of time, computed when the first one is read."""
-
-    def __init__(self, mount: Pose, gravity_mps2: np.ndarray) -> None:
-        self._mount, self._gravity = mount, gravity_mps2
-        self._due: List[Tuple[PoseHistory, Sequence[int], Sequence[float]]] = []
-        self._computed: List[ImuSample] = []
-
-    def add(self, history: PoseHistory, rows: Sequence[int], stamps_s: Sequence[float]) -> None:
-        """Add the samples that are due at ``rows`` of a history."""
-        self._due.append((history, rows, stamps_s))
-
-    @overload
-    def __getitem__(self, index: int) -> ImuSample: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ImuSample]: ...
-
-    def __getitem__(self, index: Union[int, slice]) -> Union[ImuSample, Sequence[ImuSample]]:
-        for history, rows, stamps_s in self._due if not self._computed else ():
-            self._computed += history.samples(self._mount, self._gravity, rows, stamps_s)
-        return self._computed[index]
-
-    def __len__(self) -> int:
-        return sum(len(rows) for _, rows, _ in self._due)
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
 
 
 def _triple(values: np.ndarray) -> Tuple[float, float, float]:

@@ -4,23 +4,23 @@ x, y and yaw follow the command; height, roll and pitch follow the ground. No pr
 """
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence
 
 import numpy as np
 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import Contact, LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
-from gz_testauto.sdf.dynamics import read_gravity
-from gz_testauto.sdf.scene import SceneModel, placed_model, read_scene
-from gz_testauto.simulators.due_ticks import due_ticks
+from gz_testauto.sdf.scene import SceneModel, placed_model
+from gz_testauto.simulators.engine_robot import LazyImuSamples, due_steps
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.simulators.kinematic.ground import GroundSurface
-from gz_testauto.simulators.kinematic.motion import LazyImuSamples, PoseHistory, arc
+from gz_testauto.simulators.kinematic.motion import PoseHistory, arc
 from gz_testauto.simulators.kinematic.obstacles import Obstacles
 from gz_testauto.simulators.kinematic.stance import GroundedStance, Stance
-from gz_testauto.simulators.present_world import write_present_world
+from gz_testauto.simulators.loaded_world import LoadedWorld
 
 _STILL = (0.0, 0.0, 0.0)
 
@@ -62,33 +62,24 @@ class KinematicSimulation(Simulation):
 
     def __init__(self, scene: Scene, step_s: float) -> None:
         super().__init__(step_s, scene.robot, scene)
-        self._ticks = 0
+        self._steps = 0
         self._command = Twist2D()
         self._history: PoseHistory
         self._scan: Optional[LaserScan] = None
         self._contacts: List[Contact] = []
-        world = read_scene(scene.world)
-        if world.document.world is None:
-            raise SdfError(f"{scene.world}: has no <world>")
-        self._document = world.document
-        self._gravity = np.array(read_gravity(world.document, world.document.world))
-        self._models: Dict[str, SceneModel] = dict(world.models)
-        self._written = {name: model.pose for name, model in self._models.items()}
-        self._spawned: Dict[str, str] = {}
-        self._deleted: Set[str] = set()
+        self._world = LoadedWorld(scene.world, self._added_sdf)
+        self._models: Dict[str, SceneModel] = dict(self._world.models)
+        self._gravity = np.array(self._world.gravity_mps2)
         spawned = list(scene.models)
         if scene.robot is not None:
             spawned.insert(0, NamedModel(scene.robot.name, scene.robot.sdf, scene.start.to_pose()))
-        for model in spawned:
-            if model.name in self._models:
-                raise SimulatorError(f"{scene.world} has a model {model.name!r} already")
         self._add(spawned)
         if scene.robot is not None:
             body = self._models[scene.robot.name]
             named = (*body.body_shapes, *body.collisions)[0].scoped_name
             self._stance = Stance(scene.robot)
             self._obstacles = Obstacles(scene.robot, named)
-        self._reset_imu_samples()
+        self._imu = LazyImuSamples()
         self._update_models()
         self._place(scene.start)
         self._measure_ranges(scene.start, 0)
@@ -106,35 +97,34 @@ class KinematicSimulation(Simulation):
         if self.robot is not None:
             models[self.robot.name] = self._history.state
         imu, contacts = self._imu, tuple(self._contacts)
-        self._reset_imu_samples()
+        self._imu = LazyImuSamples()
         self._contacts.clear()
-        return Snapshot(self._time_s(self._ticks), models, {}, self._scan, imu, contacts)
+        return Snapshot(self._time_s(self._steps), models, {}, self._scan, imu, contacts)
 
     def _drive(self, command: Twist2D) -> None:
         self._command = command
 
     def _step(self, count: int) -> None:
-        end = self._ticks + count
+        end = self._steps + count
         robot = self.robot
         if robot is None:
-            self._ticks = end
+            self._steps = end
             return
-        imu, lidar = robot.imu, robot.lidar
-        step_s = self.step_size_s
-        samples = due_ticks(self._ticks, end, imu.update_rate_hz * step_s) if imu else set()
-        scans = due_ticks(self._ticks, end, lidar.update_rate_hz * step_s) if lidar else set()
+        samples = due_steps(robot.imu, self.step_size_s, self._steps, end)
+        scans = due_steps(robot.lidar, self.step_size_s, self._steps, end)
         scan = max(scans, default=-1)  # an earlier one would never be read
-        while self._ticks < end:
-            poses = self._next_poses(end - self._ticks)
-            before, self._ticks = self._ticks, self._ticks + len(poses)
+        while self._steps < end:
+            poses = self._next_poses(end - self._steps)
+            before, self._steps = self._steps, self._steps + len(poses)
             self._history = self._history.followed_by(poses, self._grounded)
             x, y, yaw = poses[-1].tolist()
             self._planar = Pose2D(x, y, wrap_angle(yaw))
-            due = sorted(tick for tick in samples if before < tick <= self._ticks)
-            if due:
-                rows = [tick - before + 1 for tick in due]
-                self._imu.add(self._history, rows, [self._time_s(tick) for tick in due])
-            if before < scan <= self._ticks:
+            due = sorted(step for step in samples if before < step <= self._steps)
+            if due and robot.imu is not None:
+                rows, stamps_s = [step - before + 1 for step in due], list(map(self._time_s, due))
+                samples_at, mount = self._history.samples, robot.imu.mount
+                self._imu.add(len(due), partial(samples_at, mount, self._gravity, rows, stamps_s))
+            if before < scan <= self._steps:
                 self._measure_ranges(Pose2D(*poses[scan - before - 1].tolist()), scan)
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
@@ -147,8 +137,6 @@ class KinematicSimulation(Simulation):
     def _delete(self, names: Sequence[str]) -> None:
         for name in names:
             del self._models[name]
-            if self._spawned.pop(name, None) is None:
-                self._deleted.add(name)
         self._update_models()
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
@@ -164,8 +152,7 @@ class KinematicSimulation(Simulation):
         poses = {name: model.pose for name, model in self._models.items()}
         if self.robot is not None:
             poses[self.robot.name] = self._history.pose
-        changed = {name: pose for name, pose in poses.items() if pose != self._written.get(name)}
-        write_present_world(path, self._document, self._deleted, self._spawned, changed)
+        self._world.write(path, self._removed, self._added_sdf, poses)
 
     def _model_names(self) -> Iterable[str]:
         return self._models
@@ -175,7 +162,6 @@ class KinematicSimulation(Simulation):
     def _add(self, models: Sequence[NamedModel]) -> None:
         read = {model.name: placed_model(model.sdf, model.name, model.pose) for model in models}
         self._models.update(read)
-        self._spawned.update((model.name, model.sdf) for model in models)
 
     def _update_models(self) -> None:
         """Update ground and obstacles after the models changed."""
@@ -204,21 +190,17 @@ class KinematicSimulation(Simulation):
         wanted = arc(start, self._command, np.arange(1, max(1, free) + 1) * step_s)
         if free:
             return wanted
-        stamp_s = self._time_s(self._ticks + 1)
+        stamp_s = self._time_s(self._steps + 1)
         possible, contacts = self._obstacles.check_step(start, Pose2D(*wanted[0].tolist()), stamp_s)
         self._contacts += contacts
         return wanted if possible else np.tile(start, (count, 1))
 
-    def _measure_ranges(self, base: Pose2D, tick: int) -> None:
+    def _measure_ranges(self, base: Pose2D, step: int) -> None:
         if self.robot is not None and self.robot.lidar is not None:
-            self._scan = self._obstacles.scan(base, self.robot.lidar, self._time_s(tick))
+            self._scan = self._obstacles.scan(base, self.robot.lidar, self._time_s(step))
 
-    def _reset_imu_samples(self) -> None:
-        imu = None if self.robot is None else self.robot.imu
-        self._imu = LazyImuSamples(Pose() if imu is None else imu.mount, self._gravity)
-
-    def _time_s(self, tick: int) -> float:
-        return round(tick * self.step_size_s, 9)
+    def _time_s(self, step: int) -> float:
+        return round(step * self.step_size_s, 9)
 
 
 def _placed(model: SceneModel, pose: Pose) -> SceneModel:

@@ -21,7 +21,7 @@ from gz_testauto.extras.simulator_comparison.physics.run import (
     check_physics,
 )
 from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsResult
-from gz_testauto.simulators.embedded.simulation import EmbeddedSimulation
+from gz_testauto.simulators.embedded.simulator import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in CHECKS}
 TURNED_AS_TOLD = ("skid_turn", "locked_wheels")

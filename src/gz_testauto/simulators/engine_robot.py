@@ -1,0 +1,192 @@
+"""Robots in physics engines that count their steps: velocity commands and sensor readings.
+
+A sensor with an update rate measures in the first physics step that ends at *k* periods or later.
+"""
+
+import abc
+import functools
+import math
+from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple, Union, overload
+
+import numpy as np
+
+from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.observation import Contact, ImuSample, LaserScan, SensorReadings, Twist2D
+from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.engine_model.robots import EngineRobot
+from gz_testauto.sdf.robot import ImuDescription, LidarDescription
+
+ROUNDING = 1e-6
+"""If update rate times steps differs from a whole number by less than this, it is that number."""
+
+
+def due_steps(
+    sensor: Union[LidarDescription, ImuDescription, None], step_s: float, start: int, end: int
+) -> Set[int]:
+    """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures: all
+    of them if its update rate is 0, as in SDF, or higher than that of the steps."""
+    if sensor is None:
+        return set()
+    per_step = sensor.update_rate_hz * step_s
+    if not 0.0 < per_step < 1.0:
+        return set(range(start + 1, end + 1))
+    first = math.floor(start * per_step + ROUNDING) + 1
+    last = math.floor(end * per_step + ROUNDING)
+    return {math.ceil(count / per_step - ROUNDING) for count in range(first, last + 1)}
+
+
+def measured_scan(
+    lidar: LidarDescription,
+    stamp_s: float,
+    ranges_m: np.ndarray,
+    noise_m: Tuple[float, float],
+    generator: np.random.Generator,
+) -> LaserScan:
+    """Return a scan of the distances ``ranges_m`` (samples,), which are modified in place and used
+    by the scan. ``noise_m`` is mean and standard deviation of the noise drawn from ``generator``.
+    After that, distances beyond the range are infinite and too small ones minus infinite (REP-117).
+    """
+    if any(noise_m):
+        ranges_m += generator.normal(*noise_m, size=len(ranges_m))
+    ranges_m[ranges_m >= lidar.range_max_m] = np.inf
+    ranges_m[ranges_m < lidar.range_min_m] = -np.inf
+    ranges_m.setflags(write=False)
+    limits = (lidar.angle_min_rad, lidar.angle_max_rad, lidar.range_min_m, lidar.range_max_m)
+    return LaserScan(stamp_s, *limits, ranges_m, lidar.mount)
+
+
+class LazyImuSamples(Sequence[ImuSample]):
+    """IMU samples in order of time, computed when the first one is read, which few callers do."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._pending: List[Callable[[], List[ImuSample]]] = []
+        self._computed: List[ImuSample] = []
+
+    def add(self, count: int, compute: Callable[[], List[ImuSample]]) -> None:
+        """Add ``count`` samples, which ``compute`` returns."""
+        self._count += count
+        self._pending.append(compute)
+
+    @overload
+    def __getitem__(self, index: int) -> ImuSample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ImuSample]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[ImuSample, Sequence[ImuSample]]:
+        for compute in self._pending:
+            self._computed += compute()
+        self._pending.clear()
+        return self._computed[index]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class ImuMotion(NamedTuple):
+    """The motion of an IMU at the end of a physics step: its orientation (xyzw) and velocity (m/s)
+    in the world frame, its angular velocity (rad/s) in its own frame, and gravity (m/s²)."""
+
+    quaternion: Tuple[float, float, float, float]
+    angular_radps: Tuple[float, float, float]
+    velocity_mps: Sequence[float]
+    gravity_mps2: Sequence[float]
+
+    def sample(
+        self, stamp_s: float, velocity_before: Sequence[float], step_s: float
+    ) -> List[ImuSample]:
+        """Return the sample of a step of ``step_s`` that started with ``velocity_before``. As of a
+        digital IMU, its acceleration is the change of velocity over the step, minus gravity."""
+        change = np.subtract(self.velocity_mps, velocity_before) / step_s
+        felt = Pose(quaternion=self.quaternion).rotation.T @ (change - self.gravity_mps2)
+        return [ImuSample(stamp_s, self.quaternion, self.angular_radps, tuple(felt.tolist()))]
+
+
+class SimulatedRobot(abc.ABC):
+    """A robot in a world of a physics engine, with a physics step of ``step_s``. ``noise`` draws
+    the noise of its lidar."""
+
+    def __init__(
+        self, engine_robot: EngineRobot, step_s: float, noise: np.random.Generator
+    ) -> None:
+        self.engine_robot = engine_robot
+        self.name = engine_robot.robot.name
+        self._step_s, self._noise = step_s, noise
+        self._command = Twist2D()
+        self._scan: Optional[LaserScan] = None
+        self._imu = LazyImuSamples()
+        self._contacts: List[Contact] = []
+        self._imu_steps: Set[int] = set()
+        self._scan_step = -1
+        self._velocity_mps: Sequence[float] = ()
+
+    def drive(self, command: Twist2D) -> None:
+        """Set the velocity command. Raises ``SimulatorError`` without a supported drive plugin."""
+        if not self.engine_robot.wheels:
+            raise SimulatorError(
+                f"robot {self.name!r} has no supported drive plugin: add to its SDF "
+                "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
+            )
+        self._command = command
+        self._set_motors()
+
+    def begin_step(self, start: int, end: int) -> None:
+        """Determine the physics steps from ``start`` to ``end`` in which the sensors measure."""
+        robot = self.engine_robot.robot
+        self._imu_steps = due_steps(robot.imu, self._step_s, start, end)
+        scans = due_steps(robot.lidar, self._step_s, start, end)
+        self._scan_step = max(scans, default=-1)  # earlier scans would never be read
+        if start + 1 in self._imu_steps:
+            self._velocity_mps = self._imu_velocity_mps()
+
+    def measure(self, step: int, time_s: float) -> None:
+        """Store the contacts and measurements of the last physics step."""
+        self._contacts += self._present_contacts(time_s)
+        if step in self._imu_steps:
+            motion, before_mps = self._imu_motion(), self._velocity_mps
+            self._imu.add(1, functools.partial(motion.sample, time_s, before_mps, self._step_s))
+            self._velocity_mps = motion.velocity_mps
+        elif step + 1 in self._imu_steps:
+            self._velocity_mps = self._imu_velocity_mps()
+        if step == self._scan_step:
+            self.measure_scan(time_s)
+
+    def measure_scan(self, time_s: float) -> None:
+        """Measure with the lidar, if the robot has one."""
+        lidar, noise_m = self.engine_robot.robot.lidar, self.engine_robot.lidar_noise_m
+        if lidar is not None:
+            self._scan = measured_scan(lidar, time_s, self._ranges_m(), noise_m, self._noise)
+
+    def sensed(self) -> SensorReadings:
+        """Return the readings since the previous call, and the latest scan."""
+        imu, contacts = self._imu, tuple(self._contacts)
+        self._imu = LazyImuSamples()
+        self._contacts.clear()
+        return SensorReadings(self._scan, imu, contacts)
+
+    # implemented for each physics engine
+
+    @abc.abstractmethod
+    def _set_motors(self) -> None:
+        """Set the speeds of the motors to those of the velocity command."""
+
+    @abc.abstractmethod
+    def _present_contacts(self, stamp_s: float) -> Sequence[Contact]:
+        """Return the contacts of the robot's body in the last physics step."""
+
+    @abc.abstractmethod
+    def _imu_motion(self) -> ImuMotion:
+        """Return the present motion of the IMU. Called if the robot has one."""
+
+    def _imu_velocity_mps(self) -> Sequence[float]:
+        """Return the velocity of :meth:`_imu_motion`."""
+        return self._imu_motion().velocity_mps
+
+    @abc.abstractmethod
+    def _ranges_m(self) -> np.ndarray:
+        """Return the distances (samples,) along the rays of the lidar without noise, infinite
+        beyond its range. Called if the robot has one."""

@@ -1,0 +1,396 @@
+"""Simulators in this process whose physics engine steps models as trees of bodies.
+
+This module has what they share: reading the world, property changes, stepping and snapshots. An
+adaptor adds its :class:`PhysicsEngine`, its robots, and the conversion of models.
+"""
+
+import abc
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import (
+    Any,
+    Container,
+    Dict,
+    Generic,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+)
+
+import numpy as np
+from typing_extensions import Protocol
+
+from gz_testauto.base.errors import SdfError, SimulatorError
+from gz_testauto.base.observation import ModelState, Snapshot
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.truncation import join_truncated
+from gz_testauto.sdf.engine_model.bodies import EngineModel, read_engine_model
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
+from gz_testauto.sdf.engine_model.robots import EngineRobot
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.scene import placed_model
+from gz_testauto.simulators.changes import (
+    ALL,
+    Change,
+    Push,
+    SetFriction,
+    SetGravity,
+    SetJoint,
+    SetLink,
+    SetMass,
+    SetModel,
+)
+from gz_testauto.simulators.engine_robot import SimulatedRobot
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
+from gz_testauto.simulators.loaded_world import LoadedWorld
+from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
+
+Vector = Tuple[float, float, float]
+
+AT_REST: Vector = (0.0, 0.0, 0.0)
+
+
+class PhysicsEngine(Protocol):
+    """One world in a physics engine. All states have a twist; a model is at rest without one."""
+
+    def step(self, pushes: Sequence[Push]) -> None:
+        """Advance by one physics step, in which these pushes act."""
+
+    def check(self) -> None:
+        """Raise ``SimulatorError`` if the state has diverged."""
+
+    def state(self, model: EngineModel) -> ModelState:
+        """Return pose and twist, in the world frame, of a model that can move."""
+
+    def place_static(self, model: EngineModel, pose: Pose) -> None:
+        """Set the pose of a static model."""
+
+    def place_movable(self, model: EngineModel, state: ModelState) -> None:
+        """Set pose and twist of a model that can move, with all its links."""
+
+    def set_twist(self, model: EngineModel, state: ModelState) -> None:
+        """Set the twist of a model that is at the pose of ``state``."""
+
+    def link_state(self, link: str) -> ModelState:
+        """Return the state of a link that is not attached to a joint."""
+
+    def place_link(self, link: str, state: ModelState) -> None:
+        """Set the state of such a link."""
+
+    def set_link_twist(self, link: str, state: ModelState) -> None:
+        """Set the twist of such a link, which is at the pose of ``state``."""
+
+    def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
+        """Set position and speed of a joint with one axis; None does not change."""
+
+    def set_mass(self, link: str, mass_kg: float) -> None:
+        """Set the mass of a link, and scale its inertia."""
+
+    def set_friction(self, collision: str, coefficient: float) -> None:
+        """Set the friction coefficient of a collision."""
+
+    def set_gravity(self, gravity_mps2: Vector) -> None:
+        """Set the gravity."""
+
+
+@dataclass
+class _ActivePush:
+    push: Push
+    steps: int
+
+
+class Pushes:
+    """The active pushes of one world, with their remaining physics steps of ``step_s``."""
+
+    def __init__(self, step_s: float) -> None:
+        self._step_s = step_s
+        self._active: List[_ActivePush] = []
+
+    def begin(self, push: Push) -> None:
+        """Start a push with the next step; it lasts at least one step."""
+        self._active.append(_ActivePush(push, max(1, round(push.duration_s / self._step_s))))
+
+    def keep(self, models: Container[str]) -> None:
+        """Remove the pushes of models that are not in ``models``."""
+        self._active = [one for one in self._active if one.push.name.split("::", 1)[0] in models]
+
+    def next_step(self) -> Tuple[Push, ...]:
+        """Return the pushes that act in the next step, and count this step."""
+        if not self._active:
+            return ()
+        acting = tuple(active.push for active in self._active)
+        for active in self._active:
+            active.steps -= 1
+        self._active = [active for active in self._active if active.steps]
+        return acting
+
+
+Robot = TypeVar("Robot", bound=SimulatedRobot)
+
+
+class EngineSimulation(SeveralRobotsSimulation[Robot]):
+    """See :class:`~gz_testauto.simulators.interface.Simulation`.
+
+    Contacts of a robot's body are those of every physics step. IMU samples and the latest due scan
+    are measured in the physics step in which they are due; the first scan is of time 0.
+
+    An adaptor sets ``_engine`` and ``_onboard`` in its constructor and calls :meth:`_begin`.
+    """
+
+    changes = ALL
+    _engine: PhysicsEngine
+
+    def __init__(
+        self, scene: Scene, robots: Sequence[EngineRobot], step_s: float, coverage: SdfCoverage
+    ) -> None:
+        """Read the scene. Raises ``SdfError`` and ``SimulatorError``."""
+        super().__init__(step_s, scene.robot, scene)
+        self._coverage = coverage
+        self._pushes = Pushes(step_s)
+        self._steps = 0
+        self._world = LoadedWorld(scene.world, self._added_sdf)
+        coverage.check_world(self._world.document)
+        self._models: Dict[str, EngineModel] = {
+            name: read_engine_model(model, coverage) for name, model in self._world.models.items()
+        }
+        for robot, placed in zip(robots, scene.robots):
+            self._models[robot.robot.name] = robot.at(placed.start)
+        for model in scene.models:
+            self._models[model.name] = self._engine_model(model)
+        self._still = _still(self._models)
+
+    def _begin(self) -> None:
+        """Measure the scans of time 0."""
+        for robot in self._onboard.values():
+            robot.measure_scan(0.0)
+
+    # implemented for each physics engine
+
+    @abc.abstractmethod
+    def _link_states(self) -> Mapping[str, ModelState]:
+        """Return the present states of all links."""
+
+    @abc.abstractmethod
+    def _add(self, models: Dict[str, EngineModel]) -> None:
+        """Add models. Raises ``SdfError`` for an unsupported one, and then none is added."""
+
+    @abc.abstractmethod
+    def _remove(self, names: Sequence[str]) -> None:
+        """Remove models."""
+
+    def _update(self) -> None:
+        """Called after states or properties were set."""
+
+    # the interface
+
+    def _snapshot(self) -> Snapshot:
+        states = {name: self._state(name) for name in self._models}
+        return self._shown(self._time_s, states, self._link_states())
+
+    def _step(self, count: int) -> None:
+        end = self._steps + count
+        engine, pushes, onboard = self._engine, self._pushes, tuple(self._onboard.values())
+        for robot in onboard:
+            robot.begin_step(self._steps, end)
+        while self._steps < end:
+            self._steps += 1
+            engine.step(pushes.next_step())
+            time_s = self._time_s
+            for robot in onboard:
+                robot.measure(self._steps, time_s)
+        engine.check()
+
+    def _spawn(self, models: Sequence[NamedModel]) -> None:
+        try:
+            added = {model.name: self._engine_model(model) for model in models}
+            self._add(added)
+        except SdfError as error:
+            names = join_truncated([repr(model.name) for model in models])
+            raise SimulatorError(f"cannot spawn {names}: {error}") from error
+        self._models.update(added)
+        self._still = _still(self._models)
+
+    def _delete(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._onboard.pop(name, None)
+        self._remove(names)
+        for name in names:
+            del self._models[name]
+        self._still = _still(self._models)
+        self._pushes.keep(self._models)
+
+    def _set_states(self, states: Mapping[str, ModelState]) -> None:
+        """Set poses and twists; a static model has no twist."""
+        for name, state in states.items():
+            self._place(name, state)
+        self._update()
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if isinstance(change, Push):
+                self._pushes.begin(change)
+            elif isinstance(change, SetLink):
+                if change.pose is None:
+                    state = _with_twist(self._engine.link_state(change.name), change)
+                    self._engine.set_link_twist(change.name, state)
+                else:
+                    self._engine.place_link(change.name, _at_pose(change.pose, change))
+            elif isinstance(change, SetModel):
+                model = self._models[change.name]
+                if change.pose is not None:
+                    self._place(change.name, _at_pose(change.pose, change))
+                elif change.linear_mps is not None or change.angular_radps is not None:
+                    state = _with_twist(self._engine.state(model), change)
+                    self._engine.set_twist(model, state)
+            elif isinstance(change, SetJoint):
+                self._engine.set_joint(change.name, change.position, change.velocity)
+            else:
+                self._set_property(change)
+        self._update()
+
+    def _set_property(self, change: Change) -> None:
+        """Set a property. Visuals and lights have no effect, since rays do not detect colors."""
+        present = self._described_world.now
+        if isinstance(change, SetMass):
+            inertial = present.links[change.name].inertial
+            assert inertial is not None, "checked by require()"
+            self._engine.set_mass(change.name, inertial.mass_kg)
+        elif isinstance(change, SetFriction):
+            collision = present.collisions[change.name]
+            self._engine.set_friction(change.name, min(collision.mu, collision.mu2))
+        elif isinstance(change, SetGravity):
+            self._engine.set_gravity(change.mps2)
+
+    def _check_change(self, change: Change) -> None:
+        if isinstance(change, SetLink):
+            roots = self._models[change.name.split("::", 1)[0]].roots
+            if not any(root.name == change.name and root.joint is None for root in roots):
+                raise SimulatorError(
+                    f"SetLink: {change.name!r} is attached to a joint; set the joint or the model"
+                )
+        elif (
+            isinstance(change, SetModel)
+            and (change.linear_mps or change.angular_radps)
+            and change.name in self._still
+        ):
+            raise SimulatorError(f"SetModel: {change.name!r} is static, so it has no twist")
+
+    def _save_world(self, path: Path) -> None:
+        poses = {name: self._state(name).pose for name in self._models}
+        self._world.write(path, self._removed, self._added_sdf, poses)
+
+    def _model_names(self) -> Iterable[str]:
+        return self._models
+
+    # inside
+
+    @property
+    def _time_s(self) -> float:
+        return round(self._steps * self.step_size_s, 9)
+
+    def _engine_model(self, model: NamedModel) -> EngineModel:
+        """Return the engine model of a model to spawn, with its pose and name."""
+        return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
+
+    def _state(self, name: str) -> ModelState:
+        return self._still.get(name) or self._engine.state(self._models[name])
+
+    def _place(self, name: str, state: ModelState) -> None:
+        """Set the state of a model; without a twist it is at rest."""
+        model = self._models[name]
+        if model.static:
+            self._engine.place_static(model, state.pose)
+        elif model.roots:
+            self._engine.place_movable(model, _at_pose(state.pose, state))
+        self._models[name] = replace(model, pose=state.pose)
+        self._still.update(_still({name: self._models[name]}))
+
+
+def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
+    """Return the states of the models that cannot move."""
+    return {
+        name: ModelState(model.pose, AT_REST, AT_REST)
+        for name, model in models.items()
+        if model.static or not model.roots
+    }
+
+
+def _at_pose(pose: Pose, twist: Any) -> ModelState:
+    """Return a state with a twist that can be None, for none."""
+    return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
+
+
+def _with_twist(present: ModelState, change: SetModel) -> ModelState:
+    """Return a state with another twist; a component that is None does not change."""
+    linear, angular = change.linear_mps, change.angular_radps
+    return ModelState(
+        present.pose,
+        present.linear_mps if linear is None else linear,
+        present.angular_radps if angular is None else angular,
+    )
+
+
+def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
+    """Return the velocity of a point of a body that rotates about ``origin``, which has the
+    velocity ``linear``."""
+    x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
+    return (
+        linear[0] + (angular[1] * z - angular[2] * y),
+        linear[1] + (angular[2] * x - angular[0] * z),
+        linear[2] + (angular[0] * y - angular[1] * x),
+    )
+
+
+def noise_generators(scene: Scene) -> List[np.random.Generator]:
+    """Return a generator for the lidar noise of each robot."""
+    seeds = [[scene.seed, number] if number else scene.seed for number in range(len(scene.robots))]
+    return [np.random.default_rng(seed) for seed in seeds]
+
+
+ReadRobot = TypeVar("ReadRobot")
+
+
+class EngineSimulator(Simulator, Generic[ReadRobot]):
+    """A physics engine in this process; it starts no process and opens no port.
+
+    The robots that were read and the logged warnings are kept for later scenes. Nothing else of a
+    scene is, so it does not affect later ones.
+    """
+
+    repeatable = True
+    sets_twist = True
+    several_robots = True
+    inertial = "step"
+    changes = ALL
+
+    def __init__(self, step_s: float) -> None:
+        """Raise ``ValueError`` for a step that is out of range."""
+        if not 0.0 < step_s <= 0.02:
+            raise ValueError("step_s must be above 0 and at most 0.02")
+        self._step_s = step_s
+        self._coverage = SdfCoverage(self.name)
+        self._robots: Dict[RobotModel, ReadRobot] = {}
+
+    @abc.abstractmethod
+    def _read_robot(self, robot: RobotModel) -> ReadRobot:
+        """Read a robot. Raises ``SdfError``."""
+
+    @abc.abstractmethod
+    def _simulation(self, scene: Scene, robots: Sequence[ReadRobot]) -> Simulation:
+        """Return the simulation of a scene. Raises ``SdfError`` and ``SimulatorError``."""
+
+    def _load(self, scene: Scene) -> Simulation:
+        try:
+            for placed in scene.robots:
+                if placed.robot not in self._robots:
+                    self._robots[placed.robot] = self._read_robot(placed.robot)
+            return self._simulation(scene, [self._robots[one.robot] for one in scene.robots])
+        except SdfError as error:
+            raise SimulatorError(f"cannot load {scene.world}: {error}") from error
+
+    def _close(self) -> None:
+        self._robots.clear()
