@@ -13,7 +13,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
-from gz_testauto.randomization.terms import Subject, draw_terms, kinds_of
+from gz_testauto.randomization.terms import RandomizedScene, draw_terms, kinds_of
 from gz_testauto.sdf.appearance import Appearance, Light
 from gz_testauto.sdf.dynamics import Inertial
 from gz_testauto.sdf.robot import read_robot
@@ -39,7 +39,7 @@ WORLD = Description(
     visuals={"a::l::v": Appearance()},
     lights={"sun": Light(diffuse=(0.8, 0.6, 0.4, 1.0))},
 )
-SUBJECT = Subject(WORLD, {"a": Pose((1.0, 2.0, 0.0)), "b": Pose()}, None)
+SCENE = RandomizedScene(WORLD, {"a": Pose((1.0, 2.0, 0.0)), "b": Pose()}, None)
 
 
 class Terms(Spec):
@@ -51,8 +51,8 @@ def terms(*lines):
     return parse(text, Terms, Path("terms.yaml")).terms
 
 
-def draw(*lines, world=0, repetition=0, subject=SUBJECT, seed=3):
-    return draw_terms(terms(*lines), seed, world, repetition, subject)
+def draw(*lines, world=0, repetition=0, scene=SCENE, seed=3):
+    return draw_terms(terms(*lines), seed, world, repetition, scene)
 
 
 def changes(drawn, time_s=0.0):
@@ -263,11 +263,11 @@ class TestFaults:
 
     def test_left_and_right_wheels_slip_independently(self):
         robot = read_robot(share_directory() / "models" / "wheelchair", "robot")
-        subject = Subject(WORLD, {}, robot)
-        slip = only_filter("{name: s, term: wheel_slip, set: [0, 0.4]}", subject=subject)
+        scene = RandomizedScene(WORLD, {}, robot)
+        slip = only_filter("{name: s, term: wheel_slip, set: [0, 0.4]}", scene=scene)
         found = slip.commanded(Twist2D(1.0, 0.0), 0.0, 0.1)
         assert 0.6 < found.linear_mps < 1.0
         assert abs(found.angular_radps) > 0.01
         alike = "{name: s, term: wheel_slip, set: [0, 0.4], shared: true}"
-        both = only_filter(alike, subject=subject).commanded(Twist2D(1.0, 0.2), 0.0, 0.1)
+        both = only_filter(alike, scene=scene).commanded(Twist2D(1.0, 0.2), 0.0, 0.1)
         assert both.angular_radps / both.linear_mps == pytest.approx(0.2)

@@ -57,12 +57,12 @@ class _LastObservation(NamedTuple):
 class ObjectTracker:
     """A tracker of the objects around one robot. It receives every snapshot, in order of time."""
 
-    def __init__(self, spec: TrackingSpec, robot: str, subject: TrackedScene) -> None:
-        self._spec, self._robot, self._subject = spec, robot, subject
+    def __init__(self, spec: TrackingSpec, robot: str, scene: TrackedScene) -> None:
+        self._spec, self._robot, self._scene = spec, robot, scene
         self._outlines = {
-            model.name: outline_m(model.sdf) for model in subject.models if model.name != robot
+            model.name: outline_m(model.sdf) for model in scene.models if model.name != robot
         }
-        self._actors = {actor.name: actor for actor in subject.actors}
+        self._actors = {actor.name: actor for actor in scene.actors}
         self._times = spec.step_s * np.arange(round(spec.horizon_s / spec.step_s) + 1)
         self._past: Deque[_ReceivedSnapshot] = deque()
         self._observed: Dict[str, _LastObservation] = {}
@@ -130,7 +130,7 @@ class ObjectTracker:
         corners = shapely.get_coordinates(body)[:-1]
         ends = np.vstack([corners, shapely.get_coordinates(body.centroid)])
         lines = shapely.linestrings(np.stack([np.broadcast_to(eye, ends.shape), ends], axis=1))
-        free = ~self._subject.obstacles.crossed(lines)
+        free = ~self._scene.obstacles.crossed(lines)
         for other, shape in bodies.items():
             if not free.any():
                 return False
@@ -177,10 +177,10 @@ class ObjectTracker:
         return replace(seen, path=path, age_s=age_s)
 
     def _noise(self, name: str, stamp_s: float) -> np.ndarray:
-        subject = self._subject
-        path: Tuple[Union[int, str], ...] = (TRACKING, name, subject.world, subject.repetition)
+        scene = self._scene
+        path: Tuple[Union[int, str], ...] = (TRACKING, name, scene.world, scene.repetition)
         stamp = round(max(stamp_s, 0.0) * 1e6)
-        return child_generator(subject.seed, *path, stamp).standard_normal(5)
+        return child_generator(scene.seed, *path, stamp).standard_normal(5)
 
 
 @functools.lru_cache(maxsize=256)  # the actors of one entry have one model

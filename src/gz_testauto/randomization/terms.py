@@ -61,9 +61,12 @@ PREFIX = "drawn_"
 
 LEAST_MASS_KG = 1e-3
 
+ChangesAndNumber = Tuple[Sequence[Change], float]
+"""The changes of one draw, and the number for the results."""
+
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class RandomizedScene:
     """The input of terms: the description of the world, its models with their poses, and the
     robot."""
 
@@ -92,8 +95,8 @@ class Term:
     kinds: FrozenSet[ChangeKind] = frozenset()
 
     def draw(
-        self, spec: PluginTerm, subject: Subject, random: np.random.Generator
-    ) -> Tuple[Sequence[Change], float]:
+        self, spec: PluginTerm, scene: RandomizedScene, random: np.random.Generator
+    ) -> ChangesAndNumber:
         """Draw once."""
         raise NotImplementedError
 
@@ -106,26 +109,28 @@ def kinds_of(specs: Sequence[RandomizationTermSpec]) -> FrozenSet[ChangeKind]:
         if isinstance(spec, PluginTerm):
             kinds.extend(_plugin(spec).kinds)
         elif not isinstance(spec, FaultTerm):
-            kinds.append(_KINDS[type(spec)])
+            kinds.append(_TERMS[type(spec)][0])
     return frozenset(kinds)
 
 
 def draw_terms(
-    specs: Sequence[RandomizationTermSpec], seed: int, world: int, repetition: int, subject: Subject
+    specs: Sequence[RandomizationTermSpec],
+    seed: int,
+    world: int,
+    repetition: int,
+    scene: RandomizedScene,
 ) -> DrawnTerms:
     """Return all draws for a trial of a world. Raises ``SpecError`` for a pattern without a match,
     or for an invalid value."""
     drawn = DrawnTerms()
     for spec in specs:
-        of_trial = (world, repetition)
-        random = child_generator(
-            seed, TERM, spec.name, *((world,) if spec.when == "world" else of_trial)
-        )
+        draw_path = (world,) if spec.when == "world" else (world, repetition)
+        random = child_generator(seed, TERM, spec.name, *draw_path)
         if isinstance(spec, FaultTerm):
-            path = (seed, TERM, spec.name, *of_trial, 1)
-            _add_fault(spec, random, functools.partial(_of_scan, path), subject, drawn)
+            path = (TERM, spec.name, world, repetition, 1)
+            _add_fault(spec, random, functools.partial(_of_scan, seed, path), scene, drawn)
             continue
-        drawing = _Drawing(spec, subject, random)
+        drawing = _Drawing(spec, scene, random)
         if isinstance(spec.when, EverySpec):
             drawn.hooks.append(Repeated(spec.name, drawing, spec.when.every_s))
             continue
@@ -177,17 +182,17 @@ class _Drawing:
     scale does not accumulate."""
 
     def __init__(
-        self, spec: RandomizationTermSpec, subject: Subject, random: np.random.Generator
+        self, spec: RandomizationTermSpec, scene: RandomizedScene, random: np.random.Generator
     ) -> None:
-        self.spec, self.subject, self.random = spec, subject, random
+        self.spec, self.scene, self.random = spec, scene, random
         self.where: Optional[StepContext] = None
 
-    def __call__(self) -> Tuple[Sequence[Change], float]:
+    def __call__(self) -> ChangesAndNumber:
         spec = self.spec
         if isinstance(spec, PluginTerm):
-            return _plugin(spec).draw(spec, self.subject, self.random)
+            return _plugin(spec).draw(spec, self.scene, self.random)
         try:
-            return _MAKERS[type(spec)](self)
+            return _TERMS[type(spec)][1](self)
         except ValueError as error:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
@@ -231,11 +236,8 @@ class _Drawing:
         return [found[index] for index in sorted(chosen.tolist())]
 
 
-Made = Tuple[Sequence[Change], float]
-
-
-def _friction(drawing: _Drawing) -> Made:
-    table = drawing.subject.description.collisions
+def _friction(drawing: _Drawing) -> ChangesAndNumber:
+    table = drawing.scene.description.collisions
     names = drawing.selected(list(table), "collision")
     values = [
         max(0.0, v) for v in drawing.values([table[name].mu for name in names], drawing.spec.shared)
@@ -243,8 +245,8 @@ def _friction(drawing: _Drawing) -> Made:
     return [SetFriction(name, mu) for name, mu in zip(names, values)], _mean(values)
 
 
-def _mass(drawing: _Drawing) -> Made:
-    links = drawing.subject.description.links
+def _mass(drawing: _Drawing) -> ChangesAndNumber:
+    links = drawing.scene.description.links
     weighed = {name: link.inertial for name, link in links.items() if link.inertial is not None}
     names = drawing.selected(list(weighed), "link that can move")
     values = drawing.values([weighed[name].mass_kg for name in names], drawing.spec.shared)
@@ -252,14 +254,14 @@ def _mass(drawing: _Drawing) -> Made:
     return [SetMass(name, mass) for name, mass in zip(names, values)], _mean(values)
 
 
-def _gravity(drawing: _Drawing) -> Made:
-    x, y, z = drawing.subject.description.gravity_mps2
+def _gravity(drawing: _Drawing) -> ChangesAndNumber:
+    x, y, z = drawing.scene.description.gravity_mps2
     value = drawing.value(-z)
     return [SetGravity(mps2=(x, y, -value))], value
 
 
-def _color(drawing: _Drawing) -> Made:
-    visuals = drawing.subject.description.visuals
+def _color(drawing: _Drawing) -> ChangesAndNumber:
+    visuals = drawing.scene.description.visuals
     changes: List[Change] = []
     values: List[float] = []
     for name in drawing.selected(list(visuals), "visual"):
@@ -270,8 +272,8 @@ def _color(drawing: _Drawing) -> Made:
     return changes, _mean(values)
 
 
-def _light(drawing: _Drawing) -> Made:
-    lights = drawing.subject.description.lights
+def _light(drawing: _Drawing) -> ChangesAndNumber:
+    lights = drawing.scene.description.lights
     names = drawing.selected(list(lights), "light")
     changes, values = [], []
     for name in names:
@@ -283,8 +285,8 @@ def _light(drawing: _Drawing) -> Made:
     return changes, _mean(values)
 
 
-def _push(drawing: _Drawing) -> Made:
-    links = drawing.subject.description.links
+def _push(drawing: _Drawing) -> ChangesAndNumber:
+    links = drawing.scene.description.links
     movable = [name for name, link in links.items() if not link.static]
     assert isinstance(drawing.spec, PushTerm)
     changes, values = [], []
@@ -298,9 +300,9 @@ def _push(drawing: _Drawing) -> Made:
     return changes, _mean(values)
 
 
-def _pose(drawing: _Drawing) -> Made:
+def _pose(drawing: _Drawing) -> ChangesAndNumber:
     assert isinstance(drawing.spec, PoseTerm)
-    models = drawing.subject.models
+    models = drawing.scene.models
     changes, values = [], []
     for name in drawing.selected(list(models), "model"):
         pose = models[name]
@@ -317,53 +319,45 @@ def _pose(drawing: _Drawing) -> Made:
     return changes, _mean(values)
 
 
-_MAKERS: Dict[Type[RandomizationTermSpec], Callable[[_Drawing], Made]] = {
-    FrictionTerm: _friction,
-    MassTerm: _mass,
-    GravityTerm: _gravity,
-    ColorTerm: _color,
-    LightTerm: _light,
-    PushTerm: _push,
-    PoseTerm: _pose,
+_TERMS: Dict[
+    Type[RandomizationTermSpec], Tuple[ChangeKind, Callable[[_Drawing], ChangesAndNumber]]
+] = {
+    FrictionTerm: (SetFriction, _friction),
+    MassTerm: (SetMass, _mass),
+    GravityTerm: (SetGravity, _gravity),
+    ColorTerm: (SetVisual, _color),
+    LightTerm: (SetLight, _light),
+    PushTerm: (Push, _push),
+    PoseTerm: (SetModel, _pose),
 }
-_KINDS: Dict[Type[RandomizationTermSpec], ChangeKind] = {
-    FrictionTerm: SetFriction,
-    MassTerm: SetMass,
-    GravityTerm: SetGravity,
-    ColorTerm: SetVisual,
-    LightTerm: SetLight,
-    PushTerm: Push,
-    PoseTerm: SetModel,
-}
+"""The kind of change that a term requests, and the function that draws the changes."""
 
 
 def _add_fault(
     spec: FaultTerm,
     random: np.random.Generator,
     of_scan: OfScan,
-    subject: Subject,
+    scene: RandomizedScene,
     drawn: DrawnTerms,
 ) -> None:
     """Add a fault. ``of_scan`` is the generator for its draws during the trial."""
-    assert spec.set is not None, "the specification requires it"
-
-    def draw() -> float:
-        assert spec.set is not None
-        return float(spec.set.quantile(float(random.random())))
-
-    value = draw()
-    made: Filter
+    distribution = spec.set
+    assert distribution is not None, "the specification requires it"
+    value = float(distribution.quantile(float(random.random())))
+    fault: Filter
     if spec.term == "wheel_slip":
-        drive = subject.robot.drive if subject.robot is not None else None
+        drive = scene.robot.drive if scene.robot is not None else None
         if drive is None:
             raise SpecError(f"randomize {spec.name!r}: the robot has no drive whose wheels slip")
-        other = value if spec.shared else draw()
-        made = WheelSlip(value, other, drive.wheel_separation_m)
+        other = value
+        if not spec.shared:
+            other = float(distribution.quantile(float(random.random())))
+        fault = WheelSlip(value, other, drive.wheel_separation_m)
         value = (value + other) / 2
     else:
-        made = _FAULTS[spec.term](value, of_scan)
+        fault = _FAULTS[spec.term](value, of_scan)
     drawn.numbers[PREFIX + spec.name] = value
-    drawn.filters.append(made)
+    drawn.filters.append(fault)
 
 
 _FAULTS: Dict[str, Callable[[float, OfScan], Filter]] = {
@@ -375,9 +369,8 @@ _FAULTS: Dict[str, Callable[[float, OfScan], Filter]] = {
 }
 
 
-def _of_scan(path: Tuple[Any, ...], stamp_s: float) -> np.random.Generator:
-    seed, *rest = path
-    return child_generator(seed, *rest, round(stamp_s * 1e6))
+def _of_scan(seed: int, path: Tuple[Any, ...], stamp_s: float) -> np.random.Generator:
+    return child_generator(seed, *path, round(stamp_s * 1e6))
 
 
 def _plugin(spec: PluginTerm) -> Term:

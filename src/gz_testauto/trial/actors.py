@@ -21,7 +21,7 @@ from gz_testauto.actors.tracker import ObjectTracker, TrackedScene
 from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.randomization.terms import Subject, draw_terms, kinds_of
+from gz_testauto.randomization.terms import RandomizedScene, draw_terms, kinds_of
 from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody, RobotModel
 from gz_testauto.sdf.scene import WorldScene
@@ -136,8 +136,8 @@ def prepare_actors(
         hooks.append(scenario)
     if not spec.randomize:
         return TrialActors(tuple(hooks))
-    subject = _subject(site, TrialActors(tuple(hooks)).models)
-    drawn = draw_terms(spec.randomize, spec.seed, world, repetition, subject)
+    scene = _randomized_scene(site, TrialActors(tuple(hooks)).models)
+    drawn = draw_terms(spec.randomize, spec.seed, world, repetition, scene)
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
 
 
@@ -169,7 +169,7 @@ def tracker_of(
     if spec.tracking is None:
         return None
     heights = obstructing_heights(spec.robot.height_m or site.robot.height_m)
-    subject = TrackedScene(
+    scene = TrackedScene(
         models=(*actors.all_models, *others),
         actors=actors.actors,
         obstacles=ObstacleOutlines(ObstacleField(site.scene, heights).outlines()),
@@ -177,10 +177,10 @@ def tracker_of(
         world=world,
         repetition=repetition,
     )
-    return ObjectTracker(spec.tracking, site.robot.name, subject)
+    return ObjectTracker(spec.tracking, site.robot.name, scene)
 
 
-def _subject(site: ActorContext, models: Sequence[NamedModel]) -> Subject:
+def _randomized_scene(site: ActorContext, models: Sequence[NamedModel]) -> RandomizedScene:
     described = DescribedWorld(site.scene)
     poses: Dict[str, Pose] = {name: model.pose for name, model in site.scene.models.items()}
     poses[site.robot.name] = site.start.to_pose()
@@ -190,7 +190,7 @@ def _subject(site: ActorContext, models: Sequence[NamedModel]) -> Subject:
     for model in models:
         described.add(model.name, model.sdf)
         poses[model.name] = model.pose
-    return Subject(described.now, poses, robot)
+    return RandomizedScene(described.now, poses, robot)
 
 
 def check_actors(spec: CampaignSpec) -> None:
