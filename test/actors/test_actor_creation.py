@@ -165,7 +165,7 @@ def test_unknown_behavior_is_rejected_with_its_name():
         (GUARD.replace("count: 2", "speed_mps: 0"), "speed_mps is 0; it must be > 0"),
         (GUARD.replace("count: 2", "sped_mps: 1"), "unknown key 'sped_mps'; did you mean"),
         (GUARD.replace("name: guard", "name: 'a b'"), 'name is "a b"; it must match'),
-        (GUARD.replace("count: 2", "model: nowhere.sdf"), "there is no such file"),
+        (GUARD.replace("count: 2", "model: nowhere.sdf"), "file not found"),
     ],
 )
 def test_invalid_entry_is_rejected_with_its_line(line, message):

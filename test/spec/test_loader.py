@@ -41,7 +41,7 @@ def errors_of(text, tmp_path, spec_class=ObstacleSpec):
          "yaw_rad"),
         ("static: 1", "obstacles[2].static is 1; it must be true or false"),
         ("x_m: 3", "obstacles[2]: x_m and y_m must both be set"),
-        ("model: no/such.sdf", 'obstacles[2].model is "no/such.sdf"; there is no such file '
+        ("model: no/such.sdf", 'obstacles[2].model is "no/such.sdf"; file not found '
          "(searched no/such.sdf)"),
         ("model: package://no_such_pkg/x.sdf", "obstacles[2].model: package://no_such_pkg/x.sdf"),
     ],

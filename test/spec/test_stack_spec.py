@@ -153,7 +153,7 @@ def test_file_argument_is_relative_to_the_campaign():
     text = EXAMPLE.read_text().replace("{plugin: fgm}", "{plugin: fgm, map: ./obstacles.yaml}")
     assert read(text).planners[1].launch.args["map"] == CONFIG / "obstacles.yaml"
     message = refused("{plugin: fgm}", "{plugin: fgm, map: ./nowhere.yaml}")
-    assert 'map is "./nowhere.yaml"; there is no such file' in message
+    assert 'map is "./nowhere.yaml"; file not found' in message
     long = "/" + "a" * 300  # too long for a file name
     text = EXAMPLE.read_text().replace("{plugin: fgm}", f"{{plugin: fgm, map: {long}}}")
     assert read(text).planners[1].launch.args["map"] == long

@@ -7,9 +7,8 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.sampling import seeds
-from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.model import PoseSpec
-from gz_testauto.spec.robot import SteeringSpec
+from gz_testauto.spec.robot import CompanionSpec, SteeringSpec
 from gz_testauto.trial.checks import check_trials, require_drivable
 from gz_testauto.trial.plan import Trial, TrialSelection
 from gz_testauto.trial.setup import (

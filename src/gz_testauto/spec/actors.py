@@ -17,14 +17,13 @@ from typing import Any, ClassVar, Mapping, Optional, Tuple, Type, cast
 
 import shapely
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
-from pydantic_core import PydanticCustomError
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Self
 
 from gz_testauto.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import Registry
-from gz_testauto.spec.model import LARGEST, Bounded, PoseSpec, Spec, SpecPath, as_tuple
+from gz_testauto.spec.model import LARGEST, Bounded, PoseSpec, Spec, SpecPath, as_tuple, fault
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
@@ -173,8 +172,7 @@ class ActorSpec(Spec):
         if cls is not ActorSpec or not isinstance(data, Mapping):
             return handler(data)
         if not isinstance(data.get("behavior"), str):
-            reason = f"has no behavior; add {', '.join(BUILT_IN)} or the name of a plug-in"
-            raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
+            raise fault(f"has no behavior; add {', '.join(BUILT_IN)} or the name of a plug-in")
         return cls.kind_of(data).model_validate(data, context=info.context)
 
     @model_validator(mode="after")

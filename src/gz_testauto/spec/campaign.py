@@ -25,7 +25,6 @@ from typing_extensions import Annotated, Literal, Self
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.actors import ActorSpec
-from gz_testauto.spec.companions import MOST_ROBOTS, CompanionSpec
 from gz_testauto.spec.model import (
     Bounded,
     LocatedSpec,
@@ -33,12 +32,18 @@ from gz_testauto.spec.model import (
     Spec,
     ViaSpec,
     as_tuple,
-    repeated,
+    require_different,
 )
 from gz_testauto.spec.randomize import Term
 from gz_testauto.spec.regions import Regions
 from gz_testauto.spec.road import RoadOrFile
-from gz_testauto.spec.robot import BuiltinRobotSpec, RobotSpec, StackRobotSpec
+from gz_testauto.spec.robot import (
+    MOST_ROBOTS,
+    BuiltinRobotSpec,
+    CompanionSpec,
+    RobotSpec,
+    StackRobotSpec,
+)
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec, with_files
 from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.spec.tracking import TrackingSpec
@@ -337,9 +342,7 @@ class CampaignSpec(LocatedSpec):
     @field_validator("robots", "actors", "randomize")
     @classmethod
     def _have_names(cls, entries: Tuple[Any, ...], info: ValidationInfo) -> Tuple[Any, ...]:
-        twice = repeated([entry.name for entry in entries])
-        if twice:
-            raise ValueError(f"names must differ; these appear twice: {', '.join(twice)}")
+        require_different([entry.name for entry in entries])
         robot, robots = info.data.get("robot"), info.data.get("robots") or ()
         if robot is None or info.field_name == "randomize":
             return entries
@@ -354,9 +357,7 @@ class CampaignSpec(LocatedSpec):
     def _have_different_names(cls, planners: Tuple[PlannerSpec, ...]) -> Tuple[PlannerSpec, ...]:
         if not planners:
             raise PydanticCustomError("predicate", "has 0 entries, too few; at least 1")
-        twice = repeated([planner.name for planner in planners])
-        if twice:
-            raise ValueError(f"planner names must differ; these appear twice: {', '.join(twice)}")
+        require_different([planner.name for planner in planners], "planner names")
         return planners
 
 

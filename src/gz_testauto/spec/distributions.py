@@ -19,7 +19,7 @@ from typing import Any, List, Optional, Tuple, Union
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
-from typing_extensions import Annotated
+from typing_extensions import Annotated, Self
 
 from gz_testauto.spec.model import LARGEST, Bounded, Spec
 
@@ -40,17 +40,16 @@ class Fixed(Spec):
         return self.value
 
 
-class Uniform(Spec):
-    """The uniform distribution between ``min`` and ``max``."""
-
+class _Range(Spec):
     min: Bounded
     """The smallest value, in the unit of the key."""
     max: Bounded
     """The largest value."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Uniform":
-        _check_order(self.min, self.max)
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(f"min {self.min} is greater than max {self.max}")
         return self
 
     @property
@@ -58,26 +57,25 @@ class Uniform(Spec):
         """Return the smallest and the largest possible value."""
         return (self.min, self.max)
 
+
+class Uniform(_Range):
+    """The uniform distribution between ``min`` and ``max``."""
+
     def quantile(self, probability: float) -> float:
         """Return the quantile of ``probability``, in [0, 1)."""
         return self.min + probability * (self.max - self.min)
 
 
-class TruncatedNormal(Spec):
+class TruncatedNormal(_Range):
     """A normal distribution, truncated to ``min`` … ``max``."""
 
     mean: Bounded
     """The mean before the truncation, in the unit of the key."""
     stddev: float = Field(gt=0, le=LARGEST)
     """The standard deviation before the truncation."""
-    min: Bounded
-    """The smallest value."""
-    max: Bounded
-    """The largest value."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> "TruncatedNormal":
-        _check_order(self.min, self.max)
+    def _has_values(self) -> Self:
         low, high = _tails(self.mean, self.stddev, self.min, self.max)
         if high - low < 1e-9:
             raise ValueError(
@@ -85,11 +83,6 @@ class TruncatedNormal(Spec):
                 f"practically no values between min {self.min} and max {self.max}"
             )
         return self
-
-    @property
-    def support(self) -> Tuple[float, float]:
-        """Return the smallest and the largest possible value."""
-        return (self.min, self.max)
 
     def quantile(self, probability: float) -> float:
         """Return the quantile of ``probability``, in [0, 1)."""
@@ -140,11 +133,6 @@ def _tails(mean: float, stddev: float, low: float, high: float) -> Tuple[float, 
     from scipy.special import ndtr
 
     return (float(ndtr((low - mean) / stddev)), float(ndtr((high - mean) / stddev)))
-
-
-def _check_order(low: float, high: float) -> None:
-    if low > high:
-        raise ValueError(f"min {low} is greater than max {high}")
 
 
 def _expand(value: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Dict, Optional, Sequence, Tuple
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.campaign import CampaignSpec
-from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.road import RoadSpec
+from gz_testauto.spec.robot import CompanionSpec
 from gz_testauto.spec.worlds import WorldFileSpec
 
 

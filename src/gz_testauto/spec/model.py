@@ -113,22 +113,32 @@ def resolve_path(value: Any, info: ValidationInfo) -> Any:
         raise PydanticCustomError("path", "{reason}", {"reason": str(error)}) from error
     if not os.path.exists(path):
         searched = "" if str(path) == value else f" (searched {path})"
-        reason = f'is "{value}"; there is no such file{searched}'
-        raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
+        raise fault(f'is "{value}"; file not found{searched}')
     return path
 
 
 def _variable(match: "re.Match[str]") -> str:
     name = match.group(1)
     if not os.environ.get(name):
-        reason = f"needs the environment variable {name}, which is not set; export {name}=..."
-        raise PydanticCustomError("predicate", "{reason}", {"reason": reason})
+        raise fault(f"needs the environment variable {name}, which is not set; export {name}=...")
     return os.environ[name]
 
 
 def repeated(names: Sequence[str]) -> List[str]:
     """Return the names that appear more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})
+
+
+def require_different(names: Sequence[str], what: str = "names", remedy: str = "") -> None:
+    """Raise ``ValueError`` with ``remedy`` if ``names``, which messages call ``what``, repeat."""
+    twice = repeated(names)
+    if twice:
+        raise ValueError(f"{what} must differ; these appear twice: {', '.join(twice)}{remedy}")
+
+
+def fault(reason: str) -> PydanticCustomError:
+    """Return an error whose message is the field's path and ``reason``."""
+    return PydanticCustomError("predicate", "{reason}", {"reason": reason})
 
 
 def as_tuple(value: Any) -> Any:

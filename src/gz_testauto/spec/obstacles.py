@@ -18,7 +18,15 @@ from typing_extensions import Annotated, Literal, Self
 from gz_testauto.base.errors import UnknownNameError
 from gz_testauto.base.registry import Registry
 from gz_testauto.spec.distributions import Distribution, Uniform
-from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec, SpecPath, repeated
+from gz_testauto.spec.model import (
+    LARGEST,
+    Bounded,
+    Interval,
+    Point,
+    Spec,
+    SpecPath,
+    require_different,
+)
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000
@@ -229,11 +237,8 @@ class ObstacleSpec(Spec):
 
     @model_validator(mode="after")
     def _complete(self) -> "ObstacleSpec":
-        twice = repeated([group.label for group in self.obstacles])
-        if twice:
-            raise ValueError(
-                f"obstacles need different names; these appear twice: {', '.join(twice)} (set name)"
-            )
+        labels = [group.label for group in self.obstacles]
+        require_different(labels, "names of obstacles", "; set name")
         most = sum(group.count.max for group in self.obstacles)
         if most > MOST_OBSTACLES:
             raise ValueError(

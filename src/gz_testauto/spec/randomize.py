@@ -15,14 +15,13 @@ world, once per trial (a world and a repetition; all planners get the same value
 """
 
 import re
-from typing import Any, Dict, Optional, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
-from pydantic_core import PydanticCustomError
-from typing_extensions import Annotated, Literal
+from typing_extensions import Annotated, Literal, get_args
 
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST, LocatedSpec, Spec
+from gz_testauto.spec.model import LARGEST, LocatedSpec, Spec, fault
 from gz_testauto.spec.stack import NAME
 
 
@@ -47,11 +46,7 @@ class SelectSpec(Spec):
         try:
             re.compile(names)
         except re.error as error:
-            raise PydanticCustomError(
-                "predicate",
-                "{reason}",
-                {"reason": f'is "{names}", which is not a regular expression: {error}'},
-            ) from error
+            raise fault(f'is "{names}", which is not a regular expression: {error}') from error
         return names
 
 
@@ -139,14 +134,11 @@ class PoseTerm(_Selecting):
         return self
 
 
-FAULTS = (
-    "scan_noise",
-    "scan_bias",
-    "scan_dropout",
-    "scan_delay",
-    "actuator_lag",
-    "wheel_slip",
-)
+Fault = Literal[
+    "scan_noise", "scan_bias", "scan_dropout", "scan_delay", "actuator_lag", "wheel_slip"
+]
+FAULTS: Tuple[str, ...] = get_args(Fault)
+PROPERTIES = ("friction", "mass", "gravity", "color", "light", "push", "pose")
 
 
 class FaultTerm(RandomizationTermSpec):
@@ -158,9 +150,7 @@ class FaultTerm(RandomizationTermSpec):
     ``wheel_slip``: lost share of a wheel's commanded speed, drawn for left and right.
     """
 
-    term: Literal[
-        "scan_noise", "scan_bias", "scan_dropout", "scan_delay", "actuator_lag", "wheel_slip"
-    ]
+    term: Fault
 
     @model_validator(mode="after")
     def _is_set_once(self) -> "FaultTerm":
@@ -184,25 +174,13 @@ class PluginTerm(RandomizationTermSpec, LocatedSpec):
     """Parameters of the constructor of the plug-in."""
 
 
-_BUILT_IN = {
-    "friction": FrictionTerm,
-    "mass": MassTerm,
-    "gravity": GravityTerm,
-    "color": ColorTerm,
-    "light": LightTerm,
-    "push": PushTerm,
-    "pose": PoseTerm,
-    **dict.fromkeys(FAULTS, FaultTerm),
-}
-
-
 def _kind(value: Any) -> Optional[str]:
     name = value.get("term") if isinstance(value, dict) else getattr(value, "term", None)
     if name is None:
         return None
     if name in FAULTS:
         return "fault"
-    return name if name in _BUILT_IN else "plugin"
+    return name if name in PROPERTIES else "plugin"
 
 
 Term = Annotated[
@@ -221,9 +199,7 @@ Term = Annotated[
         _kind,
         custom_error_type="predicate",
         custom_error_message=(
-            "has no term; add friction, mass, gravity, color, light, push, pose, "
-            + ", ".join(FAULTS)
-            + " or the name of a plug-in"
+            f"has no term; add {', '.join((*PROPERTIES, *FAULTS))} or the name of a plug-in"
         ),
     ),
 ]

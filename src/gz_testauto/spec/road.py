@@ -25,7 +25,7 @@ from typing_extensions import Annotated
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import Registry, unknown_name
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.model import Point, Spec, as_tuple, repeated, resolve_path
+from gz_testauto.spec.model import Point, Spec, as_tuple, require_different, resolve_path
 
 ROAD_READERS = Registry("road reader", {})
 """Functions that read lanes from a file: ``(path, lane types) -> fields of LaneSpec``."""
@@ -110,9 +110,7 @@ class RoadSpec(Spec):
     @classmethod
     def _refer_to_known_lanes(cls, lanes: Tuple[LaneSpec, ...]) -> Tuple[LaneSpec, ...]:
         names = [lane.name for lane in lanes]
-        twice = repeated(names)
-        if twice:
-            raise ValueError(f"names of lanes must differ; these appear twice: {', '.join(twice)}")
+        require_different(names, "names of lanes")
         for lane in lanes:
             for other in (lane.left, lane.right, *lane.successors):
                 if other is not None and other not in names:

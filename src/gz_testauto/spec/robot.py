@@ -1,22 +1,28 @@
-"""The robot of a campaign: its model, its start, and the limits of its base.
+"""The robots of a campaign: model, start, and the limits of the base.
 
-Owns the keys of ``robot:``, which has two kinds, as campaigns have.
+Owns the keys of ``robot:``, which has two kinds, as campaigns have, and of ``robots:``, further
+robots in the same worlds. Each has a separate velocity command, scan and outcome, and is an
+obstacle for the others::
+
+
+    robots:
+      - {name: porter, start: {x_m: 8, y_m: 2}, goal: {x_m: -8, y_m: 2}}
+      - {name: cleaner, start: {x_m: 0, y_m: 6}, goal: {x_m: 0, y_m: -6}, planner: fgm}
 """
 
 import re
-from typing import List, Optional
+from typing import Any, Dict, List, Optional
 
 import shapely
-from pydantic import (
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
-from typing_extensions import Self
+from typing_extensions import Annotated, Self
 
 from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath
-from gz_testauto.spec.stack import NAME
+from gz_testauto.spec.stack import NAME, with_files
+
+MOST_ROBOTS = 20
+"""Largest number of further robots; each has a planner cycle in every control period."""
 
 BODY_MISSING = "has no model; add footprint_m and height_m"
 
@@ -103,4 +109,28 @@ class StackRobotSpec(RobotSpec):
     def _has_a_body(self) -> Self:
         if self.model is None and (self.footprint_m is None or self.height_m is None):
             raise PydanticCustomError("predicate", BODY_MISSING)
+        return self
+
+
+class CompanionSpec(Spec):
+    """A further robot. Its velocity limits, tolerance and time limits are those of ``robot:`` and
+    ``goal:``."""
+
+    name: str = Field(pattern=NAME)
+    """The model's name in the simulator, and the prefix of its results."""
+    model: Optional[SpecPath] = None
+    """The file of its SDF model; default: the model of ``robot:``."""
+    start: PoseSpec
+    """Its pose at the start of each trial."""
+    goal: PoseSpec
+    """Its goal."""
+    planner: str = ""
+    """Name of a planner plug-in that it has in every trial; default: the planner under test."""
+    parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
+    """The parameters of ``planner``."""
+
+    @model_validator(mode="after")
+    def _parameters_of_a_planner(self) -> "CompanionSpec":
+        if self.parameters and not self.planner:
+            raise ValueError(f"{self.name} has parameters but no planner; add planner")
         return self

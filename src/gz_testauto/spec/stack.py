@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.errors import UnknownNameError
-from gz_testauto.spec.model import Spec, repeated, resolve_path
+from gz_testauto.spec.model import Spec, fault, require_different, resolve_path
 from gz_testauto.spec.placeholders import PLACEHOLDERS, fill
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
@@ -26,7 +26,6 @@ NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 
 TOPIC = r"^/?[A-Za-z~][A-Za-z0-9_/]*$"
 FIELD = r"^[a-z][A-Za-z0-9_]*(\[\d+\])?(\.[a-z][A-Za-z0-9_]*(\[\d+\])?)*$"
-ARGUMENT = r"^[A-Za-z][A-Za-z0-9_]*$"
 FILE_PREFIXES = ("./", "../", "package://", "file://")
 
 MIN_REAL_TIME_FACTOR = 0.8
@@ -43,9 +42,7 @@ def _text(value: Any) -> Any:
         try:
             fill(value, PLACEHOLDERS)
         except UnknownNameError as error:
-            raise PydanticCustomError("predicate", "{reason}", {"reason": f"has an {error}"}) from (
-                error
-            )
+            raise fault(f"has an {error}") from error
     return value
 
 
@@ -113,8 +110,7 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
             return Path(value)  # as written into campaign.json
         return _text(value)
     except PydanticCustomError as error:
-        reason = {"reason": f"{name} {error.context['reason'] if error.context else error}"}
-        raise PydanticCustomError("predicate", ".{reason}", reason) from error
+        raise fault(f".{name} {error.context['reason'] if error.context else error}") from error
 
 
 class PartSpec(LaunchSpec):
@@ -262,16 +258,11 @@ class StackSpec(Spec):
     def _below_the_cap(cls, least: Optional[float], info: ValidationInfo) -> Optional[float]:
         cap = info.data.get("max_real_time_factor")
         if least is not None and cap is not None and least >= cap:
-            reason = {"least": f"{least:g}", "cap": f"{cap:g}"}
-            raise PydanticCustomError(
-                "predicate", "is {least}; it must be below max_real_time_factor, {cap}", reason
-            )
+            raise fault(f"is {least:g}; it must be below max_real_time_factor, {cap:g}")
         return least
 
     @field_validator("metrics")
     @classmethod
     def _names_differ(cls, metrics: List[StackMetricSpec]) -> List[StackMetricSpec]:
-        twice = repeated([metric.name for metric in metrics])
-        if twice:
-            raise ValueError(f"names must differ; these appear twice: {', '.join(twice)}")
+        require_different([metric.name for metric in metrics])
         return metrics

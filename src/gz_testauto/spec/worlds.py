@@ -30,7 +30,7 @@ from gz_testauto.spec.model import (
     Spec,
     SpecPath,
     ViaSpec,
-    repeated,
+    require_different,
     resolve_path,
 )
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -224,11 +224,9 @@ class WorldsSpec(Spec):
             raise ValueError("obstacles is not valid with directory")
         if self.base is not None and (self.files or self.published):
             raise ValueError("files and published are valid only with directory")
-        twice = repeated([entry.world for entry in self.files or ()])
-        if twice:
-            raise ValueError(
-                f"names of worlds must differ; these appear twice: {', '.join(twice)}; set name"
-            )
+        require_different(
+            [entry.world for entry in self.files or ()], "names of worlds", "; set name"
+        )
         return self
 
     def _check_scenic(self) -> None:

@@ -27,9 +27,8 @@ from gz_testauto.spec.campaign import (
     CampaignSpec,
     StackCampaignSpec,
 )
-from gz_testauto.spec.companions import CompanionSpec
 from gz_testauto.spec.missions import Missions
-from gz_testauto.spec.robot import BODY_MISSING
+from gz_testauto.spec.robot import BODY_MISSING, CompanionSpec
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField

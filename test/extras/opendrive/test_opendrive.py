@@ -49,7 +49,7 @@ def test_a_route_is_joined_and_other_types_of_lanes_can_be_asked_for():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{opendrive: none.xodr, route: [a]}", "there is no such file"),
+        ("{opendrive: none.xodr, route: [a]}", "file not found"),
         ("{opendrive: test_opendrive.py, route: [a]}", "cannot be read as OpenDRIVE"),
         ("{opendrive: town.xodr, lane_types: [rail], route: [a]}", "there are driving, sidewalk"),
         ("{opendrive: town.xodr, route: [1.0.-3]}", "unknown lane '1.0.-3'"),

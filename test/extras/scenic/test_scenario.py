@@ -122,7 +122,7 @@ def test_a_scenario_is_told_from_a_specification(place):
     [
         ("", "spec is empty"),
         ("nothing.scenic", "is neither a name nor a file"),
-        ("{scenic: nothing.scenic}", r"inline:1: .*scenic is .*there is no such file"),
+        ("{scenic: nothing.scenic}", r"inline:1: .*scenic is .*file not found"),
         ("{scenic: room.scenic, model: models.yaml}", r"did you mean 'models'"),
     ],
 )

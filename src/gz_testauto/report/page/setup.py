@@ -17,7 +17,7 @@ from gz_testauto.spec.campaign import (
     StackCampaignSpec,
     StackPlannerSpec,
 )
-from gz_testauto.spec.companions import CompanionSpec
+from gz_testauto.spec.robot import CompanionSpec
 from gz_testauto.spec.tracking import TrackingSpec
 
 LONGEST = 240
