@@ -36,7 +36,7 @@ from gz_testauto.srv import GetModelStates, SetModelStates
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import GzTestautoError, SimulatorError
 from gz_testauto.base.pose import Pose
-from gz_testauto.ros.services import is_served
+from gz_testauto.ros.graph import is_served
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import MasterLink, ServiceConnection
 from gz_testauto.simulators.interface import NamedModel

@@ -34,3 +34,7 @@ def test_each_type_of_a_key_has_a_section(reference):
 
 def test_each_key_of_a_campaign_is_documented(reference):
     assert reference.undocumented() == []
+
+
+def test_parameters_topics_services_and_launch_arguments_are_documented(reference):
+    assert reference.undocumented_in_ros() == []

@@ -29,7 +29,8 @@ class TestOverRos(ExecutorConformance):
 
     def make_broken_executor(self, campaign, directory):
         self.monkeypatch.setattr(executor_module, "SERVER_TIMEOUT_S", 0.5)
-        return RosTrialExecutor(campaign, directory, lambda: False, simulator="/not_there")
+        self.monkeypatch.setattr(executor_module, "SIMULATOR", "/not_there")
+        return self.make_executor(campaign, directory)
 
     def harm(self):
         for pid, command in marked_processes(self.mark).items():

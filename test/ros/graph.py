@@ -1,11 +1,14 @@
-"""What the rostests share: waiting in wall time, messages kept, processes accounted for."""
+"""Helpers of the rostests: waits in wall time, received messages, processes of a test, and the
+interface of a running node."""
 
+import contextlib
 import os
 import threading
 import time
 import unittest
 from pathlib import Path
 
+import rosgraph
 import rospy
 
 from gz_testauto.base.errors import MissingDependencyError
@@ -13,6 +16,8 @@ from gz_testauto.simulators.gazebo.installation import find_gazebo
 
 MARK = "GZ_TESTAUTO_ROSTEST"
 PATIENCE_S = 120.0
+OF_ROSPY_AND_TF = ("~get_loggers", "~set_logger_level", "~tf2_frames")
+"""Services that rospy and tf2_ros register for a node."""
 
 
 def await_true(condition, what, timeout_s=PATIENCE_S):
@@ -76,3 +81,44 @@ def marked_processes(mark):
         except OSError:
             continue
     return found
+
+
+def assert_registered_as_declared(test, node, name, absent=(), used_actions=()):
+    """Compare the topics and services that a running node has registered at the master, and its
+    parameters, with its declaration. ``absent`` are declared topics that need a condition;
+    ``used_actions`` are the names of actions of other nodes."""
+    master = rosgraph.Master("/rostest")
+
+    def resolved(names):
+        return {rospy.names.resolve_name(one, caller_id=name) for one in names}
+
+    def action_topics(actions, parts):
+        return [f"{action}/{part}" for action in actions for part in parts]
+
+    served = [one.name for one in node.served_actions]
+    inputs, outputs = ("goal", "cancel"), ("status", "feedback", "result")
+    published = [one.name for one in node.published if one.name not in absent]
+    published += action_topics(served, outputs) + action_topics(used_actions, inputs)
+    subscribed = [one.name for one in node.subscribed if one.name not in absent]
+    subscribed += action_topics(served, inputs) + action_topics(used_actions, outputs)
+    declared = {
+        "published": resolved(published),
+        "subscribed": resolved(subscribed),
+        "services": resolved(one.name for one in node.services),
+    }
+    of_rospy_and_tf = ({"/rosout"}, {"/clock"}, resolved(OF_ROSPY_AND_TF))
+
+    def registered():
+        state = master.getSystemState()
+        names = ({entry for entry, users in part if name in users} for part in state)
+        return dict(zip(declared, (own - other for own, other in zip(names, of_rospy_and_tf))))
+
+    with contextlib.suppress(AssertionError):
+        await_true(lambda: registered() == declared, "the declared interface", 10.0)
+    test.assertEqual(registered(), declared)
+    types = dict(master.getTopicTypes())
+    for topic in (*node.published, *node.subscribed):
+        if topic.name not in absent:
+            test.assertEqual(types[resolved([topic.name]).pop()], topic.type, topic.name)
+    known = {*node.parameters.model_fields, "identity", "error"}
+    test.assertLessEqual(set(rospy.get_param(name, {})), known)

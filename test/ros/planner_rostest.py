@@ -11,7 +11,7 @@ import rospy
 import rostest
 from actionlib_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped, Twist
-from graph import Heard, await_true, service
+from graph import Heard, assert_registered_as_declared, await_true, service
 from gz_testauto.msg import PlannerCycle, Snapshot
 from gz_testauto.srv import LoadScene, LoadSceneRequest
 from move_base_msgs.msg import MoveBaseAction, MoveBaseGoal
@@ -21,6 +21,7 @@ from tf2_msgs.msg import TFMessage
 
 from gz_testauto.base import resources
 from gz_testauto.ros.map_message import grid_message
+from gz_testauto.ros.planner import interface
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.worlds.static_map import map_of
 
@@ -179,10 +180,16 @@ class PlannerNodeTest(unittest.TestCase):
         await_true(lambda: quitter.get_state() not in UNDER_WAY, "the end of the goal")
         self.assertEqual(quitter.get_state(), GoalStatus.ABORTED)
         self.assertEqual(quitter.get_goal_status_text(), "it is all too much")
-        await_true(lambda: cycles.last is not None and cycles.last.gave_up, "the last cycle")
+        await_true(lambda: cycles.last is not None and cycles.last.abort_reason, "the last cycle")
         self.assertEqual(cycles.last.header.stamp - self.scene.stamp, rospy.Duration(0.5))
-        self.assertEqual([bool(cycle.gave_up) for cycle in cycles.messages], [False] * 5 + [True])
+        self.assertEqual(
+            [bool(cycle.abort_reason) for cycle in cycles.messages], [False] * 5 + [True]
+        )
         self.await_standing()
+
+    def test_the_node_registers_the_declared_topics_services_and_parameters(self):
+        unused = ("objects", "road")  # need ~tracking and ~on_road
+        assert_registered_as_declared(self, interface.NODE, "/planner", unused)
 
     def test_rvizs_goal_is_driven_to(self):
         goal = PoseStamped()

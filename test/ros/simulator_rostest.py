@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The simulator node's services and topics, as a user of gazebo_ros knows them."""
 
+import importlib.util
 import math
 import sys
 import unittest
@@ -10,7 +11,7 @@ import rostest
 from gazebo_msgs import srv
 from gazebo_msgs.msg import LinkStates, ModelState, ModelStates
 from geometry_msgs.msg import Pose, Twist
-from graph import Heard, await_true, require_gazebo, service
+from graph import Heard, assert_registered_as_declared, await_true, require_gazebo, service
 from gz_testauto.srv import LoadScene, LoadSceneRequest
 from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
@@ -20,6 +21,7 @@ from std_srvs.srv import Empty
 
 from gz_testauto import srv as own
 from gz_testauto.base import resources
+from gz_testauto.ros.simulator import interface
 
 ROOM = resources.share_directory() / "worlds" / "room.world"
 ROBOT = resources.share_directory() / "models" / "wheelchair" / "model.sdf"
@@ -113,6 +115,11 @@ class SimulatorNodeTest(unittest.TestCase):
     def puck(self, name, x, y, z=1.0):
         response = self.spawn_sdf_model(name, PUCK, "", pose(x, y, z), "")
         self.assertTrue(response.success, response.status_message)
+
+    def test_the_node_registers_the_declared_topics_services_and_parameters(self):
+        installed = importlib.util.find_spec("costmap_converter") is not None
+        absent = () if installed else ("~obstacle_array",)
+        assert_registered_as_declared(self, interface.NODE, "/simulator", absent)
 
     def test_many_states_are_told_and_set_in_one_request(self):
         for index in range(3):

@@ -10,13 +10,14 @@ from pathlib import Path
 import rospy
 import rostest
 from gazebo_msgs import srv as gazebo
-from graph import Heard, await_true, require_gazebo, service
+from graph import Heard, assert_registered_as_declared, await_true, require_gazebo, service
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.srv import LoadScene, LoadSceneRequest
 from visualization_msgs.msg import MarkerArray
 
 from gz_testauto import srv
 from gz_testauto.base import resources
+from gz_testauto.ros.obstacles import interface
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.obstacles import ObstacleSpec
@@ -74,6 +75,10 @@ class SpawnerTest(unittest.TestCase):
         if trouble == "time out":
             return gazebo.SpawnModelResponse(False, f"spawn service timed out: {answer}")
         return answer
+
+    def test_the_nodes_register_the_declared_topics_services_and_parameters(self):
+        assert_registered_as_declared(self, interface.SPAWNER, "/obstacle_spawner")
+        assert_registered_as_declared(self, interface.MULTIPLIER, "/world_multiplier")
 
     def setUp(self):
         request = LoadSceneRequest(world=str(ROOM), robot_model=str(ROBOT), seed=1)

@@ -29,7 +29,7 @@ class RobotLimits:
     closed, as nested tuples so that the value is hashable. In a campaign it is
     ``robot.footprint_m``, or the outline of the collision shapes of the robot's model
     (:func:`gz_testauto.trial.setup.robot_limits`); the planner node reads the parameter
-    ``~footprint`` (:mod:`gz_testauto.ros.planner.settings`). Speeds are magnitudes. A base that
+    ``~footprint_m`` (:mod:`gz_testauto.ros.planner.interface`). Speeds are magnitudes. A base that
     steers like a car has its rear axle at the base frame's origin, ``wheelbase_m`` between the
     axles, and front wheels that turn by ``max_steer_rad``; 0 is a base that turns on the spot.
     """

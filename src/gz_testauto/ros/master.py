@@ -1,6 +1,6 @@
 """A separate ROS master and Gazebo master for each trial: ports, directories and environment.
 
-Keeps trials apart from each other and from the user's roscore: ports are chosen free, the process
+Isolates trials from each other and from the user's roscore: ports are chosen free, the process
 that answers as master must be the one that was started, and all traffic stays on loopback. Does not
 import rospy, which connects to the master of the environment at its import.
 """

@@ -293,7 +293,7 @@ def _unexpected_end(action: str, status: int, text: str) -> str:
         GoalStatus.LOST: "it restarted or lost the goal",
         GoalStatus.PREEMPTED: "another node sent or cancelled a goal",
         GoalStatus.RECALLED: "another node sent a goal, or the server's clock is ahead",
-        GoalStatus.REJECTED: "it does not accept such a goal",
+        GoalStatus.REJECTED: "it does not accept this goal",
     }[status]
     reported = f"; it reported: {text}" if text else ""
     return f"{action} ended the goal as {NAMES[status]} without a request ({why}){reported}"

@@ -16,7 +16,7 @@ from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.truncation import log_untruncated
 from gz_testauto.processes import on_parent_exit
 from gz_testauto.ros import LAUNCHER_PID
-from gz_testauto.ros.services import require_master
+from gz_testauto.ros.graph import require_master
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:

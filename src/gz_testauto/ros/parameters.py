@@ -1,68 +1,42 @@
-"""Typed access to ``~`` parameters, with errors that contain the full name of the parameter.
+"""Reading of private parameters at the start of a node, and of files named in requests.
 
-Values are read once, at the start of a node.
+Errors contain the full name of the parameter. :mod:`~gz_testauto.ros.interface` has the base class
+of the declarations.
 """
 
 import os
 from pathlib import Path
-from typing import Any, List, Optional, Sequence, Type, TypeVar
+from typing import Any, Mapping, Type, TypeVar
 
 import rospy
+from pydantic import ValidationError
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SpecError
+from gz_testauto.ros.interface import NodeParameters, user_directory
+from gz_testauto.spec.loader import fault_text
 
-Value = TypeVar("Value")
-REQUIRED: Any = object()
-
-
-def read(name: str, kind: Type[Value], default: Value = REQUIRED) -> Value:
-    """Return the private parameter ``~name`` as a ``kind``. An integer is accepted as a float.
-
-    Raises ``SpecError`` if it is missing and has no default, or has another type.
-    """
-    full_name = rospy.resolve_name("~" + name)
-    if not rospy.has_param(full_name):
-        if default is REQUIRED:
-            raise SpecError(f"parameter {full_name} is not set; set it to a {kind.__name__}")
-        return default
-    value = rospy.get_param(full_name)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return kind(value)  # type: ignore[call-arg]
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise SpecError(f"parameter {full_name} is {value!r}; it must be a {kind.__name__}")
-    return value
+Parameters = TypeVar("Parameters", bound=NodeParameters)
 
 
-def read_numbers(name: str, count: int, default: Optional[Sequence[float]] = None) -> List[float]:
-    """Return the private parameter ``~name`` as ``count`` numbers. Raises ``SpecError``."""
-    value = read(name, list, REQUIRED if default is None else list(default))
-    numbers = [number for number in value if isinstance(number, (int, float))]
-    if len(numbers) != count or len(value) != count:
-        raise SpecError(
-            f"parameter {rospy.resolve_name('~' + name)} is {value!r}; it must be {count} numbers"
-        )
-    return [float(number) for number in numbers]
+def read(kind: Type[Parameters]) -> Parameters:
+    """Return this node's private parameters. Raises ``SpecError`` with all faults."""
+    node = rospy.get_name()
+    given = rospy.get_param(node, {})
+    try:
+        return kind.model_validate(given, context={"source": user_directory()})
+    except ValidationError as invalid:
+        faults = [_fault(node, error) for error in invalid.errors()]
+        raise SpecError("\n".join(faults)) from None
 
 
-def read_path(name: str, default: str = REQUIRED) -> Optional[Path]:
-    """Return the private parameter ``~name`` as the absolute path of an existing file, or None if
-    it is empty. ``package://`` and ``model://`` are supported."""
-    text = read(name, str, default)
-    return existing_file(text, f"parameter {rospy.resolve_name('~' + name)}") if text else None
-
-
-def user_directory() -> Path:
-    """Return the user's working directory, to which relative paths refer.
-
-    roslaunch starts nodes in ``~/.ros`` and keeps ``PWD`` of the user's shell.
-    """
-    shell = os.environ.get("PWD", "")
-    return Path(shell) if os.path.isabs(shell) and os.path.isdir(shell) else Path.cwd()
+def _fault(node: str, error: Mapping[str, Any]) -> str:
+    name = f"parameter {node}/" + ".".join(map(str, error["loc"]))
+    return f"{name} is not set" if error["type"] == "missing" else fault_text(name, error)
 
 
 def existing_file(text: str, what: str) -> Path:
-    """Return the absolute path of the file ``text``, relative to :func:`user_directory`.
+    """Return the absolute path of the file ``text``, relative to the user's working directory.
 
     Raises ``SpecError`` with the name ``what`` of the value if the file does not exist.
     """

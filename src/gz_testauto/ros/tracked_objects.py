@@ -7,13 +7,15 @@ import rospy
 from genpy import Time
 from geometry_msgs.msg import Point, Point32
 from std_msgs.msg import ColorRGBA
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.observation import Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message, twist_message
 from gz_testauto.msg import TrackedObjects
+from gz_testauto.ros.graph import advertise
+from gz_testauto.ros.interface import Topic
 from gz_testauto.ros.road_messages import object_messages
 from gz_testauto.ros.simulator.shape_markers import publish
 
@@ -28,23 +30,22 @@ LINE_M, DRAWN_M = 0.05, 0.1
 
 
 class TrackedObjectsPublisher:
-    """Publishes on ``objects`` (gz_testauto/TrackedObjects), on ``obstacles``
-    (costmap_converter/ObstacleArrayMsg, if that package is installed), and on ``markers`` while
-    the topic has subscribers."""
+    """Publishes on the topics ``objects``, ``obstacles`` (if its type is installed) and
+    ``markers``, the latter two while they have subscribers."""
 
     def __init__(
-        self, objects: str, obstacles: str, markers: str, frame: str = WORLD_FRAME
+        self, objects: Topic, obstacles: Topic, markers: Topic, frame: str = WORLD_FRAME
     ) -> None:
         self._frame = frame
-        self._objects = rospy.Publisher(objects, TrackedObjects, queue_size=100)
+        self._objects = advertise(objects, 100)
         self._obstacles: Optional[rospy.Publisher] = None
         if ObstacleArrayMsg is not None:
-            self._obstacles = rospy.Publisher(obstacles, ObstacleArrayMsg, queue_size=1)
-        self._markers = rospy.Publisher(markers, MarkerArray, queue_size=1)
+            self._obstacles = advertise(obstacles)
+        self._markers = advertise(markers)
         self._tracker: Optional[ObjectTracker] = None
         self._numbers: Dict[str, int] = {}
 
-    def scene_began(self, tracker: Optional[ObjectTracker]) -> None:
+    def start_scene(self, tracker: Optional[ObjectTracker]) -> None:
         """Start a new scene; without a tracker nothing is published."""
         self._tracker = tracker
         self._numbers = {}

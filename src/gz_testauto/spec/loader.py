@@ -111,7 +111,7 @@ def _describe(
         field = f"{field}.{tag}" if field else tag
     if missing:
         return line, f"{field} is missing"
-    return line, _predicate(field, error)
+    return line, fault_text(field, error)
 
 
 _KINDS = {
@@ -138,7 +138,8 @@ _COMPARISONS = {
 }
 
 
-def _predicate(field: str, error: Mapping[str, Any]) -> str:
+def fault_text(field: str, error: Mapping[str, Any]) -> str:
+    """Return the text of one of pydantic's errors, which starts with the name ``field``."""
     kind, context = error["type"], error.get("ctx", {})
     found = f"{field} is {_shown(error['input'])}"
     if kind in _COMPARISONS:

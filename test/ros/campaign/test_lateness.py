@@ -2,7 +2,7 @@ import pytest
 
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
-from gz_testauto.ros.campaign.lateness import Lateness
+from gz_testauto.ros.campaign.executor import Lateness
 from gz_testauto.ros.campaign.snapshots import PeriodSnapshot
 
 DRIVING = Twist2D(0.5, 0.0)

@@ -7,8 +7,9 @@ pytest.importorskip("rospy")
 import rospy
 
 from gz_testauto.base.errors import SimulatorError
+from gz_testauto.ros.graph import get_service_class, respond
 from gz_testauto.ros.obstacles import node as spawner_node
-from gz_testauto.ros.services import respond
+from gz_testauto.ros.obstacles.interface import SPAWNER
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.worlds.spawner import ObstacleSpawner
@@ -83,8 +84,9 @@ def parsed(monkeypatch):
 
 
 def call(node, name, **fields):
-    kind, handler = node.services[name]
-    return respond(name, kind, handler, kind._request_class(**fields))
+    (service,) = (one for one in SPAWNER.services if one.name == name)
+    request = get_service_class(service.type)._request_class(**fields)
+    return respond(service, getattr(node, service.handler), request)
 
 
 def spawn(node, seed=1):

@@ -106,7 +106,7 @@ def shown(tmp_path, monkeypatch):
     markers = ColliderMarkers(
         lambda: SimpleNamespace(spawned_sdf=brought), spec.model_copy(update={"metrics": metrics})
     )
-    markers.scene_began(Scene(world))
+    markers.start_scene(Scene(world))
     topic = markers._topic
 
     def show(**poses):

@@ -19,12 +19,12 @@ SNAPSHOT = Snapshot(
 
 @pytest.mark.parametrize("frame", ["", "world", "map", "/map"])
 def test_the_inertial_frame_has_four_names(frame):
-    assert entities.reference(SNAPSHOT, frame).pose == Pose()
+    assert entities.reference(SNAPSHOT, frame, "").pose == Pose()
 
 
-def test_a_model_may_be_called_map_and_then_is_the_frame():
+def test_a_model_with_the_name_map_is_the_frame_of_that_name():
     snapshot = Snapshot(0.0, {"map": BOX}, {})
-    assert entities.reference(snapshot, "map") is BOX
+    assert entities.reference(snapshot, "map", "") is BOX
 
 
 def test_a_link_is_found_by_scoped_name_and_by_a_last_part_that_only_one_has():
@@ -34,9 +34,9 @@ def test_a_link_is_found_by_scoped_name_and_by_a_last_part_that_only_one_has():
     assert entities.find_link(SNAPSHOT.links, "") is None
 
 
-def test_a_frame_that_nobody_has_is_unknown():
-    with pytest.raises(entities.UnknownFrame):
-        entities.reference(SNAPSHOT, "odom")
+def test_an_unknown_frame_is_rejected_with_the_message_of_the_service():
+    with pytest.raises(entities.RequestRejectedError, match="no such frame"):
+        entities.reference(SNAPSHOT, "odom", "no such frame")
 
 
 def test_a_relative_state_is_in_the_axes_of_its_frame():

@@ -113,9 +113,9 @@ def running(request):
     assert not running.thread.is_alive()
 
 
-def held(hold_timeout_s=FOREVER_S, start_timeout_s=FOREVER_S):
+def held(command_timeout_s=FOREVER_S, start_timeout_s=FOREVER_S):
     return pytest.mark.parametrize(
-        "running", [Hold(0.1, hold_timeout_s, start_timeout_s)], indirect=True
+        "running", [Hold(0.1, command_timeout_s, start_timeout_s)], indirect=True
     )
 
 
@@ -147,7 +147,7 @@ def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(run
     assert running.periods[0].held
 
 
-@held(hold_timeout_s=0.1, start_timeout_s=0.1)
+@held(command_timeout_s=0.1, start_timeout_s=0.1)
 def test_without_an_answer_time_runs_on_and_says_that_it_was_late(running):
     running.load()
     running.await_periods(2)

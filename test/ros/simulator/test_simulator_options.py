@@ -1,47 +1,39 @@
-"""The simulator node's options: the same checks, and the same campaign, as without ROS."""
+"""Options of the simulator node's simulator: the checks are those of a campaign without ROS."""
 
 import pytest
-import rospy
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.simulator import simulator_options
-from gz_testauto.ros.simulator.scene_parameters import read_simulator
+from gz_testauto.ros.simulator.interface import SimulatorParameters
+from gz_testauto.ros.simulator.simulator_options import choose_simulator
 
 
-@pytest.fixture
-def parameters(monkeypatch):
-    given = {}
-    monkeypatch.setattr(rospy, "resolve_name", lambda name: name.replace("~", "/simulator/"))
-    monkeypatch.setattr(rospy, "has_param", lambda name: name in given)
-    monkeypatch.setattr(rospy, "get_param", lambda name: given[name])
-    return lambda **values: given.update({"/simulator/" + k: v for k, v in values.items()})
+def choose(campaign, **parameters):
+    return choose_simulator(SimulatorParameters(**parameters), campaign)
 
 
-def test_a_mistyped_option_is_refused_in_one_line(parameters):
-    parameters(simulator="gazebo", simulator_options={"trials_per_sever": 3})
+def test_a_misspelled_option_is_rejected_with_the_nearest_name():
     with pytest.raises(SpecError, match="did you mean 'trials_per_server'"):
-        read_simulator(None)
+        choose(None, simulator="gazebo", simulator_options={"trials_per_sever": 3})
 
 
-def test_what_is_given_is_passed(parameters):
-    parameters(simulator="gazebo", simulator_options={"trials_per_server": 3})
-    assert read_simulator(None) == ("gazebo", {"trials_per_server": 3})
+def test_options_of_the_parameters_are_returned():
+    options = {"trials_per_server": 3}
+    assert choose(None, simulator="gazebo", simulator_options=options) == ("gazebo", options)
 
 
-def test_a_campaigns_limits_and_worlds_reach_the_nodes_simulator(parameters, smoke):
+def test_limits_and_worlds_of_a_campaign_become_options(smoke):
     limits = smoke.limits.model_copy(update={"stall_timeout_s": 77.0})
     worlds = smoke.worlds.model_copy(update={"obstacle_names": r"crate_\d+"})
     campaign = smoke.model_copy(update={"simulator": "gazebo", "limits": limits, "worlds": worlds})
-    name, options = read_simulator(campaign)
+    name, options = choose(campaign)
     assert (name, options) == ("gazebo", simulator_options(campaign))
     assert options["stall_timeout_s"] == 77.0
     assert options["obstacle_names"] == r"crate_\d+"
 
 
-def test_options_of_the_node_go_before_the_campaigns(parameters, smoke):
+def test_options_of_the_parameters_replace_those_of_the_campaign(smoke):
     campaign = smoke.model_copy(update={"simulator": "embedded"})
-    parameters(simulator_options={"step_s": 0.01})
-    assert read_simulator(campaign) == ("embedded", {"step_s": 0.01})
-    parameters(simulator_options={"stepp_s": 0.01})
+    assert choose(campaign, simulator_options={"step_s": 0.01}) == ("embedded", {"step_s": 0.01})
     with pytest.raises(SpecError, match="did you mean 'step_s'"):
-        read_simulator(campaign)
+        choose(campaign, simulator_options={"stepp_s": 0.01})

@@ -5,7 +5,7 @@ from lxml import etree
 
 from gz_testauto.base.pose import Pose
 from gz_testauto.ros.simulator import spawn_xml
-from gz_testauto.ros.simulator.spawn_xml import SpawnRejectedError, model_to_spawn
+from gz_testauto.ros.simulator.spawn_xml import RequestRejectedError, model_to_spawn
 
 SDF = """<?xml version="1.0"?>
 <sdf version="1.6"><model name="own"><!-- a -- comment is not allowed to break -->
@@ -47,12 +47,12 @@ def test_without_a_robot_namespace_plugins_stay_as_they_are():
 
 @pytest.mark.parametrize("xml", ["", "no xml", "<html/>", "<sdf version='1.6'/>"])
 def test_what_is_no_model_is_refused_in_the_words_of_gazebo_ros(xml):
-    with pytest.raises(SpawnRejectedError, match="input model_xml not SDF or URDF"):
+    with pytest.raises(RequestRejectedError, match="input model_xml not SDF or URDF"):
         spawn(xml)
 
 
 def test_a_pose_that_is_none_is_refused():
-    with pytest.raises(SpawnRejectedError, match="a pose has 6 numbers"):
+    with pytest.raises(RequestRejectedError, match="a pose has 6 numbers"):
         spawn(SDF.replace("1 0 0 0 0 0", "1 0"))
 
 
@@ -70,13 +70,13 @@ def test_urdf_goes_through_the_converter_with_its_packages_resolved(monkeypatch)
 
 def test_a_package_that_does_not_exist_is_named_as_gazebo_ros_does():
     with pytest.raises(
-        SpawnRejectedError, match=r"urdf reference package name does not exist: nowhere"
+        RequestRejectedError, match=r"urdf reference package name does not exist: nowhere"
     ):
         spawn(URDF)
 
 
 def test_sdf_is_no_urdf():
-    with pytest.raises(SpawnRejectedError, match="entity format is invalid"):
+    with pytest.raises(RequestRejectedError, match="entity format is invalid"):
         spawn_xml.require_urdf(SDF)
     spawn_xml.require_urdf(URDF)
 
@@ -96,5 +96,5 @@ def test_an_include_stands_for_the_model_it_names(tmp_path, monkeypatch):
 
 def test_an_include_of_nothing_is_refused_with_where_was_looked():
     include = "<include><uri>model://no_such_model</uri></include>"
-    with pytest.raises(SpawnRejectedError, match="no_such_model was not found"):
+    with pytest.raises(RequestRejectedError, match="no_such_model was not found"):
         spawn(f"<sdf version='1.6'><world name='w'>{include}</world></sdf>")

@@ -4,31 +4,30 @@ Runs the loop of a trial in the campaign node; the monitor decides about its end
 simulator node holds time until the planner has answered, so late messages do not change the result:
 a trial ends at the snapshot that ends it, even if the simulation has advanced a few periods since
 then. A planner that does not answer while time is held makes the trial invalid
-(:mod:`~gz_testauto.ros.campaign.lateness`).
+(:class:`Lateness`).
 """
 
+import dataclasses
 import time
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
 import rospy
 from geometry_msgs.msg import Pose2D
-from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
 from gz_testauto.actors.world_actors import world_actors
-from gz_testauto.base.errors import SimulatorError, SpecError, simulator_stalled
+from gz_testauto.base.errors import NavigatorError, SimulatorError, SpecError, simulator_stalled
 from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
-from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners.interface import PlannerGaveUp
-from gz_testauto.ros.campaign.lateness import Lateness
+from gz_testauto.ros.campaign import interface
 from gz_testauto.ros.campaign.planner_process import PlannerProcess
 from gz_testauto.ros.campaign.snapshots import PeriodSnapshot, TrialInbox
+from gz_testauto.ros.graph import advertise, is_served, require_master, subscribe
 from gz_testauto.ros.map_message import grid_message
 from gz_testauto.ros.move_base import MoveBaseClient
-from gz_testauto.ros.planner.settings import PlannerSettings
+from gz_testauto.ros.planner.interface import PlannerParameters
 from gz_testauto.ros.road_messages import road_message
-from gz_testauto.ros.services import is_served, require_master
-from gz_testauto.ros.simulator.pace import HOLD_TIMEOUT_S, START_TIMEOUT_S
+from gz_testauto.ros.simulator.interface import COMMAND_TIMEOUT_S, START_TIMEOUT_S
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse
 from gz_testauto.trial.executor import (
@@ -47,17 +46,62 @@ from gz_testauto.trial.setup import PreparedCampaign, require_builtin
 
 SERVER_TIMEOUT_S = 60.0
 POLL_S = 0.05
+SIMULATOR = "/simulator"
+LATE_PERIODS = "late_periods"
+
+
+class Lateness:
+    """Detects late commands of ``planner``. ``limits_s`` are the wall times for which time is held:
+    per period, and for the first command.
+
+    A control period is late if it started without the answer to the previous snapshot. While the
+    simulator holds time for the planner, the trial would then differ from one on an idle machine,
+    so it is invalid. At a fixed real-time factor, late periods are a property of the planner and
+    are counted.
+    """
+
+    def __init__(self, planner: str, limits_s: Tuple[float, float]) -> None:
+        self._planner = planner
+        self._limits_s = limits_s
+        self._held = True
+        self._count = 0
+
+    def record(self, seen: PeriodSnapshot, blind: bool = False) -> None:
+        """Record a period; ``blind``: the planner has planned without the newest scan. Raises
+        ``NavigatorError`` if a held period is late or blind."""
+        self._held = seen.held
+        self._count += seen.late
+        time_s = seen.snapshot.time_s
+        if seen.held and seen.late:
+            first = seen.command is None
+            argument = "start_timeout" if first else "command_timeout"
+            limit_s = self._limits_s[first]
+            raise NavigatorError(
+                f"{self._planner} did not answer in {limit_s:g} s of wall time, so the period up "
+                f"to {time_s:.2f} s started without it: this machine is overloaded or was "
+                "suspended, or the planner needs longer; increase the limit with campaign.launch "
+                f"{argument}:=SECONDS"
+            )
+        if seen.held and blind:
+            raise NavigatorError(
+                f"a scan before {time_s:.2f} s reached {self._planner} too late for planning: "
+                "this machine is overloaded"
+            )
+
+    @property
+    def numbers(self) -> Dict[str, float]:
+        """Numbers for the results; empty while time is held, when no period can be late."""
+        return {} if self._held else {LATE_PERIODS: float(self._count)}
 
 
 class RosTrialExecutor(TrialExecutor):
-    """Runs trials of one campaign with the simulator node named ``simulator``."""
+    """Runs trials of one campaign with the simulator node."""
 
     def __init__(
         self,
         campaign: PreparedCampaign,
         log_directory: Path,
         should_stop: StopRequest,
-        simulator: str = "/simulator",
     ) -> None:
         """Prepare the topics. ``should_stop`` is called while the executor waits for the simulator
         outside of a trial. Raises ``SpecError`` for a campaign on a navigation stack."""
@@ -65,23 +109,22 @@ class RosTrialExecutor(TrialExecutor):
         _require_ros_support(self._campaign.spec)
         self._should_stop = should_stop
         self._log_directory = log_directory
-        self._simulator = simulator
-        self._inbox = TrialInbox(simulator)
+        self._inbox = TrialInbox()
         self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
-        self._map = rospy.Publisher("/map", OccupancyGridMessage, queue_size=1, latch=True)
+        self._map = advertise(interface.MAP)
         self._map_shown: Optional[MappedDrive] = None
         self._road: Optional[rospy.Publisher] = None
         if self._campaign.spec.has_road:
-            self._road = rospy.Publisher("/road", Road, queue_size=1, latch=True)
+            self._road = advertise(interface.ROAD)
 
     def open(self) -> None:
         """Wait for the simulator node."""
-        service = f"{self._simulator}/load_scene"
+        service = f"{SIMULATOR}/load_scene"
         deadline = time.monotonic() + SERVER_TIMEOUT_S
         while not (self._inbox.connected and is_served(service, 0.5)):
             if self._should_stop() or rospy.is_shutdown():
                 raise TrialStopped
-            error = rospy.get_param(f"{self._simulator}/error", "")
+            error = rospy.get_param(f"{SIMULATOR}/error", "")
             if error:
                 raise SimulatorError(error)
             if time.monotonic() > deadline:
@@ -157,9 +200,9 @@ class RosTrialExecutor(TrialExecutor):
                 raise TrialStopped
             planner.require_alive()
             seen = self._inbox.next(scene.scene, POLL_S)
-            given_up = None if last is None else self._inbox.gave_up(last.stamp_ns)
-            if given_up is not None:
-                verdict = watch.planner_aborted(given_up)
+            reason = None if last is None else self._inbox.abort_reason(last.stamp_ns)
+            if reason is not None:
+                verdict = watch.planner_aborted(reason)
             elif seen is not None:
                 lateness.record(seen, self._inbox.planned_blind(seen.stamp_ns))
                 if last is not None and seen.command is not None:
@@ -183,13 +226,13 @@ class RosTrialExecutor(TrialExecutor):
 
     def _identity_parameter(self) -> Dict[str, Any]:
         """Return the identity that the simulator node sets as a parameter."""
-        identity: Dict[str, Any] = rospy.get_param(f"{self._simulator}/identity", {})
+        identity: Dict[str, Any] = rospy.get_param(f"{SIMULATOR}/identity", {})
         return identity
 
     def _hold_limits_s(self) -> Tuple[float, float]:
         """Return the simulator node's wall-time limits for a command, and for the first one."""
-        names = (f"{self._simulator}/command_timeout", f"{self._simulator}/start_timeout")
-        hold_s, start_s = map(rospy.get_param, names, (HOLD_TIMEOUT_S, START_TIMEOUT_S))
+        names = (f"{SIMULATOR}/command_timeout", f"{SIMULATOR}/start_timeout")
+        hold_s, start_s = map(rospy.get_param, names, (COMMAND_TIMEOUT_S, START_TIMEOUT_S))
         return float(hold_s), float(start_s)
 
     def _load(self, trial: Trial) -> LoadSceneResponse:
@@ -218,27 +261,25 @@ class RosTrialExecutor(TrialExecutor):
         """Return the running planner of a trial; start it if this is its first trial."""
         if trial.planner not in self._planners:
             campaign = self._campaign
-            spec = campaign.planner(trial)
-            settings = PlannerSettings(
+            spec, limits = campaign.planner(trial), dataclasses.asdict(campaign.limits)
+            parameters = PlannerParameters(
                 plugin=spec.plugin,
-                limits=campaign.limits,
-                options=spec.parameters,
+                parameters=spec.parameters,
+                **{**limits, "footprint_m": list(campaign.limits.footprint_m)},
                 goal_tolerance_m=campaign.spec.goal.tolerance_m,
                 margin_m=campaign.spec.global_plan.margin_m,
-                period_s=campaign.spec.control_period_s,
+                period=campaign.spec.control_period_s,
                 tracking=campaign.spec.tracking is not None,
                 on_road=campaign.spec.has_road,
             )
             process = PlannerProcess(
                 trial.planner,
-                settings,
+                parameters,
                 self._log_directory,
                 campaign.spec.limits.stall_timeout_s,
-                self._simulator,
             )
-            cycles = rospy.Subscriber(
-                f"{process.node}/cycle_time", PlannerCycle, self._inbox.add_cycle
-            )
+            topic = interface.CYCLE_TIME._replace(name=f"{process.node}/cycle_time")
+            cycles = subscribe(topic, self._inbox.add_cycle)
             self._planners[trial.planner] = (process, cycles)
         process = self._planners[trial.planner][0]
         process.require_alive()

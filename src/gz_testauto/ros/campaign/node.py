@@ -2,7 +2,8 @@
 
 Handles the two signals and prints the final table; runner, store and report are those of
 ``gz_testauto run``. The exit status is 0 if every trial is done and valid, 1 if some are missing or
-invalid, 2 for an error that the user must correct. ``docs/ros.md`` lists every parameter.
+invalid, 2 for an error that the user must correct. :mod:`~gz_testauto.ros.campaign.interface` has
+parameters and topics.
 """
 
 import functools
@@ -10,12 +11,11 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Dict
 
 import rospy
 
 from gz_testauto.analysis.overview import analyze
-from gz_testauto.base.errors import GzTestautoError, SpecError
+from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
@@ -23,14 +23,13 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.table import print_report
-from gz_testauto.ros import parameters
 from gz_testauto.ros.campaign.executor import RosTrialExecutor
+from gz_testauto.ros.campaign.interface import CampaignNodeParameters
 from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor
 from gz_testauto.ros.campaign.progress import ProgressPublisher
-from gz_testauto.ros.campaign.session import Parameter
-from gz_testauto.ros.campaign_parameters import output_directory, read_campaign, read_selection
 from gz_testauto.ros.node import run_node
-from gz_testauto.ros.simulator.pace import HOLD, HOLD_TIMEOUT_S, START_TIMEOUT_S
+from gz_testauto.ros.parameters import read
+from gz_testauto.ros.simulator.interface import PaceParameters
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.workers.interface import ExecutorFactory
 from gz_testauto.workers.processes import local_workers
@@ -47,11 +46,11 @@ def _print_stopping() -> None:
 def start() -> int:
     """Run the campaign of the parameters and return the exit status."""
     logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener reports the same
-    spec = read_campaign(on_stack=parameters.read("stack", bool, False))
-    out = output_directory(spec)
+    parameters = read(CampaignNodeParameters)
+    spec = parameters.load()
+    out = parameters.results_directory(spec)
     listener = ProgressPublisher(spec)
     rospy.loginfo("campaign %s, results in %s", spec.name, out)
-    workers = _worker_count()
     notice = plugins_notice(spec)
     if notice:
         rospy.logwarn("%s", notice)
@@ -60,10 +59,10 @@ def start() -> int:
             results = run_campaign(
                 spec,
                 out,
-                _executor(spec, out, stop, workers),
-                make_workers=local_workers(workers),
-                selection=read_selection(),
-                retry_invalid=parameters.read("retry_invalid", bool, False),
+                _executor(spec, out, stop, parameters),
+                make_workers=local_workers(parameters.workers),
+                selection=parameters.selection,
+                retry_invalid=parameters.retry_invalid,
                 listener=listener,
                 should_stop=stop,
             )
@@ -78,38 +77,24 @@ def start() -> int:
     return 1 if stop() or results.invalid else 0
 
 
-def _executor(spec: CampaignSpec, out: Path, stop: StopSignals, workers: int) -> ExecutorFactory:
+def _executor(
+    spec: CampaignSpec, out: Path, stop: StopSignals, parameters: CampaignNodeParameters
+) -> ExecutorFactory:
     """Return the executor: this package's planners use the present master if one trial runs at a
     time, and one master per worker otherwise; a stack always has its own masters."""
     if isinstance(spec, StackCampaignSpec):
         return chosen_executor(spec, out)
     logs = out / NODE_LOGS
-    if workers == 1:
+    if parameters.workers == 1:
         return functools.partial(RosTrialExecutor, log_directory=logs, should_stop=stop)
     return functools.partial(
         IsolatedNodesExecutor,
         log_directory=logs.absolute(),
-        simulator_parameters=_simulator_parameters(),
+        simulator_parameters={
+            "campaign": str(parameters.campaign),
+            **parameters.model_dump(include={"simulator", *PaceParameters.model_fields}),
+        },
     )
-
-
-def _simulator_parameters() -> Dict[str, Parameter]:
-    """Return the parameters of the workers' simulator nodes, as ``campaign.launch`` sets them."""
-    path = parameters.read_path("campaign")
-    return {
-        "campaign": str(path),
-        "simulator": parameters.read("simulator", str, ""),
-        "real_time_factor": rospy.get_param("~real_time_factor", HOLD),
-        "command_timeout": parameters.read("command_timeout", float, HOLD_TIMEOUT_S),
-        "start_timeout": parameters.read("start_timeout", float, START_TIMEOUT_S),
-    }
-
-
-def _worker_count() -> int:
-    count = parameters.read("workers", int, 1)
-    if count < 1:
-        raise SpecError(f"parameter {rospy.resolve_name('~workers')} is {count}; it must be >= 1")
-    return count
 
 
 def main() -> int:

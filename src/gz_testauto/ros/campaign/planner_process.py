@@ -10,14 +10,13 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Dict
 
 import rospy
 
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.processes import start_with_watchdog
 from gz_testauto.ros.move_base import MoveBaseClient
-from gz_testauto.ros.planner.settings import SEED, PlannerSettings, parameters_of
+from gz_testauto.ros.planner.interface import PlannerParameters
 from gz_testauto.trial.executor import StopRequest, TrialStopped
 
 ROBOT_TOPICS = ("cmd_vel", "odom", "scan", "map", "road")
@@ -31,30 +30,28 @@ class PlannerProcess:
     def __init__(
         self,
         name: str,
-        settings: PlannerSettings,
+        parameters: PlannerParameters,
         log_directory: Path,
         answer_timeout_s: float,
-        simulator: str,
     ) -> None:
         """Start the node; :meth:`await_server` waits until it serves its action.
 
-        ``answer_timeout_s`` is the wall time in which it must acknowledge or cancel a goal;
-        ``simulator`` is the node that publishes tracked objects.
+        ``answer_timeout_s`` is the wall time in which it must acknowledge or cancel a goal.
         """
         self.name = name
         self.node = f"/{name}/planner"
         self.log_file = log_directory / f"planner_{name}.log"
         self._closed = False
-        rospy.set_param(self.node, parameters_of(settings))
+        rospy.set_param(self.node, parameters.model_dump(mode="json", exclude_none=True))
         log_directory.mkdir(parents=True, exist_ok=True)
         remappings = [f"{topic}:=/{topic}" for topic in ROBOT_TOPICS]
-        remappings.append(f"objects:={simulator}/objects")
+        remappings.append("objects:=/simulator/objects")
         self._process = start_with_watchdog(
             [
                 *(sys.executable, "-m", "gz_testauto.ros.planner.node"),
                 *(f"__ns:=/{name}", "__name:=planner", *remappings),
             ],
-            _environment(),
+            {**os.environ, "PYTHONUNBUFFERED": "1"},  # so that a killed node's log is complete
             self.log_file,
         )
         self.move_base = MoveBaseClient(f"/{name}/move_base", answer_timeout_s)
@@ -82,7 +79,7 @@ class PlannerProcess:
 
     def seed(self, seed: int) -> None:
         """Set the seed of the planner's random numbers for the next goal."""
-        rospy.set_param(f"{self.node}/{SEED}", seed)
+        rospy.set_param(f"{self.node}/seed", seed)
 
     def close(self) -> None:
         """Stop the node: SIGTERM first, so that it leaves the graph, then SIGKILL. Idempotent."""
@@ -99,8 +96,3 @@ class PlannerProcess:
         except OSError:
             lines = []
         return " | ".join(lines[-LOG_LINES_SHOWN:]) or f"nothing in {self.log_file}"
-
-
-def _environment() -> Dict[str, str]:
-    """Return this environment with unbuffered output, so that a killed node's log is complete."""
-    return {**os.environ, "PYTHONUNBUFFERED": "1"}

@@ -13,6 +13,8 @@ from gz_testauto.base.escaping import escape_text
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.msg import CampaignProgress
 from gz_testauto.results.records import TrialRecord
+from gz_testauto.ros.campaign import interface
+from gz_testauto.ros.graph import advertise
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.trial.plan import Trial
 
@@ -22,10 +24,8 @@ class ProgressPublisher(CampaignListener):
     those of this run; the number of finished trials includes earlier runs."""
 
     def __init__(self, spec: CampaignSpec) -> None:
-        self._topic = rospy.Publisher("~progress", CampaignProgress, queue_size=10, latch=True)
-        self._diagnostics = rospy.Publisher(
-            "/diagnostics", DiagnosticArray, queue_size=10, latch=True
-        )
+        self._topic = advertise(interface.PROGRESS, 10)
+        self._diagnostics = advertise(interface.DIAGNOSTICS, 10)
         self._counts: Dict[str, Dict[str, int]] = {
             planner.name: {"reached": 0, "done": 0} for planner in spec.planners
         }

@@ -64,7 +64,7 @@ def start(
             raise SimulatorError(failure)
         return False
 
-    trials = RosTrialExecutor(settings.campaign, settings.logs, look, SIMULATOR)
+    trials = RosTrialExecutor(settings.campaign, settings.logs, look)
     trials.open()
 
     def answer(request: Union[Trial, str]) -> Union[TrialResult, SimulatorIdentity]:

@@ -9,7 +9,6 @@ import threading
 from typing import Dict, List, NamedTuple, Optional
 
 import numpy as np
-import rospy
 from std_msgs.msg import String
 
 from gz_testauto.base import ros_messages
@@ -17,6 +16,8 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.msg import PlannerCycle
 from gz_testauto.msg import Snapshot as SnapshotMessage
+from gz_testauto.ros.campaign import interface
+from gz_testauto.ros.graph import subscribe
 from gz_testauto.trial.recorder import CycleTimes
 
 
@@ -32,19 +33,17 @@ class PeriodSnapshot(NamedTuple):
 
 
 class TrialInbox:
-    """Queue of the messages of the simulator node ``simulator``."""
+    """Queue of the messages of the simulator node."""
 
-    def __init__(self, simulator: str) -> None:
+    def __init__(self) -> None:
         self._snapshots: queue.Queue[SnapshotMessage] = queue.Queue()
         self._failure = ""
         self._cycles: List[PlannerCycle] = []
         self._cycles_lock = threading.Lock()
         self._sequence: Optional[int] = None
         self._scans: Dict[int, int] = {}  # ROS time of a snapshot: stamp of its scan
-        self._subscriber = rospy.Subscriber(
-            f"{simulator}/snapshot", SnapshotMessage, self._snapshots.put, tcp_nodelay=True
-        )
-        self._failures = rospy.Subscriber(f"{simulator}/failure", String, self._on_failure)
+        self._subscriber = subscribe(interface.SNAPSHOT, self._snapshots.put)
+        subscribe(interface.FAILURE, self._on_failure)
 
     @property
     def connected(self) -> bool:
@@ -87,17 +86,17 @@ class TrialInbox:
         with self._cycles_lock:
             self._cycles.append(cycle)
 
-    def gave_up(self, stamp_ns: int) -> Optional[str]:
-        """Return why the planner gave up at the snapshot of this ROS time, or None.
+    def abort_reason(self, stamp_ns: int) -> Optional[str]:
+        """Return why the planner aborted at the snapshot of this ROS time, or None.
 
         A planner reports this before it stops the robot, hence before the next snapshot.
         """
         with self._cycles_lock:
             return next(
                 (
-                    cycle.gave_up
+                    cycle.abort_reason
                     for cycle in reversed(self._cycles)
-                    if cycle.gave_up and cycle.header.stamp.to_nsec() == stamp_ns
+                    if cycle.abort_reason and cycle.header.stamp.to_nsec() == stamp_ns
                 ),
                 None,
             )
@@ -114,13 +113,13 @@ class TrialInbox:
 
     def cycle_times(self, from_ns: int, before_ns: int) -> CycleTimes:
         """Return the times of the cycles that were planned from ``from_ns`` until before
-        ``before_ns`` in ROS time; cycles in which the planner gave up always count."""
+        ``before_ns`` in ROS time; a cycle in which the planner aborted always counts."""
         with self._cycles_lock:
             counted = [
                 cycle
                 for cycle in self._cycles
                 if from_ns <= cycle.header.stamp.to_nsec()
-                and (cycle.gave_up or cycle.header.stamp.to_nsec() < before_ns)
+                and (cycle.abort_reason or cycle.header.stamp.to_nsec() < before_ns)
             ]
         return CycleTimes(
             np.array([cycle.wall_time for cycle in counted]),

@@ -8,11 +8,13 @@ from pathlib import Path
 import rospy
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.ros import parameters
+from gz_testauto.ros.graph import offer
+from gz_testauto.ros.interface import user_directory
 from gz_testauto.ros.node import run_node
+from gz_testauto.ros.obstacles.interface import MULTIPLIER
 from gz_testauto.ros.obstacles.spec_argument import read_spec
-from gz_testauto.ros.services import offer
-from gz_testauto.srv import MultiplyWorld, MultiplyWorldRequest, MultiplyWorldResponse
+from gz_testauto.ros.parameters import existing_file
+from gz_testauto.srv import MultiplyWorldRequest, MultiplyWorldResponse
 from gz_testauto.worlds.multiply import multiply
 
 
@@ -20,8 +22,8 @@ def serve(request: MultiplyWorldRequest) -> MultiplyWorldResponse:
     """Write the worlds and return their paths."""
     if not request.out:
         raise SpecError("out is empty; set it to the directory for the worlds")
-    out = parameters.user_directory() / Path(request.out).expanduser()
-    world = parameters.existing_file(request.world, "world")
+    out = user_directory() / Path(request.out).expanduser()
+    world = existing_file(request.world, "world")
     worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)
     paths = [str(entry.path) for entry in worlds]
     return MultiplyWorldResponse(True, f"{len(paths)} worlds in {out}", paths)
@@ -29,7 +31,7 @@ def serve(request: MultiplyWorldRequest) -> MultiplyWorldResponse:
 
 def start() -> int:
     """Offer the service until shut down."""
-    offer({"~multiply": (MultiplyWorld, serve)})
+    offer(MULTIPLIER.services, {"multiply": serve}.__getitem__)
     rospy.spin()
     return 0
 

@@ -1,28 +1,49 @@
 """The ``obstacle_spawner`` node: random obstacles in a running Gazebo, by service calls.
 
-Defines the services and topics; :mod:`~gz_testauto.worlds.spawner` places the obstacles. It works
-with any node that serves ``/gazebo/*``. ``docs/ros.md`` lists every parameter.
+Handles the requests; :mod:`~gz_testauto.worlds.spawner` places the obstacles. It works with any
+node that serves ``/gazebo/*``. :mod:`~gz_testauto.ros.obstacles.interface` has parameters, topics
+and services.
 """
 
+import functools
 import threading
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
 import rospy
-from visualization_msgs.msg import MarkerArray
 
 from gz_testauto import srv
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.ros_messages import WORLD_FRAME
 from gz_testauto.msg import ObstacleSet
-from gz_testauto.ros import parameters
+from gz_testauto.ros.graph import advertise, offer
+from gz_testauto.ros.interface import user_directory
 from gz_testauto.ros.node import run_node
+from gz_testauto.ros.obstacles import interface
 from gz_testauto.ros.obstacles.messages import markers, obstacle_message
 from gz_testauto.ros.obstacles.spec_argument import label_of, read_set
-from gz_testauto.ros.services import Services, offer
+from gz_testauto.ros.parameters import read
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
+
+
+def _publishing(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a handler that publishes the obstacle set after the call. If the call fails, the
+    remaining obstacles are requested from the simulator."""
+
+    @functools.wraps(handler)
+    def call(node: "ObstacleSpawnerNode", request: Any) -> Any:
+        with node._call:
+            try:
+                response = handler(node, request)
+            except (GzTestautoError, OSError):
+                node._publish_after_failure()
+                raise
+            node._publish(node._spawner.last_known)
+        return response
+
+    return call
 
 
 class ObstacleSpawnerNode:
@@ -31,20 +52,10 @@ class ObstacleSpawnerNode:
     def __init__(self, spawner: ObstacleSpawner) -> None:
         self._spawner = spawner
         self._call = threading.Lock()
-        self._set = rospy.Publisher("~obstacles", ObstacleSet, queue_size=1, latch=True)
-        self._markers = rospy.Publisher("~markers", MarkerArray, queue_size=1, latch=True)
+        self._set = advertise(interface.OBSTACLES)
+        self._markers = advertise(interface.MARKERS)
 
-    @property
-    def services(self) -> Services:
-        """Return the services of the node."""
-        return {
-            "~spawn": (srv.SpawnObstacles, self._publishing(self.spawn)),
-            "~clear": (srv.ClearObstacles, self._publishing(self.clear)),
-            "~respawn": (srv.RespawnObstacles, self._publishing(self.respawn)),
-            "~save_world": (srv.SaveWorld, self._publishing(self.save_world)),
-            "~list": (srv.ListObstacles, self.list),
-        }
-
+    @_publishing
     def spawn(self, request: srv.SpawnObstaclesRequest) -> srv.SpawnObstaclesResponse:
         """Draw an obstacle set and place it."""
         draw = Draw(read_set(request.spec), label_of(request.spec), request.seed)
@@ -53,6 +64,7 @@ class ObstacleSpawnerNode:
             True, f"placed {len(placed)} obstacles", [obstacle_message(o) for o in placed]
         )
 
+    @_publishing
     def respawn(self, request: srv.RespawnObstaclesRequest) -> srv.RespawnObstaclesResponse:
         """Replace the obstacles by the next set of the same draw."""
         placed = self._spawner.respawn()
@@ -64,13 +76,15 @@ class ObstacleSpawnerNode:
             [obstacle_message(obstacle) for obstacle in placed],
         )
 
+    @_publishing
     def clear(self, request: srv.ClearObstaclesRequest) -> srv.ClearObstaclesResponse:
         """Delete all random obstacles."""
         return srv.ClearObstaclesResponse(True, f"deleted {self._spawner.clear()} obstacles")
 
+    @_publishing
     def save_world(self, request: srv.SaveWorldRequest) -> srv.SaveWorldResponse:
         """Write the base world with the obstacles."""
-        path = parameters.user_directory() / Path(request.path).expanduser()
+        path = user_directory() / Path(request.path).expanduser()
         self._spawner.save_world(path)
         return srv.SaveWorldResponse(True, f"wrote {path}", str(path))
 
@@ -79,22 +93,6 @@ class ObstacleSpawnerNode:
         with self._call:
             found = self._message(self._spawner.obstacles())
         return srv.ListObstaclesResponse(found.spec, found.seed, found.draw, found.obstacles)
-
-    def _publishing(self, handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a handler that publishes the obstacle set after the call. If the call fails, the
-        remaining obstacles are requested from the simulator."""
-
-        def call(request: Any) -> Any:
-            with self._call:
-                try:
-                    response = handler(request)
-                except (GzTestautoError, OSError):
-                    self._publish_after_failure()
-                    raise
-                self._publish(self._spawner.last_known)
-            return response
-
-        return call
 
     def _publish_after_failure(self) -> None:
         try:
@@ -119,13 +117,11 @@ class ObstacleSpawnerNode:
 
 def start() -> int:
     """Offer the services until shut down."""
-    base_world = parameters.read_path("base_world", "")
-    client = GazeboRosClient(
-        answer_timeout_s=parameters.read("service_timeout", float, 30.0),
-        effect_timeout_s=parameters.read("effect_timeout", float, 10.0),
-    )
-    spawner = ObstacleSpawner(client, base_world, parameters.read("keep_out_radius_m", float, 1.0))
-    offer(ObstacleSpawnerNode(spawner).services)
+    parameters = read(interface.SpawnerParameters)
+    client = GazeboRosClient(parameters.service_timeout, parameters.effect_timeout)
+    spawner = ObstacleSpawner(client, parameters.base_world, parameters.keep_out_radius_m)
+    node = ObstacleSpawnerNode(spawner)
+    offer(interface.SPAWNER.services, functools.partial(getattr, node))
     rospy.spin()
     return 0
 

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Union
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SpecError
-from gz_testauto.ros.parameters import user_directory
+from gz_testauto.ros.interface import user_directory
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text

@@ -1,6 +1,6 @@
 """Execution of one goal: global plan on the static map, control cycles, and end.
 
-A goal ends as reached, given up or preempted, and the robot is always stopped. Each cycle is
+A goal ends as reached, aborted or preempted, and the robot is always stopped. Each cycle is
 published. Observations are from :mod:`~gz_testauto.ros.planner.observation`; the action server is
 in :mod:`~gz_testauto.ros.planner.node`.
 """
@@ -25,8 +25,10 @@ from gz_testauto.planners.interface import Lane, PlannerGaveUp, Task
 from gz_testauto.planners.lanes import waypoints_along
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.planners.warm_up import warm_up
+from gz_testauto.ros.graph import advertise, subscribe
+from gz_testauto.ros.parameters import read
+from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
-from gz_testauto.ros.planner.settings import PlannerSettings, seed_for_goal
 from gz_testauto.ros.road_messages import lanes_of_messages
 
 PREEMPTION_POLL_S = 0.1
@@ -39,7 +41,7 @@ class RoadSubscriber:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._road: Optional[Road] = None
-        self._subscriber = rospy.Subscriber("road", Road, self._on_message)
+        self._subscriber = subscribe(interface.ROAD, self._on_message)
 
     def lanes(self, stamp: rospy.Time, timeout_s: float) -> Tuple[Lane, ...]:
         """Return the lanes for the goal with this stamp. Raises ``NavigatorError`` if none are
@@ -66,17 +68,19 @@ class RoadSubscriber:
 class GoalNavigator:
     """Drives one robot to one goal at a time with one planner."""
 
-    def __init__(self, settings: PlannerSettings) -> None:
-        self._settings = settings
-        tracks = make_planner(settings.plugin, **settings.options).wants_objects
-        warm_up(settings.plugin, settings.options, settings.limits, settings.on_road)
+    def __init__(self, parameters: interface.PlannerParameters) -> None:
+        """Subscribe and advertise. Raises ``SpecError`` for a wrong planner or outline."""
+        self._parameters, self._limits = parameters, parameters.limits
+        # Before the first goal, so that a wrong name is reported at the start of the node.
+        tracks = make_planner(parameters.plugin, **parameters.parameters).wants_objects
+        warm_up(parameters.plugin, parameters.parameters, self._limits, parameters.on_road)
         self._observations = ObservationSubscriber(
-            settings.period_s, settings.tracking and tracks, settings.max_object_age_s
+            parameters.period, parameters.tracking and tracks, parameters.max_object_age
         )
-        self._roads = RoadSubscriber() if settings.on_road else None
-        self._command = rospy.Publisher("cmd_vel", Twist, queue_size=10)
-        self._cycles = rospy.Publisher("~cycle_time", PlannerCycle, queue_size=100)
-        self._plan = rospy.Publisher("~plan", Path, queue_size=1, latch=True)
+        self._roads = RoadSubscriber() if parameters.on_road else None
+        self._command = advertise(interface.CMD_VEL, 10)
+        self._cycles = advertise(interface.CYCLE_TIME, 100)
+        self._plan = advertise(interface.PLAN)
 
     def drive(
         self,
@@ -91,16 +95,16 @@ class GoalNavigator:
         Raises ``PlannerGaveUp`` if the planner finds no path, and ``NavigatorError`` if it cannot
         plan: no global plan, no map, no odometry or no transform.
         """
-        settings, seed = self._settings, seed_for_goal()
+        parameters, seed = self._parameters, read(interface.SeedParameter).seed
         try:
             self._observations.begin(target.header.stamp)
-            observed = self._await_observation(preempted, settings.startup_timeout_s)
+            observed = self._await_observation(preempted, parameters.startup_timeout)
             if observed is None:
                 return False
             lanes = self._lanes(target.header.stamp)
             goal = self._observations.in_map(target).planar
             task = replace(self._lay_task(grid, goal, observed, lanes), seed=seed)
-            planner = TimedPlanner(make_planner(settings.plugin, **settings.options))
+            planner = TimedPlanner(make_planner(parameters.plugin, **parameters.parameters))
             planner.begin(task)
             while observed is not None:
                 pose = observed.observation.pose
@@ -116,12 +120,12 @@ class GoalNavigator:
     def _cycle(self, planner: TimedPlanner, observed: StampedObservation) -> None:
         """Plan one control period and publish the command."""
         report = PlannerCycle()
-        report.header.stamp, report.header.frame_id = observed.stamp, self._settings.base_frame
+        report.header.stamp, report.header.frame_id = observed.stamp, self._parameters.base_frame
         report.scan = observed.scan_stamp
         try:
             report.command = ros_messages.command_message(planner.plan(observed.observation))
         except PlannerGaveUp as gave_up:
-            report.gave_up = str(gave_up) or "the planner gave up"
+            report.abort_reason = str(gave_up) or "the planner aborted"
             raise
         finally:
             report.wall_time, report.cpu_time = (times[-1] for times in planner.cycle_times_s)
@@ -132,7 +136,7 @@ class GoalNavigator:
         """Return the lanes for the goal with this stamp; empty without a road."""
         if self._roads is None:
             return ()
-        return self._roads.lanes(stamp, self._settings.startup_timeout_s)
+        return self._roads.lanes(stamp, self._parameters.startup_timeout)
 
     def _lay_task(
         self,
@@ -142,21 +146,19 @@ class GoalNavigator:
         lanes: Tuple[Lane, ...],
     ) -> Task:
         """Return the task with a plan along the road, if there is one, or on the static map."""
-        settings = self._settings
+        tolerance_m, period_s = self._parameters.goal_tolerance_m, self._parameters.period
+        start = observed.observation.pose
         if lanes:
-            start = observed.observation.pose
             try:
                 (route,) = waypoints_along(lanes[0], start, [goal], ["the robot", "the goal"])
             except SpecError as error:
                 raise NavigatorError(str(error)) from error
             self._publish_plan(route, observed.stamp)
-            limits, period_s = settings.limits, settings.period_s
-            return Task(goal, settings.goal_tolerance_m, route, limits, period_s, lanes)
+            return Task(goal, tolerance_m, route, self._limits, period_s, lanes)
         if grid is None:
             raise NavigatorError(
                 f"no map: publish one on {rospy.resolve_name('map')}, or set ~map to a YAML file"
             )
-        start = observed.observation.pose
         for name, pose in (("the robot", start), ("the goal", goal)):
             if not grid.contains(*grid.cell_of(pose.x_m, pose.y_m)):
                 x_min, y_min, x_max, y_max = grid.bounds
@@ -164,14 +166,14 @@ class GoalNavigator:
                     f"{name} ({pose.x_m:.2f}, {pose.y_m:.2f}) is outside the map, which is x "
                     f"{x_min:.2f} to {x_max:.2f}, y {y_min:.2f} to {y_max:.2f}"
                 )
-        waypoints = plan_waypoints(grid, start, goal, settings.limits, settings.margin_m)
+        waypoints = plan_waypoints(grid, start, goal, self._limits, self._parameters.margin_m)
         if waypoints is None:
             raise NavigatorError(
                 f"no path from ({start.x_m:.2f}, {start.y_m:.2f}) to ({goal.x_m:.2f}, "
                 f"{goal.y_m:.2f}) on the static map"
             )
         self._publish_plan(waypoints, observed.stamp)
-        return Task(goal, settings.goal_tolerance_m, waypoints, settings.limits, settings.period_s)
+        return Task(goal, tolerance_m, waypoints, self._limits, period_s)
 
     def _await_observation(
         self, preempted: Callable[[], bool], timeout_s: Optional[float] = None

@@ -1,7 +1,7 @@
 """The ``planner`` node: a ``move_base`` action server around any local planner.
 
 Serves the action and receives the map; :mod:`~gz_testauto.ros.planner.goal` drives the robot.
-``docs/ros.md`` lists every parameter.
+:mod:`~gz_testauto.ros.planner.interface` has parameters and topics.
 """
 
 import actionlib
@@ -11,27 +11,30 @@ from move_base_msgs.msg import MoveBaseAction, MoveBaseActionGoal, MoveBaseFeedb
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.planners import make_planner
+from gz_testauto.grid.map_server import read_map
 from gz_testauto.planners.interface import PlannerGaveUp
+from gz_testauto.ros.graph import subscribe
 from gz_testauto.ros.map_message import grid_of
 from gz_testauto.ros.node import run_node
+from gz_testauto.ros.parameters import read
+from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.goal import GoalNavigator
-from gz_testauto.ros.planner.settings import PlannerSettings, read_settings
 
 
 class PlannerNode:
     """Serves one goal at a time with one planner and one robot."""
 
-    def __init__(self, settings: PlannerSettings) -> None:
-        self._grid = settings.static_map
-        self._drive = GoalNavigator(settings)
-        self._goals = rospy.Publisher("move_base/goal", MoveBaseActionGoal, queue_size=1)
+    def __init__(self, parameters: interface.PlannerParameters) -> None:
+        self._grid = None if parameters.map is None else read_map(parameters.map)
+        self._navigator = GoalNavigator(parameters)
+        action = interface.MOVE_BASE.name
+        self._goals = rospy.Publisher(f"{action}/goal", MoveBaseActionGoal, queue_size=1)
         self._server = actionlib.SimpleActionServer(
-            "move_base", MoveBaseAction, self._execute, auto_start=False
+            action, MoveBaseAction, self._execute, auto_start=False
         )
         if self._grid is None:
-            rospy.Subscriber("map", OccupancyGridMessage, self._on_map)
-        rospy.Subscriber("move_base_simple/goal", PoseStamped, self._on_simple_goal)
+            subscribe(interface.MAP, self._on_map)
+        subscribe(interface.SIMPLE_GOAL, self._on_simple_goal)
         self._server.start()
 
     def _on_map(self, message: OccupancyGridMessage) -> None:
@@ -48,7 +51,7 @@ class PlannerNode:
     def _execute(self, goal: MoveBaseGoal) -> None:
         """Drive to one goal and set its result. Errors that a user can cause do not raise."""
         try:
-            reached = self._drive.drive(
+            reached = self._navigator.drive(
                 goal.target_pose, self._grid, self._is_preempted, self._publish_pose
             )
         except PlannerGaveUp as gave_up:
@@ -71,9 +74,7 @@ class PlannerNode:
 
 def start() -> int:
     """Serve the action until shutdown."""
-    settings = read_settings()
-    make_planner(settings.plugin, **settings.options)  # reports a wrong name before the first goal
-    PlannerNode(settings)
+    PlannerNode(read(interface.PlannerParameters))
     rospy.spin()
     return 0
 

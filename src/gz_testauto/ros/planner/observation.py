@@ -24,8 +24,11 @@ from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.observation import LaserScan as Scan
 from gz_testauto.base.observation import TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_messages import WORLD_FRAME
 from gz_testauto.msg import TrackedObjects
 from gz_testauto.planners.interface import Observation
+from gz_testauto.ros.graph import subscribe
+from gz_testauto.ros.planner import interface
 from gz_testauto.ros.road_messages import objects_of
 
 SCAN_TIMEOUT_S = 0.25
@@ -53,14 +56,12 @@ class ObservationSubscriber:
     def __init__(
         self,
         period_s: float,
-        tracking: bool = False,
-        max_object_age_s: float = 0.0,
-        map_frame: str = ros_messages.WORLD_FRAME,
+        tracking: bool,
+        max_object_age_s: float,
     ) -> None:
         """Subscribe; with ``tracking`` also to ``objects``, whose messages can be older than the
         odometry by up to ``max_object_age_s``."""
-        self._objects_age = rospy.Duration.from_sec(max_object_age_s)
-        self._map_frame = map_frame
+        self._objects_age_ns = ros_messages.nanoseconds_of(max_object_age_s)
         self._objects: Optional[TrackedObjects] = None
         # A period that the stamps miss by rounding or by one physics step still counts as one.
         self._period_ns = ros_messages.nanoseconds_of(0.95 * period_s)
@@ -73,15 +74,11 @@ class ObservationSubscriber:
         self._transform_timeout_s = FIRST_TRANSFORM_TIMEOUT_S
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, tcp_nodelay=True)
-        self._subscribers = [
-            rospy.Subscriber("odom", Odometry, self._on_odom, tcp_nodelay=True),
-            rospy.Subscriber("scan", LaserScan, self._on_scan, tcp_nodelay=True),
-        ]
+        subscribe(interface.ODOM, self._on_odom)
+        subscribe(interface.SCAN, self._on_scan)
         self._tracking = tracking
         if tracking:
-            self._subscribers.append(
-                rospy.Subscriber("objects", TrackedObjects, self._on_objects, tcp_nodelay=True)
-            )
+            subscribe(interface.OBJECTS, self._on_objects)
 
     def begin(self, since: rospy.Time) -> None:
         """Start a task: messages older than ``since`` are ignored; zero accepts all."""
@@ -106,7 +103,7 @@ class ObservationSubscriber:
             stamp,
             Observation(
                 time_s=self._since_origin(stamp),
-                pose=self._transform(self._map_frame, odom.child_frame_id, stamp).planar,
+                pose=self._transform(WORLD_FRAME, odom.child_frame_id, stamp).planar,
                 twist=Twist2D(odom.twist.twist.linear.x, odom.twist.twist.angular.z),
                 scan=None if scan is None else self._scan_seen(scan, odom.child_frame_id),
                 objects=self._await_objects(stamp) if self._tracking else (),
@@ -117,9 +114,9 @@ class ObservationSubscriber:
     def in_map(self, pose: PoseStamped) -> Pose:
         """Return a pose in the map frame. Raises ``NavigatorError`` if tf has no transform."""
         local = ros_messages.pose_of(pose.pose)
-        if pose.header.frame_id in (self._map_frame, "/" + self._map_frame, ""):
+        if pose.header.frame_id in (WORLD_FRAME, "/" + WORLD_FRAME, ""):
             return local
-        return self._transform(self._map_frame, pose.header.frame_id, rospy.Time(0)) * local
+        return self._transform(WORLD_FRAME, pose.header.frame_id, rospy.Time(0)) * local
 
     def _on_odom(self, message: Odometry) -> None:
         with self._changed:
@@ -139,16 +136,13 @@ class ObservationSubscriber:
     def _await_objects(self, stamp: rospy.Time) -> Tuple[TrackedObject, ...]:
         """Return the tracked objects at ``stamp``. Raises ``NavigatorError`` if they are not
         received: without them a planner would drive as if there were none."""
-        oldest = (
-            rospy.Time()
-            if stamp.to_nsec() < self._objects_age.to_nsec()
-            else (stamp - self._objects_age)
-        )
+        oldest_ns = stamp.to_nsec() - self._objects_age_ns
+
+        def is_recent() -> bool:
+            return self._objects is not None and self._objects.header.stamp.to_nsec() >= oldest_ns
+
         with self._changed:
-            received = self._changed.wait_for(
-                lambda: self._objects is not None and self._objects.header.stamp >= oldest,
-                OBJECTS_TIMEOUT_S,
-            )
+            received = self._changed.wait_for(is_recent, OBJECTS_TIMEOUT_S)
             objects = self._objects
         if not received or objects is None:
             raise NavigatorError(

@@ -8,14 +8,15 @@ subscribers.
 import itertools
 from typing import Iterator, List, Mapping, Optional, Tuple
 
-import rospy
 from genpy import Time
 from std_msgs.msg import ColorRGBA
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import pose_message
+from gz_testauto.ros.graph import advertise
+from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.shape_markers import publish, solid_markers
 from gz_testauto.sdf.scene import CollisionShape, placed_model
 from gz_testauto.trial.actors import TrialActors
@@ -29,12 +30,12 @@ class ActorMarkers:
     """Publisher of the topic ``~actors``."""
 
     def __init__(self) -> None:
-        self._topic = rospy.Publisher("~actors", MarkerArray, queue_size=1)
+        self._topic = advertise(interface.ACTORS)
         self._actors = TrialActors()
         self._shapes: Mapping[str, Tuple[CollisionShape, ...]] = {}
         self._shown: Optional[Tuple[str, ...]] = None
 
-    def scene_began(self, actors: TrialActors) -> None:
+    def start_scene(self, actors: TrialActors) -> None:
         """Use the actors of a new scene."""
         self._actors, self._shown = actors, None
         self._shapes = {

@@ -13,11 +13,13 @@ import shapely
 from genpy import Time
 from shapely.geometry.base import BaseGeometry
 from std_msgs.msg import ColorRGBA
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
+from gz_testauto.ros.graph import advertise
+from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.shape_markers import line_markers, publish, solid_markers
 from gz_testauto.sdf.scene import SceneModel, placed_model, read_scene
 from gz_testauto.simulators.interface import Scene, Simulation
@@ -35,16 +37,14 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         self, simulation: Callable[[], Simulation], campaign: Optional[CampaignSpec]
     ) -> None:
         super().__init__()
-        self._topic = rospy.Publisher(
-            "~colliders", MarkerArray, queue_size=1, subscriber_listener=self
-        )
+        self._topic = advertise(interface.COLLIDERS, listener=self)
         self._simulation = simulation
         self._tasks = {} if campaign is None else _tasks(campaign)
         self._scene: Optional[Scene] = None
         self._models: Dict[str, SceneModel] = {}
         self._shown: Optional[Tuple[str, ...]] = None
 
-    def scene_began(self, scene: Scene) -> None:
+    def start_scene(self, scene: Scene) -> None:
         """Use a new scene from now on."""
         self._scene, self._models, self._shown = scene, {}, None
 

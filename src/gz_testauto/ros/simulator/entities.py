@@ -11,14 +11,11 @@ import numpy as np
 
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
+from gz_testauto.ros.graph import RequestRejectedError
 
 INERTIAL_FRAMES = ("", "world", "map", "/map")
 Vector = Tuple[float, float, float]
 AT_REST: Vector = (0.0, 0.0, 0.0)
-
-
-class UnknownFrame(LookupError):
-    """A reference frame that is neither an entity nor a name of the inertial frame."""
 
 
 def find_entity(snapshot: Snapshot, name: str) -> Optional[ModelState]:
@@ -35,15 +32,15 @@ def find_link(links: Mapping[str, ModelState], name: str) -> Optional[ModelState
     return links[ends[0]] if len(ends) == 1 else None
 
 
-def reference(snapshot: Snapshot, frame: str) -> ModelState:
+def reference(snapshot: Snapshot, frame: str, failure: str) -> ModelState:
     """Return the state of the named frame in the world. An entity has precedence over a name of the
-    inertial frame. Raises ``UnknownFrame``."""
+    inertial frame. Raises ``RequestRejectedError`` with ``failure`` if neither exists."""
     entity = find_entity(snapshot, frame)
     if entity is not None:
         return entity
     if frame in INERTIAL_FRAMES:
         return ModelState(Pose())
-    raise UnknownFrame(frame)
+    raise RequestRejectedError(failure)
 
 
 def relative_to(state: ModelState, frame: ModelState) -> ModelState:

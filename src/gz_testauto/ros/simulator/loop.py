@@ -118,14 +118,14 @@ class SimulationLoop:
         self._simulation, self.scene = simulation, scene
         self.scene_number += 1
         self.paused = False
-        self._pace.scene_began(time.monotonic())
+        self._pace.start_scene(time.monotonic())
         self._on_scene(scene, Period(self.scene_number, snapshot, held=self._pace.holds))
         return snapshot
 
     def set_pace(self, pace: Pace) -> None:
         """Change the pace from now on."""
         self._pace = pace
-        self._pace.scene_began(time.monotonic())
+        self._pace.start_scene(time.monotonic())
 
     def run(self) -> None:
         """Run until :meth:`end` is called."""

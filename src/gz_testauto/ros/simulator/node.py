@@ -2,7 +2,8 @@
 
 Connects parameters, services and topics. :mod:`~gz_testauto.ros.simulator.loop` runs the
 simulation, :mod:`~gz_testauto.ros.simulator.gazebo_services` handles requests, and
-:mod:`~gz_testauto.ros.simulator.publishers` publishes. ``docs/ros.md`` lists every parameter.
+:mod:`~gz_testauto.ros.simulator.publishers` publishes. :mod:`~gz_testauto.ros.simulator.interface`
+has parameters, topics and services.
 """
 
 import math
@@ -12,33 +13,27 @@ import rospy
 from gazebo_msgs.msg import ModelState as ModelStateMessage
 from gazebo_msgs.srv import SetModelStateRequest
 from geometry_msgs.msg import Twist
-from std_msgs.msg import String
 
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import GzTestautoError, SimulatorError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.truncation import log_untruncated
-from gz_testauto.ros import parameters
-from gz_testauto.ros.campaign_parameters import read_builtin_campaign
+from gz_testauto.ros.campaign_parameters import load_builtin_campaign
+from gz_testauto.ros.graph import Handler, advertise, offer, respond, subscribe
 from gz_testauto.ros.node import run_node
-from gz_testauto.ros.services import offer, respond
+from gz_testauto.ros.parameters import read
+from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.collider_markers import ColliderMarkers
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import Period, SimulationLoop
-from gz_testauto.ros.simulator.pace import (
-    HOLD_TIMEOUT_S,
-    START_TIMEOUT_S,
-    Pace,
-    RateLimit,
-    make_pace,
-)
+from gz_testauto.ros.simulator.pace import RateLimit, make_pace
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.property_services import PropertyServices
-from gz_testauto.ros.simulator.publishers import Frames, ScenePublisher
-from gz_testauto.ros.simulator.scene_parameters import first_scene, read_simulator
-from gz_testauto.ros.simulator.scene_service import SceneService
+from gz_testauto.ros.simulator.publishers import ScenePublisher
+from gz_testauto.ros.simulator.scene_service import SceneService, first_scene
+from gz_testauto.ros.simulator.simulator_options import choose_simulator
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene, Simulator
@@ -52,16 +47,16 @@ class SimulatorNode:
     def __init__(
         self,
         simulator: Simulator,
-        pace: Pace,
-        period_s: float,
-        frames: Frames,
+        parameters: interface.SimulatorParameters,
         campaign: Optional[BuiltinCampaignSpec],
     ) -> None:
+        period_s = parameters.period or (campaign.control_period_s if campaign else 0.1)
+        pace = make_pace(parameters, period_s)
         self._clock = SceneClock()
-        self._publisher = ScenePublisher(self._clock, frames, period_s)
-        self._failures = rospy.Publisher("~failure", String, queue_size=10)
+        self._publisher = ScenePublisher(self._clock, parameters, period_s)
+        self._failures = advertise(interface.FAILURE, 10)
         self._loop = SimulationLoop(
-            simulator, pace, period_s, self._begin_scene, self._show, self._fail
+            simulator, pace, period_s, self._start_scene, self._show, self._fail
         )
         factor = pace.factor if isinstance(pace, RateLimit) else math.inf
         self._services = GazeboServices(
@@ -69,7 +64,9 @@ class SimulatorNode:
         )
         self._actors = ActorMarkers()
         self._colliders = ColliderMarkers(lambda: self._loop.simulation, campaign)
-        self._objects = TrackedObjectsPublisher("~objects", "~obstacle_array", "~tracked")
+        self._objects = TrackedObjectsPublisher(
+            interface.OBJECTS, interface.OBSTACLE_ARRAY, interface.TRACKED
+        )
         self._scenes = SceneService(self._loop, self._clock, self._actors, self._objects, campaign)
         self._properties = PropertyServices(self._loop, self._clock)
 
@@ -78,18 +75,23 @@ class SimulatorNode:
         if first is not None:
             self._loop.load(first)
         rospy.on_shutdown(self._loop.end)
-        self._kept = [
-            *offer(
-                {
-                    **self._services.services,
-                    **self._properties.services,
-                    **self._scenes.services,
-                }
-            ),
-            rospy.Subscriber("cmd_vel", Twist, self._on_command, tcp_nodelay=True),
-            rospy.Subscriber("/gazebo/set_model_state", ModelStateMessage, self._place),
-        ]
+        offer(interface.NODE.services, self._handler)
+        subscribe(interface.CMD_VEL, self._on_command)
+        subscribe(interface.SET_MODEL_STATE_TOPIC, self._on_model_state)
         self._loop.run()
+
+    def _handler(self, name: str) -> Handler:
+        """Return the handler that runs a method of this name on the loop's thread."""
+        owners = (self._services, self._properties, self._scenes)
+        method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
+
+        def handle(request: object) -> object:
+            try:
+                return self._loop.perform(lambda: method(request))
+            except ValueError as error:  # a change with an invalid value
+                raise SimulatorError(str(error)) from error
+
+        return handle
 
     def _show(self, period: Period) -> None:
         snapshot = period.snapshot
@@ -99,11 +101,11 @@ class SimulatorNode:
         self._objects.show(snapshot, stamp)
         self._publisher.show(period)
 
-    def _begin_scene(self, scene: Scene, period: Period) -> None:
+    def _start_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot
-        self._services.scene_began({name: s.pose for name, s in snapshot.models.items()})
-        self._colliders.scene_began(scene)
-        self._publisher.scene_began(scene, period)
+        self._services.start_scene({name: s.pose for name, s in snapshot.models.items()})
+        self._colliders.start_scene(scene)
+        self._publisher.start_scene(scene, period)
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
         self._objects.show(snapshot, stamp)
 
@@ -115,44 +117,34 @@ class SimulatorNode:
     def _on_command(self, message: Twist) -> None:
         self._loop.command(ros_messages.command_of(message))
 
-    def _place(self, message: ModelStateMessage) -> None:
-        name = "/gazebo/set_model_state"
-        response = respond(name, *self._services.services[name], SetModelStateRequest(message))
+    def _on_model_state(self, message: ModelStateMessage) -> None:
+        service = interface.SET_MODEL_STATE
+        request = SetModelStateRequest(message)
+        response = respond(service, self._handler(service.handler), request)
         if not response.success:
-            rospy.logerr("/gazebo/set_model_state: %s", response.status_message)
+            rospy.logerr("%s: %s", service.name, response.status_message)
 
 
-def serve() -> None:
+def serve(parameters: interface.SimulatorParameters) -> None:
     """Open the simulator of the parameters and run it until shutdown."""
-    campaign = read_builtin_campaign() if parameters.read("campaign", str, "") else None
-    period_s = parameters.read("period", float, campaign.control_period_s if campaign else 0.1)
-    pace = make_pace(
-        rospy.get_param("~real_time_factor", 1.0),
-        period_s,
-        parameters.read("command_timeout", float, HOLD_TIMEOUT_S),
-        parameters.read("start_timeout", float, START_TIMEOUT_S),
-    )
-    frames = Frames(
-        base=parameters.read("base_frame", str, "base_link"),
-        odom=parameters.read("odom_frame", str, "odom"),
-        odom_origin=parameters.read("odom_origin", str, "world"),
-        map_to_odom=parameters.read("map_to_odom", bool, True),
-    )
-    scene = first_scene()
-    name, options = read_simulator(campaign)
+    campaign = None
+    if parameters.campaign is not None:
+        campaign = load_builtin_campaign(parameters.campaign, parameters.simulator)
+    scene = first_scene(parameters)
+    name, options = choose_simulator(parameters, campaign)
     with open_simulator(name, **options) as simulator:
         identity = {"name": simulator.name, "version": simulator.version}
         rospy.set_param("~identity", {**identity, "repeatable": simulator.repeatable})
-        SimulatorNode(simulator, pace, period_s, frames, campaign).run(scene)
+        SimulatorNode(simulator, parameters, campaign).run(scene)
 
 
 def start() -> int:
     """Run the node. In a campaign, the campaign node reports a simulator that cannot be opened."""
     rospy.set_param("~error", "")
     try:
-        serve()
+        serve(read(interface.SimulatorParameters))
     except GzTestautoError as error:
-        if not parameters.read("campaign", str, ""):
+        if not rospy.get_param("~campaign", ""):
             raise
         rospy.set_param("~error", str(error))
         rospy.spin()  # after an exit, roslaunch would restart this node

@@ -6,20 +6,14 @@ wall time of one monotonic clock, in seconds.
 
 import abc
 import math
-from typing import Union
 
-from gz_testauto.base.errors import SpecError
-
-HOLD = "lockstep"
-
-HOLD_TIMEOUT_S, START_TIMEOUT_S = 5.0, 10.0
-"""Default wall-time limits of held time: per period, and until the controller's first command."""
+from gz_testauto.ros.simulator.interface import LOCKSTEP, PaceParameters
 
 
 class Pace(abc.ABC):
     """Decides when the next control period starts.
 
-    Call order: ``scene_began`` once per scene; then per control period ``wait_until`` and, at
+    Call order: ``start_scene`` once per scene; then per control period ``wait_until`` and, at
     every command, ``commanded`` and ``wait_until`` again; then ``stepped``. ``holds``: time waits
     for the controller.
     """
@@ -27,7 +21,7 @@ class Pace(abc.ABC):
     holds: bool = False
 
     @abc.abstractmethod
-    def scene_began(self, now_s: float) -> None:
+    def start_scene(self, now_s: float) -> None:
         """Start a scene at its time 0."""
 
     @abc.abstractmethod
@@ -53,7 +47,7 @@ class RateLimit(Pace):
         self._due_s = -math.inf
         self._spoke = self._answered = False
 
-    def scene_began(self, now_s: float) -> None:
+    def start_scene(self, now_s: float) -> None:
         """Start the first period immediately."""
         self._due_s = now_s
         self._spoke = self._answered = False
@@ -77,24 +71,24 @@ class RateLimit(Pace):
 class Hold(Pace):
     """Holds time until the controller has answered the last published period.
 
-    A new scene waits up to ``start_timeout_s`` for its first command, as a planner may need to
-    accept its goal. After the first command it waits up to ``hold_timeout_s`` per period. After a
-    timeout the controller counts as inactive, and time advances in real time until the next
+    A new scene waits up to ``start_timeout_s`` for its first command, since a planner needs time to
+    accept its goal. After the first command it waits up to ``command_timeout_s`` per period. After
+    a timeout the controller counts as inactive, and time advances in real time until the next
     command, so that nodes that need simulated time can start.
     """
 
     holds = True
 
-    def __init__(self, period_s: float, hold_timeout_s: float, start_timeout_s: float) -> None:
-        self._limits_s = (hold_timeout_s, start_timeout_s)
+    def __init__(self, period_s: float, command_timeout_s: float, start_timeout_s: float) -> None:
+        self._limits_s = (command_timeout_s, start_timeout_s)
         self._idle = RateLimit(1.0, period_s)
         self._deadline_s = -math.inf
         self._held = False
         self._answered = False
 
-    def scene_began(self, now_s: float) -> None:
+    def start_scene(self, now_s: float) -> None:
         """Wait for the first command of a scene."""
-        self._idle.scene_began(now_s)
+        self._idle.start_scene(now_s)
         self._held, self._answered = True, False
         self._deadline_s = now_s + self._limits_s[1]
 
@@ -114,25 +108,14 @@ class Hold(Pace):
         late = self._held and not self._answered
         self._held = self._answered
         self._answered = False
-        self._idle.scene_began(now_s)
+        self._idle.start_scene(now_s)
         self._idle.stepped(now_s)
         self._deadline_s = now_s + self._limits_s[0]
         return late
 
 
-def make_pace(
-    pace: Union[str, float], period_s: float, hold_timeout_s: float, start_timeout_s: float
-) -> Pace:
-    """Return the pace for ``"lockstep"`` or a real-time factor, where 0 is unlimited. Raises
-    ``SpecError`` for other values."""
-    if pace == HOLD:
-        return Hold(period_s, hold_timeout_s, start_timeout_s)
-    try:
-        factor = float(pace)
-    except (TypeError, ValueError):
-        factor = math.nan
-    if not 0.0 <= factor < math.inf:
-        raise SpecError(
-            f"real_time_factor is {pace!r}; it must be 'lockstep' or a real-time factor, 0 or more"
-        )
-    return RateLimit(factor or math.inf, period_s)
+def make_pace(parameters: PaceParameters, period_s: float) -> Pace:
+    """Return the pace of the parameters for control periods of ``period_s``."""
+    if parameters.real_time_factor == LOCKSTEP:
+        return Hold(period_s, parameters.command_timeout, parameters.start_timeout)
+    return RateLimit(float(parameters.real_time_factor) or math.inf, period_s)

@@ -15,7 +15,6 @@ from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.truncation import join_truncated
-from gz_testauto.ros.services import Services
 from gz_testauto.ros.simulator import entities
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import SimulationLoop
@@ -30,273 +29,200 @@ from gz_testauto.simulators.changes import (
     SetVisual,
 )
 from gz_testauto.srv import (
-    GetModelStates,
     GetModelStatesRequest,
     GetModelStatesResponse,
-    SetLights,
     SetLightsRequest,
     SetLightsResponse,
-    SetModelStates,
     SetModelStatesRequest,
     SetModelStatesResponse,
-    SetVisuals,
     SetVisualsRequest,
     SetVisualsResponse,
 )
 
 
 class PropertyServices:
-    """Handlers; :attr:`services` has the name and type of each."""
+    """Handlers; see :mod:`~gz_testauto.ros.simulator.interface`."""
 
     def __init__(self, loop: SimulationLoop, clock: SceneClock) -> None:
         self._loop, self._clock = loop, clock
-
-    @property
-    def services(self) -> Services:
-        """Return the services, those of gazebo_ros and those of the node."""
-        return {
-            "/gazebo/set_link_state": (srv.SetLinkState, self.set_link_state),
-            "/gazebo/get_link_properties": (srv.GetLinkProperties, self.get_link_properties),
-            "/gazebo/set_link_properties": (srv.SetLinkProperties, self.set_link_properties),
-            "/gazebo/get_light_properties": (srv.GetLightProperties, self.get_light_properties),
-            "/gazebo/set_light_properties": (srv.SetLightProperties, self.set_light_properties),
-            "/gazebo/apply_body_wrench": (srv.ApplyBodyWrench, self.apply_body_wrench),
-            "/gazebo/set_model_configuration": (
-                srv.SetModelConfiguration,
-                self.set_model_configuration,
-            ),
-            "~get_model_states": (GetModelStates, self.get_model_states),
-            "~set_model_states": (SetModelStates, self.set_model_states),
-            "~set_visuals": (SetVisuals, self.set_visuals),
-            "~set_lights": (SetLights, self.set_lights),
-        }
 
     # Requests for several models, visuals or lights.
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
         """Return the states of all models, or of the named ones."""
-
-        def get() -> GetModelStatesResponse:
-            snapshot = self._loop.look()
-            names = list(request.names) or list(snapshot.models)
-            missing = [name for name in names if name not in snapshot.models]
-            if missing:
-                raise SimulatorError(f"no model has the name {missing[0]!r}")
-            return GetModelStatesResponse(
-                success=True,
-                message=f"{len(names)} models",
-                stamp=ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s)),
-                states=[
-                    ModelStateMessage(
-                        model_name=name,
-                        reference_frame="world",
-                        pose=ros_messages.pose_message(snapshot.models[name].pose),
-                        twist=ros_messages.twist_of_state(snapshot.models[name]),
-                    )
-                    for name in names
-                ],
-            )
-
-        return self._perform(get)
+        snapshot = self._loop.look()
+        names = list(request.names) or list(snapshot.models)
+        missing = [name for name in names if name not in snapshot.models]
+        if missing:
+            raise SimulatorError(f"no model has the name {missing[0]!r}")
+        return GetModelStatesResponse(
+            success=True,
+            message=f"{len(names)} models",
+            stamp=ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s)),
+            states=[
+                ModelStateMessage(
+                    model_name=name,
+                    reference_frame="world",
+                    pose=ros_messages.pose_message(snapshot.models[name].pose),
+                    twist=ros_messages.twist_of_state(snapshot.models[name]),
+                )
+                for name in names
+            ],
+        )
 
     def set_model_states(self, request: SetModelStatesRequest) -> SetModelStatesResponse:
         """Set the states of models."""
-
-        def place() -> SetModelStatesResponse:
-            states = {}
-            for one in request.states:
-                if one.reference_frame not in ("", "world", "map"):
-                    raise SimulatorError(
-                        f"{one.model_name}: reference_frame is {one.reference_frame!r}; it must be "
-                        "empty or world"
-                    )
-                states[one.model_name] = ros_messages.state_of(one.pose, one.twist)
-            self._loop.simulation.set_states(states)
-            return SetModelStatesResponse(True, f"{len(states)} models placed")
-
-        return self._perform(place)
+        states = {}
+        for one in request.states:
+            if one.reference_frame not in ("", "world", "map"):
+                raise SimulatorError(
+                    f"{one.model_name}: reference_frame is {one.reference_frame!r}; it must be "
+                    "empty or world"
+                )
+            states[one.model_name] = ros_messages.state_of(one.pose, one.twist)
+        self._loop.simulation.set_states(states)
+        return SetModelStatesResponse(True, f"{len(states)} models placed")
 
     def set_visuals(self, request: SetVisualsRequest) -> SetVisualsResponse:
         """Change visuals."""
-
-        def change() -> SetVisualsResponse:
-            given = _columns(
-                request,
-                diffuse=_color,
-                emissive=_color,
-                transparency=float,
-                visible=bool,
-            )
-            changes = [
-                SetVisual(name, ambient=values.get("diffuse"), **values) for name, values in given
-            ]
-            self._loop.simulation.apply(changes)
-            return SetVisualsResponse(True, f"{len(changes)} visuals changed")
-
-        return self._perform(change)
+        given = _columns(
+            request,
+            diffuse=_color,
+            emissive=_color,
+            transparency=float,
+            visible=bool,
+        )
+        changes = [
+            SetVisual(name, ambient=values.get("diffuse"), **values) for name, values in given
+        ]
+        self._loop.simulation.apply(changes)
+        return SetVisualsResponse(True, f"{len(changes)} visuals changed")
 
     def set_lights(self, request: SetLightsRequest) -> SetLightsResponse:
         """Change lights."""
-
-        def change() -> SetLightsResponse:
-            given = _columns(request, diffuse=_color, specular=_color, range=float)
-            changes = [
-                SetLight(name, range_m=values.pop("range", None), **values)
-                for name, values in given
-            ]
-            self._loop.simulation.apply(changes)
-            return SetLightsResponse(True, f"{len(changes)} lights changed")
-
-        return self._perform(change)
+        given = _columns(request, diffuse=_color, specular=_color, range=float)
+        changes = [
+            SetLight(name, range_m=values.pop("range", None), **values) for name, values in given
+        ]
+        self._loop.simulation.apply(changes)
+        return SetLightsResponse(True, f"{len(changes)} lights changed")
 
     # Requests of gazebo_ros.
 
     def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
         """Set the state of a link without joints; its twist is in the axes of the frame."""
-
-        def place() -> srv.SetLinkStateResponse:
-            wanted, snapshot = request.link_state, self._loop.look()
-            try:
-                frame = entities.reference(snapshot, wanted.reference_frame)
-            except entities.UnknownFrame:
-                return srv.SetLinkStateResponse(
-                    False, "SetLinkState: failed, reference frame not found"
-                )
-            state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
-            link = self._link(wanted.link_name)
-            self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
-            return srv.SetLinkStateResponse(True, "SetLinkState: success")
-
-        return self._perform(place)
+        wanted, snapshot = request.link_state, self._loop.look()
+        frame = entities.reference(
+            snapshot, wanted.reference_frame, "SetLinkState: failed, reference frame not found"
+        )
+        state = entities.in_world(ros_messages.state_of(wanted.pose, wanted.twist), frame)
+        link = self._link(wanted.link_name)
+        self._apply(SetLink(link, state.pose, state.linear_mps, state.angular_radps))
+        return srv.SetLinkStateResponse(True, "SetLinkState: success")
 
     def get_link_properties(
         self, request: srv.GetLinkPropertiesRequest
     ) -> srv.GetLinkPropertiesResponse:
         """Return mass, center of mass and inertia of a link."""
-
-        def get() -> srv.GetLinkPropertiesResponse:
-            name = self._link(request.link_name)
-            inertial = self._loop.simulation.describe().links[name].inertial
-            if inertial is None:
-                raise SimulatorError(f"{name!r} is static, so it has no mass")
-            xx, yy, zz, xy, xz, yz = inertial.tensor_kgm2
-            return srv.GetLinkPropertiesResponse(
-                com=ros_messages.pose_message(Pose(inertial.center_m)),
-                mass=inertial.mass_kg,
-                ixx=xx,
-                iyy=yy,
-                izz=zz,
-                ixy=xy,
-                ixz=xz,
-                iyz=yz,
-                success=True,
-                status_message="GetLinkProperties: got properties",
-            )
-
-        return self._perform(get)
+        name = self._link(request.link_name)
+        inertial = self._loop.simulation.describe().links[name].inertial
+        if inertial is None:
+            raise SimulatorError(f"{name!r} is static, so it has no mass")
+        xx, yy, zz, xy, xz, yz = inertial.tensor_kgm2
+        return srv.GetLinkPropertiesResponse(
+            com=ros_messages.pose_message(Pose(inertial.center_m)),
+            mass=inertial.mass_kg,
+            ixx=xx,
+            iyy=yy,
+            izz=zz,
+            ixy=xy,
+            ixz=xz,
+            iyz=yz,
+            success=True,
+            status_message="GetLinkProperties: got properties",
+        )
 
     def set_link_properties(
         self, request: srv.SetLinkPropertiesRequest
     ) -> srv.SetLinkPropertiesResponse:
         """Set the mass of a link and scale its inertia accordingly. Another center of mass or
         inertia is not supported."""
-
-        def change() -> srv.SetLinkPropertiesResponse:
-            self._apply(SetMass(self._link(request.link_name), request.mass))
-            return srv.SetLinkPropertiesResponse(
-                True, "SetLinkProperties: mass set, and the inertia in proportion"
-            )
-
-        return self._perform(change)
+        self._apply(SetMass(self._link(request.link_name), request.mass))
+        return srv.SetLinkPropertiesResponse(
+            True, "SetLinkProperties: mass set, and the inertia in proportion"
+        )
 
     def get_light_properties(
         self, request: srv.GetLightPropertiesRequest
     ) -> srv.GetLightPropertiesResponse:
         """Return color and attenuation of a light."""
-
-        def get() -> srv.GetLightPropertiesResponse:
-            lights = self._loop.simulation.describe().lights
-            if request.light_name not in lights:
-                raise SimulatorError(f"no light has the name {request.light_name!r}")
-            light = lights[request.light_name]
-            return srv.GetLightPropertiesResponse(
-                diffuse=ColorRGBA(*light.diffuse),
-                attenuation_constant=light.constant,
-                attenuation_linear=light.linear,
-                attenuation_quadratic=light.quadratic,
-                success=True,
-                status_message="GetLightProperties: success",
-            )
-
-        return self._perform(get)
+        lights = self._loop.simulation.describe().lights
+        if request.light_name not in lights:
+            raise SimulatorError(f"no light has the name {request.light_name!r}")
+        light = lights[request.light_name]
+        return srv.GetLightPropertiesResponse(
+            diffuse=ColorRGBA(*light.diffuse),
+            attenuation_constant=light.constant,
+            attenuation_linear=light.linear,
+            attenuation_quadratic=light.quadratic,
+            success=True,
+            status_message="GetLightProperties: success",
+        )
 
     def set_light_properties(
         self, request: srv.SetLightPropertiesRequest
     ) -> srv.SetLightPropertiesResponse:
         """Set all properties of a light, as gazebo_ros does: an unset field is 0. ``~set_lights``
         changes only the specified ones."""
-
-        def change() -> srv.SetLightPropertiesResponse:
-            direction = request.direction
-            self._apply(
-                SetLight(
-                    request.light_name,
-                    pose=ros_messages.pose_of(request.pose),
-                    diffuse=_color(request.diffuse),
-                    specular=_color(request.specular),
-                    direction=(direction.x, direction.y, direction.z),
-                    constant=request.attenuation_constant,
-                    linear=request.attenuation_linear,
-                    quadratic=request.attenuation_quadratic,
-                    cast_shadows=bool(request.cast_shadows),
-                )
+        direction = request.direction
+        self._apply(
+            SetLight(
+                request.light_name,
+                pose=ros_messages.pose_of(request.pose),
+                diffuse=_color(request.diffuse),
+                specular=_color(request.specular),
+                direction=(direction.x, direction.y, direction.z),
+                constant=request.attenuation_constant,
+                linear=request.attenuation_linear,
+                quadratic=request.attenuation_quadratic,
+                cast_shadows=bool(request.cast_shadows),
             )
-            return srv.SetLightPropertiesResponse(True, "SetLightProperties: success")
-
-        return self._perform(change)
+        )
+        return srv.SetLightPropertiesResponse(True, "SetLightProperties: success")
 
     def apply_body_wrench(self, request: srv.ApplyBodyWrenchRequest) -> srv.ApplyBodyWrenchResponse:
         """Apply a force and a torque at a link's center of mass, in world axes, from now on."""
-
-        def push() -> srv.ApplyBodyWrenchResponse:
-            if request.reference_frame not in ("", "world", "map"):
-                raise SimulatorError(
-                    f"reference_frame is {request.reference_frame!r}; it must be empty or world"
-                )
-            force, torque = request.wrench.force, request.wrench.torque
-            self._apply(
-                Push(
-                    self._link(request.body_name),
-                    (force.x, force.y, force.z),
-                    (torque.x, torque.y, torque.z),
-                    request.duration.to_sec(),
-                )
+        if request.reference_frame not in ("", "world", "map"):
+            raise SimulatorError(
+                f"reference_frame is {request.reference_frame!r}; it must be empty or world"
             )
-            return srv.ApplyBodyWrenchResponse(True, "ApplyBodyWrench: applied")
-
-        return self._perform(push)
+        force, torque = request.wrench.force, request.wrench.torque
+        self._apply(
+            Push(
+                self._link(request.body_name),
+                (force.x, force.y, force.z),
+                (torque.x, torque.y, torque.z),
+                request.duration.to_sec(),
+            )
+        )
+        return srv.ApplyBodyWrenchResponse(True, "ApplyBodyWrench: applied")
 
     def set_model_configuration(
         self, request: srv.SetModelConfigurationRequest
     ) -> srv.SetModelConfigurationResponse:
         """Set the positions of a model's joints, with zero velocity."""
-
-        def configure() -> srv.SetModelConfigurationResponse:
-            names, positions = request.joint_names, request.joint_positions
-            if len(names) != len(positions):
-                raise SimulatorError(
-                    f"{len(names)} joint_names need {len(names)} joint_positions, not "
-                    f"{len(positions)}"
-                )
-            self._apply(
-                *(
-                    SetJoint(f"{request.model_name}::{name.split('::')[-1]}", position, 0.0)
-                    for name, position in zip(names, positions)
-                )
+        names, positions = request.joint_names, request.joint_positions
+        if len(names) != len(positions):
+            raise SimulatorError(
+                f"{len(names)} joint_names need {len(names)} joint_positions, not {len(positions)}"
             )
-            return srv.SetModelConfigurationResponse(True, "SetModelConfiguration: success")
-
-        return self._perform(configure)
+        self._apply(
+            *(
+                SetJoint(f"{request.model_name}::{name.split('::')[-1]}", position, 0.0)
+                for name, position in zip(names, positions)
+            )
+        )
+        return srv.SetModelConfigurationResponse(True, "SetModelConfiguration: success")
 
     # Helpers.
 
@@ -316,13 +242,6 @@ class PropertyServices:
 
     def _apply(self, *changes: Change) -> None:
         self._loop.simulation.apply(changes)
-
-    def _perform(self, call: Callable[[], Any]) -> Any:
-        """Run the call on the loop's thread. Raises ``SimulatorError`` for an invalid change."""
-        try:
-            return self._loop.perform(call)
-        except ValueError as error:
-            raise SimulatorError(str(error)) from error
 
 
 def _columns(request: Any, **kinds: Callable[[Any], Any]) -> List[Tuple[str, Dict[str, Any]]]:

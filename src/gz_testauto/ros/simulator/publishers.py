@@ -1,84 +1,106 @@
 """Publishers of a simulation's state under the usual topic names of a robot's stack.
 
-Defines the topics, their frames and their order: measurements, then the odometry of the same time,
-and the clock last, so that a node that wakes by the clock has already received the rest. All stamps
-are ROS time, which never decreases; ``~scene_time`` has the time of the scene.
+Defines frames, the odometry, and the order of topics: measurements, then the odometry of the same
+time, and the clock last, so that a node that wakes by the clock has already received the rest. All
+stamps are ROS time, which never decreases; ``~scene_time`` has the time of the scene.
 """
 
-from dataclasses import dataclass
-from typing import List, Optional
+import math
+from typing import List, Optional, Tuple
 
 import rospy
-import tf2_ros
-from gazebo_msgs.msg import ContactsState, LinkStates, ModelStates
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry as OdometryMessage
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, LaserScan
-from std_msgs.msg import Float64
 from tf2_msgs.msg import TFMessage
 
 from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import ModelState, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.msg import Snapshot
+from gz_testauto.ros.graph import advertise
+from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.loop import Period
-from gz_testauto.ros.simulator.odometry import Odometry
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import Scene
 
 UNKNOWN = float("nan")
+QUEUE_SIZE = 100
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Names of frames. ``odom_origin`` is that of :class:`.odometry.Odometry`; ``map_to_odom``:
-    whether to publish this transform, otherwise the task of a localizer."""
+class Odometry:
+    """The motion of one robot in one scene: its true pose, and its velocity in its own frame.
 
-    base: str = "base_link"
-    odom: str = "odom"
-    odom_origin: str = "world"
-    map_to_odom: bool = True
+    ``origin`` selects the odom frame: ``"world"``, the default of gazebo_ros's diff drive, which
+    needs no rounding between the map frame and the robot's; or ``"start"``, the robot's pose at the
+    start of the scene, as on a real robot. There is no drift, since localization is not under test.
+    """
+
+    def __init__(self, origin: str, start: ModelState) -> None:
+        self.map_to_odom = start.pose if origin == "start" else Pose()
+        self._previous: Optional[Tuple[float, ModelState]] = None
+
+    def pose(self, state: ModelState) -> Pose:
+        """Return the robot's pose in the odom frame."""
+        if self.map_to_odom == Pose():
+            return state.pose
+        return self.map_to_odom.inverse() * state.pose
+
+    def advance(self, time_s: float, state: ModelState) -> Tuple[float, float, float]:
+        """Add the next sample; return v_x, v_y (m/s) and yaw rate (rad/s) in the base frame. They
+        are the simulator's own, or the mean since the previous sample, and zero at the first."""
+        previous, self._previous = self._previous, (time_s, state)
+        yaw = state.pose.yaw_rad
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        if state.linear_mps is not None and state.angular_radps is not None:
+            x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
+        elif previous is None or time_s <= previous[0]:
+            return (0.0, 0.0, 0.0)
+        else:
+            elapsed_s = time_s - previous[0]
+            before = previous[1].pose
+            x_mps = (state.pose.position[0] - before.position[0]) / elapsed_s
+            y_mps = (state.pose.position[1] - before.position[1]) / elapsed_s
+            turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
+        return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
 
 
 class ScenePublisher:
     """Publishes the scenes of one simulator. It is called from the loop's thread."""
 
-    def __init__(self, clock: SceneClock, frames: Frames, period_s: float) -> None:
+    def __init__(
+        self, clock: SceneClock, parameters: interface.SimulatorParameters, period_s: float
+    ) -> None:
         self._clock = clock
         self._period_s = period_s
-        self._frames = frames
+        self._parameters = parameters
         self._robot: Optional[RobotModel] = None
         self._odometry: Optional[Odometry] = None
         self._scan_stamp_s = -1.0
 
-        def publisher(name: str, kind: type, latch: bool = False) -> rospy.Publisher:
-            return rospy.Publisher(name, kind, queue_size=100, latch=latch)
+        # Latched topics are received by a node that subscribes while time is held.
+        self._clock_out = advertise(interface.CLOCK, QUEUE_SIZE)
+        self._scene_time = advertise(interface.SCENE_TIME, QUEUE_SIZE)
+        self._odom = advertise(interface.ODOM, QUEUE_SIZE)
+        self._truth = advertise(interface.GROUND_TRUTH, QUEUE_SIZE)
+        self._scan = advertise(interface.SCAN, QUEUE_SIZE)
+        self._imu = advertise(interface.IMU, QUEUE_SIZE)
+        self._contacts = advertise(interface.CONTACTS, QUEUE_SIZE)
+        self._models = advertise(interface.MODEL_STATES, QUEUE_SIZE)
+        self._links = advertise(interface.LINK_STATES, QUEUE_SIZE)
+        self._snapshot = advertise(interface.SNAPSHOT, QUEUE_SIZE)
+        self._transforms = advertise(interface.TF, QUEUE_SIZE)
+        self._fixed_transforms = advertise(interface.TF_STATIC, QUEUE_SIZE)
 
-        # Latched, so that a node that subscribes while time is held receives time and robot pose.
-        self._clock_out = publisher("/clock", Clock, latch=True)
-        self._scene_time = publisher("~scene_time", Float64, latch=True)
-        self._odom = publisher("odom", OdometryMessage, latch=True)
-        self._truth = publisher("~ground_truth", OdometryMessage, latch=True)
-        self._scan = publisher("scan", LaserScan)
-        self._imu = publisher("imu", Imu)
-        self._contacts = publisher("contacts", ContactsState)
-        self._models = publisher("/gazebo/model_states", ModelStates)
-        self._links = publisher("/gazebo/link_states", LinkStates)
-        self._snapshot = publisher("~snapshot", Snapshot)
-        self._transforms = publisher("/tf", TFMessage, latch=True)
-        self._fixed_transforms = tf2_ros.StaticTransformBroadcaster()
-
-    def scene_began(self, scene: Scene, period: Period) -> None:
+    def start_scene(self, scene: Scene, period: Period) -> None:
         """Publish a new scene at its time 0."""
         self._clock.begin_scene()
         self._robot, self._odometry, self._scan_stamp_s = scene.robot, None, -1.0
         if scene.robot is not None:
             start = period.snapshot.models[scene.robot.name]
-            self._odometry = Odometry(self._frames.odom_origin, start)
+            self._odometry = Odometry(self._parameters.odom_origin, start)
             mounts = self._mounts(period.snapshot.time_s, scene.robot, self._odometry)
-            self._fixed_transforms.sendTransform(mounts)
+            self._fixed_transforms.publish(TFMessage(mounts))
         self.show(period)
 
     def show(self, period: Period) -> None:
@@ -127,11 +149,13 @@ class ScenePublisher:
         forward, sideways, turn = odometry.advance(period.snapshot.time_s, state)
         pose = odometry.pose(state)
         self._transforms.publish(
-            TFMessage([_transform(self._frames.odom, self._frames.base, pose, stamp)])
+            TFMessage(
+                [_transform(self._parameters.odom_frame, self._parameters.base_frame, pose, stamp)]
+            )
         )
         message = OdometryMessage()
-        message.header.stamp, message.header.frame_id = stamp, self._frames.odom
-        message.child_frame_id = self._frames.base
+        message.header.stamp, message.header.frame_id = stamp, self._parameters.odom_frame
+        message.child_frame_id = self._parameters.base_frame
         message.pose.pose = ros_messages.pose_message(pose)
         message.twist.twist = ros_messages.twist_message((forward, sideways, 0.0), (0.0, 0.0, turn))
         self._odom.publish(message)
@@ -165,15 +189,17 @@ class ScenePublisher:
         self, time_s: float, robot: RobotModel, odometry: Odometry
     ) -> List[TransformStamped]:
         """Return the constant transforms of a scene: odom in the map, sensors on the robot."""
-        stamp, frames = self._time(time_s), self._frames
+        stamp, parameters = self._time(time_s), self._parameters
         fixed = [
-            _transform(frames.base, sensor.sensor, sensor.mount, stamp)
+            _transform(parameters.base_frame, sensor.sensor, sensor.mount, stamp)
             for sensor in (robot.lidar, robot.imu)
             if sensor is not None
         ]
-        if frames.map_to_odom:
+        if parameters.map_to_odom:
             fixed.append(
-                _transform(ros_messages.WORLD_FRAME, frames.odom, odometry.map_to_odom, stamp)
+                _transform(
+                    ros_messages.WORLD_FRAME, parameters.odom_frame, odometry.map_to_odom, stamp
+                )
             )
         return fixed
 

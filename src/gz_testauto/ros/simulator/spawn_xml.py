@@ -16,6 +16,7 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.xml_file import parse_xml
+from gz_testauto.ros.graph import RequestRejectedError
 from gz_testauto.simulators.interface import NamedModel
 
 NOT_A_MODEL = (
@@ -27,20 +28,16 @@ UrdfConverter = Callable[[str], str]
 """Converts URDF text to SDF text; raises a ``GzTestautoError`` with the cause."""
 
 
-class SpawnRejectedError(GzTestautoError):
-    """The XML cannot be spawned; the message is the service's status message."""
-
-
 def model_to_spawn(
     xml: str, name: str, robot_namespace: str, pose: Pose, convert_urdf: UrdfConverter
 ) -> NamedModel:
     """Return the model of SDF or URDF text with the initial ``pose`` in the world. Raises
-    ``SpawnRejectedError``."""
+    ``RequestRejectedError``."""
     root = _parse(xml)
     if root.tag == "robot":
         root = _parse(convert_urdf(with_package_paths(xml)))
     if root.tag not in ("sdf", "gazebo"):
-        raise SpawnRejectedError(NOT_A_MODEL)
+        raise RequestRejectedError(NOT_A_MODEL)
     model = root.find("model")
     if model is None:
         root, model = _include_in_place(root)
@@ -52,9 +49,9 @@ def model_to_spawn(
 
 
 def require_urdf(xml: str) -> None:
-    """Raise ``SpawnRejectedError`` if the text is not URDF, as ``spawn_urdf_model`` does."""
+    """Raise ``RequestRejectedError`` if the text is not URDF, as ``spawn_urdf_model`` does."""
     if _parse(xml).tag != "robot":
-        raise SpawnRejectedError(UNKNOWN_ENTITY_FORMAT)
+        raise RequestRejectedError(UNKNOWN_ENTITY_FORMAT)
 
 
 def with_package_paths(xml: str) -> str:
@@ -65,7 +62,7 @@ def with_package_paths(xml: str) -> str:
         try:
             return str(packages.get_path(match.group(1)))
         except rospkg.ResourceNotFound as error:
-            raise SpawnRejectedError(
+            raise RequestRejectedError(
                 f"urdf reference package name does not exist: {match.group(1)}"
             ) from error
 
@@ -76,7 +73,7 @@ def _parse(xml: str) -> etree._Element:
     try:
         return parse_xml(xml.strip().encode(), remove_comments=True)
     except etree.XMLSyntaxError as error:
-        raise SpawnRejectedError(f"{NOT_A_MODEL} ({error})") from error
+        raise RequestRejectedError(f"{NOT_A_MODEL} ({error})") from error
 
 
 def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Element]:
@@ -84,15 +81,15 @@ def _include_in_place(root: etree._Element) -> Tuple[etree._Element, etree._Elem
     of the include replaces that of the model, as in any world."""
     include = root.find("world/include")
     if include is None:
-        raise SpawnRejectedError(NOT_A_MODEL)
+        raise RequestRejectedError(NOT_A_MODEL)
     try:
         path = resources.model_file(resources.resolve(include.findtext("uri", ""), Path.cwd()))
         included = _parse(path.read_text())
     except (GzTestautoError, OSError) as error:
-        raise SpawnRejectedError(f"{NOT_A_MODEL} (<include>: {error})") from error
+        raise RequestRejectedError(f"{NOT_A_MODEL} (<include>: {error})") from error
     model = included.find("model")
     if model is None:
-        raise SpawnRejectedError(f"{NOT_A_MODEL} ({path} holds no model)")
+        raise RequestRejectedError(f"{NOT_A_MODEL} ({path} holds no model)")
     pose = include.find("pose")
     if pose is not None:
         _remove_pose(model)
@@ -109,7 +106,7 @@ def _remove_pose(model: etree._Element) -> Pose:
     try:
         return Pose.from_values(map(float, (element.text or "0 0 0 0 0 0").split()))
     except ValueError as error:
-        raise SpawnRejectedError(f"{NOT_A_MODEL} (<pose>: {error})") from error
+        raise RequestRejectedError(f"{NOT_A_MODEL} (<pose>: {error})") from error
 
 
 def _add_robot_namespace(model: etree._Element, robot_namespace: str) -> None:

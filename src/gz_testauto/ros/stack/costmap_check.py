@@ -1,7 +1,7 @@
 """Check that move_base's costmap marks the obstacles of the world before a goal is sent.
 
 Compares the costmap with the world's collision geometry, as visible to the lidar from the robot's
-true pose. If a visible obstacle has no mark, the trial says nothing about the planner. One marked
+true pose. If a visible obstacle has no mark, the trial does not measure the planner. One marked
 point per obstacle is sufficient; the quality of the costmap is not evaluated.
 """
 

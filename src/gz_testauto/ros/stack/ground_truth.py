@@ -38,7 +38,7 @@ class GroundTruth:
 
     def look(self, robot: str, others: Iterable[str]) -> Snapshot:
         """Return the present snapshot. Raises ``SimulatorError`` if the simulator does not answer
-        or has no such robot; another missing model is left out."""
+        or does not have the robot; another missing model is left out."""
         time_s, models = self._gazebo.states_now([robot, *others])
         if robot not in models:
             raise SimulatorError(f"the robot {robot!r} is not in the world at {time_s:.2f} s")

@@ -15,8 +15,8 @@ import rospy
 
 from gz_testauto.base.errors import GzTestautoError, NavigatorError, SimulatorError
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.ros.graph import is_served
 from gz_testauto.ros.launched_process import LaunchedProcess
-from gz_testauto.ros.services import is_served
 from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent

@@ -1,6 +1,6 @@
 """The stack's localization: initial pose, clearing of costmaps, and comparison with the truth.
 
-A goal for a robot whose localization is wrong would say nothing about a planner.
+With a wrong localization, the trial would not measure the planner.
 """
 
 import math
@@ -81,7 +81,7 @@ class Localization:
         try:
             rosgraph.Master(rospy.get_name()).lookupService(name)
         except rosgraph.MasterError:
-            return  # the master has no such service
+            return  # the stack does not offer the service
         try:
             rospy.wait_for_service(name, timeout=self._stack.start_timeout_s)
             self._clear()

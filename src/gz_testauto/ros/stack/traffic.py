@@ -8,6 +8,7 @@ from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.msg import Road
 from gz_testauto.ros.road_messages import road_message
+from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.actors import TrialActors
@@ -27,7 +28,10 @@ class TrafficPublisher:
         self._objects: Optional[TrackedObjectsPublisher] = None
         if spec.tracking is not None:
             self._objects = TrackedObjectsPublisher(
-                names.objects, names.obstacles, MARKERS, self._frame
+                interface.OBJECTS._replace(name=names.objects),
+                interface.OBSTACLE_ARRAY._replace(name=names.obstacles),
+                interface.TRACKED._replace(name=MARKERS),
+                self._frame,
             )
         self._road: Optional[rospy.Publisher] = None
         if spec.has_road:
@@ -36,7 +40,7 @@ class TrafficPublisher:
     def begin(self, trial: Trial, actors: TrialActors) -> None:
         """Publish the road of a trial, well before its goal."""
         if self._objects is not None:
-            self._objects.scene_began(self._campaign.tracker(trial, actors))
+            self._objects.start_scene(self._campaign.tracker(trial, actors))
         if self._road is not None:
             lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
             self._road.publish(road_message(lanes, rospy.Time(), self._frame))

@@ -131,7 +131,7 @@ class StackTrialRunner:
         self._seen_s = began_s = time.monotonic()
         self._move_base.begin(watch.goal)
         verdict = self._follow(watch, first, simulation)
-        wall_s = self._seen_s - began_s  # to the last snapshot, after which a planner can give up
+        wall_s = self._seen_s - began_s  # to the last snapshot, after which a planner can abort
         self._report("ending the goal")  # after an error, all processes are ended
         self._end_goal()
         if self._campaign.spec.changes_worlds or actors.all_models:

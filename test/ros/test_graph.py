@@ -12,7 +12,7 @@ import rosgraph
 from gz_testauto.base.errors import MasterError, NavigatorError, SimulatorError
 from gz_testauto.processes import free_port
 from gz_testauto.ros.campaign.executor import RosTrialExecutor
-from gz_testauto.ros.services import require_master
+from gz_testauto.ros.graph import require_master
 
 NODE = """
 import sys

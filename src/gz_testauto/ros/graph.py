@@ -1,0 +1,100 @@
+"""Registration of a node's topics and services, and waiting for services with a timeout.
+
+Creates publishers, subscribers and services from the node's declaration
+(:mod:`~gz_testauto.ros.interface`). Defines the response of a service when its handler raises a
+known error, and the error that is raised when the ROS master is not reachable.
+"""
+
+import contextlib
+import functools
+import os
+from typing import Any, Callable, Iterable, Iterator, Optional
+
+import rosgraph
+import rospy
+from roslib.message import get_message_class, get_service_class
+
+from gz_testauto.base.errors import GzTestautoError, MasterError, NavigatorError, SimulatorError
+from gz_testauto.base.truncation import log_untruncated
+from gz_testauto.ros.interface import Service, Topic
+
+_MESSAGE_FIELDS = ("message", "status_message")
+
+
+class RequestRejectedError(GzTestautoError):
+    """A request with a fault; the message is that of the response."""
+
+
+def advertise(
+    topic: Topic, queue_size: int = 1, listener: Optional[rospy.SubscribeListener] = None
+) -> rospy.Publisher:
+    """Return a publisher. ``listener`` is called for each new subscriber."""
+    return rospy.Publisher(
+        topic.name,
+        get_message_class(topic.type),
+        listener,
+        latch=topic.latched,
+        queue_size=queue_size,
+    )
+
+
+def subscribe(topic: Topic, callback: Callable[[Any], None]) -> rospy.Subscriber:
+    """Return a subscriber that receives small messages without delay."""
+    return rospy.Subscriber(topic.name, get_message_class(topic.type), callback, tcp_nodelay=True)
+
+
+Handler = Callable[[Any], Any]
+"""Accepts the request of a service and returns its response."""
+
+
+def offer(services: Iterable[Service], find_handler: Callable[[str], Handler]) -> None:
+    """Register services; ``find_handler`` returns the handler for a :attr:`Service.handler`.
+
+    If a handler raises ``GzTestautoError`` or ``OSError``, the error is logged, unless it is a
+    ``RequestRejectedError``. The response then has ``success`` False and the error as ``message``
+    or ``status_message``; if its type has neither field, the call fails with the error.
+    """
+    for service in services:
+        respond_to = functools.partial(respond, service, find_handler(service.handler))
+        rospy.Service(service.name, get_service_class(service.type), respond_to)
+
+
+def respond(service: Service, handler: Handler, request: Any) -> Any:
+    """Return the response of a handler, or one that reports its error (:func:`offer`)."""
+    try:
+        return handler(request)
+    except (GzTestautoError, OSError) as error:
+        if not isinstance(error, RequestRejectedError):
+            rospy.logerr("%s: %s", rospy.resolve_name(service.name), error)
+            log_untruncated(getattr(error, "full", str(error)))
+        response = get_service_class(service.type)._response_class
+        fields = [field for field in _MESSAGE_FIELDS if field in response.__slots__]
+        if not fields:
+            raise rospy.ServiceException(str(error)) from error
+        return response(**{"success": False, fields[0]: str(error)})
+
+
+def is_served(service: str, timeout_s: float) -> bool:
+    """Return true if the service is available within ``timeout_s`` of wall time."""
+    try:
+        rospy.wait_for_service(service, timeout=timeout_s)
+    except (rospy.ROSException, rospy.ROSInterruptException):
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def require_master() -> Iterator[None]:
+    """Raise ``MasterError`` instead of an error that was caused by the exit of the ROS master.
+
+    roslaunch detects only the exit of a master that it started itself.
+    """
+    try:
+        yield
+    except (OSError, SimulatorError, NavigatorError) as error:
+        if rosgraph.is_master_online():
+            raise
+        raise MasterError(
+            f"the ROS master at {os.environ.get('ROS_MASTER_URI')} is not reachable; finished "
+            "trials are stored: start a master and run the same command again"
+        ) from error

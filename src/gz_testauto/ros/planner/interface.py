@@ -1,0 +1,133 @@
+"""Interface of the ``planner`` node. A campaign sets the same parameters for its planner nodes.
+
+Names and units are those of ``campaign.yaml``.
+"""
+
+from dataclasses import fields
+from typing import Any, Dict, List
+
+from pydantic import Field
+from typing_extensions import Annotated
+
+from gz_testauto.base.errors import SpecError
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.ros.interface import Node, NodeParameters, OptionalPath
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.spec.model import Point
+
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class SeedParameter(NodeParameters):
+    """The parameter that is read again for each goal, so that a client can set it before."""
+
+    seed: Seed = 0
+    """Seed of the planner's random numbers, read for each goal. A campaign sets it for each
+    trial."""
+
+
+class PlannerParameters(SeedParameter):
+    """The planner, the limits of the robot's base, and the handling of goals."""
+
+    plugin: str
+    """Name of the local planner, see ``docs/planners.md``."""
+    parameters: Dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the planner."""
+    map: OptionalPath = None
+    """The static map, a YAML file of map_server; default: the topic ``map``."""
+    footprint_m: List[Point] = Field(default_factory=list)
+    """The robot's outline ``[[x, y], …]``; default: that of ``robot_model``."""
+    robot_model: OptionalPath = None
+    """Model SDF of the robot; required without ``footprint_m``."""
+    max_linear_mps: float = Field(1.0, gt=0)
+    """Largest speed."""
+    max_angular_radps: float = Field(1.5, gt=0)
+    """Largest yaw rate."""
+    max_linear_accel_mps2: float = Field(1.0, gt=0)
+    """Largest linear acceleration."""
+    max_angular_accel_radps2: float = Field(3.0, gt=0)
+    """Largest angular acceleration."""
+    can_reverse: bool = False
+    """The base can drive backwards."""
+    wheelbase_m: float = Field(0.0, ge=0)
+    """Distance between the axles of a base with Ackermann steering; 0: the base turns in place."""
+    max_steer_rad: float = Field(0.0, ge=0)
+    """Largest steering angle of the front wheels."""
+    goal_tolerance_m: float = Field(0.5, gt=0)
+    """Distance from the goal at which it is reached."""
+    margin_m: float = Field(0.2, ge=0)
+    """Distance of the global plan to the map's walls, in addition to the robot's circumscribed
+    circle."""
+    tracking: bool = False
+    """Wait in each period for tracked objects on ``objects``, if the planner uses them."""
+    max_object_age: float = Field(0.0, ge=0)
+    """Largest age (s) of tracked objects relative to the odometry; on a stack, two control
+    periods."""
+    on_road: bool = False
+    """Drive along the lanes on ``road`` instead of through the map."""
+    period: float = Field(0.1, gt=0)
+    """Control period (s)."""
+    startup_timeout: float = Field(10.0, gt=0)
+    """Wall time (s) until odometry that is as new as the goal."""
+    base_frame: str = "base_link"
+    """Frame of the velocity commands."""
+
+    @property
+    def limits(self) -> RobotLimits:
+        """The limits of the base. Raises ``SpecError`` if no parameter has the outline."""
+        outline = tuple(self.footprint_m)
+        if not outline:
+            if self.robot_model is None:
+                raise SpecError(
+                    "neither ~footprint_m ([[x, y], ...] in meters) nor ~robot_model (a model SDF) "
+                    "is set; set one"
+                )
+            outline = read_robot(self.robot_model).footprint_m
+        names = {limit.name for limit in fields(RobotLimits)} - {"footprint_m"}
+        return RobotLimits(outline, **{name: getattr(self, name) for name in names})
+
+
+NODE = Node(
+    "planner",
+    "A ``move_base`` action server with a local planner of this package.",
+    PlannerParameters,
+)
+
+ODOM = NODE.subscribes(
+    "odom", "nav_msgs/Odometry", "the first message of each control period starts a cycle"
+)
+SCAN = NODE.subscribes(
+    "scan",
+    "sensor_msgs/LaserScan",
+    "the newest scan is used; the node waits up to 0.25 s for one that is due",
+)
+NODE.subscribes("/tf", "tf2_msgs/TFMessage", "robot in the map, sensors on the robot")
+NODE.subscribes("/tf_static", "tf2_msgs/TFMessage", "constant transforms")
+MAP = NODE.subscribes("map", "nav_msgs/OccupancyGrid", "static map; not used with ``~map``")
+OBJECTS = NODE.subscribes(
+    "objects",
+    "gz_testauto/TrackedObjects",
+    "tracked objects, with ``~tracking`` and a planner that uses them",
+)
+ROAD = NODE.subscribes("road", "gz_testauto/Road", "lanes, with ``~on_road``")
+SIMPLE_GOAL = NODE.subscribes(
+    "move_base_simple/goal",
+    "geometry_msgs/PoseStamped",
+    "goal of RViz, which the node sends to its action",
+)
+CMD_VEL = NODE.publishes(
+    "cmd_vel", "geometry_msgs/Twist", "velocity command of each cycle; zero at the end of a goal"
+)
+PLAN = NODE.publishes(
+    "~plan", "nav_msgs/Path", "global plan on the static map or the road", latched=True
+)
+CYCLE_TIME = NODE.publishes(
+    "~cycle_time",
+    "gz_testauto/PlannerCycle",
+    "duration and command of each cycle, before the command",
+)
+MOVE_BASE = NODE.serves_action(
+    "move_base",
+    "move_base_msgs/MoveBaseAction",
+    "drives to a goal; a new goal replaces the present one",
+)

@@ -1,0 +1,93 @@
+"""Parameters of the nodes: reading, faults, and the campaign that they select."""
+
+import pytest
+
+pytest.importorskip("rospy")
+
+import rospy
+
+from gz_testauto.base import resources
+from gz_testauto.base.errors import SpecError
+from gz_testauto.planners.interface import RobotLimits
+from gz_testauto.ros.campaign.interface import CampaignNodeParameters
+from gz_testauto.ros.campaign_parameters import CampaignParameters
+from gz_testauto.ros.parameters import read
+from gz_testauto.ros.planner.interface import PlannerParameters
+from gz_testauto.ros.simulator.interface import SimulatorParameters
+
+CONFIG = resources.share_directory() / "config"
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """The parameter server's parameters of the node ``/node``."""
+    parameters = {}
+    monkeypatch.setattr(rospy, "get_name", lambda: "/node")
+    monkeypatch.setattr(rospy, "get_param", lambda name, default: parameters)
+    return parameters
+
+
+@pytest.mark.parametrize(
+    ("campaign", "stack", "remedy"),
+    [
+        ("own_stack_campaign.yaml", False, "add stack:=true"),
+        ("smoke_campaign.yaml", True, "leave stack:=true out"),
+    ],
+)
+def test_a_campaign_of_the_other_kind_is_rejected_with_the_remedy(given, campaign, stack, remedy):
+    given.update(campaign=str(CONFIG / campaign), stack=stack)
+    with pytest.raises(SpecError, match=remedy):
+        read(CampaignParameters).load()
+
+
+def test_parameters_of_others_in_the_namespace_are_ignored_and_empty_text_is_not_set(given):
+    given.update(
+        identity={"name": "gazebo"}, campaign="", real_time_factor="lockstep", start=[1, 2.0, 0]
+    )
+    parameters = read(SimulatorParameters)
+    assert parameters.campaign is None
+    assert (parameters.real_time_factor, parameters.start) == ("lockstep", (1.0, 2.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("workers", 0),
+        ("workers", True),
+        ("command_timeout", "5"),
+        ("campaign", "no_such_file.yaml"),
+        *(
+            ("real_time_factor", factor)
+            for factor in ("fast", -1.0, float("inf"), float("nan"), None)
+        ),
+    ],
+)
+def test_a_wrong_value_is_rejected_with_the_full_name_of_the_parameter(given, name, value):
+    given[name] = value
+    with pytest.raises(SpecError, match=rf"^parameter /node/{name} is .*; "):
+        read(CampaignNodeParameters)
+
+
+def test_a_missing_required_parameter_is_named(given):
+    with pytest.raises(SpecError, match=r"^parameter /node/plugin is not set"):
+        read(PlannerParameters)
+
+
+def test_parameters_of_a_planner_are_the_same_after_writing_and_reading(given):
+    limits = RobotLimits(((0.1, 0.3), (-0.7, 0.3), (-0.7, -0.3)), 0.7, 0.3, can_reverse=True)
+    written = PlannerParameters(
+        plugin="fgm",
+        parameters={"gap_m": 0.1},
+        footprint_m=list(limits.footprint_m),
+        max_linear_mps=0.7,
+        max_angular_radps=0.3,
+        can_reverse=True,
+    )
+    given.update(written.model_dump(mode="json", exclude_none=True))
+    assert read(PlannerParameters) == written
+    assert read(PlannerParameters).limits == limits
+
+
+def test_a_planner_without_an_outline_is_rejected(given):
+    with pytest.raises(SpecError, match="robot_model"):
+        _ = PlannerParameters(plugin="fgm").limits
