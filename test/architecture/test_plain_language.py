@@ -74,7 +74,7 @@ LIMITS: Dict[str, Limit] = {
     "test/processes": Limit(2.0),
     "test/randomization": Limit(2.0),
     "test/results": Limit(15.5),
-    "test/ros": Limit(49.5),
+    "test/ros": Limit(2.0),
     "test/sampling": Limit(43.0),
     "test/sdf": Limit(2.0),
     "test/simulators": Limit(2.0),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A campaign over ROS by its launch file, from start to table: results, ends, what is left."""
+"""Campaigns started with campaign.launch: results, exit of processes, errors."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ TRIALS += [("world_0001", planner) for _, planner in TRIALS]
 FOUR_WORLDS = [(f"world_{number:04d}", "fgm") for number in range(4)]
 THREE_PLANNERS = ("straight", "fgm", "quits")
 QUICK = "kinematic"
-"""The simulator of tests in which another one would prove no more."""
+"""The simulator of tests that do not depend on it."""
 MEASURED_IN_WALL_TIME = ("cycle_time_s", "cycle_cpu_s", "wall_time_s")
 GONE_S = 120.0
 
@@ -58,7 +58,7 @@ class CampaignTest(unittest.TestCase):
         self.snapshots.messages.clear()
 
     def launch(self, *arguments):
-        """Start campaign.launch as a user does, on this test's master."""
+        """Start campaign.launch on the master of this test."""
         if not any(argument.startswith(("simulator:=", "stack:=")) for argument in arguments):
             arguments = (*arguments, f"simulator:={self.simulator}")
         process = subprocess.Popen(
@@ -96,14 +96,14 @@ class CampaignTest(unittest.TestCase):
             300.0,
         )
 
-    def assert_nothing_left(self):
+    def assert_no_process_left(self):
         await_true(
             lambda: not marked_processes(self.mark),
             f"every process to end: {marked_processes(self.mark)}",
             GONE_S,
         )
 
-    def test_1_two_worlds_by_three_planners_end_with_a_table_and_equal_the_direct_way(self):
+    def test_1_a_campaign_prints_its_table_and_equals_one_without_ros_to_the_bit(self):
         campaign = self.campaign(planners="[straight, fgm, quits]")
         said = self.finish(self.launch(f"campaign:={campaign}"))
         rows = self.rows()
@@ -118,8 +118,8 @@ class CampaignTest(unittest.TestCase):
         self.assertEqual(log.count("Simulation Started! || Goal successfully published at"), 6)
         self.assertEqual(self.progress.last.state, "finished")
         self.assertEqual((self.progress.last.finished, self.progress.last.trials), (6, 6))
-        self.assert_nothing_left()
-        self.assert_equals_direct_way(campaign, rows, self.simulator)
+        self.assert_no_process_left()
+        self.assert_equals_in_process(campaign, rows, self.simulator)
 
     def campaign(self, planners="[straight, fgm]", worlds=2):
         """The smoke campaign with other planners and another number of worlds."""
@@ -134,7 +134,7 @@ class CampaignTest(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def assert_equals_direct_way(self, campaign, rows, simulator):
+    def assert_equals_in_process(self, campaign, rows, simulator):
         spec = load(campaign, CampaignSpec).model_copy(update={"simulator": simulator})
         direct = self.directory / "direct"
 
@@ -155,36 +155,36 @@ class CampaignTest(unittest.TestCase):
                     here[name].tobytes(), there[name].tobytes(), f"{record.trajectory}: {name}"
                 )
 
-    def test_2_interrupted_it_leaves_nothing_and_another_part_continues_where_it_was(self):
+    def test_2_an_interrupted_campaign_leaves_no_process_and_can_be_continued(self):
         common = (f"campaign:={SMOKE}", f"simulator:={QUICK}", "real_time_factor:=5.0")
         process = self.launch(*common, "planners:=fgm")
         self.await_trials(1)
         process.send_signal(signal.SIGINT)
         self.finish(process, GONE_S)
-        self.assert_nothing_left()
+        self.assert_no_process_left()
         before = self.rows()
         self.assertEqual([(r["world"], r["planner"]) for r in before], [("world_0000", "fgm")])
         self.finish(self.launch(*common, "worlds:=1"))
         after = self.rows()
         self.assertEqual([(r["world"], r["planner"]) for r in after], TRIALS[:2])
         self.assertEqual(after[1], before[0])
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
-    def test_3_when_the_campaign_node_is_killed_everything_ends(self):
+    def test_3_all_processes_exit_when_the_campaign_node_is_killed(self):
         process = self.launch(f"campaign:={SMOKE}")
         self.await_drive(0)
         self.kill("/campaign")
         self.finish(process, GONE_S)
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
-    def test_4_when_roslaunch_is_killed_everything_ends(self):
+    def test_4_all_processes_exit_when_roslaunch_is_killed(self):
         process = self.launch(f"campaign:={SMOKE}")
         self.await_drive(0)
         process.kill()
         process.wait(GONE_S)
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
-    def test_5_whatever_dies_or_is_late_costs_one_attempt_and_changes_no_trial(self):
+    def test_5_a_process_that_is_killed_or_stopped_costs_one_attempt_and_changes_no_result(self):
         campaign = self.campaign(planners="[fgm]", worlds=4)
         process = self.launch(f"campaign:={campaign}")
         for trial, harm in enumerate(
@@ -205,12 +205,12 @@ class CampaignTest(unittest.TestCase):
             del attempts[2]
         self.assertTrue(all(number >= 2 for number in attempts), said)
         self.assertIn("fgm did not answer in ", said)
-        self.assert_nothing_left()
-        self.assert_equals_direct_way(campaign, rows, self.simulator)
+        self.assert_no_process_left()
+        self.assert_equals_in_process(campaign, rows, self.simulator)
 
     def await_drive(self, finished):
-        """Wait until the robot is driven in the trial that follows so many finished ones. A trial
-        of fgm takes 14 s of simulated time."""
+        """Wait until the robot drives in the trial after ``finished`` ones. A trial of fgm takes
+        14 s of simulated time."""
         self.await_trials(finished)
         await_true(
             lambda: (
@@ -218,24 +218,24 @@ class CampaignTest(unittest.TestCase):
                 and 0.3 < self.snapshots.last.scene_time < 8.0
                 and self.progress.last.finished == finished
             ),
-            f"a drive after {finished} finished trials",
+            f"a trial after {finished} finished trials",
         )
 
-    def test_6_what_a_user_has_to_mend_is_one_line_and_ends_the_launch(self):
+    def test_6_an_error_in_the_campaign_file_stops_the_launch_without_a_traceback(self):
         broken = self.directory / "broken.yaml"
         broken.write_text(SMOKE.read_text().replace("count: 2\n", "count: 0\n"))
         said = self.finish(self.launch(f"campaign:={broken}"))
         self.assertRegex(said, r"broken\.yaml:\d+: ")
         self.assertNotIn("Traceback", said)
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
-    def test_7_a_simulator_that_cannot_be_had_ends_the_launch_and_says_why(self):
+    def test_7_an_unknown_simulator_stops_the_launch_with_the_nearest_name(self):
         said = self.finish(self.launch(f"campaign:={SMOKE}", "simulator:=gazebbo"))
         self.assertIn("unknown simulator 'gazebbo'; did you mean 'gazebo'?", said)
         self.assertNotIn("Traceback", said)
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
-    def test_8_a_campaign_on_a_stack_runs_to_its_table_and_leaves_nothing(self):
+    def test_8_a_campaign_on_a_stack_prints_its_table_and_leaves_no_process(self):
         stack = ("stack:=true", f"campaign:={SMOKE.with_name(OWN_STACK)}")
         said = self.finish(self.launch(*stack, "worlds:=1", "workers:=2"))
         outcomes = [(row["planner"], row["outcome"]) for row in self.rows()]
@@ -243,9 +243,9 @@ class CampaignTest(unittest.TestCase):
         self.assertIn("Campaign own_stack", said)
         self.assertEqual(self.progress.last.state, "finished")
         self.assertEqual((self.progress.last.finished, self.progress.last.trials), (2, 2))
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
-    def test_9_trials_side_by_side_equal_the_direct_way_though_a_worker_and_a_simulator_die(self):
+    def test_9_parallel_trials_equal_those_in_process_although_a_worker_is_killed(self):
         process = self.launch(f"campaign:={SMOKE}", "workers:=2", "simulator:=embedded")
         self.await_trials(1)
         self.kill("simulator")
@@ -257,16 +257,16 @@ class CampaignTest(unittest.TestCase):
         said = self.finish(process)
         rows = self.rows()
         self.assertEqual([(row["world"], row["planner"]) for row in rows], TRIALS, said)
-        self.assert_equals_direct_way(SMOKE, rows, "embedded")
+        self.assert_equals_in_process(SMOKE, rows, "embedded")
         self.assertEqual(self.progress.last.state, "finished")
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
-    def test_a_side_by_side_everything_ends_with_the_campaign_node(self):
+    def test_a_all_processes_of_parallel_trials_exit_with_the_campaign_node(self):
         process = self.launch(f"campaign:={SMOKE}", "workers:=2", f"simulator:={QUICK}")
         self.await_trials(1)
         self.kill("/campaign")
         self.finish(process, GONE_S)
-        self.assert_nothing_left()
+        self.assert_no_process_left()
 
     def kill_gzserver(self):
         """Kill Gazebo's server below the simulator node."""
@@ -275,7 +275,7 @@ class CampaignTest(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
 
     def kill(self, node, number=signal.SIGKILL):
-        """Send a signal to the process of a node of ours."""
+        """Send a signal to the process of one of this package's nodes."""
         name = node.rsplit("/", 1)[-1]
         namespace = node[: -len(name) - 1]
         for pid, command in marked_processes(self.mark).items():

@@ -1,4 +1,4 @@
-"""These tests convert ROS messages: without them they are left out, and the summary says so."""
+"""Without ROS messages, the tests of this folder are skipped, and the summary reports it."""
 
 from without_ros import LACKING, LEFT_OUT
 

@@ -1,7 +1,7 @@
-"""The executor over ROS passes the conformance suite, on the master at ``ROS_MASTER_URI``.
+"""Conformance of the executor over ROS, on the master at ``ROS_MASTER_URI``.
 
-The simulator node is there already, with time held for the planner; planner nodes are started by
-the executor, and one is killed here.
+The simulator node runs with time held for the planner. The executor starts planner nodes, of which
+the suite kills one.
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the conformance suite of trial executors on this package's nodes, for rostest."""
+"""Run the conformance suite of trial executors on this package's nodes."""
 
 import sys
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""The conformance suite on the gazebo_ros at ``ROS_MASTER_URI``, whoever serves it.
+"""The conformance suite on the gazebo_ros at ``ROS_MASTER_URI``.
 
-Where it is our simulator node, that node plays the launch file: it starts every scene, with the
-robot in it, and the adaptor finds it standing. Anybody else's is cleared of all models
-first, and must have gazebo_ros's plugins; the adaptor then brings floor, walls and robot itself.
+This package's simulator node has the role of a launch file: it loads each scene with the robot, and
+the adaptor uses the present models. From another gazebo_ros, all models are deleted first, and the
+adaptor spawns floor, walls and robot; it must have gazebo_ros's plugins.
 """
 
-from gazebo_ros_rooms import started_anew
+from gazebo_ros_rooms import restarted_simulator
 
 from gz_testauto.testing.changes_conformance import ChangesConformance
 from gz_testauto.testing.simulator_conformance import SimulatorConformance
@@ -13,12 +13,12 @@ from gz_testauto.testing.simulator_conformance import SimulatorConformance
 
 class TestGazeboRos(SimulatorConformance):
     sees_near = False
-    tolerance = 0.05  # a command takes some 0.05 s to the drive plugin and into the wheels
+    tolerance = 0.05  # a command reaches drive plugin and wheels after about 0.05 s
 
     def make_simulator(self):
-        return started_anew()
+        return restarted_simulator()
 
 
 class TestGazeboRosChanges(ChangesConformance):
     def make_simulator(self):
-        return started_anew()
+        return restarted_simulator()

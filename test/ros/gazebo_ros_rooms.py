@@ -1,4 +1,4 @@
-"""What the adaptor's tests stand on: our simulator node in the part of a launch file."""
+"""Simulators for the tests of the adaptor; this package's node acts as a launch file."""
 
 import rosgraph
 import rospy
@@ -11,13 +11,13 @@ SERVICE = "/simulator/load_scene"
 
 
 def served_by_simulator_node():
-    """Whether the ROS graph at hand has our simulator node."""
+    """Return true if this package's simulator node runs."""
     _, _, services = rosgraph.Master("/gz_testauto_tests").getSystemState()
     return SERVICE in (name for name, _ in services)
 
 
 class OnSimulatorNode(GazeboRosSimulator):
-    """Has every scene started anew, with its robot, before it is taken up."""
+    """Loads each scene with its robot in the node first, as a launch file does."""
 
     def load(self, scene):
         request = LoadSceneRequest(world=str(scene.world), seed=scene.seed)
@@ -31,9 +31,9 @@ class OnSimulatorNode(GazeboRosSimulator):
         return super().load(scene)
 
 
-def started_anew():
-    """The simulator at hand, as its launch file would have left it: with the scene that is asked
-    for first, or with no models at all."""
+def restarted_simulator():
+    """Return the running simulator in the state after its launch: with the first scene, or without
+    any model."""
     if served_by_simulator_node():
         return OnSimulatorNode()
     client = GazeboRosClient()

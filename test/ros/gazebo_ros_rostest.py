@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the gazebo_ros adaptor's tests under pytest, for rostest, against our simulator node."""
+"""Run the tests of the gazebo_ros adaptor with pytest on this package's simulator node."""
 
 import sys
 from pathlib import Path

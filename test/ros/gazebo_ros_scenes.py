@@ -1,10 +1,10 @@
-"""Scenes brought to a running gazebo_ros by services alone, at ``ROS_MASTER_URI``."""
+"""Scenes that are loaded into the gazebo_ros at ``ROS_MASTER_URI`` by services only."""
 
 import threading
 import time
 
 import pytest
-from gazebo_ros_rooms import started_anew
+from gazebo_ros_rooms import restarted_simulator
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ModelState, Twist2D
@@ -28,18 +28,18 @@ def robot():
 
 @pytest.fixture
 def first(tmp_path, robot):
-    """A scene with two obstacles, as a launch file would have started it."""
+    """The file of a loaded scene with two obstacles."""
     models = obstacle("obstacle_a", 3, 0) + obstacle("obstacle_b", 3, 2)
     path = tmp_path / "first.world"
     path.write_text(WORLD.format(models=WALL + models))
-    with started_anew() as starter:
+    with restarted_simulator() as starter:
         starter.load(Scene(path, robot))
     return path
 
 
 @pytest.fixture
 def second(tmp_path):
-    """One obstacle gone, one larger and elsewhere, one new."""
+    """A world in which one obstacle is deleted, one is larger and moved, and one is new."""
     models = obstacle("obstacle_b", -2, 1, "1 1 0.5") + obstacle("obstacle_c", 2, 0)
     path = tmp_path / "second.world"
     path.write_text(WORLD.format(models=WALL + models))
@@ -53,7 +53,7 @@ def client():
     client.close()
 
 
-def test_another_world_is_brought_to_the_robot_that_stands(first, second, robot):
+def test_another_world_is_loaded_around_the_present_robot(first, second, robot):
     with GazeboRosSimulator(world=first) as adaptor:
         simulation = adaptor.load(Scene(second, robot, Pose2D(0.5, -1.0, 0.3)))
         snapshot = simulation.step(0.2)
@@ -65,7 +65,7 @@ def test_another_world_is_brought_to_the_robot_that_stands(first, second, robot)
         assert moved.distance_to(0.5, -1.0) > 0.3
 
 
-def test_obstacles_that_stand_elsewhere_in_a_scene_are_moved_there(first, robot, tmp_path):
+def test_obstacles_with_other_poses_in_the_next_scene_are_moved(first, robot, tmp_path):
     moved = tmp_path / "moved.world"
     text = first.read_text().replace("3 2 0.25", "-1 2 0.25")
     moved.write_text(text)
@@ -75,13 +75,13 @@ def test_obstacles_that_stand_elsewhere_in_a_scene_are_moved_there(first, robot,
         assert snapshot.models["obstacle_a"].pose.position == pytest.approx((3, 0, 0.25))
 
 
-def test_a_simulator_that_is_closed_leaves_the_world_standing(first, client):
+def test_closing_the_simulator_does_not_change_the_world(first, client):
     with GazeboRosSimulator(world=first):
         pass
     assert "obstacle_a" in client.model_names()
 
 
-def test_a_saved_world_has_obstacles_where_they_were_moved_to(first, robot, tmp_path):
+def test_a_saved_world_has_the_present_poses_of_obstacles(first, robot, tmp_path):
     saved = tmp_path / "saved.world"
     with GazeboRosSimulator(world=first) as adaptor:
         simulation = adaptor.load(Scene(first, robot))
@@ -92,7 +92,7 @@ def test_a_saved_world_has_obstacles_where_they_were_moved_to(first, robot, tmp_
     assert models["obstacle_a"].pose.position == pytest.approx((1.0, -2.0, 0.25), abs=1e-5)
 
 
-def test_time_that_somebody_else_stops_is_given_up(first, robot, client):
+def test_a_step_raises_if_another_process_pauses_time(first, robot, client):
     with GazeboRosSimulator(world=first, stall_timeout_s=5.0) as adaptor:
         simulation = adaptor.load(Scene(first, robot))
         stopper = threading.Timer(0.5, client.pause)
@@ -103,7 +103,7 @@ def test_time_that_somebody_else_stops_is_given_up(first, robot, client):
         assert not stopper.is_alive()
 
 
-def test_time_runs_and_rests_and_models_are_seen_in_both(first, client):
+def test_states_can_be_read_while_time_runs_and_while_it_is_paused(first, client):
     client.pause()
     before = client.world().time_s
     time.sleep(0.2)

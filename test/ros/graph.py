@@ -21,16 +21,16 @@ OF_ROSPY_AND_TF = ("~get_loggers", "~set_logger_level", "~tf2_frames")
 
 
 def await_true(condition, what, timeout_s=PATIENCE_S):
-    """Return once the condition holds; fail the test that waits for ``what`` in vain."""
+    """Return when the condition holds; fail the test after the timeout."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {timeout_s:g} s in vain for {what}")
+            raise AssertionError(f"{what}: not after {timeout_s:g} s")
         time.sleep(0.02)
 
 
 class Heard:
-    """Every message of a topic, kept."""
+    """All received messages of a topic."""
 
     def __init__(self, topic, kind):
         self.messages = []
@@ -56,7 +56,7 @@ def service(name, kind):
 
 
 def require_gazebo():
-    """Skip, with the reason, where there is no Gazebo; fail where there must be one."""
+    """Skip the tests if Gazebo is not installed; fail if it is required."""
     try:
         find_gazebo()
     except MissingDependencyError as error:
@@ -67,7 +67,7 @@ def require_gazebo():
 
 
 def marked_processes(mark):
-    """Command lines of all living processes that were started with ``GZ_TESTAUTO_ROSTEST=mark``."""
+    """Return pid and command of all running processes with ``GZ_TESTAUTO_ROSTEST=mark``."""
     wanted = f"{MARK}={mark}".encode()
     found = {}
     for entry in Path("/proc").iterdir():

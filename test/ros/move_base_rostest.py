@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The client of move_base, and who waits for the clock, on their worst days."""
+"""Faults of an action server and of the clock, as the client of move_base detects them."""
 
 import sys
 import threading
@@ -31,12 +31,12 @@ ANSWER_TIMEOUT_S = 4.0
 
 
 class FakeServer:
-    """An action server that says what a test has it say. Like a real one, it recalls a goal
-    whose stamp is before that of the goal before, and knows again one that it has."""
+    """An action server with the statuses that a test sets. Like actionlib, it recalls a goal that
+    is older than the previous one, and recognizes a repeated goal."""
 
     def __init__(self, action):
         self.goals, self.cancels = [], []
-        self.statuses = []  # what each goal, as it comes, is answered with; None: nothing
+        self.statuses = []  # the status of each new goal; None: no response
         self.known = {}
         self.newest = rospy.Time()
         self.heed_cancels = True
@@ -54,7 +54,7 @@ class FakeServer:
         with self.lock:
             self.goals.append(message)
             if message.goal_id.id in self.known:
-                self.publish()  # as a real one does again and again: its first word may be missed
+                self.publish()  # as actionlib does repeatedly, since the first status can be lost
                 return
             answer = self.statuses.pop(0) if self.statuses else GoalStatus.ACTIVE
             if answer is None:
@@ -116,7 +116,7 @@ class MoveBaseTest(unittest.TestCase):
         await_true(lambda: self.server.goals, "the goal")
 
     def await_raised(self, kind):
-        """Look until it raises; the error."""
+        """Check the goal until it raises; return the text of the error."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             try:
@@ -127,16 +127,16 @@ class MoveBaseTest(unittest.TestCase):
         self.fail(f"no {kind.__name__}")
 
     def await_acknowledged(self):
-        """Look as a trial does: a server may miss the first goal, or its word may be missed, until
-        both ends of every topic know of each other."""
+        """Check the goal until it is acknowledged: the first goal or status can be lost until all
+        topics are connected."""
 
         def acknowledged():
             self.client.look()
             return self.client._goals.acknowledged
 
-        await_true(acknowledged, "the server's word")
+        await_true(acknowledged, "the acknowledgement")
 
-    def test_a_goal_has_frame_place_and_heading_and_is_driven(self):
+    def test_a_goal_has_frame_position_and_yaw_and_can_succeed(self):
         self.begin()
         target = self.server.goals[0].goal.target_pose
         self.assertEqual(target.header.frame_id, "map")
@@ -153,30 +153,30 @@ class MoveBaseTest(unittest.TestCase):
         self.client.end()
         self.assertEqual(self.server.cancels, [])
 
-    def test_a_goal_says_from_when_on_it_counts_where_its_server_must_know(self):
+    def test_a_goal_with_a_stamp_keeps_it(self):
         self.client.begin(GOAL, rospy.Time(90))
         await_true(lambda: self.server.goals, "the goal")
         self.assertEqual(self.server.goals[0].goal.target_pose.header.stamp, rospy.Time(90))
         self.assertGreaterEqual(self.server.goals[0].goal_id.stamp, rospy.Time(100))
 
-    def test_a_client_that_is_closed_leaves_the_actions_topics(self):
+    def test_a_closed_client_is_unregistered_from_the_topics(self):
         self.client.close()
-        await_true(lambda: not self.server.status.get_num_connections(), "nobody to listen")
+        await_true(lambda: not self.server.status.get_num_connections(), "no subscriber")
         self.assertEqual(self.server.kept[0].get_num_connections(), 0)
 
-    def test_an_abort_is_giving_up_with_its_reason(self):
+    def test_an_aborted_goal_raises_with_the_reason_of_the_server(self):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.ABORTED, "no valid plan")
         self.assertEqual(self.await_raised(PlannerGaveUp), "no valid plan")
 
-    def test_a_result_that_was_lost_is_learned_from_the_status(self):
+    def test_a_lost_result_is_replaced_by_the_status(self):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.ABORTED, "oscillating", by_result=False)
         self.assertEqual(self.await_raised(PlannerGaveUp), "oscillating")
 
-    def test_a_recalled_goal_is_sent_anew_under_another_name(self):
+    def test_a_recalled_goal_is_sent_again_with_another_id(self):
         self.server.statuses = [GoalStatus.RECALLED]
         self.begin()
 
@@ -188,24 +188,24 @@ class MoveBaseTest(unittest.TestCase):
         self.await_acknowledged()
         self.client.look()
 
-    def test_a_goal_that_is_recalled_again_and_again_makes_the_trial_invalid(self):
+    def test_a_goal_that_is_recalled_repeatedly_makes_the_trial_invalid(self):
         self.server.statuses = [GoalStatus.RECALLED] * 10
         self.begin()
         self.assertIn("as recalled", self.await_raised(NavigatorError))
 
-    def test_a_server_that_never_answers_makes_the_trial_invalid_and_was_asked_again(self):
+    def test_a_goal_without_acknowledgement_is_repeated_and_makes_the_trial_invalid(self):
         self.server.statuses = [None] * 100
         self.begin()
         self.assertIn("did not acknowledge the goal", self.await_raised(NavigatorError))
         self.assertGreater(len(self.server.goals), 1)
         self.assertEqual(len({goal.goal_id.id for goal in self.server.goals}), 1)
 
-    def test_a_server_that_missed_the_goal_gets_it_again(self):
+    def test_a_goal_that_the_server_missed_is_sent_again(self):
         self.server.statuses = [None]
         self.begin()
         self.await_acknowledged()
 
-    def test_a_server_that_forgets_the_goal_makes_the_trial_invalid(self):
+    def test_a_goal_that_the_server_no_longer_lists_makes_the_trial_invalid(self):
         self.begin()
         self.await_acknowledged()
         self.server.forget()
@@ -214,7 +214,7 @@ class MoveBaseTest(unittest.TestCase):
             time.sleep(0.02)
         self.assertIn("as lost", self.await_raised(NavigatorError))
 
-    def test_statuses_of_before_the_goal_that_feedback_overtook_forget_no_goal(self):
+    def test_a_status_message_older_than_the_feedback_does_not_lose_the_goal(self):
         self.server.statuses = [None]
         self.begin()
         goal = self.server.goals[0].goal_id
@@ -230,7 +230,7 @@ class MoveBaseTest(unittest.TestCase):
         )
         self.client.look()
 
-    def test_a_goal_preempted_by_somebody_else_makes_the_trial_invalid(self):
+    def test_a_goal_that_another_node_preempts_makes_the_trial_invalid(self):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.PREEMPTED, "another goal came")
@@ -238,7 +238,7 @@ class MoveBaseTest(unittest.TestCase):
         self.assertIn("as preempted", said)
         self.assertIn("another goal came", said)
 
-    def test_time_that_jumps_back_recalls_no_goal(self):
+    def test_a_goal_after_a_jump_back_of_time_is_not_recalled(self):
         self.set_time(500.0)
         self.begin()
         self.await_acknowledged()
@@ -250,7 +250,7 @@ class MoveBaseTest(unittest.TestCase):
         self.client.look()
         self.assertGreater(self.server.goals[0].goal_id.stamp, rospy.Time(500))
 
-    def test_ending_works_while_the_clock_stands_and_cancels_this_goal_only(self):
+    def test_end_cancels_only_its_own_goal_while_the_clock_is_paused(self):
         self.begin()
         self.await_acknowledged()
         self.client.end()
@@ -258,14 +258,14 @@ class MoveBaseTest(unittest.TestCase):
         self.assertEqual(self.server.cancels[0].stamp, rospy.Time())
         self.client.end()
 
-    def test_a_server_deaf_to_cancelling_is_told(self):
+    def test_a_server_that_does_not_cancel_raises(self):
         self.server.heed_cancels = False
         self.begin()
         self.await_acknowledged()
         with self.assertRaisesRegex(NavigatorError, "did not cancel its goal"):
             self.client.end()
 
-    def test_without_a_server_no_goal_is_sent_and_one_that_comes_late_is_found(self):
+    def test_a_goal_without_a_server_raises_and_a_later_server_is_used(self):
         self.action = f"/late_{uuid.uuid4().hex}/move_base"
         self.client = self.make_client()
         with self.assertRaisesRegex(NavigatorError, "no server of the action"):
@@ -275,20 +275,20 @@ class MoveBaseTest(unittest.TestCase):
         self.begin()
         self.await_acknowledged()
 
-    def test_a_clock_that_stands_is_told_in_wall_time(self):
+    def test_a_paused_clock_raises_after_wall_time(self):
         truth = GroundTruth(None, "/nobody")
         began = time.monotonic()
         with self.assertRaisesRegex(SimulatorError, "no progress for 0.5 s"):
             truth.await_time(100.1, 100.0, 0.5, lambda: None)
         self.assertGreaterEqual(time.monotonic() - began, 0.5)
 
-    def test_a_clock_that_jumps_back_is_told_at_once(self):
+    def test_a_clock_that_jumps_back_raises_immediately(self):
         truth = GroundTruth(None, "/nobody")
         reset = Clock(rospy.Time.from_sec(1.0))
         with self.assertRaisesRegex(SimulatorError, "jumped back from 100.000 s to 1.000 s"):
             truth.await_time(100.1, 100.0, 20.0, lambda: self.clock.publish(reset))
 
-    def test_recovery_behaviors_are_counted_by_name_from_the_goal_on(self):
+    def test_recovery_behaviors_since_the_goal_are_listed_by_name(self):
         await_true(self.server.recovery.get_num_connections, "somebody to tell")
         self.server.recovery.publish(RecoveryStatus(recovery_behavior_name="before"))
         await_true(lambda: self.client.recoveries, "the first one")

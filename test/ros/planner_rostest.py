@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The planner node: goals reached, preempted, given up, and the robot stopped at each end."""
+"""The planner node: goals that are reached, preempted or aborted, and the stop of the robot."""
 
 import math
 import sys
@@ -78,7 +78,7 @@ class PlannerNodeTest(unittest.TestCase):
         return math.hypot(position.x - x, position.y - y)
 
     def assert_planned_to(self, x, y):
-        """The newest plan that ends there; each goal has one, which may come after its end."""
+        """Await a plan that ends there; the plan of a goal can be received after its result."""
 
         def planned():
             if self.plans.last is None:
@@ -94,7 +94,7 @@ class PlannerNodeTest(unittest.TestCase):
             "the robot to be stopped",
         )
 
-    def test_who_joins_while_time_is_held_hears_where_the_robot_is(self):
+    def test_a_subscriber_receives_the_latched_pose_while_time_is_held(self):
         begin = self.scene.stamp
         for topic, kind in (("/odom", Odometry), ("/tf", TFMessage)):
             heard = Heard(topic, kind)
@@ -102,7 +102,7 @@ class PlannerNodeTest(unittest.TestCase):
             message = heard.last.transforms[0] if kind is TFMessage else heard.last
             self.assertEqual(message.header.stamp, begin, topic)
 
-    def test_a_goal_is_reached_and_the_robot_stopped(self):
+    def test_a_reached_goal_succeeds_and_stops_the_robot(self):
         self.send(2.0, 1.0)
         self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
         self.await_standing()
@@ -120,31 +120,31 @@ class PlannerNodeTest(unittest.TestCase):
         driven = [s for s in self.snapshots.messages if s.scene == self.scene.scene]
         self.assertFalse(any(snapshot.late for snapshot in driven[: len(stamps)]))
 
-    def test_a_goal_in_another_frame_is_taken_to_the_map(self):
+    def test_a_goal_in_another_frame_is_transformed_to_the_map(self):
         self.send(2.0, 0.0, frame="base_link")
         self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
         self.assert_planned_to(-1.0, 1.0)
 
-    def test_a_goal_in_a_frame_that_nobody_knows_is_aborted_with_its_name(self):
+    def test_a_goal_in_an_unknown_frame_is_aborted_with_the_name_of_the_frame(self):
         self.send(2.0, 0.0, frame="mars")
         self.assertEqual(self.await_end(), GoalStatus.ABORTED)
         self.assertIn("mars", self.client.get_goal_status_text())
 
-    def test_a_preempted_goal_ends_and_the_robot_is_stopped(self):
+    def test_a_preempted_goal_stops_the_robot(self):
         self.send(4.0, -4.0)
-        await_true(lambda: self.feedback, "the drive to begin")
+        await_true(lambda: self.feedback, "the first feedback")
         self.client.cancel_goal()
         self.assertEqual(self.await_end(), GoalStatus.PREEMPTED)
         self.await_standing()
 
-    def test_a_new_goal_takes_the_place_of_the_one_under_way(self):
+    def test_a_new_goal_replaces_the_active_one(self):
         self.send(4.0, -4.0)
-        await_true(lambda: self.feedback, "the drive to begin")
+        await_true(lambda: self.feedback, "the first feedback")
         self.send(-1.0, 1.0)
         self.assertEqual(self.await_end(), GoalStatus.SUCCEEDED)
         self.assert_planned_to(-1.0, 1.0)
 
-    def test_a_goal_to_which_no_way_leads_is_aborted_at_once_and_says_so(self):
+    def test_a_goal_outside_the_map_is_aborted_immediately_with_the_bounds(self):
         self.send(30.0, 0.0)
         self.assertEqual(self.await_end(), GoalStatus.ABORTED)
         self.assertIn(
@@ -154,13 +154,13 @@ class PlannerNodeTest(unittest.TestCase):
         self.assertEqual(self.feedback, [])
         self.await_standing()
 
-    def test_a_goal_newer_than_any_odometry_is_aborted_and_not_waited_for_for_ever(self):
+    def test_a_goal_newer_than_all_odometry_is_aborted_after_the_timeout(self):
         self.scene.stamp += rospy.Duration(1000)
         self.send(2.0, 1.0)
         self.assertEqual(self.await_end(), GoalStatus.ABORTED)
         self.assertIn("no odometry", self.client.get_goal_status_text())
 
-    def test_a_planner_that_gives_up_aborts_with_its_reason_after_saying_at_which_cycle(self):
+    def test_a_planner_that_aborts_publishes_the_reason_with_its_cycle(self):
         cycles = Heard("/quitter/planner/cycle_time", PlannerCycle)
         quitter = actionlib.SimpleActionClient("/quitter/move_base", MoveBaseAction)
         await_true(
@@ -169,7 +169,7 @@ class PlannerNodeTest(unittest.TestCase):
                 and quitter.action_client.result_sub.get_num_connections()
                 and cycles.connected
             ),
-            "the planner that quits",
+            "the planner that aborts",
         )
         goal = MoveBaseGoal()
         goal.target_pose.header.frame_id = "map"
@@ -191,7 +191,7 @@ class PlannerNodeTest(unittest.TestCase):
         unused = ("objects", "road")  # need ~tracking and ~on_road
         assert_registered_as_declared(self, interface.NODE, "/planner", unused)
 
-    def test_rvizs_goal_is_driven_to(self):
+    def test_a_goal_of_rviz_is_reached(self):
         goal = PoseStamped()
         goal.header.frame_id = "map"
         goal.pose.position.x, goal.pose.position.y, goal.pose.orientation.w = -1.5, 1.0, 1.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The simulator node's services and topics, as a user of gazebo_ros knows them."""
+"""Services and topics of the simulator node, with the semantics of gazebo_ros."""
 
 import importlib.util
 import math
@@ -121,7 +121,7 @@ class SimulatorNodeTest(unittest.TestCase):
         absent = () if installed else ("~obstacle_array",)
         assert_registered_as_declared(self, interface.NODE, "/simulator", absent)
 
-    def test_many_states_are_told_and_set_in_one_request(self):
+    def test_many_states_are_returned_and_set_in_one_request(self):
         for index in range(3):
             self.puck(f"many_{index}", -2.0 + index, 2.0)
         names = [f"many_{index}" for index in range(3)]
@@ -147,7 +147,7 @@ class SimulatorNodeTest(unittest.TestCase):
         for name in names:
             self.delete_model(name)
 
-    def test_a_push_over_ros_gives_its_impulse_over_the_mass(self):
+    def test_a_push_changes_the_velocity_by_impulse_over_mass(self):
         self.puck("pushed", -2.0, 2.5)
         set_mass = srv.SetLinkPropertiesRequest(link_name="pushed::body", mass=4.0)
         self.assertTrue(self.set_link_properties(set_mass).success)
@@ -168,7 +168,7 @@ class SimulatorNodeTest(unittest.TestCase):
         await_true(lambda: abs(speed() - 0.5) < 0.02, "the speed of 2 N s on 4 kg", 10.0)
         self.delete_model("pushed")
 
-    def test_looks_and_lights_are_changed_and_what_is_wrong_is_refused(self):
+    def test_visuals_and_lights_are_changed_and_invalid_requests_are_rejected(self):
         self.puck("painted", -2.0, 3.0)
         red = ColorRGBA(1.0, 0.0, 0.0, 1.0)
         visual = "painted::body::skin"
@@ -184,14 +184,14 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertIn("unknown light 'nobody'", refused.message)
         self.delete_model("painted")
 
-    def test_a_spawned_model_bears_the_name_asked_for_and_composes_both_poses(self):
+    def test_a_spawned_model_has_the_requested_name_and_the_composed_pose(self):
         answer = self.spawn("crate", pose(1.0, 2.0))
         self.assertTrue(answer.success, answer.status_message)
         self.assertEqual(answer.status_message, "SpawnModel: Successfully spawned entity")
         self.assertIn("crate", self.names())
         self.assert_at("crate", 1.0, 2.0, 0.25)
 
-    def test_a_name_that_is_taken_is_refused_in_the_words_of_gazebo_ros(self):
+    def test_a_name_in_use_is_rejected_with_the_message_of_gazebo_ros(self):
         self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
         answer = self.spawn("crate", pose(2.0, 2.0))
         self.assertFalse(answer.success)
@@ -205,13 +205,13 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assert_at("second", 1.0, 2.0)
         self.assert_at("second", 1.0, 0.0, frame="first")
 
-    def test_a_frame_that_is_no_entity_is_refused(self):
+    def test_an_unknown_reference_frame_is_rejected(self):
         answer = self.spawn("crate", pose(), frame="nowhere")
         self.assertFalse(answer.success)
         self.assertIn("reference reference_frame not found", answer.status_message)
         self.assertNotIn("crate", self.names())
 
-    def test_what_is_no_model_is_refused_and_the_world_goes_on(self):
+    def test_text_that_is_no_model_is_rejected_and_the_simulation_continues(self):
         for xml in ("", "<html/>", "<sdf version='1.6'><model"):
             answer = self.spawn("crate", pose(), xml=xml)
             self.assertFalse(answer.success)
@@ -225,12 +225,12 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertTrue(answer.success, answer.status_message)
         self.assert_at("crate", 1.0, 2.0)
 
-    def test_sdf_is_no_urdf(self):
+    def test_sdf_is_rejected_as_urdf(self):
         answer = self.spawn_urdf_model("crate", BOX, "", pose(), "")
         self.assertFalse(answer.success)
         self.assertEqual(answer.status_message, "SpawnModel: Failure - entity format is invalid.")
 
-    def test_a_deleted_model_is_gone_and_cannot_be_deleted_again(self):
+    def test_a_deleted_model_cannot_be_deleted_again(self):
         self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
         self.assertTrue(self.delete_model("crate").success)
         self.assertNotIn("crate", self.names())
@@ -238,7 +238,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertFalse(answer.success)
         self.assertEqual(answer.status_message, "DeleteModel: model does not exist")
 
-    def test_a_model_that_does_not_exist_has_neither_state_nor_properties(self):
+    def test_requests_for_a_missing_model_are_rejected(self):
         self.assertEqual(
             self.get_model_state("ghost", "").status_message,
             "GetModelState: model does not exist",
@@ -252,7 +252,7 @@ class SimulatorNodeTest(unittest.TestCase):
             "GetModelProperties: model does not exist",
         )
 
-    def test_a_model_is_placed_by_service_and_by_topic(self):
+    def test_a_state_is_set_by_service_and_by_topic(self):
         self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
         answer = self.set_model_state(ModelState("crate", pose(2.0, -1.0, 0.25), Twist(), "world"))
         self.assertEqual(answer.status_message, "SetModelState: set model state done")
@@ -261,7 +261,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.place.publish(ModelState("crate", pose(-1.0, 0.0, 0.25), Twist(), "robot"))
         await_true(lambda: abs(self.position("crate").x + 4.0) < 0.01, "the crate behind the robot")
 
-    def test_properties_name_the_parts_of_a_model(self):
+    def test_model_properties_list_links_collisions_and_joints(self):
         self.assertTrue(self.spawn("crate", pose(1.0, 2.0)).success)
         crate = self.get_model_properties("crate")
         self.assertTrue(crate.success, crate.status_message)
@@ -272,7 +272,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertFalse(robot.is_static)
         self.assertGreaterEqual(len(robot.joint_names), 2)
 
-    def test_a_link_has_a_state_by_its_scoped_name(self):
+    def test_the_state_of_a_link_is_returned_for_its_scoped_name(self):
         if not self.real:
             self.skipTest("this simulator reports no links")
         states = Heard("/gazebo/link_states", LinkStates)
@@ -286,7 +286,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertIn("link not found", answer.status_message)
 
     def run_for(self, seconds, speed=0.0, turn=0.0):
-        """Command the robot and let that much simulated time pass."""
+        """Command the robot and wait for this simulated time."""
         await_true(self.drive.get_num_connections, "/cmd_vel")
         begin = rospy.Time.now()
         command = Twist()
@@ -298,7 +298,7 @@ class SimulatorNodeTest(unittest.TestCase):
 
         await_true(over, f"{seconds} s of simulated time")
 
-    def test_the_robot_drives_as_commanded_and_every_topic_tells(self):
+    def test_the_robot_follows_commands_and_all_topics_are_published(self):
         scans, samples = Heard("/scan", LaserScan), Heard("/imu", Imu)
         await_true(lambda: rospy.Time.now() > rospy.Time(), "/clock")
         self.run_for(3.0, speed=0.5)
@@ -314,7 +314,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertGreater(len(samples.messages), 10)
         self.assertIn("robot", self.models.last.name)
 
-    def test_paused_no_time_passes(self):
+    def test_time_does_not_advance_while_paused(self):
         self.run_for(0.3)
         self.pause_physics()
         self.assertTrue(self.get_physics_properties().pause)
@@ -325,7 +325,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.run_for(0.3)
         self.assertGreater(self.get_world_properties().sim_time, before)
 
-    def test_reset_world_puts_models_back_and_time_goes_on(self):
+    def test_reset_world_resets_poses_and_time_continues(self):
         self.run_for(2.0, speed=0.5)
         self.run_for(0.5)
         before = self.get_world_properties().sim_time
@@ -333,7 +333,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.assertAlmostEqual(self.position("robot").x, -3.0, delta=0.1)
         self.assertGreaterEqual(self.get_world_properties().sim_time, before)
 
-    def test_reset_simulation_puts_time_back_as_well(self):
+    def test_reset_simulation_resets_poses_and_time(self):
         self.run_for(2.0, speed=0.5)
         self.run_for(0.5)
         self.pause_physics()  # or a slow machine needs a second for the question
@@ -342,7 +342,7 @@ class SimulatorNodeTest(unittest.TestCase):
         self.unpause_physics()
         self.assertAlmostEqual(self.position("robot").x, -3.0, delta=0.1)
 
-    def test_a_scene_begins_later_than_all_before_it_and_at_its_start(self):
+    def test_a_new_scene_starts_at_its_start_pose_and_later_than_the_previous_one(self):
         self.run_for(0.5, speed=0.5)
         before = rospy.Time.now()
         response = self.load(x=2.0)
@@ -353,13 +353,13 @@ class SimulatorNodeTest(unittest.TestCase):
         after_resets = [a for a, b in zip(stamps, stamps[1:]) if b < a and b.to_sec() > 1.0]
         self.assertEqual(after_resets, [])
 
-    def test_a_world_that_is_not_there_is_named_and_another_can_be_loaded(self):
+    def test_a_missing_world_is_named_and_another_can_be_loaded(self):
         response = self.load(world="/nowhere/lost.world")
         self.assertFalse(response.success)
         self.assertIn("/nowhere/lost.world", response.message)
         self.assertTrue(self.load().success)
 
-    def test_the_update_rate_can_be_set_and_what_cannot_is_refused(self):
+    def test_the_update_rate_can_be_set_and_other_changes_are_rejected(self):
         now = self.get_physics_properties()
         self.assertTrue(now.success, now.status_message)
         self.assertAlmostEqual(now.time_step, 0.001)

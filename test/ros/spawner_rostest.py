@@ -66,8 +66,8 @@ class SpawnerTest(unittest.TestCase):
 
     @classmethod
     def spawn_model_in_trouble(cls, request):
-        """What ``/gazebo/spawn_sdf_model`` is to the second spawner: the simulator's own, but
-        for the trouble that a test has asked for, once."""
+        """Handle ``/gazebo/spawn_sdf_model`` of the second spawner: forward the request, except for
+        one fault that a test has set."""
         trouble = cls.trouble.pop(request.model_name, "")
         if trouble == "refuse":
             return gazebo.SpawnModelResponse(False, "no room")
@@ -96,7 +96,7 @@ class SpawnerTest(unittest.TestCase):
         self.assertTrue(response.success, response.message)
         return response.obstacles
 
-    def test_a_set_stands_where_and_as_large_as_the_answer_says(self):
+    def test_spawned_obstacles_have_the_poses_and_sizes_of_the_response(self):
         obstacles = self.place()
         self.assertEqual([obstacle.name for obstacle in obstacles], NAMES)
         self.assertEqual(self.shown(), NAMES)
@@ -110,7 +110,7 @@ class SpawnerTest(unittest.TestCase):
         self.assertEqual(cylinder.type, "cylinder")
         self.assertAlmostEqual(cylinder.size.x, cylinder.size.y)
 
-    def test_the_same_seed_gives_the_same_set_and_seed_0_is_a_seed(self):
+    def test_the_same_seed_gives_the_same_set_also_for_seed_0(self):
         first, other, again = self.place(0), self.place(1), self.place(0)
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
@@ -130,7 +130,7 @@ class SpawnerTest(unittest.TestCase):
 
     @unittest.skipUnless(SCENARIO.exists(), "the extra scenic is deleted")
     @unittest.skipIf(importlib.util.find_spec("scenic") is None, "needs Scenic 3")
-    def test_a_scenario_is_placed_as_its_world_has_it_and_taken_away_again(self):
+    def test_a_scenario_is_placed_and_can_be_replaced(self):
         placed = self.place(seed=3, spec=str(SCENARIO))
         names = [obstacle.name for obstacle in placed]
         self.assertEqual(
@@ -151,7 +151,7 @@ class SpawnerTest(unittest.TestCase):
         self.place(seed=3)
         self.assertEqual(self.shown(), NAMES)
 
-    def test_adding_keeps_what_stands_and_numbers_on(self):
+    def test_added_obstacles_keep_the_present_ones_and_get_the_next_numbers(self):
         self.place(seed=3)
         added = self.place(seed=4, replace=False)
         self.assertEqual(
@@ -161,13 +161,13 @@ class SpawnerTest(unittest.TestCase):
         self.assertEqual(len(self.shown()), 6)
         self.assertEqual(len(self.list().obstacles), 6)
 
-    def test_replacing_takes_the_set_before_away(self):
+    def test_replace_deletes_the_previous_set(self):
         self.place(seed=3)
         region = "{circle: {x_m: 1, y_m: 1, radius_m: 1}}"
         self.place(spec=f"{{obstacles: [{{type: sphere, count: 1}}], region: {region}}}")
         self.assertEqual(self.shown(), ["obstacle_sphere_0"])
 
-    def test_clear_leaves_the_world_as_it_was(self):
+    def test_clear_deletes_all_obstacles_and_no_other_model(self):
         before = set(self.world().model_names)
         self.place()
         response = self.clear()
@@ -175,7 +175,7 @@ class SpawnerTest(unittest.TestCase):
         self.assertEqual(set(self.world().model_names), before)
         self.assertEqual(self.list().obstacles, [])
 
-    def test_list_and_topics_show_what_stands_even_if_somebody_else_deleted_some(self):
+    def test_list_omits_obstacles_that_another_node_deleted(self):
         self.place(seed=5)
         self.assertTrue(self.delete("obstacle_box_0").success)
         answer = self.list()
@@ -187,7 +187,7 @@ class SpawnerTest(unittest.TestCase):
             "the latched markers",
         )
 
-    def test_a_set_that_does_not_fit_says_how_far_it_came_and_changes_nothing(self):
+    def test_a_set_that_does_not_fit_is_rejected_with_the_number_placed(self):
         self.place()
         crowded = SPEC.replace("count: 2", "count: 200") + "max_tries: 500\n"
         response = self.spawn(crowded, 1, True)
@@ -195,7 +195,7 @@ class SpawnerTest(unittest.TestCase):
         self.assertRegex(response.message, r"placed \d+ of 201 obstacles after 500 tries")
         self.assertEqual(self.shown(), NAMES)
 
-    def test_a_spawn_that_the_simulator_refuses_is_rolled_back_and_what_stood_stands_again(self):
+    def test_a_rejected_spawn_restores_the_previous_set(self):
         before = self.spawn_in_trouble(SPEC, 3, True)
         self.assertTrue(before.success, before.message)
         self.trouble["obstacle_box_1"] = "refuse"
@@ -210,13 +210,13 @@ class SpawnerTest(unittest.TestCase):
             self.assertAlmostEqual(now.pose.position.y, then.pose.position.y, places=3)
             self.assertEqual(now.size, then.size)
 
-    def test_added_obstacles_are_taken_away_again_when_one_is_refused(self):
+    def test_added_obstacles_are_deleted_if_one_is_rejected(self):
         self.spawn_in_trouble(SPEC, 3, True)
         self.trouble["obstacle_cylinder_1"] = "refuse"
         self.assertFalse(self.spawn_in_trouble(SPEC, 4, False).success)
         self.assertEqual(self.shown(), NAMES)
 
-    def test_an_answer_that_it_timed_out_is_not_believed_while_the_model_appears(self):
+    def test_a_reported_timeout_is_ignored_if_the_model_appears(self):
         self.trouble["obstacle_box_1"] = "time out"
         response = self.spawn_in_trouble(SPEC, 3, True)
         self.assertTrue(response.success, response.message)
@@ -238,7 +238,7 @@ class SpawnerTest(unittest.TestCase):
         self.assertEqual(len(made.worlds), 3)
         self.assertEqual(len(read_worlds(out)), 3)
 
-    def test_wrong_arguments_are_answered_with_what_to_mend(self):
+    def test_wrong_arguments_are_rejected_with_the_fault(self):
         for spec, seed, said in (
             ("nonsense", 0, "neither a name nor a file"),
             ("", 0, "spec is empty"),

@@ -1,4 +1,4 @@
-"""A ROS master that has gone is said so, and costs no trial an attempt."""
+"""The exit of the ROS master is reported, and costs no attempt of a trial."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ sys.exit(run_node("lonely", main, own_signals=True))
 
 @pytest.fixture
 def master(monkeypatch):
-    """A master of its own, and where it is."""
+    """The process of a separate ROS master."""
     port = free_port()
     monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{port}")
     monkeypatch.setenv("ROS_IP", "127.0.0.1")
@@ -44,8 +44,8 @@ def master(monkeypatch):
     process.wait(60)
 
 
-def executor_that_meets(error):
-    """One whose trials all end with an error before they begin."""
+def executor_that_raises(error):
+    """Return an executor whose trials raise an error at their start."""
 
     def fail(trial):
         raise error
@@ -55,7 +55,7 @@ def executor_that_meets(error):
     return executor
 
 
-def test_a_node_whose_master_has_gone_says_so_in_a_line(master):
+def test_a_node_whose_master_exits_reports_it_without_a_traceback(master):
     node = subprocess.Popen(
         [sys.executable, "-c", NODE],
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -68,7 +68,7 @@ def test_a_node_whose_master_has_gone_says_so_in_a_line(master):
         assert node.stdout.readline() == "up\n"
         master.kill()
         master.wait(60)
-        _, err = node.communicate("go on\n", timeout=60.0)
+        _, err = node.communicate("continue\n", timeout=60.0)
     finally:
         node.kill()
     assert node.returncode == 2
@@ -77,14 +77,14 @@ def test_a_node_whose_master_has_gone_says_so_in_a_line(master):
 
 
 @pytest.mark.parametrize("error", [NavigatorError("no action"), SimulatorError("refused")])
-def test_a_trial_is_not_charged_for_the_end_of_the_master(monkeypatch, error):
+def test_the_exit_of_the_master_is_no_attempt_of_a_trial(monkeypatch, error):
     monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
     with pytest.raises(MasterError, match="not reachable"):
-        executor_that_meets(error).execute(None, lambda: False)
+        executor_that_raises(error).execute(None, lambda: False)
 
 
-def test_other_failures_stay_what_they_are_while_the_master_is_there(master):
+def test_errors_do_not_change_while_the_master_is_reachable(master):
     with pytest.raises(NavigatorError, match="no action"):
-        executor_that_meets(NavigatorError("no action")).execute(None, lambda: False)
+        executor_that_raises(NavigatorError("no action")).execute(None, lambda: False)
     with pytest.raises(FileNotFoundError), require_master():
         raise FileNotFoundError("a launch file")

@@ -1,4 +1,4 @@
-"""A roscore that is slow to come is waited for; one that cannot come is tried anew."""
+"""The start of roscore: a slow one is awaited, one that exits is replaced."""
 
 import itertools
 from types import SimpleNamespace
@@ -15,8 +15,8 @@ PID = 7
 
 @pytest.fixture
 def cores(monkeypatch):
-    """roscores that have been started: each answers ``answers_after_s`` after its start, and has
-    the trouble said."""
+    """The started roscores: each answers ``answers_after_s`` after its start, or fails with the
+    next of ``troubles``."""
     cores = SimpleNamespace(now_s=0.0, started_s=[], answers_after_s=1.0, troubles=[])
 
     def start(*_):
@@ -40,13 +40,13 @@ def cores(monkeypatch):
     return cores
 
 
-def test_a_slow_roscore_is_waited_for_and_not_started_anew(cores, tmp_path):
+def test_a_slow_roscore_is_not_replaced(cores, tmp_path):
     cores.answers_after_s = 70.0
     master.start_master(tmp_path, tmp_path, 90.0)
     assert cores.started_s == [0.0]
 
 
-def test_one_that_ended_is_started_anew(cores, tmp_path):
+def test_a_roscore_that_exits_is_replaced(cores, tmp_path):
     cores.troubles = ["roscore ended (status 1)"] * 2
     master.start_master(tmp_path, tmp_path, 90.0)
     assert len(cores.started_s) == 3
@@ -77,14 +77,14 @@ def test_the_two_masters_of_a_trial_have_two_ports(cores, monkeypatch, tmp_path)
     assert masters == [(40000, 40001)]
 
 
-def test_one_that_never_answers_is_given_up_when_the_time_is_over(cores, tmp_path):
+def test_a_roscore_that_never_answers_raises_after_the_timeout(cores, tmp_path):
     cores.answers_after_s = 1e9
     with pytest.raises(SimulatorError, match="no roscore after 90 s: it does not answer"):
         master.start_master(tmp_path, tmp_path, 90.0)
     assert cores.now_s == pytest.approx(90.0, abs=0.2)
 
 
-def test_a_master_that_is_gone_is_a_fault_of_the_trial_and_no_bug(monkeypatch):
+def test_an_unreachable_master_makes_the_trial_invalid(monkeypatch):
     monkeypatch.setenv("ROS_MASTER_URI", f"http://127.0.0.1:{free_port()}")
     refused = pytest.raises(SimulatorError, match=r"master of the trial does not answer .*refused")
     with refused, master.master_faults():

@@ -1,4 +1,4 @@
-"""A node that roslaunch started ends when that roslaunch is gone, whenever that was."""
+"""A node exits after the roslaunch that started it, also during the node's start."""
 
 import subprocess
 import sys
@@ -22,11 +22,13 @@ from gz_testauto.ros.node import end_with_launcher
 end_with_launcher()
 time.sleep(600)
 """
-GOES_MEANWHILE = "while os.getppid() == gz_testauto.ros.LAUNCHER_PID: time.sleep(0.01)"
+KILLED_DURING_IMPORTS = "while os.getppid() == gz_testauto.ros.LAUNCHER_PID: time.sleep(0.01)"
 
 
-@pytest.mark.parametrize("meanwhile", ["", GOES_MEANWHILE], ids=["it runs", "it starts"])
-def test_a_node_ends_when_the_roslaunch_that_started_it_is_killed_while(meanwhile):
+@pytest.mark.parametrize(
+    "meanwhile", ["", KILLED_DURING_IMPORTS], ids=["while it runs", "while it starts"]
+)
+def test_a_node_exits_when_its_roslaunch_is_killed(meanwhile):
     launcher = subprocess.Popen(
         [sys.executable, "-c", LAUNCHER, NODE.format(meanwhile=meanwhile)],
         stdout=subprocess.PIPE,

@@ -1,5 +1,4 @@
-"""The executor of nodes with a master of their own passes the conformance suite; its simulator
-node is what is killed."""
+"""Conformance of the executor with a separate ROS master; the suite kills its simulator node."""
 
 import os
 import signal

@@ -25,22 +25,22 @@ def test_a_planner_that_is_late_while_time_is_held_makes_the_trial_invalid(laten
         lateness.record(period(late=True, held=True))
 
 
-def test_one_that_is_late_before_its_first_command_is_told_the_limit_of_that(lateness):
+def test_a_late_first_command_is_reported_with_its_own_limit(lateness):
     with pytest.raises(NavigatorError, match=r"did not answer in 10 s .*start_timeout:=SECONDS"):
         lateness.record(period(late=True, held=True, command=None))
 
 
-def test_one_that_planned_without_the_newest_scan_makes_the_trial_invalid(lateness):
+def test_a_cycle_without_the_newest_scan_makes_the_trial_invalid(lateness):
     with pytest.raises(NavigatorError, match=r"a scan before 16\.10 s reached fgm too late"):
         lateness.record(period(late=False, held=True), blind=True)
 
 
-def test_where_time_waits_for_nobody_late_periods_are_counted(lateness):
+def test_late_periods_are_counted_at_a_real_time_factor(lateness):
     for late in (False, True, True):
         lateness.record(period(late, held=False), blind=late)
     assert lateness.numbers == {"late_periods": 2.0}
 
 
-def test_where_time_is_held_results_are_those_of_the_direct_way(lateness):
+def test_results_have_no_late_periods_while_time_is_held(lateness):
     lateness.record(period(late=False, held=True))
     assert lateness.numbers == {}

@@ -1,4 +1,4 @@
-"""A campaign on a road, whose planner is told who moves, drives over ROS as it does in-process."""
+"""A campaign with a road and tracked objects has the same trials over ROS and in-process."""
 
 import functools
 
@@ -35,7 +35,7 @@ def file(tmp_path_factory):
     return written
 
 
-def test_it_is_the_same_to_the_bit(file, tmp_path):
+def test_trials_on_a_road_equal_those_without_ros_to_the_bit(file, tmp_path):
     spec = load(file, CampaignSpec)
     simulator = {
         "campaign": str(file),

@@ -1,4 +1,4 @@
-"""The spawner's services: what they cost, and what they publish, without a ROS master."""
+"""Services of the spawner: requests to the simulator and published messages, without a master."""
 
 import pytest
 
@@ -22,7 +22,7 @@ region: {rectangle: {x_m: [-5, 5], y_m: [-5, 5]}}
 
 
 class World:
-    """Models with a pose each; counts the requests that it gets."""
+    """Models with their poses; stores the received requests."""
 
     def __init__(self):
         self.models = {}
@@ -48,7 +48,7 @@ class World:
 
 
 class Topic:
-    """Keeps what is published."""
+    """Stores published messages."""
 
     def __init__(self, *args, **kwargs):
         self.messages = []
@@ -121,7 +121,7 @@ def test_publishing_sends_no_request_to_the_simulator(node, world):
     assert world.requests == ["model_names", "delete"]
 
 
-def test_the_set_is_published_where_the_simulator_has_it(node, world):
+def test_the_published_set_has_the_poses_of_the_simulator(node, world):
     response = spawn(node)
     (message,) = node._set.messages
     assert [(o.name, o.size) for o in message.obstacles] == [

@@ -1,4 +1,4 @@
-"""A specification in a service call: by name, by path, or written out."""
+"""A specification in a service call: a name, a path, or YAML text."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from gz_testauto.ros.obstacles.spec_argument import label_of, read_spec
 INLINE = "region: {circle: {x_m: 0, y_m: 0, radius_m: 3}}\nobstacles: [{type: box, count: 2}]\n"
 
 
-def test_text_is_a_specification_and_called_inline():
+def test_yaml_text_is_a_specification_with_the_name_inline():
     assert read_spec(INLINE).obstacles[0].count.max == 2
     assert label_of(INLINE) == "inline"
 
@@ -26,13 +26,13 @@ def test_text_is_a_specification_and_called_inline():
         ("region: [", "inline:1"),
     ],
 )
-def test_what_is_wrong_in_it_is_not_looked_for_in_a_file_that_does_not_exist(text, complaint):
+def test_errors_in_yaml_text_have_the_name_inline_and_a_line(text, complaint):
     with pytest.raises(SpecError) as said:
         read_spec(text)
     assert str(said.value).startswith(complaint)
 
 
-def test_what_is_neither_text_nor_a_file_says_what_there_is():
+def test_an_unknown_name_is_rejected_with_the_existing_ones():
     with pytest.raises(SpecError, match=r"is neither a name nor a file; .*obstacles"):
         read_spec("no_such_thing")
     assert read_spec("obstacles").obstacles

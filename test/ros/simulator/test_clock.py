@@ -1,7 +1,7 @@
 from gz_testauto.ros.simulator.clock import SceneClock
 
 
-def test_ros_time_goes_forward_from_scene_to_scene():
+def test_ros_time_increases_from_scene_to_scene():
     clock = SceneClock()
     told = []
     for _ in range(3):
@@ -23,7 +23,7 @@ def test_within_a_scene_ros_time_differs_from_scene_time_by_a_constant_to_the_na
     ]
 
 
-def test_restart_takes_ros_time_back_to_zero():
+def test_restart_sets_ros_time_to_zero():
     clock = SceneClock()
     clock.begin_scene()
     clock.nanoseconds(5.0)
@@ -32,7 +32,7 @@ def test_restart_takes_ros_time_back_to_zero():
     assert clock.nanoseconds(5.1) == 100_000_000
 
 
-def test_an_older_stamp_does_not_move_the_beginning_of_the_next_scene():
+def test_an_older_stamp_does_not_change_the_start_of_the_next_scene():
     clock = SceneClock()
     clock.begin_scene()
     latest = clock.nanoseconds(2.0)

@@ -1,4 +1,4 @@
-"""What a listener is shown of colliders: their shapes, where they are, and no more than is new."""
+"""Markers of collision shapes: shape, pose, and publication of changes only."""
 
 from types import SimpleNamespace
 
@@ -40,13 +40,13 @@ class TestShapes:
             (Cylinder(0.5, 3.0), Marker.CYLINDER, (1.0, 1.0, 3.0)),
         ],
     )
-    def test_one_marker_of_the_shapes_size_where_it_is(self, shape, kind, size):
+    def test_a_marker_has_pose_and_size_of_its_shape(self, shape, kind, size):
         (marker,) = solid_markers(shape, TURNED, RED)
         assert (marker.type, vector(marker.scale), marker.color) == (kind, size, RED)
         assert vector(marker.pose.position) == (1.0, 2.0, 3.0)
         assert marker.pose.orientation.z == pytest.approx(np.sqrt(0.5))
 
-    def test_a_capsule_is_a_rod_with_two_balls_at_its_ends(self):
+    def test_a_capsule_is_a_cylinder_with_two_spheres(self):
         lying = Pose.from_rpy(1.0, 0.0, 0.0, 0.0, np.pi / 2, 0.0)
         rod, *balls = solid_markers(Capsule(0.25, 2.0), lying, RED)
         assert (rod.type, vector(rod.scale)) == (Marker.CYLINDER, (0.5, 0.5, 2.0))
@@ -54,7 +54,7 @@ class TestShapes:
         ends = sorted(vector(ball.pose.position) for ball in balls)
         assert np.allclose(ends, [(0.0, 0.0, 0.0), (2.0, 0.0, 0.0)])
 
-    def test_a_prism_and_a_mesh_are_drawn_by_their_triangles(self, tmp_path):
+    def test_prisms_and_meshes_are_lists_of_triangles(self, tmp_path):
         square = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
         (marker,) = solid_markers(Polyline((square,), 2.0), Pose(), RED)
         corners = np.array([vector(point) for point in marker.points])
@@ -67,10 +67,10 @@ class TestShapes:
         assert len(marker.points) == 12
         assert max(point.x for point in marker.points) == 2.0
 
-    def test_the_ground_is_not_drawn(self):
+    def test_the_ground_has_no_marker(self):
         assert solid_markers(Plane((0.0, 0.0, 1.0)), Pose(), RED) == []
 
-    def test_lines_are_drawn_open_and_areas_with_their_holes(self):
+    def test_lines_are_open_and_areas_have_their_holes(self):
         (line,) = line_markers(shapely.LineString([(0, 0), (1, 2)]), RED)
         assert [(point.x, point.y) for point in line.points] == [(0, 0), (1, 2)]
         ring = shapely.Point(0, 0).buffer(2.0) - shapely.Point(0, 0).buffer(1.0)
@@ -92,7 +92,7 @@ class Topic:
 
 @pytest.fixture
 def shown(tmp_path, monkeypatch):
-    """Markers of a world with a wall, a robot's body brought, and tasks."""
+    """Markers of a world with a wall, a spawned body of a robot, and areas of metrics."""
     monkeypatch.setattr(collider_markers.rospy, "Publisher", Topic)
     world = tmp_path / "scene.world"
     world.write_text(WORLD.format(models=WALL))
@@ -125,11 +125,11 @@ def names(found):
     return [name for name, action, _ in found if action == Marker.ADD]
 
 
-def test_nothing_is_made_while_nobody_listens(shown):
+def test_no_marker_is_created_without_subscribers(shown):
     assert shown() == []
 
 
-def test_what_cannot_move_is_shown_once_and_the_rest_with_every_period(shown):
+def test_static_models_are_published_once_and_others_in_every_period(shown):
     shown.topic.listeners = 1
     first = shown(walker=Pose((1.0, 0.0, 0.0)))
     assert first[0][1] == Marker.DELETEALL
@@ -139,7 +139,7 @@ def test_what_cannot_move_is_shown_once_and_the_rest_with_every_period(shown):
     assert vector(second[0][2].pose.position) == (1.5, 0.0, 0.85)
 
 
-def test_all_is_shown_again_to_a_new_listener_and_when_somebody_has_gone(shown):
+def test_all_models_are_published_again_for_a_new_subscriber_and_after_a_deletion(shown):
     shown.topic.listeners = 1
     shown(walker=Pose())
     shown.markers.peer_subscribe("colliders", None, None)
@@ -150,6 +150,6 @@ def test_all_is_shown_again_to_a_new_listener_and_when_somebody_has_gone(shown):
     assert "wall" in names(gone)
 
 
-def test_a_model_of_unknown_shape_is_left_out(shown):
+def test_a_model_of_unknown_shape_has_no_marker(shown):
     shown.topic.listeners = 1
     assert "stranger" not in names(shown(stranger=Pose()))

@@ -27,7 +27,7 @@ def test_a_model_with_the_name_map_is_the_frame_of_that_name():
     assert entities.reference(snapshot, "map", "") is BOX
 
 
-def test_a_link_is_found_by_scoped_name_and_by_a_last_part_that_only_one_has():
+def test_a_link_is_found_by_scoped_name_or_unique_last_part():
     assert entities.find_link(SNAPSHOT.links, "robot::wheel") is WHEEL
     assert entities.find_link(SNAPSHOT.links, "wheel") is WHEEL
     assert entities.find_link(SNAPSHOT.links, "link") is None
@@ -39,7 +39,7 @@ def test_an_unknown_frame_is_rejected_with_the_message_of_the_service():
         entities.reference(SNAPSHOT, "odom", "no such frame")
 
 
-def test_a_relative_state_is_in_the_axes_of_its_frame():
+def test_a_relative_state_has_the_axes_of_its_frame():
     seen = entities.relative_to(BOX, ROBOT)
     # The robot faces +y, the box is 2 m to its right, and slides right while the robot drives on.
     assert seen.pose.position == pytest.approx((0.0, -2.0, 0.0))
@@ -48,13 +48,13 @@ def test_a_relative_state_is_in_the_axes_of_its_frame():
     assert seen.angular_radps == pytest.approx((0.0, 0.0, 0.0))
 
 
-def test_relative_to_the_world_nothing_changes():
+def test_a_state_relative_to_the_world_does_not_change():
     seen = entities.relative_to(BOX, ModelState(Pose()))
     assert seen.pose.position == BOX.pose.position
     assert seen.linear_mps == BOX.linear_mps
 
 
-def test_a_state_given_in_a_frame_is_turned_and_moved_but_takes_no_velocity_from_it():
+def test_a_state_in_a_frame_is_transformed_without_the_velocity_of_the_frame():
     given = ModelState(Pose.from_rpy(2, 0, 0, 0, 0, 0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.1))
     placed = entities.in_world(given, ROBOT)
     assert placed.pose.position == pytest.approx((1.0, 3.0, 0.0))

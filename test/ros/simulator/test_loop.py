@@ -18,7 +18,7 @@ ROBOT = read_robot(share_directory() / "models" / "wheelchair", "robot")
 
 
 class Belt(Simulation):
-    """A robot on a line that goes exactly as commanded; dies when told to."""
+    """A robot on a line that follows commands exactly. A step raises if ``dead`` is set."""
 
     def __init__(self):
         super().__init__(step_size_s=0.1, robot=ROBOT)
@@ -70,7 +70,7 @@ class BeltSimulator(Simulator):
 
 
 class LoopThread:
-    """A loop on a thread of its own, and what it showed."""
+    """A loop in a separate thread, with the periods that it published."""
 
     def __init__(self, pace):
         self.periods, self.failures, self.scenes = [], [], []
@@ -98,8 +98,8 @@ class LoopThread:
         with self.shown:
             assert self.shown.wait_for(lambda: len(self.periods) >= count, PATIENCE_S)
 
-    def stands(self):
-        """Whether no period begins unless somebody speaks."""
+    def waits(self):
+        """Return true if no period starts without a command."""
         due_s = self.loop.perform(self.pace.wait_until)
         return due_s > time.monotonic() + FOREVER_S / 2
 
@@ -123,20 +123,20 @@ free = pytest.mark.parametrize("running", [RateLimit(float("inf"), 0.1)], indire
 
 
 @held()
-def test_held_time_stands_still_until_commanded_then_goes_one_period(running):
+def test_held_time_advances_by_one_period_per_command(running):
     running.load()
-    assert running.stands()
+    assert running.waits()
     for count in (1, 2, 3):
         running.loop.command(Twist2D(1.0, 0.0))
         running.await_periods(count)
-        assert running.stands()
+        assert running.waits()
         assert len(running.periods) == count
     assert [p.snapshot.time_s for p in running.periods] == pytest.approx([0.1, 0.2, 0.3])
     assert running.periods[-1].snapshot.models["robot"].pose.position[0] == pytest.approx(0.3)
 
 
 @held()
-def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(running):
+def test_a_command_applies_in_the_next_period_and_is_part_of_its_snapshot(running):
     running.load()
     running.loop.command(Twist2D(0.5, 0.1))
     running.await_periods(1)
@@ -148,14 +148,14 @@ def test_a_command_is_in_force_in_the_period_after_it_and_is_shown_with_that(run
 
 
 @held(command_timeout_s=0.1, start_timeout_s=0.1)
-def test_without_an_answer_time_runs_on_and_says_that_it_was_late(running):
+def test_after_a_timeout_the_period_is_late(running):
     running.load()
     running.await_periods(2)
     assert [period.late for period in running.periods[:2]] == [True, False]
 
 
 @held()
-def test_a_robot_that_is_deleted_is_driven_no_more_and_time_goes_on(running):
+def test_time_continues_after_the_robot_is_deleted(running):
     running.load()
     running.loop.command(Twist2D(0.5, 0.0))
     running.await_periods(1)
@@ -167,7 +167,7 @@ def test_a_robot_that_is_deleted_is_driven_no_more_and_time_goes_on(running):
 
 
 @free
-def test_time_that_waits_for_nobody_says_so(running):
+def test_periods_without_lockstep_are_not_held(running):
     running.load()
     running.await_periods(1)
     assert not running.scenes[0].held
@@ -175,7 +175,7 @@ def test_time_that_waits_for_nobody_says_so(running):
 
 
 @held()
-def test_a_command_to_the_scene_before_does_not_start_the_next(running):
+def test_a_command_for_the_previous_scene_is_ignored(running):
     running.load()
     entered, leave = threading.Event(), threading.Event()
 
@@ -192,12 +192,12 @@ def test_a_command_to_the_scene_before_does_not_start_the_next(running):
     leave.set()
     loading.join(PATIENCE_S)
     assert len(running.scenes) == 2
-    assert running.stands()
+    assert running.waits()
     assert not running.periods
 
 
 @free
-def test_the_simulation_is_touched_by_one_thread_only(running):
+def test_the_simulation_is_used_by_one_thread_only(running):
     running.load()
     threads = [
         threading.Thread(target=running.loop.perform, args=(running.loop.look,)) for _ in range(8)
@@ -211,7 +211,7 @@ def test_the_simulation_is_touched_by_one_thread_only(running):
 
 
 @free
-def test_calls_are_done_while_time_runs_as_fast_as_it_can(running):
+def test_calls_are_executed_while_time_is_unlimited(running):
     running.load()
     running.await_periods(10)
     done = threading.Event()
@@ -220,7 +220,7 @@ def test_calls_are_done_while_time_runs_as_fast_as_it_can(running):
 
 
 @free
-def test_paused_no_time_passes(running):
+def test_time_does_not_advance_while_paused(running):
     running.load()
 
     def pause():
@@ -233,7 +233,7 @@ def test_paused_no_time_passes(running):
 
 
 @held()
-def test_a_contact_that_a_look_has_taken_is_shown_with_the_next_period_all_the_same(running):
+def test_contacts_of_a_look_are_repeated_in_the_next_period(running):
     running.load()
     touch = Contact(0.0, "robot::l::c", "wall::l::c")
     running.simulator.simulation.contacts = (touch,)
@@ -244,7 +244,7 @@ def test_a_contact_that_a_look_has_taken_is_shown_with_the_next_period_all_the_s
 
 
 @free
-def test_a_simulation_that_dies_is_told_and_another_can_be_loaded(running):
+def test_a_failed_simulation_is_reported_and_another_can_be_loaded(running):
     running.load()
     running.await_periods(1)
     running.simulator.simulation.dead = True
@@ -259,12 +259,12 @@ def test_a_simulation_that_dies_is_told_and_another_can_be_loaded(running):
 
 
 @free
-def test_what_a_call_raises_reaches_who_asked_for_it(running):
+def test_an_error_of_a_call_is_raised_in_the_caller(running):
     with pytest.raises(ZeroDivisionError):
         running.loop.perform(lambda: 1 / 0)
 
 
-def test_nobody_waits_for_a_loop_that_has_ended():
+def test_a_call_of_a_stopped_loop_raises():
     running = LoopThread(RateLimit(1.0, 0.1))
     running.loop.end()
     running.thread.join(PATIENCE_S)

@@ -22,7 +22,7 @@ def hold():
     return pace
 
 
-def test_a_rate_limit_begins_periods_at_its_factor_of_real_time():
+def test_a_rate_limit_starts_periods_at_its_real_time_factor():
     pace = RateLimit(2.0, PERIOD_S)
     pace.start_scene(100.0)
     assert pace.wait_until() == 100.0
@@ -32,7 +32,7 @@ def test_a_rate_limit_begins_periods_at_its_factor_of_real_time():
     assert pace.wait_until() == pytest.approx(100.10)
 
 
-def test_a_machine_that_fell_behind_does_not_race_to_catch_up():
+def test_lost_time_is_not_compensated_by_faster_periods():
     pace = RateLimit(1.0, PERIOD_S)
     pace.start_scene(100.0)
     pace.stepped(100.0)
@@ -42,10 +42,10 @@ def test_a_machine_that_fell_behind_does_not_race_to_catch_up():
     assert pace.wait_until() == pytest.approx(107.1)
 
 
-def test_at_a_rate_a_controller_that_has_spoken_is_late_in_every_period_without_an_answer():
+def test_with_a_rate_limit_each_period_without_a_command_is_late_after_the_first_command():
     pace = RateLimit(1.0, PERIOD_S)
     pace.start_scene(100.0)
-    assert pace.stepped(100.0) is False  # nobody drives yet
+    assert pace.stepped(100.0) is False  # before the first command
     pace.commanded()
     assert pace.stepped(100.1) is False
     assert pace.stepped(100.2) is True
@@ -55,26 +55,26 @@ def test_at_a_rate_a_controller_that_has_spoken_is_late_in_every_period_without_
     assert pace.stepped(200.0) is False
 
 
-def test_factor_zero_never_waits():
+def test_factor_zero_does_not_wait():
     pace = pace_of(0)
     pace.start_scene(100.0)
     pace.stepped(100.0)
     assert pace.wait_until() <= 100.0
 
 
-def test_a_held_scene_stands_still_until_its_first_command(hold):
+def test_a_scene_in_lockstep_waits_for_its_first_command(hold):
     assert hold.wait_until() == 110.0
     hold.commanded()
     assert hold.wait_until() == -math.inf
 
 
-def test_an_answer_in_time_is_not_late_and_the_next_is_waited_for(hold):
+def test_a_command_in_time_is_not_late_and_the_next_is_awaited(hold):
     hold.commanded()
     assert hold.stepped(101.0) is False
     assert hold.wait_until() == 106.0
 
 
-def test_a_controller_that_falls_silent_is_late_once_and_time_runs_on_in_real_time(hold):
+def test_after_a_timeout_time_advances_in_real_time(hold):
     hold.commanded()
     hold.stepped(101.0)
     assert hold.stepped(106.0) is True
@@ -83,7 +83,7 @@ def test_a_controller_that_falls_silent_is_late_once_and_time_runs_on_in_real_ti
     assert hold.wait_until() == pytest.approx(106.2)
 
 
-def test_a_controller_that_speaks_again_is_waited_for_again(hold):
+def test_time_is_held_again_after_the_next_command(hold):
     hold.stepped(110.0)
     assert hold.wait_until() == pytest.approx(110.1)
     hold.commanded()
@@ -91,12 +91,12 @@ def test_a_controller_that_speaks_again_is_waited_for_again(hold):
     assert hold.wait_until() == pytest.approx(115.05)
 
 
-def test_a_new_scene_forgets_that_its_predecessor_was_driven(hold):
+def test_a_new_scene_waits_for_its_own_first_command(hold):
     hold.commanded()
     hold.start_scene(200.0)
     assert hold.wait_until() == 210.0
 
 
-def test_a_pace_is_hold_or_a_number():
+def test_a_pace_is_lockstep_or_a_number():
     assert isinstance(pace_of("lockstep"), Hold)
     assert pace_of(1.5).factor == 1.5

@@ -23,40 +23,40 @@ def spawn(xml, pose=Pose(), namespace="", convert=no_converter):
     return model_to_spawn(xml, "box_7", namespace, pose, convert)
 
 
-def test_the_name_asked_for_replaces_the_models_own():
+def test_the_requested_name_replaces_that_of_the_model():
     model = spawn(SDF)
     assert model.name == "box_7"
     assert etree.fromstring(model.sdf).find("model").get("name") == "box_7"
 
 
-def test_the_pose_asked_for_is_composed_with_the_one_in_the_sdf():
+def test_the_requested_pose_is_composed_with_that_in_the_sdf():
     model = spawn(SDF, Pose.from_rpy(5, 5, 0, 0, 0, math.pi / 2))
     assert model.pose.position == pytest.approx((5.0, 6.0, 0.0))
     assert model.pose.yaw_rad == pytest.approx(math.pi / 2)
     assert etree.fromstring(model.sdf).find("model/pose") is None
 
 
-def test_every_plugin_gets_the_robot_namespace_in_place_of_its_own():
+def test_the_robot_namespace_replaces_that_of_each_plugin():
     plugin = etree.fromstring(spawn(SDF, namespace="/left").sdf).find("model/plugin")
     assert [element.text for element in plugin.findall("robotNamespace")] == ["/left"]
 
 
-def test_without_a_robot_namespace_plugins_stay_as_they_are():
+def test_plugins_do_not_change_without_a_robot_namespace():
     assert "<robotNamespace>old</robotNamespace>" in spawn(SDF).sdf
 
 
 @pytest.mark.parametrize("xml", ["", "no xml", "<html/>", "<sdf version='1.6'/>"])
-def test_what_is_no_model_is_refused_in_the_words_of_gazebo_ros(xml):
+def test_text_without_a_model_is_rejected_with_the_message_of_gazebo_ros(xml):
     with pytest.raises(RequestRejectedError, match="input model_xml not SDF or URDF"):
         spawn(xml)
 
 
-def test_a_pose_that_is_none_is_refused():
+def test_an_invalid_pose_is_rejected():
     with pytest.raises(RequestRejectedError, match="a pose has 6 numbers"):
         spawn(SDF.replace("1 0 0 0 0 0", "1 0"))
 
 
-def test_urdf_goes_through_the_converter_with_its_packages_resolved(monkeypatch):
+def test_urdf_is_converted_after_its_package_paths_are_resolved(monkeypatch):
     monkeypatch.setattr(spawn_xml, "with_package_paths", lambda xml: xml.replace("nowhere", "here"))
     seen = []
 
@@ -68,20 +68,20 @@ def test_urdf_goes_through_the_converter_with_its_packages_resolved(monkeypatch)
     assert "package://here/x.stl" in seen[0]
 
 
-def test_a_package_that_does_not_exist_is_named_as_gazebo_ros_does():
+def test_a_missing_package_is_named_with_the_message_of_gazebo_ros():
     with pytest.raises(
         RequestRejectedError, match=r"urdf reference package name does not exist: nowhere"
     ):
         spawn(URDF)
 
 
-def test_sdf_is_no_urdf():
+def test_sdf_is_rejected_as_urdf():
     with pytest.raises(RequestRejectedError, match="entity format is invalid"):
         spawn_xml.require_urdf(SDF)
     spawn_xml.require_urdf(URDF)
 
 
-def test_an_include_stands_for_the_model_it_names(tmp_path, monkeypatch):
+def test_an_include_is_replaced_by_its_model(tmp_path, monkeypatch):
     (tmp_path / "crate").mkdir()
     (tmp_path / "crate" / "model.config").write_text(
         "<model><sdf version='1.6'>model.sdf</sdf></model>"
@@ -94,7 +94,7 @@ def test_an_include_stands_for_the_model_it_names(tmp_path, monkeypatch):
     assert etree.fromstring(model.sdf).find("model/link") is not None
 
 
-def test_an_include_of_nothing_is_refused_with_where_was_looked():
+def test_an_include_of_a_missing_model_is_rejected_with_the_searched_directories():
     include = "<include><uri>model://no_such_model</uri></include>"
     with pytest.raises(RequestRejectedError, match="no_such_model was not found"):
         spawn(f"<sdf version='1.6'><world name='w'>{include}</world></sdf>")

@@ -1,4 +1,4 @@
-"""A costmap without marks where the world has obstacles is told before a goal is sent."""
+"""Obstacles without marks in the costmap are reported before a goal is sent."""
 
 import math
 from types import SimpleNamespace
@@ -120,8 +120,8 @@ def scan_of(range_m, rays=360):
 
 
 def costmap_of(marks, base, cells=80, resolution_m=0.05):
-    """A rolling window about the robot with marks at points of the world, in which the robot
-    stands at the origin; ``base`` is where the costmap's frame has it."""
+    """Return a rolling window around the robot, which is at the world's origin, with marks at
+    points of the world; ``base`` is the robot's pose in the costmap's frame."""
     grid = OccupancyGrid()
     grid.header.frame_id = "odom"
     grid.info.width = grid.info.height = cells
@@ -137,20 +137,20 @@ def costmap_of(marks, base, cells=80, resolution_m=0.05):
     return grid
 
 
-def test_one_mark_on_an_obstacle_is_enough(monkeypatch):
+def test_one_mark_per_obstacle_is_sufficient(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[BOX_FACE]])
     stack.look()
     assert stack.looks == 1
 
 
-def test_every_trial_is_looked_at(monkeypatch):
+def test_every_trial_is_checked(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[BOX_FACE], []])
     stack.look()
     with pytest.raises(NavigatorError):
         stack.look()
 
 
-def test_each_obstacle_in_plain_sight_needs_a_mark(monkeypatch):
+def test_each_clearly_visible_obstacle_needs_a_mark(monkeypatch):
     Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE, SECOND_FACE]]).look()
     stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
     with pytest.raises(NavigatorError) as told:
@@ -160,14 +160,14 @@ def test_each_obstacle_in_plain_sight_needs_a_mark(monkeypatch):
     assert "(1 of 2 visible ones are marked): /scan sees it, but" in message
 
 
-def test_an_obstacle_behind_an_actor_needs_none(monkeypatch):
+def test_an_obstacle_behind_an_actor_needs_no_mark(monkeypatch):
     stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
     screen = body_sdf(Box((0.1, 3.0, 1.0)), 70.0, (0.0, 0.0, 0.5))
     stack.look(NamedModel("screen", screen, Pose((-0.5, 0.0, 0.02))))
     assert stack.looks == 1
 
 
-def test_an_obstacle_that_sensors_still_have_elsewhere_is_told_so(monkeypatch):
+def test_an_obstacle_that_the_scan_has_at_its_previous_pose_is_reported(monkeypatch):
     stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
     stack.scan.ranges = [1.0 if 90 < number < 270 else math.inf for number in range(360)]
     stack.scan.ranges[:90] = stack.scan.ranges[270:] = [math.inf] * 90
@@ -177,25 +177,25 @@ def test_an_obstacle_that_sensors_still_have_elsewhere_is_told_so(monkeypatch):
         stack.look()
 
 
-def test_a_scan_that_takes_its_time_is_waited_for(monkeypatch):
+def test_the_check_waits_for_a_slow_scan(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[], [BOX_FACE]])
     heard = iter([scan_of(math.inf), scan_of(1.0)])
     stack.check.require_marks("a trial", stack.true_states, lambda: next(heard), lambda: None)
 
 
-def test_where_another_topic_marks_one_obstacle_is_enough(monkeypatch):
+def test_one_mark_is_sufficient_if_another_topic_marks_the_costmap(monkeypatch):
     stack = Stack(monkeypatch, models=BOX + SECOND, costmaps=[[BOX_FACE]])
     stack.sources = [ObservationSource("/scan_filtered", 2.5, HEIGHTS)]
     stack.look()
 
 
-def test_a_costmap_that_takes_its_time_is_waited_for(monkeypatch):
+def test_the_check_waits_for_a_slow_costmap(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[], [], [BOX_FACE]])
     stack.look()
     assert stack.looks == 3
 
 
-def test_a_laser_below_the_costmaps_heights_is_told_with_both(monkeypatch):
+def test_a_lidar_below_the_marked_heights_is_reported_with_both_heights(monkeypatch):
     stack = Stack(monkeypatch, lidar_z_m=-0.03)
     with pytest.raises(NavigatorError) as told:
         stack.look()
@@ -207,20 +207,20 @@ def test_a_laser_below_the_costmaps_heights_is_told_with_both(monkeypatch):
     assert len(message) < 500
 
 
-def test_marks_elsewhere_do_not_count(monkeypatch):
+def test_marks_at_other_places_do_not_count(monkeypatch):
     stack = Stack(monkeypatch, costmaps=[[(-1.0, 0.5), (0.3, 0.0)]])
     with pytest.raises(NavigatorError, match=r"observation_sources are on /scan"):
         stack.look()
 
 
-def test_a_lidar_that_sees_nothing_is_told_as_the_cause(monkeypatch):
+def test_a_lidar_without_returns_is_reported_as_the_cause(monkeypatch):
     stack = Stack(monkeypatch)
     stack.scan = scan_of(math.inf)
     with pytest.raises(NavigatorError, match=r"/scan does not see them either.*gpu_ray"):
         stack.look()
 
 
-def test_a_costmap_without_sources_is_told_so(monkeypatch):
+def test_a_costmap_without_observation_sources_is_reported(monkeypatch):
     stack = Stack(monkeypatch)
     stack.sources = []
     with pytest.raises(
@@ -229,19 +229,19 @@ def test_a_costmap_without_sources_is_told_so(monkeypatch):
         stack.look()
 
 
-def test_walls_of_the_static_map_do_not_stand_in_for_an_obstacle(monkeypatch):
+def test_marks_of_the_static_map_do_not_replace_those_of_an_obstacle(monkeypatch):
     stack = Stack(monkeypatch, models=WALL + BOX, costmaps=[[WALL_FACE]])
     with pytest.raises(NavigatorError, match="no mark at obstacle_box_0"):
         stack.look()
 
 
-def test_with_walls_alone_in_sight_they_count(monkeypatch):
+def test_marks_of_walls_count_if_only_walls_are_visible(monkeypatch):
     Stack(monkeypatch, models=WALL, costmaps=[[WALL_FACE]]).look()
     with pytest.raises(NavigatorError, match="no mark at wall"):
         Stack(monkeypatch, models=WALL).look()
 
 
-def test_where_nothing_is_in_range_nothing_is_asked_and_the_next_trial_is_looked_at(monkeypatch):
+def test_a_trial_without_visible_obstacles_passes_and_the_next_is_checked(monkeypatch):
     stack = Stack(monkeypatch)
     stack.sources = [ObservationSource("scan", 0.9, HEIGHTS)]
     stack.look()
@@ -249,7 +249,7 @@ def test_where_nothing_is_in_range_nothing_is_asked_and_the_next_trial_is_looked
     assert stack.looks == 2
 
 
-def test_with_nothing_in_sight_a_laser_below_the_costmaps_heights_is_told_all_the_same(monkeypatch):
+def test_a_lidar_below_the_marked_heights_is_reported_without_visible_obstacles(monkeypatch):
     stack = Stack(monkeypatch, models="", lidar_z_m=-0.03)
     with pytest.raises(NavigatorError, match="will have no mark of what /scan sees: tf has the"):
         stack.look()
@@ -257,14 +257,14 @@ def test_with_nothing_in_sight_a_laser_below_the_costmaps_heights_is_told_all_th
     stack.look()  # that one may be higher
 
 
-def test_with_nothing_in_sight_an_obstacle_layer_without_sources_is_told_all_the_same(monkeypatch):
+def test_a_layer_without_observation_sources_is_reported_without_visible_obstacles(monkeypatch):
     stack = Stack(monkeypatch, models="")
     stack.sources = []
     with pytest.raises(NavigatorError, match=r"will have no mark.*has observation_sources"):
         stack.look()
 
 
-def test_one_ray_that_fits_by_chance_is_no_lidar_that_sees(monkeypatch):
+def test_one_matching_ray_does_not_prove_that_the_lidar_works(monkeypatch):
     stack = Stack(monkeypatch)
     stack.scan.ranges = [1.0 if number == 180 else math.inf for number in range(360)]
     with pytest.raises(NavigatorError, match="/scan does not see them either"):
@@ -272,24 +272,24 @@ def test_one_ray_that_fits_by_chance_is_no_lidar_that_sees(monkeypatch):
 
 
 @pytest.mark.parametrize("topic, costmap", [(None, []), ("/costmap", None)])
-def test_a_costmap_that_is_switched_off_or_not_there_is_not_asked_for(monkeypatch, topic, costmap):
+def test_a_costmap_that_is_disabled_or_not_published_is_not_checked(monkeypatch, topic, costmap):
     Stack(monkeypatch, costmaps=[costmap], topic=topic).look()
 
 
-def test_rays_of_a_lidar_that_hangs_upside_down_turn_the_other_way():
+def test_rays_of_an_upside_down_lidar_are_reversed():
     scan = LaserScan(angle_min=0.0, angle_increment=math.pi / 2, ranges=[1.0, 1.0])
     upright, hanging = Pose(), Pose.from_rpy(0, 0, 0, math.pi, 0, 0)
     assert ray_directions(scan, upright) == pytest.approx([0.0, math.pi / 2])
     assert ray_directions(scan, hanging) == pytest.approx([0.0, -math.pi / 2], abs=1e-9)
 
 
-def test_marks_are_the_lethal_cells_alone():
+def test_only_lethal_cells_are_marks():
     grid = costmap_of([], Pose(), cells=4, resolution_m=0.5)
     grid.data = [0, 99, 100, -1, *[0] * 12]
     assert marked_points(grid) == pytest.approx(np.array([[0.25, -0.75]]))
 
 
-def test_the_rim_of_the_window_does_not_count_as_inside():
+def test_points_near_the_edge_of_the_window_are_outside():
     grid = costmap_of([], Pose(), cells=4, resolution_m=0.5)
     points = np.array([[0.0, 0.0], [0.9, 0.0], [0.0, -1.5]])
     assert inside_window(grid, points, 0.2).tolist() == [True, False, False]
@@ -302,7 +302,7 @@ def plugins(*names):
     ]
 
 
-def test_sources_are_read_layer_by_layer_with_costmap_2ds_defaults():
+def test_observation_sources_are_read_per_layer_with_the_defaults_of_costmap_2d():
     parameters = {
         "plugins": plugins("obstacle_layer", "inflation_layer"),
         "obstacle_range": 6.0,
@@ -324,7 +324,7 @@ def test_sources_are_read_layer_by_layer_with_costmap_2ds_defaults():
     ]
 
 
-def test_sources_beside_the_layers_are_none_as_costmap_2d_does_not_read_them():
+def test_observation_sources_outside_of_layers_are_ignored():
     parameters = {
         "plugins": plugins("static", "obstacle"),
         "observation_sources": "scan",

@@ -1,4 +1,4 @@
-"""What a stack publishes of its plans is counted plan by plan."""
+"""Plans that a stack publishes are counted with times and lengths."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def line(length_m):
     return np.array([(x_m, 0.0) for x_m in np.linspace(0.0, length_m, 5)])
 
 
-def test_a_plan_that_navfn_publishes_twice_counts_once_with_its_last_point():
+def test_a_plan_published_twice_by_navfn_counts_once():
     heard = PublishedPlans()
     for second in (10.0, 11.0, 12.0):
         heard.take(NAVFN, second, second - 10.0, line(7.22))
@@ -20,7 +20,7 @@ def test_a_plan_that_navfn_publishes_twice_counts_once_with_its_last_point():
     assert np.allclose(heard.array()[:, 0], [0.0, 1.0, 2.0])
 
 
-def test_plans_without_a_stamp_and_of_other_topics_count_each():
+def test_plans_without_a_stamp_or_of_other_topics_are_counted_separately():
     heard = PublishedPlans()
     for length_m in (1.0, 2.0):
         heard.take(NAVFN, 0.0, 0.0, line(length_m))
@@ -29,7 +29,7 @@ def test_plans_without_a_stamp_and_of_other_topics_count_each():
     assert np.allclose(heard.lengths_m, [1.0, 2.0, 3.0, 4.0])
 
 
-def test_no_plan_and_a_plan_of_no_points_have_their_shapes():
+def test_arrays_of_no_plans_and_of_empty_plans_have_two_columns():
     heard = PublishedPlans()
     assert heard.array().shape == (0, 2)
     heard.take(NAVFN, 1.0, 0.5, np.array([]))

@@ -1,4 +1,4 @@
-"""What moves and is drawn in trials on a user's own stack, while time goes on by itself.
+"""Actors and randomization in trials on a user's stack, in which time is not held.
 
 The stack is this package's simulator node and planner node, as in ``test_stack_campaign.py``.
 """
@@ -39,7 +39,7 @@ def example():
 
 
 @pytest.mark.timeout(300)
-def test_actors_walk_come_and_go_and_begin_anew_in_each_trial(tmp_path):
+def test_actors_move_appear_and_disappear_and_restart_in_each_trial(tmp_path):
     text = example().replace("run: fresh", "run: warm") + ACTORS
     spec = parse(text, CampaignSpec, EXAMPLE)
     out = tmp_path / "out"
@@ -74,7 +74,7 @@ road:
 
 @pytest.mark.skipif("sst" not in PLANNERS.names(), reason="the extra sst is deleted")
 @pytest.mark.timeout(300)
-def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
+def test_a_stack_receives_the_road_and_tracked_objects(tmp_path):
     told = "[{name: told_mps, topic: /move_base/TebLocalPlannerROS/obstacles, reduce: max,"
     told += " field: 'obstacles[0].velocities.twist.linear.x'}]"
     planner = "{plugin: sst, tracking: true, max_object_age: 0.5, on_road: true}"
@@ -124,7 +124,7 @@ def test_a_stack_is_told_of_the_road_and_of_who_moves(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_starts(tmp_path, capsys, entry, says):
+def test_an_unsupported_change_is_rejected_before_any_process_starts(tmp_path, capsys, entry, says):
     file = tmp_path / "campaign.yaml"
     base = f"base: {EXAMPLE.parents[1]}/worlds"
     file.write_text(EXAMPLE.read_text().replace("base: ../worlds", base) + "\n" + entry + "\n")

@@ -73,7 +73,7 @@ def trials(out):
         return results, {record.trial: store.trajectory(record) for record in results.trials}
 
 
-def test_two_planners_in_one_world_end_as_they_must_and_leave_nothing(tmp_path, mark):
+def test_two_planners_have_the_expected_outcomes_and_leave_no_process(tmp_path, mark):
     spec = spec_with()
     out = tmp_path / "out"
     run_campaign(spec, out, chosen_executor(spec, out), selection=TrialSelection(worlds=1))
@@ -120,19 +120,19 @@ def assert_replays(out, mark):
     assert "a stack has stack.max_real_time_factor" in refused.stderr
 
 
-def test_a_launch_file_that_is_not_there_is_refused_before_anything_starts():
+def test_a_missing_launch_file_is_rejected_before_any_process_starts():
     spec = spec_with(("file: planner.launch", "file: planer.launch"))
     with pytest.raises(SpecError, match=r"unknown launch file .*did you mean 'planner.launch'"):
         check_launches(spec)
 
 
-def test_a_package_that_is_not_there_is_refused_with_what_to_do():
+def test_a_missing_package_is_rejected_with_the_remedy():
     spec = spec_with(("package: gz_testauto\n    file: planner", "package: nowhere\n    file: p"))
     with pytest.raises(SpecError, match=r"nowhere.*source its workspace"):
         check_launches(spec)
 
 
-def test_an_argument_that_the_launch_file_does_not_declare_is_refused():
+def test_an_undeclared_launch_argument_is_rejected():
     spec = spec_with(("{plugin: fgm}", "{plugn: fgm}"))
     with pytest.raises(SpecError, match=r"planners\[1\].*'plugn'; did you mean 'plugin'"):
         check_launches(spec)
@@ -144,7 +144,7 @@ def masters(processes):
 
 
 VICTIMS = (
-    # what is killed, and what its trial's cause begins with
+    # the process that is killed, and the start of the cause
     ("__name:=simulator", "stack.simulator (gz_testauto/simulator.launch)"),
     ("__name:=planner", "stack.navigation (gz_testauto/planner.launch)"),
     ("rosmaster", "roscore"),
@@ -179,7 +179,7 @@ class Killer(threading.Thread):
         return None
 
 
-def test_whatever_is_killed_costs_one_attempt_with_its_cause_and_no_trial(tmp_path, mark):
+def test_a_killed_process_costs_one_attempt_with_its_cause(tmp_path, mark):
     spec = spec_with(
         ("run: fresh", "run: warm"),
         ("limits: {", "limits: {max_attempts: 6, "),
@@ -201,7 +201,7 @@ def test_whatever_is_killed_costs_one_attempt_with_its_cause_and_no_trial(tmp_pa
     assert mark() == {}
 
 
-def test_a_killed_runner_leaves_nothing_and_its_campaign_is_continued(tmp_path, mark):
+def test_a_killed_runner_leaves_no_process_and_its_campaign_can_be_continued(tmp_path, mark):
     file = tmp_path / "campaign.yaml"
     text = EXAMPLE.read_text().replace("../worlds", str(CONFIG.parent / "worlds"))
     for old, new in ON_A_BUSY_MACHINE:
@@ -229,7 +229,7 @@ def test_a_killed_runner_leaves_nothing_and_its_campaign_is_continued(tmp_path, 
     assert mark() == {}
 
 
-def test_a_warm_run_ends_as_a_fresh_one_and_keeps_the_masters(tmp_path, mark):
+def test_a_warm_run_has_the_outcomes_of_a_fresh_one_on_the_same_master(tmp_path, mark):
     spec = spec_with(
         ("run: fresh", "run: warm"),
         (
@@ -262,7 +262,7 @@ def test_a_warm_run_ends_as_a_fresh_one_and_keeps_the_masters(tmp_path, mark):
     assert mark() == {}
 
 
-def test_a_field_that_messages_do_not_have_ends_the_campaign_with_those_there_are(tmp_path, mark):
+def test_a_missing_message_field_stops_the_campaign_with_the_existing_fields(tmp_path, mark):
     metric = "{name: x, topic: /odom, field: pose.pose.positon.x}"
     spec = spec_with(("  max_real_time_factor", f"  metrics: [{metric}]\n  max_real_time_factor"))
     out = tmp_path / "out"
@@ -271,7 +271,7 @@ def test_a_field_that_messages_do_not_have_ends_the_campaign_with_those_there_ar
     assert mark() == {}
 
 
-def test_a_trial_that_was_not_watched_is_invalid(tmp_path, mark):
+def test_a_trial_with_a_gap_in_the_ground_truth_is_invalid(tmp_path, mark):
     spec = spec_with(
         ("max_truth_gap_s: 20.0", "max_truth_gap_s: 0.01"),
         ("limits: {", "limits: {max_attempts: 1, "),
@@ -297,7 +297,7 @@ def test_a_trial_that_was_not_watched_is_invalid(tmp_path, mark):
         ),
     ],
 )
-def test_what_is_missing_is_said_with_what_is_there_before_the_time_is_up(
+def test_a_missing_name_is_reported_early_with_the_existing_names(
     tmp_path, mark, was, mistake, says
 ):
     spec = spec_with(
@@ -314,7 +314,7 @@ def test_what_is_missing_is_said_with_what_is_there_before_the_time_is_up(
     assert mark() == {}
 
 
-def test_a_launch_that_takes_simulated_time_away_is_named(tmp_path, mark):
+def test_a_launch_file_that_disables_simulated_time_is_named(tmp_path, mark):
     launch = tmp_path / "wall_time.launch"
     launch.write_text('<launch><param name="/use_sim_time" value="false"/></launch>')
     spec = spec_with(
@@ -329,6 +329,6 @@ def test_a_launch_that_takes_simulated_time_away_is_named(tmp_path, mark):
     assert mark() == {}
 
 
-def test_what_runs_lockstep_only_refuses_a_stack_and_says_what_to_type():
+def test_commands_without_ros_reject_a_stack_with_the_remedy():
     with pytest.raises(SpecError, match="gz_testauto run"):
         LockstepExecutor(SimpleNamespace(spec=spec_with()), lambda campaign: None)

@@ -43,7 +43,7 @@ def require_packages(campaign):
 
 @pytest.mark.gazebo_ros
 @pytest.mark.parametrize("run", ["fresh", "warm"])
-def test_a_world_by_two_parameter_sets_ends_validly_and_leaves_nothing(
+def test_two_parameter_sets_give_valid_trials_and_leave_no_process(
     campaign, run, tmp_path, monkeypatch
 ):
     require_packages(campaign)
@@ -65,10 +65,10 @@ def test_a_world_by_two_parameter_sets_ends_validly_and_leaves_nothing(
     assert set(marked_processes(mark)) == {os.getpid()} & set(marked_processes(mark))
 
 
-def test_what_the_examples_launch_themselves_is_there_and_takes_its_arguments(campaign):
+def test_launch_files_of_the_examples_exist_and_declare_their_arguments(campaign):
     spec = load(campaign, CampaignSpec)
     simulator = spec.stack.simulator
     assert (simulator.package, str(simulator.file)) == ("gazebo_ros", "empty_world.launch")
-    # gazebo_ros may not be here; everything else is beside the campaign.
+    # gazebo_ros can be missing here; all other files are next to the campaign.
     ours = spec.stack.model_copy(update={"simulator": spec.stack.robot})
     check_launches(spec.model_copy(update={"stack": ours}))

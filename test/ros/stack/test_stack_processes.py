@@ -1,4 +1,4 @@
-"""Nothing that a trial starts outlives it, whoever dies, and why it died is known."""
+"""All processes of a trial exit with it, and the cause of a death is reported."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ import pytest
 
 from gz_testauto.ros.launched_process import LaunchedProcess
 
-# A node as roslaunch starts it: in a session of its own, deaf to the polite signals.
+# A node as roslaunch starts it: in a separate session; it ignores SIGINT and SIGTERM.
 STUBBORN = """
 import os, signal, subprocess, sys, time
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -60,34 +60,34 @@ def stubborn(tmp_path):
         part.close()
 
 
-def test_closing_a_part_ends_children_in_sessions_of_their_own(stubborn):
+def test_close_kills_children_in_other_sessions(stubborn):
     part, pids = stubborn()
     assert all(map(lives, pids))
     part.close()
     assert not any(map(lives, pids))
 
 
-def test_interrupting_one_that_is_deaf_ends_it_all_the_same(stubborn):
+def test_interrupt_kills_a_command_that_ignores_signals(stubborn):
     part, pids = stubborn()
     part.interrupt(0.2)
     assert not any(map(lives, pids))
 
 
-def test_what_a_command_leaves_behind_ends_with_it(stubborn):
+def test_children_of_a_finished_command_are_killed(stubborn):
     part, pids = stubborn("3")
     await_true(lambda: part.failure() != "")
     assert "a node ended (status 3)" in part.failure()
     await_true(lambda: not any(map(lives, pids)))
 
 
-def test_a_killed_command_is_told_with_its_signal(stubborn):
+def test_a_killed_command_is_reported_with_the_signal(stubborn):
     part, pids = stubborn()
     os.kill(pids[0], signal.SIGKILL)
     await_true(lambda: part.failure() != "")
     assert "a node ended (killed by SIGKILL)" in part.failure()
 
 
-def test_a_node_that_died_under_a_living_roslaunch_is_told(tmp_path):
+def test_the_death_of_a_node_is_detected_while_roslaunch_runs(tmp_path):
     said = "\033[0m[ INFO] [17951.7\033[31m[gazebo-2] process has died [pid 7, exit code -9, "
     said += "cmd /long/command __name:=gazebo]."
     code = f"import time; print({said!r}); time.sleep(600)"
@@ -121,7 +121,7 @@ log file: /tmp/spawn-1*.log
          " | ModuleNotFoundError: No module named 'tf'"),
     ],
 )  # fmt: skip
-def test_what_a_node_said_of_its_death_is_quoted_unless_it_was_killed(tmp_path, noise, code, told):
+def test_errors_before_the_death_of_a_node_are_quoted(tmp_path, noise, code, told):
     said = DIED.format(noise=noise, code=code)
     part = LaunchedProcess(
         "stack.robot", [sys.executable, "-c", SAYS.format(said)], tmp_path / "log"
@@ -148,7 +148,7 @@ process[move_base-2]: started with pid [12]
 
 @pytest.fixture
 def launched(tmp_path):
-    """A living roslaunch that has said so much."""
+    """A running roslaunch with this output."""
     part = LaunchedProcess(
         "stack.navigation", [sys.executable, "-c", SAYS.format(LAUNCH)], tmp_path / "log"
     )
@@ -160,20 +160,20 @@ def launched(tmp_path):
 SAYS = "import time; print({!r}, flush=True); time.sleep(600)"
 
 
-def test_a_node_that_roslaunch_could_not_start_is_told_and_is_no_death(launched):
+def test_a_node_that_roslaunch_did_not_find_is_reported_but_is_no_death(launched):
     assert launched.node_not_found().startswith(
         "cannot launch node of type [amcl/amcll]: Cannot locate"
     )
     assert launched.failure() == ""
 
 
-def test_errors_are_quoted_rather_than_what_was_said_last_and_each_once(launched):
+def test_errors_of_the_log_are_quoted_once_instead_of_its_last_lines(launched):
     first, second = launched.log_excerpt().split(" | ")
     assert first.startswith("ERROR: cannot launch node of type [amcl/amcll]")
     assert second == "[ERROR] [1700000000.1, 3.2]: the map has no cells"
 
 
-def test_what_a_message_says_already_is_not_quoted_again(launched):
+def test_an_excluded_text_is_not_quoted(launched):
     assert launched.log_excerpt(excluding=launched.node_not_found()) == (
         "[ERROR] [1700000000.1, 3.2]: the map has no cells"
     )
@@ -189,7 +189,7 @@ time.sleep(600)
 """
 
 
-def test_everything_ends_when_the_owner_is_killed(tmp_path):
+def test_all_processes_exit_when_the_parent_process_is_killed(tmp_path):
     told = tmp_path / "pids"
     command = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
     owner = subprocess.Popen(command)
@@ -201,7 +201,7 @@ def test_everything_ends_when_the_owner_is_killed(tmp_path):
     await_true(lambda: not any(map(lives, pids)))
 
 
-def test_what_the_keeper_leaves_when_it_is_killed_ends_with_the_one_above(tmp_path):
+def test_processes_of_a_killed_subreaper_end_with_the_one_above(tmp_path):
     told = tmp_path / "pids"
     owner = [sys.executable, "-c", OWNER, str(told), STUBBORN, str(tmp_path / "log")]
     above = LaunchedProcess("a trial's process", owner, tmp_path / "above.log")
@@ -225,7 +225,7 @@ time.sleep(600)
 """
 
 
-def test_a_command_whose_keeper_is_killed_is_asked_to_end(tmp_path):
+def test_a_command_receives_a_signal_when_its_subreaper_is_killed(tmp_path):
     told = tmp_path / "told"
     part = LaunchedProcess("a node", [sys.executable, "-c", POLITE, str(told)], tmp_path / "log")
     await_true(lambda: (tmp_path / "log").read_text().endswith("\n"))

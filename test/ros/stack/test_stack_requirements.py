@@ -1,4 +1,4 @@
-"""How long a stack is waited for, and what is said of that which does not come."""
+"""Timeouts of the wait for a stack, and messages about missing parts."""
 
 from types import SimpleNamespace
 
@@ -31,7 +31,7 @@ def scan(there):
     return Requirement(
         lambda: False,
         "no message on /scan",
-        "stack.names.scan says where the laser is",
+        "set stack.names.scan to the topic of the laser",
         kind="other topics of sensor_msgs/LaserScan",
         name="/scan",
         there=there,
@@ -45,37 +45,37 @@ def waited_s(clock, awaited, cannot_start=False):
     return clock.now_s
 
 
-def test_what_nobody_knows_of_is_waited_for_to_the_end(clock):
+def test_a_name_of_an_unknown_type_is_awaited_until_the_timeout(clock):
     assert waited_s(clock, scan(list)) == pytest.approx(TIMEOUT_S, abs=2.0)
 
 
-def test_what_is_there_under_another_name_is_given_up_once_nothing_is_added(clock):
+def test_the_wait_ends_early_if_the_type_exists_under_another_name(clock):
     assert waited_s(clock, scan(lambda: ["/limo/scan"])) == pytest.approx(TIMEOUT_S / 4, abs=2.0)
 
 
-def test_as_long_as_more_of_the_kind_appears_more_is_waited_for(clock):
+def test_the_wait_continues_while_new_names_appear(clock):
     assert waited_s(clock, scan(lambda: ["/s"] * int(clock.now_s / 5))) > TIMEOUT_S / 2
 
 
-def test_what_is_there_and_silent_is_waited_for_to_the_end(clock):
+def test_an_existing_name_without_messages_is_awaited_until_the_timeout(clock):
     there = ["/limo/scan", "/scan"]
     assert waited_s(clock, scan(lambda: there)) == pytest.approx(TIMEOUT_S, abs=2.0)
 
 
-def test_when_a_node_could_not_be_started_what_does_not_come_is_given_up_soon(clock):
+def test_the_wait_ends_early_if_a_node_could_not_be_started(clock):
     assert waited_s(clock, scan(list), cannot_start=True) < TIMEOUT_S / 2
 
 
-def test_a_message_says_what_is_missing_what_there_is_and_what_to_do():
+def test_a_message_has_the_missing_name_the_existing_names_and_the_remedy():
     assert scan(lambda: ["/scan", "/limo/scan"]).message() == (
         "no message on /scan; other topics of sensor_msgs/LaserScan: /limo/scan; "
-        "stack.names.scan says where the laser is"
+        "set stack.names.scan to the topic of the laser"
     )
     assert "LaserScan: none;" in scan(list).message()
 
 
 class Stack(LaunchedStack):
-    """A running stack whose navigation dies after some looks."""
+    """A running stack whose navigation dies after some checks."""
 
     def __init__(self, looks):
         self._looks = looks
@@ -86,24 +86,24 @@ class Stack(LaunchedStack):
         return "" if self._looks >= 0 else "stack.navigation: [move_base-2] process has died"
 
 
-def test_the_process_that_died_is_named_before_the_service_that_failed_because_of_it(clock):
+def test_a_dead_process_is_named_before_the_service_that_failed_with_it(clock):
     with pytest.raises(NavigatorError, match=r"move_base-2.*detected by: /clear_costmaps failed"):
         Stack(looks=5).raise_process_failure(NavigatorError("/clear_costmaps failed"))
 
 
-def test_where_nobody_died_an_error_stays_what_it_is(clock):
+def test_an_error_does_not_change_if_all_processes_run(clock):
     Stack(looks=10**9).raise_process_failure(SimulatorError("no progress for 30 s"))
 
 
 class LoadingStack(LaunchedStack):
-    """A running stack whose simulator answers nobody for so many calls, 30 s each."""
+    """A running stack whose simulator does not answer some calls, each for 30 s."""
 
     def __init__(self, clock, silent_calls):
         part = SimpleNamespace(
             name="stack.robot",
             failure=str,
             node_not_found=str,
-            log_excerpt=lambda excluding: "its last words",
+            log_excerpt=lambda excluding: "its last output",
         )
         self._parts = {"robot": part}
         self._stack = SimpleNamespace(start_timeout_s=90.0)
@@ -123,12 +123,12 @@ class LoadingStack(LaunchedStack):
         return {"walls", "rosbot"}
 
 
-def test_a_simulator_that_is_busy_loading_the_robot_is_waited_for(clock):
+def test_the_stack_waits_for_a_simulator_that_loads_the_robot(clock):
     LoadingStack(clock, silent_calls=2)._await_robot({"walls"})
     assert clock.now_s == pytest.approx(60.0, abs=1.0)
 
 
-def test_one_that_never_answers_is_given_up_with_the_service_that_is_silent(clock):
+def test_a_simulator_that_never_answers_is_reported_with_the_service(clock):
     with pytest.raises(SimulatorError, match=r"get_world_properties did not answer.*no model"):
         LoadingStack(clock, silent_calls=10**9)._await_robot({"walls"})
     assert clock.now_s == pytest.approx(90.0, abs=1.0)

@@ -1,4 +1,4 @@
-"""What the process of a trial says when it cannot begin."""
+"""Errors at the start of the process of a trial."""
 
 import sys
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ DRIVE = "gz_testauto.ros.stack.trial"
 
 
 class NoTrajectoryMessages:
-    """An importer to whom the drive is one that needs a package that is not installed."""
+    """An importer for which the module of the trial needs a package that is not installed."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -23,7 +23,7 @@ class NoTrajectoryMessages:
             raise ModuleNotFoundError("No module named 'trajectory_msgs'", name="trajectory_msgs")
 
 
-def test_a_message_package_that_is_not_installed_is_named_in_one_line(tmp_path, monkeypatch):
+def test_a_missing_message_package_is_named(tmp_path, monkeypatch):
     core = SimpleNamespace(close=lambda: None)
     monkeypatch.setattr(session, "start_master", lambda home, logs, timeout_s: core)
     monkeypatch.setattr(sys, "meta_path", [NoTrajectoryMessages, *sys.meta_path])

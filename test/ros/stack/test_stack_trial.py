@@ -1,4 +1,4 @@
-"""What a stack does where it cannot be made ready for a trial."""
+"""Faults in the preparation of a stack for a trial."""
 
 from types import SimpleNamespace
 
@@ -16,34 +16,34 @@ from gz_testauto.ros.stack.trial import StackTrialRunner
 from gz_testauto.trial.actors import TrialActors
 
 
-def test_a_model_that_does_not_go_to_its_place_is_a_reason_to_start_anew_and_no_lost_attempt(
+def test_a_model_that_cannot_be_placed_restarts_the_stack(
     monkeypatch,
 ):
     def stay(trial, values):
-        raise SimulatorError("still elsewhere after being placed: obstacle_cylinder_1")
+        raise SimulatorError("not placed: obstacle_cylinder_1")
 
     warm = StackTrialRunner.__new__(StackTrialRunner)
     warm._running = SimpleNamespace(simulating=True)
     warm._campaign = warm._stack = warm._logs = None
     warm._map, warm._reset = lambda trial: None, stay
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
-    with pytest.raises(WorldUpdateError, match="still elsewhere after being placed"):
+    with pytest.raises(WorldUpdateError, match="not placed"):
         warm._prepare(None, None, TrialActors())
 
 
-class Fell:
-    """A watch over a robot that has fallen."""
+class FallenMonitor:
+    """A monitor of a robot that has fallen."""
 
     def require_standing(self, pose):
         raise SceneError("the robot fell: before the goal is sent it is at z = -574.00 m")
 
 
-def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localizer(monkeypatch):
-    """gazebo_ros does not repeat: another attempt may stand."""
+def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypatch):
+    """The error is no ``SceneError``: gazebo_ros is not repeatable, so another attempt can pass."""
     cold = StackTrialRunner.__new__(StackTrialRunner)
     cold._campaign = SimpleNamespace(
         robot=SimpleNamespace(name="limo"),
-        watch=lambda trial, beside: Fell(),
+        watch=lambda trial, models: FallenMonitor(),
         actors=lambda trial: TrialActors(),
     )
     cold._stack = cold._logs = cold._localization = None
@@ -60,6 +60,6 @@ def test_a_robot_that_fell_is_told_before_anybody_waits_for_its_localizer(monkey
     assert not isinstance(raised.value, SceneError)
 
 
-def test_a_look_just_too_late_does_not_read_as_one_in_time():
+def test_a_gap_just_above_the_limit_is_rounded_up():
     with pytest.raises(SimulatorError, match=r"^1\.01 s passed .* more than .* = 1:"):
         require_truth(1.002, 1.0)
