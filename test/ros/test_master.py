@@ -7,7 +7,7 @@ import pytest
 import rosgraph
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.processes import free_port, ports
+from gz_testauto.processes import free_port, start
 from gz_testauto.ros import master
 
 PID = 7
@@ -71,7 +71,7 @@ def test_the_two_masters_of_a_trial_have_two_ports(cores, monkeypatch, tmp_path)
         def __exit__(self, *_):
             held.remove(self.port)
 
-    monkeypatch.setattr(ports, "socket", SimpleNamespace(socket=Probe))
+    monkeypatch.setattr(start, "socket", SimpleNamespace(socket=Probe))
     monkeypatch.setattr(master, "isolate", lambda core, gazebo, *_: masters.append((core, gazebo)))
     master.start_master(tmp_path, tmp_path, 90.0)
     assert masters == [(40000, 40001)]

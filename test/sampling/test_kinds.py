@@ -132,7 +132,7 @@ def test_messages_and_markers_contain_the_kind(spec):
     from genpy import Time
     from visualization_msgs.msg import Marker
 
-    from gz_testauto.ros.obstacles.messages import markers, obstacle_message
+    from gz_testauto.ros.obstacles.node import markers, obstacle_message
     from gz_testauto.sampling.placement import Placer
     from gz_testauto.sampling.site import Site
 

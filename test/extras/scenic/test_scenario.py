@@ -11,7 +11,7 @@ pytest.importorskip("rospy")
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.scenic import live_obstacles as scenario
 from gz_testauto.ros.obstacles import spec_argument
-from gz_testauto.ros.obstacles.messages import obstacle_message
+from gz_testauto.ros.obstacles.node import obstacle_message
 from gz_testauto.ros.obstacles.spec_argument import label_of, read_set, read_spec
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene

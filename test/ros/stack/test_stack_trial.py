@@ -10,8 +10,8 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.ros.stack import trial
-from gz_testauto.ros.stack.protocol import WorldUpdateError
-from gz_testauto.ros.stack.real_time_factor import require_truth
+from gz_testauto.ros.stack.ground_truth import require_max_gap
+from gz_testauto.ros.stack.session import WorldUpdateError
 from gz_testauto.ros.stack.trial import StackTrialRunner
 from gz_testauto.trial.actors import TrialActors
 
@@ -62,4 +62,4 @@ def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypat
 
 def test_a_gap_just_above_the_limit_is_rounded_up():
     with pytest.raises(SimulatorError, match=r"^1\.01 s passed .* more than .* = 1:"):
-        require_truth(1.002, 1.0)
+        require_max_gap(1.002, 1.0)

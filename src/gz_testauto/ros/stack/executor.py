@@ -17,7 +17,7 @@ from gz_testauto.base.xml_file import read_xml
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.session import Session, new_log_directory
-from gz_testauto.ros.stack.protocol import StackSessionSettings, WorldUpdateError
+from gz_testauto.ros.stack.session import StackSessionSettings, WorldUpdateError
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import (
     SimulatorIdentity,

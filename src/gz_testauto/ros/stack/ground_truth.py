@@ -5,6 +5,7 @@ were published since the previous one. ``/gazebo/model_states`` is not used: it 
 and is published in every physics step.
 """
 
+import math
 import threading
 import time
 from typing import Callable, Iterable, List, Tuple
@@ -107,3 +108,14 @@ class GroundTruth:
         with self._lock:
             heard, self._contacts = self._contacts, []
         return tuple(contact for contact in heard if contact.stamp_s >= self._since_s)
+
+
+def require_max_gap(gap_s: float, max_gap_s: float) -> None:
+    """Raise ``SimulatorError`` for a trial with too long a time between two snapshots."""
+    if gap_s > max_gap_s:
+        shown_s = math.ceil(100.0 * gap_s) / 100.0
+        raise SimulatorError(
+            f"{shown_s:.2f} s passed between two snapshots of the true state, more than "
+            f"stack.max_truth_gap_s = {max_gap_s:g}: this machine is too slow or overloaded; use "
+            "fewer --workers, or a lower stack.max_real_time_factor"
+        )

@@ -5,6 +5,7 @@ Starts them in order, waits for their services and topics, and detects which one
 """
 
 import contextlib
+import dataclasses
 import functools
 import math
 import time
@@ -32,6 +33,8 @@ FAILURE_WINDOW_S = 2.0
 """Wall time after an error in which roslaunch can report the node that died."""
 SERVICES = ("/gazebo/get_world_properties", "/gazebo/get_model_state")
 START_WITHIN_M, START_WITHIN_RAD = 0.2, 0.2
+SAME_SHARE = 1e-3
+"""Relative difference of update rates below which they count as equal."""
 
 
 class LaunchedStack:
@@ -69,7 +72,8 @@ class LaunchedStack:
         return "simulator" in self._parts
 
     def start_simulator(self, values: Mapping[str, object], of_world: AbstractSet[str]) -> None:
-        """Start simulator and robot, and wait until the robot is in the world and time advances.
+        """Start simulator and robot, wait until the robot is in the world and time advances, and
+        limit the real-time factor.
         ``of_world``: names of the models in the world file."""
         self._start("simulator", self._stack.simulator, values)
         for service in SERVICES:
@@ -91,6 +95,19 @@ class LaunchedStack:
         if self._stack.robot is not None:
             self._start("robot", self._stack.robot, values)
         self._await_robot(of_world)
+        if self._stack.max_real_time_factor is not None:
+            self._limit_real_time_factor(self._stack.max_real_time_factor)
+
+    def _limit_real_time_factor(self, factor: float) -> None:
+        """Limit the simulator to ``factor`` times the wall clock by its update rate, so that the
+        navigation keeps up, without other changes of its physics. Raises ``SimulatorError`` if it
+        rejects this."""
+        now = self._gazebo.physics()
+        if now.step_size_s <= 0.0:
+            raise SimulatorError(f"the simulator reports a step of {now.step_size_s:g} s")
+        rate_hz = factor / now.step_size_s
+        if abs(now.max_update_rate_hz - rate_hz) > SAME_SHARE * rate_hz:
+            self._gazebo.set_physics(dataclasses.replace(now, max_update_rate_hz=rate_hz))
 
     def _await_robot(self, of_world: AbstractSet[str]) -> None:
         name = self._campaign.robot.name

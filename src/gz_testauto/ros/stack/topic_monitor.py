@@ -16,13 +16,44 @@ from sensor_msgs.msg import LaserScan
 
 from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.ros.stack.published_plans import PublishedPlans
 from gz_testauto.ros.stack.topic_field import NumberTopic
 from gz_testauto.spec.stack import StackSpec
 
 MISSED = "Control loop missed its desired rate"
 EXTRAPOLATION = "extrapolation"
 NOTHING = (math.nan,) * 5
+
+
+class PublishedPlans:
+    """Plans of one kind, in order of reception: times and lengths. Not thread-safe.
+
+    navfn publishes each plan twice, first without its last point. So two messages of a topic with
+    the same stamp are one plan, and the second is kept.
+    """
+
+    def __init__(self) -> None:
+        self._received: List[Tuple[float, float]] = []
+        self._newest: Tuple[str, float] = ("", 0.0)
+
+    def add(self, topic: str, stamp_s: float, after_s: float, points_m: np.ndarray) -> None:
+        """Add a message received ``after_s`` after the goal; ``points_m`` has shape (n, 2).
+        ``stamp_s`` is the stamp of its header, 0 if the publisher does not set it."""
+        steps = np.diff(points_m, axis=0) if len(points_m) > 1 else np.zeros((0, 2))
+        plan = (after_s, float(np.hypot(*steps.T).sum()))
+        if stamp_s > 0.0 and self._received and self._newest == (topic, stamp_s):
+            self._received[-1] = (self._received[-1][0], plan[1])
+        else:
+            self._received.append(plan)
+        self._newest = (topic, stamp_s)
+
+    @property
+    def lengths_m(self) -> List[float]:
+        """The length of each plan."""
+        return [length_m for _, length_m in self._received]
+
+    def array(self) -> np.ndarray:
+        """Return times since the goal (s) and lengths (m), shape (n, 2)."""
+        return np.array(self._received, dtype=float).reshape(-1, 2)
 
 
 class StackMonitor:
@@ -103,7 +134,7 @@ class StackMonitor:
     def numbers(self) -> Dict[str, float]:
         """Return numbers for the results, the user's own metrics last."""
         with self._lock:
-            plans = {which: heard.lengths_m for which, heard in self._plans.items()}
+            plans = {which: published.lengths_m for which, published in self._plans.items()}
             counted: Dict[str, float] = {
                 "missed_control_cycles": float(self._missed),
                 "tf_extrapolations": float(self._extrapolations),
@@ -127,7 +158,7 @@ class StackMonitor:
             points_m = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses])
             elapsed_s = rospy.get_rostime().to_sec() - self._begin_s
             with self._lock:
-                self._plans[which].take(topic, message.header.stamp.to_sec(), elapsed_s, points_m)
+                self._plans[which].add(topic, message.header.stamp.to_sec(), elapsed_s, points_m)
 
         return [rospy.Subscriber(topic, Path, take, topic, queue_size=10) for topic in topics]
 

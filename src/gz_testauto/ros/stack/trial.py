@@ -25,13 +25,12 @@ from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
-from gz_testauto.ros.stack.ground_truth import GroundTruth
+from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import Localization
-from gz_testauto.ros.stack.protocol import StackSessionSettings, WorldUpdateError
-from gz_testauto.ros.stack.real_time_factor import limit_real_time_factor, require_truth
 from gz_testauto.ros.stack.requirements import Requirement, move_base_actions, required_topic
 from gz_testauto.ros.stack.running_world import RunningWorld
+from gz_testauto.ros.stack.session import StackSessionSettings, WorldUpdateError
 from gz_testauto.ros.stack.topic_monitor import StackMonitor
 from gz_testauto.ros.stack.traffic import TrafficPublisher
 from gz_testauto.ros.stack.world_update import WorldUpdater
@@ -234,8 +233,6 @@ class StackTrialRunner:
         world = self._campaign.world(trial)
         scene = self._campaign.world_scene(world)
         self._running.start_simulator(values, scene.models.keys())
-        if self._stack.max_real_time_factor is not None:
-            limit_real_time_factor(self._gazebo, self._stack.max_real_time_factor)
         robot = self._campaign.robot.name
         self._rest_m = self._truth.look(robot, ()).models[robot].pose.position[2]
         self._swap.began(world.path, scene)
@@ -337,7 +334,7 @@ class StackTrialRunner:
         cycles_s = self._stack_monitor.cycle_times_s
         result = watch.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
         gap_s = float(np.diff(result.recording.time_s).max(initial=0.0))
-        require_truth(gap_s, self._stack.max_truth_gap_s)
+        require_max_gap(gap_s, self._stack.max_truth_gap_s)
         numbers = {
             "truth_gap_s": gap_s,
             "recoveries": float(len(self._move_base.recoveries)),

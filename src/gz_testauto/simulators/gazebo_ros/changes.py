@@ -74,12 +74,8 @@ class ChangeCalls:
         step_s: float,
         paused: bool = True,
     ) -> None:
-        self._client, self._described_world, self._step_s, self._paused = (
-            client,
-            truth,
-            step_s,
-            paused,
-        )
+        self._client, self._described_world = client, truth
+        self._step_s, self._paused = step_s, paused
         self._before: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change]) -> None:
@@ -146,7 +142,7 @@ class ChangeCalls:
         request = _light_request(name, truth.lights[name])
 
         def set_light() -> None:
-            self._client.ask("set_light_properties", [request])
+            self._client.request("set_light_properties", [request])
 
         return set_light
 
@@ -157,7 +153,7 @@ class ChangeCalls:
         steps = max(1, round(push.duration_s / self._step_s))
         lasts = rospy.Duration.from_sec((steps + 0.5) * self._step_s)
         request = srv.ApplyBodyWrenchRequest(push.name, WORLD, Point(), wrench, rospy.Time(), lasts)
-        self._client.ask("apply_body_wrench", [request])
+        self._client.request("apply_body_wrench", [request])
 
     def _place(self, change: SetLink) -> None:
         wanted = wanted_state(change, self._client.link_states([change.name]))
@@ -170,12 +166,12 @@ class ChangeCalls:
             ),
             WORLD,
         )
-        self._client.ask("set_link_state", [srv.SetLinkStateRequest(state)])
+        self._client.request("set_link_state", [srv.SetLinkStateRequest(state)])
 
     def _turn(self, change: SetJoint) -> None:
         model, _, joint = change.name.partition("::")
         request = srv.SetModelConfigurationRequest(model, "", [joint], [change.position])
-        self._client.ask("set_model_configuration", [request])
+        self._client.request("set_model_configuration", [request])
 
 
 def _light_request(name: str, light: Light) -> srv.SetLightPropertiesRequest:

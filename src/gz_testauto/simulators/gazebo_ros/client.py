@@ -53,7 +53,6 @@ WORLD = "world"
 
 KINDS = {
     "spawn_sdf_model": srv.SpawnModel,
-    "spawn_urdf_model": srv.SpawnModel,
     "delete_model": srv.DeleteModel,
     "get_model_state": srv.GetModelState,
     "set_model_state": srv.SetModelState,
@@ -68,8 +67,6 @@ KINDS = {
     "set_physics_properties": srv.SetPhysicsProperties,
     "pause_physics": Empty,
     "unpause_physics": Empty,
-    "reset_world": Empty,
-    "reset_simulation": Empty,
 }
 
 
@@ -123,7 +120,7 @@ class GazeboRosClient:
 
     def world(self) -> WorldNow:
         """Return the simulated time and the names of all models."""
-        (answer,) = self._succeed("get_world_properties", [srv.GetWorldPropertiesRequest()])
+        (answer,) = self.request("get_world_properties", [srv.GetWorldPropertiesRequest()])
         return WorldNow(answer.sim_time, tuple(answer.model_names))
 
     def model_names(self) -> Set[str]:
@@ -187,7 +184,7 @@ class GazeboRosClient:
         request = srv.SetPhysicsPropertiesRequest(
             settings.step_size_s, settings.max_update_rate_hz, gravity, now.ode_config
         )
-        self._succeed("set_physics_properties", [request])
+        self.request("set_physics_properties", [request])
 
     def pause(self) -> None:
         """Pause simulated time."""
@@ -196,14 +193,6 @@ class GazeboRosClient:
     def unpause(self) -> None:
         """Resume simulated time."""
         self._call("unpause_physics", [EmptyRequest()])
-
-    def reset_world(self) -> None:
-        """Move every model to its initial pose; simulated time continues."""
-        self._call("reset_world", [EmptyRequest()])
-
-    def reset_simulation(self) -> None:
-        """Move every model to its initial pose, and set simulated time to 0."""
-        self._call("reset_simulation", [EmptyRequest()])
 
     def set_states(
         self,
@@ -249,14 +238,13 @@ class GazeboRosClient:
         if refused:
             raise SimulatorError(f"not placed: {join_truncated(refused)}")
 
-    def spawn(self, name: str, xml: str, urdf: bool = False) -> None:
-        """Spawn a model from SDF or URDF at its own pose, and wait until it exists.
+    def spawn(self, name: str, xml: str) -> None:
+        """Spawn a model from SDF at its own pose, and wait until it exists.
 
         A name that is in use raises ``SimulatorError`` before any request.
         """
-        if not urdf:
-            _readable(name, xml)
-        self._spawn([(name, xml, Pose())], urdf)
+        _readable(name, xml)
+        self._spawn([(name, xml, Pose())])
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
         """Spawn models, each at its pose, and wait until they exist. Raises ``SimulatorError`` if a
@@ -264,7 +252,7 @@ class GazeboRosClient:
         parts = [(model.name, _without_pose(model), model.pose) for model in models]
         names = [model.name for model in models]
         try:
-            self._spawn(parts, urdf=False)
+            self._spawn(parts)
             # For a name in the world file that it was started with, Gazebo 11 uses the pose of the
             # file.
             self.set_states({model.name: ModelState(model.pose) for model in models})
@@ -299,7 +287,7 @@ class GazeboRosClient:
 
     # details
 
-    def _spawn(self, parts: Sequence[Tuple[str, str, Pose]], urdf: bool) -> None:
+    def _spawn(self, parts: Sequence[Tuple[str, str, Pose]]) -> None:
         before = self.model_names()
         names = [name for name, _, _ in parts]
         taken = [name for name in names if name in before or names.count(name) > 1]
@@ -307,12 +295,11 @@ class GazeboRosClient:
             raise _NameTaken(f"a model named {taken[0]!r} exists already")
         free_at = max((self._deleted_at.pop(name, 0.0) + ECHO_S for name in names), default=0.0)
         time.sleep(max(0.0, free_at - time.monotonic()))
-        service = "spawn_urdf_model" if urdf else "spawn_sdf_model"
         said: Dict[str, str] = {}
         for name, xml, pose in parts:
             request = srv.SpawnModelRequest(model_name=name, model_xml=xml, reference_frame=WORLD)
             request.initial_pose = ros_messages.pose_message(pose)
-            said[name] = self._spawn_one(service, request)
+            said[name] = self._spawn_one(request)
         left: Set[str] = set(names)
 
         def shown() -> bool:
@@ -325,16 +312,16 @@ class GazeboRosClient:
                 f"{join_truncated(sorted(left))} not shown after spawning: {reasons}"
             )
 
-    def _spawn_one(self, service: str, request: srv.SpawnModelRequest) -> str:
+    def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
         """Request a model and return the response if the model can still appear, or raise."""
         name = request.model_name
         try:
-            (answer,) = self._call(service, [request], repeatable=False)
+            (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
         except ServiceGone as error:
             # The request was handled or not, and the service exists again or not.
             if name in self.model_names():
                 return str(error)
-            (answer,) = self._call(service, [request], repeatable=False)
+            (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
         except ServiceSilent as error:
             raise SimulatorError(
                 f"{name} was not spawned: {error}. gazebo_ros waits in simulated time for a model "
@@ -358,14 +345,12 @@ class GazeboRosClient:
         return found, answers[0].header.stamp.to_sec() if answers else 0.0
 
     def _physics(self) -> Any:
-        (answer,) = self._succeed("get_physics_properties", [srv.GetPhysicsPropertiesRequest()])
+        (answer,) = self.request("get_physics_properties", [srv.GetPhysicsPropertiesRequest()])
         return answer
 
-    def ask(self, service: str, requests: Sequence[Any]) -> List[Any]:
-        """Return the responses of a service of :data:`KINDS` with a ``success`` field."""
-        return self._succeed(service, requests)
-
-    def _succeed(self, service: str, requests: Sequence[Any]) -> List[Any]:
+    def request(self, service: str, requests: Sequence[Any]) -> List[Any]:
+        """Return the responses of a service of :data:`KINDS` with a ``success`` field. Raises
+        ``SimulatorError`` if it is false in one of them."""
         answers = self._call(service, requests)
         for answer in answers:
             if not answer.success:
