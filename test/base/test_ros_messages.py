@@ -8,7 +8,7 @@ from gz_testauto.base import ros_messages
 from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.grid.occupancy import OccupancyGrid
-from gz_testauto.ros.map_message import grid_message, grid_of
+from gz_testauto.ros.map_messages import grid_message, grid_of
 
 number = st.floats(-1e6, 1e6)
 

@@ -15,11 +15,19 @@ from pathlib import Path
 import numpy as np
 import rospy
 import rostest
-from graph import MARK, Heard, await_true, marked_processes, require_gazebo
+from graph import (
+    MARK,
+    Heard,
+    assert_registered_as_declared,
+    await_true,
+    marked_processes,
+    require_gazebo,
+)
 from gz_testauto.msg import CampaignProgress, Snapshot
 
 from gz_testauto.base import resources
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.ros.campaign import interface
 from gz_testauto.simulators import open_simulator
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
@@ -173,6 +181,7 @@ class CampaignTest(unittest.TestCase):
     def test_3_all_processes_exit_when_the_campaign_node_is_killed(self):
         process = self.launch(f"campaign:={SMOKE}")
         self.await_drive(0)
+        assert_registered_as_declared(self, interface.NODE, "/campaign", ("/road",), "straight")
         self.kill("/campaign")
         self.finish(process, GONE_S)
         self.assert_no_process_left()

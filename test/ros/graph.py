@@ -83,24 +83,26 @@ def marked_processes(mark):
     return found
 
 
-def assert_registered_as_declared(test, node, name, absent=(), used_actions=()):
+def assert_registered_as_declared(test, node, name, absent=(), planner="PLANNER"):
     """Compare the topics and services that a running node has registered at the master, and its
     parameters, with its declaration. ``absent`` are declared topics that need a condition;
-    ``used_actions`` are the names of actions of other nodes."""
+    ``planner`` replaces PLANNER in declared names."""
     master = rosgraph.Master("/rostest")
 
     def resolved(names):
-        return {rospy.names.resolve_name(one, caller_id=name) for one in names}
+        named = (one.replace("PLANNER", planner) for one in names)
+        return {rospy.names.resolve_name(one, caller_id=name) for one in named}
 
     def action_topics(actions, parts):
-        return [f"{action}/{part}" for action in actions for part in parts]
+        return [f"{action.name}/{part}" for action in actions for part in parts]
 
-    served = [one.name for one in node.served_actions]
     inputs, outputs = ("goal", "cancel"), ("status", "feedback", "result")
     published = [one.name for one in node.published if one.name not in absent]
-    published += action_topics(served, outputs) + action_topics(used_actions, inputs)
+    published += action_topics(node.served_actions, outputs)
+    published += action_topics(node.used_actions, inputs)
     subscribed = [one.name for one in node.subscribed if one.name not in absent]
-    subscribed += action_topics(served, inputs) + action_topics(used_actions, outputs)
+    subscribed += action_topics(node.served_actions, inputs)
+    subscribed += action_topics(node.used_actions, outputs)
     declared = {
         "published": resolved(published),
         "subscribed": resolved(subscribed),

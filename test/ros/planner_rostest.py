@@ -20,7 +20,7 @@ from nav_msgs.msg import Path as PathMessage
 from tf2_msgs.msg import TFMessage
 
 from gz_testauto.base import resources
-from gz_testauto.ros.map_message import grid_message
+from gz_testauto.ros.map_messages import grid_message
 from gz_testauto.ros.planner import interface
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.worlds.static_map import map_of

@@ -11,7 +11,7 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.ros.campaign.interface import CampaignNodeParameters
 from gz_testauto.ros.campaign_parameters import CampaignParameters
-from gz_testauto.ros.parameters import read
+from gz_testauto.ros.node import read_parameters
 from gz_testauto.ros.planner.interface import PlannerParameters
 from gz_testauto.ros.simulator.interface import SimulatorParameters
 
@@ -37,14 +37,14 @@ def given(monkeypatch):
 def test_a_campaign_of_the_other_kind_is_rejected_with_the_remedy(given, campaign, stack, remedy):
     given.update(campaign=str(CONFIG / campaign), stack=stack)
     with pytest.raises(SpecError, match=remedy):
-        read(CampaignParameters).load()
+        read_parameters(CampaignParameters).load()
 
 
 def test_parameters_of_others_in_the_namespace_are_ignored_and_empty_text_is_not_set(given):
     given.update(
         identity={"name": "gazebo"}, campaign="", real_time_factor="lockstep", start=[1, 2.0, 0]
     )
-    parameters = read(SimulatorParameters)
+    parameters = read_parameters(SimulatorParameters)
     assert parameters.campaign is None
     assert (parameters.real_time_factor, parameters.start) == ("lockstep", (1.0, 2.0, 0.0))
 
@@ -65,12 +65,12 @@ def test_parameters_of_others_in_the_namespace_are_ignored_and_empty_text_is_not
 def test_a_wrong_value_is_rejected_with_the_full_name_of_the_parameter(given, name, value):
     given[name] = value
     with pytest.raises(SpecError, match=rf"^parameter /node/{name} is .*; "):
-        read(CampaignNodeParameters)
+        read_parameters(CampaignNodeParameters)
 
 
 def test_a_missing_required_parameter_is_named(given):
     with pytest.raises(SpecError, match=r"^parameter /node/plugin is not set"):
-        read(PlannerParameters)
+        read_parameters(PlannerParameters)
 
 
 def test_parameters_of_a_planner_are_the_same_after_writing_and_reading(given):
@@ -84,8 +84,8 @@ def test_parameters_of_a_planner_are_the_same_after_writing_and_reading(given):
         can_reverse=True,
     )
     given.update(written.model_dump(mode="json", exclude_none=True))
-    assert read(PlannerParameters) == written
-    assert read(PlannerParameters).limits == limits
+    assert read_parameters(PlannerParameters) == written
+    assert read_parameters(PlannerParameters).limits == limits
 
 
 def test_a_planner_without_an_outline_is_rejected(given):

@@ -1,7 +1,7 @@
 """Declarations of the nodes' interfaces: parameters, topics, services and actions.
 
 A node reads its parameters and registers its topics and services by its declaration
-(:mod:`~gz_testauto.ros.parameters`, :mod:`~gz_testauto.ros.graph`), from which
+(:mod:`~gz_testauto.ros.node`, :mod:`~gz_testauto.ros.graph`), from which
 ``docs/reference/ros.md`` is generated. Types are names, so that it can be read without ROS.
 """
 
@@ -12,6 +12,8 @@ from typing import Any, List, NamedTuple, Optional, Type
 from pydantic import BeforeValidator, ConfigDict, ValidationInfo
 from typing_extensions import Annotated
 
+from gz_testauto.base import resources
+from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.model import Spec, resolve_path
 
 
@@ -98,6 +100,17 @@ class Node:
         """Add an action that the node uses as a client."""
         self.used_actions.append(Action(name, type, purpose))
         return self.used_actions[-1]
+
+
+def existing_file(text: str, what: str) -> Path:
+    """Return the absolute path of the file ``text``, relative to :func:`user_directory`.
+
+    Raises ``SpecError`` with the name ``what`` of the value if the file does not exist.
+    """
+    path = resources.resolve(text, user_directory())
+    if not os.path.exists(path):
+        raise SpecError(f"{what} is {text!r}, but the file {path} does not exist")
+    return path
 
 
 def user_directory() -> Path:

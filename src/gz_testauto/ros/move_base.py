@@ -27,15 +27,7 @@ from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.planners.interface import PlannerGaveUp
 
-ENDED = (
-    GoalStatus.SUCCEEDED,
-    GoalStatus.ABORTED,
-    GoalStatus.REJECTED,
-    GoalStatus.RECALLED,
-    GoalStatus.PREEMPTED,
-    GoalStatus.LOST,
-)
-NAMES = {
+ENDED = {
     GoalStatus.SUCCEEDED: "succeeded",
     GoalStatus.ABORTED: "aborted",
     GoalStatus.REJECTED: "rejected",
@@ -43,6 +35,7 @@ NAMES = {
     GoalStatus.PREEMPTED: "preempted",
     GoalStatus.LOST: "lost",
 }
+"""The final statuses of a goal, with their names."""
 POLL_S = 0.005
 CANCEL_AGAIN_S = 0.1
 SEND_AGAIN_S = 2.0
@@ -52,18 +45,23 @@ MAX_RECALLS = 3
 
 
 class ActionGoals:
-    """Sends one goal at a time to a ``move_base`` action and tracks its status."""
+    """Sends one goal at a time to a ``move_base`` action and tracks its status.
+
+    ``acknowledged``: the server has reported a status of the goal. ``status`` is a constant of
+    ``actionlib_msgs/GoalStatus``; LOST if no goal was sent or the server no longer lists it.
+    ``text`` is the server's text at the end of the goal.
+    """
 
     def __init__(self, action: str) -> None:
         """Subscribe and advertise; the connection to ``action`` is established later."""
         self.action = action
         self._lock = threading.Lock()
         self._message: Optional[MoveBaseActionGoal] = None
-        self._status: int = GoalStatus.LOST
-        self._acknowledged = False
+        self.status: int = GoalStatus.LOST
+        self.acknowledged = False
         self._listed = False
         self._missed = 0
-        self._text = ""
+        self.text = ""
         self._last_stamp_ns = 0
         self._goals = rospy.Publisher(f"{action}/goal", MoveBaseActionGoal, queue_size=10)
         self._cancels = rospy.Publisher(f"{action}/cancel", GoalID, queue_size=10)
@@ -98,9 +96,9 @@ class ActionGoals:
         message.goal_id.id = f"gz_testauto-{uuid.uuid4().hex}"
         message.goal.target_pose = target
         with self._lock:
-            self._message, self._text = message, ""
-            self._status = GoalStatus.PENDING
-            self._acknowledged, self._listed, self._missed = False, False, 0
+            self._message, self.text = message, ""
+            self.status = GoalStatus.PENDING
+            self.acknowledged, self._listed, self._missed = False, False, 0
         self._goals.publish(message)
 
     def send_again(self) -> None:
@@ -117,25 +115,9 @@ class ActionGoals:
         if message is not None:
             self._cancels.publish(GoalID(rospy.Time(), message.goal_id.id))
 
-    @property
-    def acknowledged(self) -> bool:
-        """True if the server has reported a status of the goal."""
-        return self._acknowledged
-
-    @property
-    def status(self) -> int:
-        """A constant of ``actionlib_msgs/GoalStatus``; LOST if no goal was sent or the server no
-        longer lists it."""
-        return self._status
-
-    @property
-    def text(self) -> str:
-        """The server's text at the end of the goal."""
-        return self._text
-
     def _on_status(self, statuses: GoalStatusArray) -> None:
         with self._lock:
-            if self._message is None or self._status in ENDED:
+            if self._message is None or self.status in ENDED:
                 return
             for status in statuses.status_list:
                 if status.goal_id.id == self._message.goal_id.id:
@@ -144,7 +126,7 @@ class ActionGoals:
                     return
             self._missed += self._listed  # feedback can overtake status messages sent before it
             if self._missed >= MISSED_STATUSES:
-                self._status = GoalStatus.LOST
+                self.status = GoalStatus.LOST
 
     def _on_result(self, result: MoveBaseActionResult) -> None:
         with self._lock:
@@ -156,12 +138,12 @@ class ActionGoals:
         with self._lock:
             message = self._message
             if message is not None and feedback.status.goal_id.id == message.goal_id.id:
-                self._acknowledged = True
+                self.acknowledged = True
 
     def _update(self, status: GoalStatus) -> None:
-        self._acknowledged = True
-        if self._status not in ENDED:
-            self._status, self._text = status.status, status.text
+        self.acknowledged = True
+        if self.status not in ENDED:
+            self.status, self.text = status.status, status.text
 
 
 class MoveBaseClient:
@@ -296,4 +278,4 @@ def _unexpected_end(action: str, status: int, text: str) -> str:
         GoalStatus.REJECTED: "it does not accept this goal",
     }[status]
     reported = f"; it reported: {text}" if text else ""
-    return f"{action} ended the goal as {NAMES[status]} without a request ({why}){reported}"
+    return f"{action} ended the goal as {ENDED[status]} without a request ({why}){reported}"

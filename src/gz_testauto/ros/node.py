@@ -1,4 +1,6 @@
-"""Start and exit of every node: a known error becomes one log line and exit status 2.
+"""Start and exit of every node, and its parameters.
+
+A known error becomes one log line and exit status 2.
 
 A node stops on SIGINT or SIGTERM, as rospy arranges it, and when the roslaunch that started it has
 exited for any reason.
@@ -7,16 +9,21 @@ exited for any reason.
 import os
 import signal
 import sys
-from typing import Callable
+from typing import Any, Callable, Mapping, Type, TypeVar
 
 import rospy
+from pydantic import ValidationError
 from threadpoolctl import threadpool_limits
 
-from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.truncation import log_untruncated
 from gz_testauto.processes import on_parent_exit
 from gz_testauto.ros import LAUNCHER_PID
 from gz_testauto.ros.graph import require_master
+from gz_testauto.ros.interface import NodeParameters, user_directory
+from gz_testauto.spec.loader import fault_text
+
+Parameters = TypeVar("Parameters", bound=NodeParameters)
 
 
 def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> int:
@@ -37,6 +44,22 @@ def run_node(name: str, main: Callable[[], int], own_signals: bool = False) -> i
         return 2
     except rospy.ROSInterruptException:
         return 0
+
+
+def read_parameters(kind: Type[Parameters]) -> Parameters:
+    """Return this node's private parameters. Raises ``SpecError`` with all faults."""
+    node = rospy.get_name()
+    given = rospy.get_param(node, {})
+    try:
+        return kind.model_validate(given, context={"source": user_directory()})
+    except ValidationError as invalid:
+        faults = [_fault(node, error) for error in invalid.errors()]
+        raise SpecError("\n".join(faults)) from None
+
+
+def _fault(node: str, error: Mapping[str, Any]) -> str:
+    name = f"parameter {node}/" + ".".join(map(str, error["loc"]))
+    return f"{name} is not set" if error["type"] == "missing" else fault_text(name, error)
 
 
 def end_with_launcher() -> None:

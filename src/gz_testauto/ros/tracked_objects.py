@@ -1,4 +1,4 @@
-"""Publisher of tracked objects for planners, TEB and RViz."""
+"""Publishers of tracked objects for planners, TEB and RViz, and of the road for a stack."""
 
 from typing import Dict, Iterable, Iterator, Optional
 
@@ -12,12 +12,22 @@ from visualization_msgs.msg import Marker
 from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.observation import Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message, twist_message
-from gz_testauto.msg import TrackedObjects
+from gz_testauto.base.ros_messages import (
+    WORLD_FRAME,
+    nanoseconds_of,
+    pose_message,
+    time_message,
+    twist_message,
+)
+from gz_testauto.msg import Road, TrackedObjects
 from gz_testauto.ros.graph import advertise
 from gz_testauto.ros.interface import Topic
-from gz_testauto.ros.road_messages import object_messages
+from gz_testauto.ros.map_messages import object_messages, road_message
+from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.shape_markers import publish
+from gz_testauto.trial.actors import TrialActors
+from gz_testauto.trial.plan import Trial
+from gz_testauto.trial.setup import PreparedStack
 
 try:
     from costmap_converter.msg import ObstacleArrayMsg, ObstacleMsg
@@ -25,6 +35,7 @@ except ImportError:  # installed with teb_local_planner
     ObstacleArrayMsg = None
 
 COLOR = ColorRGBA(0.85, 0.45, 0.1, 0.9)
+STACK_MARKERS = "/tracked"
 LINE_M, DRAWN_M = 0.05, 0.1
 """Width of lines, and their height above the ground, in meters."""
 
@@ -80,6 +91,40 @@ class TrackedObjectsPublisher:
         vx_mps, vy_mps, turn_radps = one.velocity
         message.velocities.twist = twist_message((vx_mps, vy_mps, 0.0), (0.0, 0.0, turn_radps))
         return message
+
+
+class TrafficPublisher:
+    """Publishes ``tracking`` and ``road`` of a campaign on the stack's topics."""
+
+    def __init__(self, campaign: PreparedStack) -> None:
+        self._campaign = campaign
+        spec = campaign.spec
+        names, self._frame = spec.stack.names, spec.stack.frames.map
+        self._objects: Optional[TrackedObjectsPublisher] = None
+        if spec.tracking is not None:
+            self._objects = TrackedObjectsPublisher(
+                interface.OBJECTS._replace(name=names.objects),
+                interface.OBSTACLE_ARRAY._replace(name=names.obstacles),
+                interface.TRACKED._replace(name=STACK_MARKERS),
+                self._frame,
+            )
+        self._road: Optional[rospy.Publisher] = None
+        if spec.has_road:
+            self._road = rospy.Publisher(names.road, Road, queue_size=1, latch=True)
+
+    def begin(self, trial: Trial, actors: TrialActors) -> None:
+        """Publish the road of a trial, well before its goal."""
+        if self._objects is not None:
+            self._objects.start_scene(self._campaign.tracker(trial, actors))
+        if self._road is not None:
+            lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
+            self._road.publish(road_message(lanes, rospy.Time(), self._frame))
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Publish the tracked objects at the end of a period."""
+        if self._objects is not None:
+            stamp = time_message(nanoseconds_of(snapshot.time_s))
+            self._objects.show(snapshot, stamp)
 
 
 def _drawn(objects: Iterable[TrackedObject]) -> Iterator[Marker]:

@@ -14,14 +14,15 @@ from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import pose_message
 from gz_testauto.ros.stack import costmap_check
-from gz_testauto.ros.stack.costmap import (
+from gz_testauto.ros.stack.costmap_check import (
+    CostmapCheck,
     CostmapLayers,
     ObservationSource,
     inside_window,
     marked_points,
+    ray_directions,
     read_layers,
 )
-from gz_testauto.ros.stack.costmap_check import CostmapCheck, ray_directions
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.shapes import Box

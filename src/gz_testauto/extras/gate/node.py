@@ -29,8 +29,7 @@ from gz_testauto.extras.gate.request import (
     read_margins,
 )
 from gz_testauto.results.directory import write_atomically
-from gz_testauto.ros.node import run_node
-from gz_testauto.ros.parameters import read
+from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.workers.processes import local_workers
 
 RESULT_FILE = "--gtest_output=xml:"
@@ -46,7 +45,7 @@ def start() -> int:
 
 
 def _evaluate() -> GateEvaluation:
-    parameters = read(GateParameters)
+    parameters = read_parameters(GateParameters)
     if parameters.results is not None:
         if parameters.campaign is not None:
             names = rospy.resolve_name("~results"), rospy.resolve_name("~campaign")

@@ -23,10 +23,9 @@ from gz_testauto.ros.campaign import interface
 from gz_testauto.ros.campaign.planner_process import PlannerProcess
 from gz_testauto.ros.campaign.snapshots import PeriodSnapshot, TrialInbox
 from gz_testauto.ros.graph import advertise, is_served, require_master, subscribe
-from gz_testauto.ros.map_message import grid_message
+from gz_testauto.ros.map_messages import grid_message, road_message
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.planner.interface import PlannerParameters
-from gz_testauto.ros.road_messages import road_message
 from gz_testauto.ros.simulator.interface import COMMAND_TIMEOUT_S, START_TIMEOUT_S
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.srv import LoadScene, LoadSceneRequest, LoadSceneResponse

@@ -27,8 +27,7 @@ from gz_testauto.ros.campaign.executor import RosTrialExecutor
 from gz_testauto.ros.campaign.interface import CampaignNodeParameters
 from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor
 from gz_testauto.ros.campaign.progress import ProgressPublisher
-from gz_testauto.ros.node import run_node
-from gz_testauto.ros.parameters import read
+from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.simulator.interface import PaceParameters
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.workers.interface import ExecutorFactory
@@ -46,7 +45,7 @@ def _print_stopping() -> None:
 def start() -> int:
     """Run the campaign of the parameters and return the exit status."""
     logging.getLogger("gz_testauto").setLevel(logging.ERROR)  # the listener reports the same
-    parameters = read(CampaignNodeParameters)
+    parameters = read_parameters(CampaignNodeParameters)
     spec = parameters.load()
     out = parameters.results_directory(spec)
     listener = ProgressPublisher(spec)

@@ -9,11 +9,10 @@ import rospy
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.ros.graph import offer
-from gz_testauto.ros.interface import user_directory
+from gz_testauto.ros.interface import existing_file, user_directory
 from gz_testauto.ros.node import run_node
 from gz_testauto.ros.obstacles.interface import MULTIPLIER
 from gz_testauto.ros.obstacles.spec_argument import read_spec
-from gz_testauto.ros.parameters import existing_file
 from gz_testauto.srv import MultiplyWorldRequest, MultiplyWorldResponse
 from gz_testauto.worlds.multiply import multiply
 

@@ -25,10 +25,9 @@ from gz_testauto.msg import Obstacle as ObstacleMessage
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.ros.graph import advertise, offer
 from gz_testauto.ros.interface import user_directory
-from gz_testauto.ros.node import run_node
+from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.obstacles import interface
 from gz_testauto.ros.obstacles.spec_argument import label_of, read_set
-from gz_testauto.ros.parameters import read
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
@@ -158,7 +157,7 @@ def _marker(obstacle: Obstacle, stamp: Time) -> Marker:
 
 def start() -> int:
     """Offer the services until shut down."""
-    parameters = read(interface.SpawnerParameters)
+    parameters = read_parameters(interface.SpawnerParameters)
     client = GazeboRosClient(parameters.service_timeout, parameters.effect_timeout)
     spawner = ObstacleSpawner(client, parameters.base_world, parameters.keep_out_radius_m)
     node = ObstacleSpawnerNode(spawner)

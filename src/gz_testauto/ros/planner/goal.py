@@ -26,10 +26,10 @@ from gz_testauto.planners.lanes import waypoints_along
 from gz_testauto.planners.timed import TimedPlanner
 from gz_testauto.planners.warm_up import warm_up
 from gz_testauto.ros.graph import advertise, subscribe
-from gz_testauto.ros.parameters import read
+from gz_testauto.ros.map_messages import lanes_of_messages
+from gz_testauto.ros.node import read_parameters
 from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.observation import ObservationSubscriber, StampedObservation
-from gz_testauto.ros.road_messages import lanes_of_messages
 
 PREEMPTION_POLL_S = 0.1
 """Wall time between two checks for preemption while simulated time does not advance."""
@@ -95,15 +95,17 @@ class GoalNavigator:
         Raises ``PlannerGaveUp`` if the planner finds no path, and ``NavigatorError`` if it cannot
         plan: no global plan, no map, no odometry or no transform.
         """
-        parameters, seed = self._parameters, read(interface.SeedParameter).seed
+        parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
         try:
             self._observations.begin(target.header.stamp)
             observed = self._await_observation(preempted, parameters.startup_timeout)
             if observed is None:
                 return False
-            lanes = self._lanes(target.header.stamp)
+            lanes: Tuple[Lane, ...] = ()
+            if self._roads is not None:
+                lanes = self._roads.lanes(target.header.stamp, parameters.startup_timeout)
             goal = self._observations.in_map(target).planar
-            task = replace(self._lay_task(grid, goal, observed, lanes), seed=seed)
+            task = replace(self._make_task(grid, goal, observed, lanes), seed=seed)
             planner = TimedPlanner(make_planner(parameters.plugin, **parameters.parameters))
             planner.begin(task)
             while observed is not None:
@@ -132,13 +134,7 @@ class GoalNavigator:
             self._cycles.publish(report)
         self._command.publish(report.command)
 
-    def _lanes(self, stamp: rospy.Time) -> Tuple[Lane, ...]:
-        """Return the lanes for the goal with this stamp; empty without a road."""
-        if self._roads is None:
-            return ()
-        return self._roads.lanes(stamp, self._parameters.startup_timeout)
-
-    def _lay_task(
+    def _make_task(
         self,
         grid: Optional[OccupancyGrid],
         goal: Pose2D,

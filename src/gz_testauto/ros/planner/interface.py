@@ -113,7 +113,12 @@ ROAD = NODE.subscribes("road", "gz_testauto/Road", "lanes, with ``~on_road``")
 SIMPLE_GOAL = NODE.subscribes(
     "move_base_simple/goal",
     "geometry_msgs/PoseStamped",
-    "goal of RViz, which the node sends to its action",
+    "goal of RViz",
+)
+FORWARDED_GOAL = NODE.publishes(
+    "move_base/goal",
+    "move_base_msgs/MoveBaseActionGoal",
+    "goals of ``move_base_simple/goal``, which the node sends to its own action",
 )
 CMD_VEL = NODE.publishes(
     "cmd_vel", "geometry_msgs/Twist", "velocity command of each cycle; zero at the end of a goal"

@@ -13,10 +13,9 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.grid.map_server import read_map
 from gz_testauto.planners.interface import PlannerGaveUp
-from gz_testauto.ros.graph import subscribe
-from gz_testauto.ros.map_message import grid_of
-from gz_testauto.ros.node import run_node
-from gz_testauto.ros.parameters import read
+from gz_testauto.ros.graph import advertise, subscribe
+from gz_testauto.ros.map_messages import grid_of
+from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.planner import interface
 from gz_testauto.ros.planner.goal import GoalNavigator
 
@@ -27,10 +26,9 @@ class PlannerNode:
     def __init__(self, parameters: interface.PlannerParameters) -> None:
         self._grid = None if parameters.map is None else read_map(parameters.map)
         self._navigator = GoalNavigator(parameters)
-        action = interface.MOVE_BASE.name
-        self._goals = rospy.Publisher(f"{action}/goal", MoveBaseActionGoal, queue_size=1)
+        self._goals = advertise(interface.FORWARDED_GOAL)
         self._server = actionlib.SimpleActionServer(
-            action, MoveBaseAction, self._execute, auto_start=False
+            interface.MOVE_BASE.name, MoveBaseAction, self._execute, auto_start=False
         )
         if self._grid is None:
             subscribe(interface.MAP, self._on_map)
@@ -74,7 +72,7 @@ class PlannerNode:
 
 def start() -> int:
     """Serve the action until shutdown."""
-    PlannerNode(read(interface.PlannerParameters))
+    PlannerNode(read_parameters(interface.PlannerParameters))
     rospy.spin()
     return 0
 

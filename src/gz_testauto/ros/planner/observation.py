@@ -28,8 +28,8 @@ from gz_testauto.base.ros_messages import WORLD_FRAME
 from gz_testauto.msg import TrackedObjects
 from gz_testauto.planners.interface import Observation
 from gz_testauto.ros.graph import subscribe
+from gz_testauto.ros.map_messages import objects_of
 from gz_testauto.ros.planner import interface
-from gz_testauto.ros.road_messages import objects_of
 
 SCAN_TIMEOUT_S = 0.25
 OBJECTS_TIMEOUT_S = 10.0

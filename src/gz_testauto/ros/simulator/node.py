@@ -20,8 +20,7 @@ from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.truncation import log_untruncated
 from gz_testauto.ros.campaign_parameters import load_builtin_campaign
 from gz_testauto.ros.graph import Handler, advertise, offer, respond, subscribe
-from gz_testauto.ros.node import run_node
-from gz_testauto.ros.parameters import read
+from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
@@ -142,7 +141,7 @@ def start() -> int:
     """Run the node. In a campaign, the campaign node reports a simulator that cannot be opened."""
     rospy.set_param("~error", "")
     try:
-        serve(read(interface.SimulatorParameters))
+        serve(read_parameters(interface.SimulatorParameters))
     except GzTestautoError as error:
         if not rospy.get_param("~campaign", ""):
             raise

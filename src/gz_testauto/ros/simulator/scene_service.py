@@ -6,7 +6,7 @@ from typing import Optional, Tuple
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.ros.parameters import existing_file
+from gz_testauto.ros.interface import existing_file
 from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.interface import SimulatorParameters

@@ -5,11 +5,10 @@ control period, ends the goal, and adds the recorded topics to the result. It ru
 :mod:`~gz_testauto.ros.stack.session`, the only one that uses rospy.
 """
 
-import contextlib
 import dataclasses
 import time
 from pathlib import Path
-from typing import Callable, Dict, Iterator, Mapping, Optional, Sequence
+from typing import Callable, Dict, Mapping, Optional, Sequence
 
 import numpy as np
 import rospy
@@ -32,8 +31,8 @@ from gz_testauto.ros.stack.requirements import Requirement, move_base_actions, r
 from gz_testauto.ros.stack.running_world import RunningWorld
 from gz_testauto.ros.stack.session import StackSessionSettings, WorldUpdateError
 from gz_testauto.ros.stack.topic_monitor import StackMonitor
-from gz_testauto.ros.stack.traffic import TrafficPublisher
 from gz_testauto.ros.stack.world_update import WorldUpdater
+from gz_testauto.ros.tracked_objects import TrafficPublisher
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
@@ -108,8 +107,7 @@ class StackTrialRunner:
         try:
             with master_faults():
                 self._prepare(trial, watch, actors)
-                with self._recorded(trial) as stored:
-                    result = stored.result = self._drive(trial, watch, actors)
+                result = self._drive_recorded(trial, watch, actors)
         except (WorldUpdateError, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
@@ -165,22 +163,24 @@ class StackTrialRunner:
             self._running.require_alive()
             self._report("driving")
 
-    @contextlib.contextmanager
-    def _recorded(self, trial: Trial) -> Iterator["_StoredResult"]:
-        """Record a bag of the trial if the campaign needs bags."""
-        stored = _StoredResult()
+    def _drive_recorded(
+        self, trial: Trial, watch: TrialMonitor, actors: TrialActors
+    ) -> TrialResult:
+        """Run the trial, and record a bag of it if the campaign needs bags."""
         spec = self._stack.bag
         if spec is None:
-            yield stored
-            return
+            return self._drive(trial, watch, actors)
         self._report("starting rosbag")
         log_file = self._logs / f"rosbag_{trial.label}.log"
         bag = TrialBag(spec, self._bags, trial.label, log_file, self._stack.start_timeout_s)
+        reached = False
         try:
-            yield stored
+            result = self._drive(trial, watch, actors)
+            reached = result.outcome.success
+            return result
         finally:
-            self._report("ending rosbag")
-            bag.end(stored.result is not None and stored.result.outcome.success)
+            self._report("stopping rosbag")
+            bag.end(reached)
 
     def _prepare(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> None:
         """Start or reset all parts, and wait until the stack is ready for a goal."""
@@ -364,10 +364,3 @@ class StackTrialRunner:
             name = f"map_{len(self._maps)}"
             self._maps[shown] = write_map(known.grid(shown), self._home, name)[0]
         return self._maps[shown]
-
-
-@dataclasses.dataclass
-class _StoredResult:
-    """The result of a trial; None if it raised an error."""
-
-    result: Optional[TrialResult] = None
