@@ -290,7 +290,7 @@ def node_section(node: Node) -> str:
     for title, topics in (("published", node.published), ("subscribed", node.subscribed)):
         if topics:
             topic_rows = [
-                (f"`{one.name}`", one.type, one.content + "; latched" * one.latched)
+                (f"`{one.name}`", one.type, one.meaning + "; latched" * one.latched)
                 for one in topics
             ]
             lines += [*table(f"{title} topic | type | content", topic_rows), ""]
@@ -300,7 +300,7 @@ def node_section(node: Node) -> str:
         ("service", node.services),
     ):
         if calls:
-            call_rows = [(f"`{one.name}`", one.type, one.purpose) for one in calls]
+            call_rows = [(f"`{one.name}`", one.type, one.meaning) for one in calls]
             lines += [*table(f"{title} | type | purpose", call_rows), ""]
     return "\n".join(lines)
 
@@ -334,7 +334,7 @@ def undocumented_in_ros() -> List[str]:
     for node in [*nodes(PACKAGE / "ros"), *nodes(extras() / "gate")]:
         found += [f"{node.name}: ~{row[0]}" for row in keys_of(node.parameters)[1] if not row[3]]
         entries = [*node.published, *node.subscribed, *node.services]
-        found += [f"{node.name}: {entry.name}" for entry in entries if not entry[2]]
+        found += [f"{node.name}: {entry.name}" for entry in entries if not entry.meaning]
     return found
 
 

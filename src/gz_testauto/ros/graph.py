@@ -16,7 +16,7 @@ from roslib.message import get_message_class, get_service_class
 
 from gz_testauto.base.errors import GzTestautoError, MasterError, NavigatorError, SimulatorError
 from gz_testauto.base.truncation import log_untruncated
-from gz_testauto.ros.interface import Service, Topic
+from gz_testauto.ros.interface import Endpoint
 
 _MESSAGE_FIELDS = ("message", "status_message")
 
@@ -26,7 +26,7 @@ class RequestRejectedError(GzTestautoError):
 
 
 def advertise(
-    topic: Topic, queue_size: int = 1, listener: Optional[rospy.SubscribeListener] = None
+    topic: Endpoint, queue_size: int = 1, listener: Optional[rospy.SubscribeListener] = None
 ) -> rospy.Publisher:
     """Return a publisher. ``listener`` is called for each new subscriber."""
     return rospy.Publisher(
@@ -38,7 +38,7 @@ def advertise(
     )
 
 
-def subscribe(topic: Topic, callback: Callable[[Any], None]) -> rospy.Subscriber:
+def subscribe(topic: Endpoint, callback: Callable[[Any], None]) -> rospy.Subscriber:
     """Return a subscriber that receives small messages without delay."""
     return rospy.Subscriber(topic.name, get_message_class(topic.type), callback, tcp_nodelay=True)
 
@@ -47,8 +47,8 @@ Handler = Callable[[Any], Any]
 """Accepts the request of a service and returns its response."""
 
 
-def offer(services: Iterable[Service], find_handler: Callable[[str], Handler]) -> None:
-    """Register services; ``find_handler`` returns the handler for a :attr:`Service.handler`.
+def offer(services: Iterable[Endpoint], find_handler: Callable[[str], Handler]) -> None:
+    """Register services; ``find_handler`` returns the handler for a :attr:`Endpoint.handler`.
 
     If a handler raises ``GzTestautoError`` or ``OSError``, the error is logged, unless it is a
     ``RequestRejectedError``. The response then has ``success`` False and the error as ``message``
@@ -59,7 +59,7 @@ def offer(services: Iterable[Service], find_handler: Callable[[str], Handler]) -
         rospy.Service(service.name, get_service_class(service.type), respond_to)
 
 
-def respond(service: Service, handler: Handler, request: Any) -> Any:
+def respond(service: Endpoint, handler: Handler, request: Any) -> Any:
     """Return the response of a handler, or one that reports its error (:func:`offer`)."""
     try:
         return handler(request)

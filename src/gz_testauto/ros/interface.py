@@ -33,73 +33,55 @@ OptionalPath = Annotated[Optional[Path], BeforeValidator(_resolve_or_none)]
 ``package://`` or ``model://``. Empty text counts as not set."""
 
 
-class Topic(NamedTuple):
-    """A topic of a node. ``name`` is relative to the node's namespace, or with ``~`` to its name;
-    ``type`` is a message type such as ``nav_msgs/Odometry``."""
+class Endpoint(NamedTuple):
+    """A topic, service or action of a node. ``name`` is relative to the node's namespace, or with
+    ``~`` to its name; ``type`` is that of ROS, such as ``nav_msgs/Odometry``."""
 
     name: str
     type: str
-    content: str
+    meaning: str
     latched: bool = False
-
-
-class Service(NamedTuple):
-    """A service of a node, with a service type such as ``std_srvs/Empty``. Its handler is the
-    method with the last part of the service's name."""
-
-    name: str
-    type: str
-    purpose: str
 
     @property
     def handler(self) -> str:
-        """The name of the handler: ``load_scene`` for ``~load_scene``."""
+        """The name of a service's handler: ``load_scene`` for ``~load_scene``."""
         return self.name.replace("~", "/").rpartition("/")[2]
 
 
-class Action(NamedTuple):
-    """An action that a node serves, or that it uses as a client."""
-
-    name: str
-    type: str
-    purpose: str
-
-
 class Node:
-    """The interface of one node. Its methods add a topic or service and return it."""
+    """The interface of one node. Its methods add an endpoint and return it."""
 
     def __init__(self, name: str, purpose: str, parameters: Type[NodeParameters]) -> None:
         self.name, self.purpose, self.parameters = name, purpose, parameters
-        self.published: List[Topic] = []
-        self.subscribed: List[Topic] = []
-        self.services: List[Service] = []
-        self.served_actions: List[Action] = []
-        self.used_actions: List[Action] = []
+        self.published: List[Endpoint] = []
+        self.subscribed: List[Endpoint] = []
+        self.services: List[Endpoint] = []
+        self.served_actions: List[Endpoint] = []
+        self.used_actions: List[Endpoint] = []
 
-    def publishes(self, name: str, type: str, content: str, latched: bool = False) -> Topic:
+    def publishes(self, name: str, type: str, meaning: str, latched: bool = False) -> Endpoint:
         """Add a topic that the node publishes."""
-        self.published.append(Topic(name, type, content, latched))
+        self.published.append(Endpoint(name, type, meaning, latched))
         return self.published[-1]
 
-    def subscribes(self, name: str, type: str, content: str) -> Topic:
+    def subscribes(self, name: str, type: str, meaning: str) -> Endpoint:
         """Add a topic to which the node subscribes."""
-        self.subscribed.append(Topic(name, type, content))
+        self.subscribed.append(Endpoint(name, type, meaning))
         return self.subscribed[-1]
 
-    def serves(self, name: str, type: str, purpose: str) -> Service:
+    def serves(self, name: str, type: str, meaning: str) -> Endpoint:
         """Add a service."""
-        self.services.append(Service(name, type, purpose))
+        self.services.append(Endpoint(name, type, meaning))
         return self.services[-1]
 
-    def serves_action(self, name: str, type: str, purpose: str) -> Action:
+    def serves_action(self, name: str, type: str, meaning: str) -> Endpoint:
         """Add an action that the node serves."""
-        self.served_actions.append(Action(name, type, purpose))
+        self.served_actions.append(Endpoint(name, type, meaning))
         return self.served_actions[-1]
 
-    def uses_action(self, name: str, type: str, purpose: str) -> Action:
+    def uses_action(self, name: str, type: str, meaning: str) -> None:
         """Add an action that the node uses as a client."""
-        self.used_actions.append(Action(name, type, purpose))
-        return self.used_actions[-1]
+        self.used_actions.append(Endpoint(name, type, meaning))
 
 
 def existing_file(text: str, what: str) -> Path:

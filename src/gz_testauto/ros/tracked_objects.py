@@ -21,7 +21,7 @@ from gz_testauto.base.ros_messages import (
 )
 from gz_testauto.msg import Road, TrackedObjects
 from gz_testauto.ros.graph import advertise
-from gz_testauto.ros.interface import Topic
+from gz_testauto.ros.interface import Endpoint
 from gz_testauto.ros.map_messages import object_messages, road_message
 from gz_testauto.ros.simulator import interface
 from gz_testauto.ros.simulator.shape_markers import publish
@@ -45,7 +45,7 @@ class TrackedObjectsPublisher:
     ``markers``, the latter two while they have subscribers."""
 
     def __init__(
-        self, objects: Topic, obstacles: Topic, markers: Topic, frame: str = WORLD_FRAME
+        self, objects: Endpoint, obstacles: Endpoint, markers: Endpoint, frame: str = WORLD_FRAME
     ) -> None:
         self._frame = frame
         self._objects = advertise(objects, 100)

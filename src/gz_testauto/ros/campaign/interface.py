@@ -55,6 +55,4 @@ CYCLE_TIME = NODE.subscribes(
     "gz_testauto/PlannerCycle",
     "cycles of the planner node of each planner",
 )
-MOVE_BASE = NODE.uses_action(
-    "/PLANNER/move_base", "move_base_msgs/MoveBaseAction", "the goals of a trial"
-)
+NODE.uses_action("/PLANNER/move_base", "move_base_msgs/MoveBaseAction", "the goals of a trial")

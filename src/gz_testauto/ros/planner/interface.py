@@ -110,11 +110,7 @@ OBJECTS = NODE.subscribes(
     "tracked objects, with ``~tracking`` and a planner that uses them",
 )
 ROAD = NODE.subscribes("road", "gz_testauto/Road", "lanes, with ``~on_road``")
-SIMPLE_GOAL = NODE.subscribes(
-    "move_base_simple/goal",
-    "geometry_msgs/PoseStamped",
-    "goal of RViz",
-)
+SIMPLE_GOAL = NODE.subscribes("move_base_simple/goal", "geometry_msgs/PoseStamped", "goal of RViz")
 FORWARDED_GOAL = NODE.publishes(
     "move_base/goal",
     "move_base_msgs/MoveBaseActionGoal",

@@ -80,7 +80,7 @@ NODE = Node(
 CLOCK = NODE.publishes(
     "/clock",
     "rosgraph_msgs/Clock",
-    "once per control period; never decreases, except after ``reset_simulation``",
+    "never decreases, except after ``reset_simulation``",
     latched=True,
 )
 SCAN = NODE.publishes("scan", "sensor_msgs/LaserScan", "the lidar; frame: the sensor's name")
@@ -119,14 +119,12 @@ FAILURE = NODE.publishes(
 ACTORS = NODE.publishes(
     "~actors",
     "visualization_msgs/MarkerArray",
-    "actors of a trial: shapes, names and activities; for a behavior tree the node that was ticked "
-    "last",
+    "shapes, names and activities of actors; of a behavior tree the node that was ticked last",
 )
 COLLIDERS = NODE.publishes(
     "~colliders",
     "visualization_msgs/MarkerArray",
-    "collision shapes except ground; gates, track and regions of the campaign's ``metrics``. "
-    "Static shapes once and to each new subscriber, others in each period",
+    "collision shapes except ground; gates, track and regions of the campaign's ``metrics``",
 )
 OBJECTS = NODE.publishes(
     "~objects", "gz_testauto/TrackedObjects", "tracked objects, if the campaign has ``tracking``"
@@ -154,11 +152,7 @@ LOAD_SCENE = NODE.serves(
 for _name, _type, _purpose in (
     ("get_model_states", "GetModelStates", "returns the states of all or of the named models"),
     ("set_model_states", "SetModelStates", "sets the states of several models, or of none"),
-    (
-        "set_visuals",
-        "SetVisuals",
-        "changes several visuals, or none",
-    ),
+    ("set_visuals", "SetVisuals", "changes several visuals, or none"),
     ("set_lights", "SetLights", "changes several lights, or none"),
 ):
     NODE.serves(f"~{_name}", f"gz_testauto/{_type}", _purpose)
