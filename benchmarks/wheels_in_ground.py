@@ -5,7 +5,7 @@
 
 Straight ahead at 0.5 m/s for 5 s from three starts, as `simulators compare` has them: the greatest
 depth (mm) of any point of a wheel's cylinder, and the longest time that a wheel is so deep that
-its drive is not believed.
+its drive is not estimated.
 """
 
 import argparse

@@ -120,7 +120,7 @@ class MoveBaseTest(unittest.TestCase):
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             try:
-                self.client.look()
+                self.client.check_status()
             except kind as error:
                 return str(error)
             time.sleep(0.02)
@@ -131,7 +131,7 @@ class MoveBaseTest(unittest.TestCase):
         topics are connected."""
 
         def acknowledged():
-            self.client.look()
+            self.client.check_status()
             return self.client._goals.acknowledged
 
         await_true(acknowledged, "the acknowledgement")
@@ -145,11 +145,11 @@ class MoveBaseTest(unittest.TestCase):
         self.assertAlmostEqual(target.pose.orientation.z, np.sin(np.pi / 4))
         self.assertEqual(target.header.stamp, rospy.Time())
         self.await_acknowledged()
-        self.client.look()
+        self.client.check_status()
         self.assertFalse(self.client.succeeded)
         self.server.finish(GoalStatus.SUCCEEDED)
         await_true(lambda: self.client.succeeded, "success")
-        self.client.look()
+        self.client.check_status()
         self.client.end()
         self.assertEqual(self.server.cancels, [])
 
@@ -181,12 +181,12 @@ class MoveBaseTest(unittest.TestCase):
         self.begin()
 
         def sent_anew():
-            self.client.look()
+            self.client.check_status()
             return len({goal.goal_id.id for goal in self.server.goals}) == 2
 
         await_true(sent_anew, "a second goal")
         self.await_acknowledged()
-        self.client.look()
+        self.client.check_status()
 
     def test_a_goal_that_is_recalled_repeatedly_makes_the_trial_invalid(self):
         self.server.statuses = [GoalStatus.RECALLED] * 10
@@ -228,7 +228,7 @@ class MoveBaseTest(unittest.TestCase):
         await_true(
             lambda: self.client._goals.status == GoalStatus.ACTIVE, "the goal to be under way"
         )
-        self.client.look()
+        self.client.check_status()
 
     def test_a_goal_that_another_node_preempts_makes_the_trial_invalid(self):
         self.begin()
@@ -247,7 +247,7 @@ class MoveBaseTest(unittest.TestCase):
         self.server.goals.clear()
         self.begin()
         self.await_acknowledged()
-        self.client.look()
+        self.client.check_status()
         self.assertGreater(self.server.goals[0].goal_id.stamp, rospy.Time(500))
 
     def test_end_cancels_only_its_own_goal_while_the_clock_is_paused(self):

@@ -149,9 +149,10 @@ class ActionGoals:
 class MoveBaseClient:
     """Sends goals to one action server and checks their results.
 
-    Call order, once per trial: :meth:`begin`; :meth:`look` repeatedly, and :meth:`send_next` for
-    each further goal; then :meth:`end`. ``answer_timeout_s`` (wall time) limits the time in which
-    the server must acknowledge or cancel a goal. ``frame`` is the map frame of the goals.
+    Call order, once per trial: :meth:`begin`; :meth:`check_status` repeatedly, and
+    :meth:`send_next` for each further goal; then :meth:`end`. ``answer_timeout_s`` (wall time)
+    limits the time in which the server must acknowledge or cancel a goal. ``frame`` is the map
+    frame of the goals.
     ``recoveries`` lists the recovery behaviors that started since ``begin``, as published on
     ``recovery_topic``. ``succeeded`` is the report of the server; the trial's termination rules
     decide about the outcome.
@@ -206,7 +207,7 @@ class MoveBaseClient:
         self._target.pose = ros_messages.pose_message(goal.to_pose())
         self._send(self._target)
 
-    def look(self) -> None:
+    def check_status(self) -> None:
         """Check the status of the goal.
 
         Raises ``PlannerGaveUp`` if the server aborted, and ``NavigatorError`` if the goal ended

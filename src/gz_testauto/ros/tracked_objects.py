@@ -61,7 +61,7 @@ class TrackedObjectsPublisher:
         self._tracker = tracker
         self._numbers = {}
 
-    def show(self, snapshot: Snapshot, stamp: Time) -> None:
+    def publish(self, snapshot: Snapshot, stamp: Time) -> None:
         """Publish the objects at the end of a control period."""
         tracker = self._tracker
         if tracker is None:
@@ -120,11 +120,11 @@ class TrafficPublisher:
             lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
             self._road.publish(road_message(lanes, rospy.Time(), self._frame))
 
-    def show(self, snapshot: Snapshot) -> None:
+    def publish(self, snapshot: Snapshot) -> None:
         """Publish the tracked objects at the end of a period."""
         if self._objects is not None:
             stamp = time_message(nanoseconds_of(snapshot.time_s))
-            self._objects.show(snapshot, stamp)
+            self._objects.publish(snapshot, stamp)
 
 
 def _drawn(objects: Iterable[TrackedObject]) -> Iterator[Marker]:

@@ -109,16 +109,16 @@ def shown(tmp_path, monkeypatch):
     markers.start_scene(Scene(world))
     topic = markers._topic
 
-    def show(**poses):
+    def publish(**poses):
         said = len(topic.said)
         wall = Pose((5.0, 0.0, 0.5))
         states = {"wall": ModelState(wall), "ground_plane": ModelState(Pose())}
         states.update((name, ModelState(pose)) for name, pose in poses.items())
-        markers.show(states, None)
+        markers.publish(states, None)
         return [(one.ns, one.action, one) for markers in topic.said[said:] for one in markers]
 
-    show.topic, show.markers = topic, markers
-    return show
+    publish.topic, publish.markers = topic, markers
+    return publish
 
 
 def names(found):

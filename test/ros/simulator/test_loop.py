@@ -200,7 +200,8 @@ def test_a_command_for_the_previous_scene_is_ignored(running):
 def test_the_simulation_is_used_by_one_thread_only(running):
     running.load()
     threads = [
-        threading.Thread(target=running.loop.perform, args=(running.loop.look,)) for _ in range(8)
+        threading.Thread(target=running.loop.perform, args=(running.loop.snapshot,))
+        for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -237,7 +238,7 @@ def test_contacts_of_a_look_are_repeated_in_the_next_period(running):
     running.load()
     touch = Contact(0.0, "robot::l::c", "wall::l::c")
     running.simulator.simulation.contacts = (touch,)
-    assert running.loop.perform(running.loop.look).contacts == (touch,)
+    assert running.loop.perform(running.loop.snapshot).contacts == (touch,)
     running.loop.command(Twist2D())
     running.await_periods(1)
     assert running.periods[0].snapshot.contacts == (touch,)
@@ -253,7 +254,7 @@ def test_a_failed_simulation_is_reported_and_another_can_be_loaded(running):
         time.sleep(0.01)
     assert [str(error) for error in running.failures] == ["the belt tore"]
     with pytest.raises(SimulatorError, match="no world is loaded"):
-        running.loop.perform(running.loop.look)
+        running.loop.perform(running.loop.snapshot)
     running.load()
     running.await_periods(len(running.periods) + 1)
 

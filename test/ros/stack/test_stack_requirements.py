@@ -8,7 +8,7 @@ from gz_testauto.base.errors import NavigatorError, SimulatorError
 from gz_testauto.ros.stack import launched_stack, requirements
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
-from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
+from gz_testauto.simulators.gazebo_ros.connection import ServiceTimeoutError
 
 TIMEOUT_S = 40.0
 
@@ -119,7 +119,7 @@ class LoadingStack(LaunchedStack):
         if self._silent_calls:
             self._silent_calls -= 1
             self._clock.now_s += 30.0
-            raise ServiceSilent("/gazebo/get_world_properties did not answer within 30 s")
+            raise ServiceTimeoutError("/gazebo/get_world_properties did not answer within 30 s")
         return {"walls", "rosbot"}
 
 

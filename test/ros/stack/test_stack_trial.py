@@ -49,9 +49,9 @@ def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypat
     cold._stack = cold._logs = cold._localization = None
     cold._running = SimpleNamespace(simulating=False, start_navigation=lambda *arguments: False)
     cold._truth = SimpleNamespace(
-        look=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})
+        request_snapshot=lambda robot, others: SimpleNamespace(models={robot: ModelState(Pose())})
     )
-    cold._swap = SimpleNamespace(replace_actors=lambda actors, spare_models: None)
+    cold._updater = SimpleNamespace(replace_actors=lambda actors, spare_models: None)
     cold._map = cold._start_simulator = cold._report = lambda *arguments: None
     cold._await_interface = lambda: None
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})

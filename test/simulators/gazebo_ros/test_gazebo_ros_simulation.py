@@ -92,7 +92,7 @@ def test_time_that_continues_while_paused_raises(adaptor, fake, scene, monkeypat
         fake.time_s += 0.001
         return serve(request)
 
-    monkeypatch.setattr(pausing, "STOP_PATIENCE_S", 0.1)
+    monkeypatch.setattr(pausing, "STOP_TIMEOUT_S", 0.1)
     fake.trouble["get_world_properties"] = unheeding
     with pytest.raises(SimulatorError, match="while paused"):
         adaptor.load(scene)

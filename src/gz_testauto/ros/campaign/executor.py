@@ -111,7 +111,7 @@ class RosTrialExecutor(TrialExecutor):
         self._inbox = TrialInbox()
         self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
         self._map = advertise(interface.MAP)
-        self._map_shown: Optional[MappedDrive] = None
+        self._published_map: Optional[MappedDrive] = None
         self._road: Optional[rospy.Publisher] = None
         if self._campaign.spec.has_road:
             self._road = advertise(interface.ROAD)
@@ -148,26 +148,26 @@ class RosTrialExecutor(TrialExecutor):
 
     def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         actors = self._campaign.actors(trial)
-        watch = self._campaign.watch(trial, actors.all_models)
+        monitor = self._campaign.watch(trial, actors.all_models)
         planner = self._planner(trial)
-        self._show_map(trial)
+        self._publish_map(trial)
         self._inbox.clear()
         scene = self._load(trial)
-        self._show_road(trial, scene.stamp)
+        self._publish_road(trial, scene.stamp)
         began_s = time.monotonic()
         # With this stamp the planner ignores odometry of earlier scenes.
         planner.seed(self._campaign.planner_seed(trial))
-        planner.move_base.begin(watch.goal, scene.stamp)
+        planner.move_base.begin(monitor.goal, scene.stamp)
         lateness = Lateness(planner.name, self._hold_limits_s())
         try:
             with scene_faults(bool(self._identity_parameter().get("repeatable", False))):
-                verdict, last = self._follow(trial, watch, planner, scene, lateness, should_stop)
+                verdict, last = self._follow(trial, monitor, planner, scene, lateness, should_stop)
         except TrialStopped:
             planner.move_base.end()
             raise
         planner.move_base.end()  # after an error, recover() ends all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
-        result = watch.result(verdict, cycles, time.monotonic() - began_s)
+        result = monitor.result(verdict, cycles, time.monotonic() - began_s)
         return result.with_numbers({**lateness.numbers, **actors.numbers})
 
     def recover(self) -> None:
@@ -183,7 +183,7 @@ class RosTrialExecutor(TrialExecutor):
     def _follow(
         self,
         trial: Trial,
-        watch: TrialMonitor,
+        monitor: TrialMonitor,
         planner: PlannerProcess,
         scene: LoadSceneResponse,
         lateness: Lateness,
@@ -201,18 +201,18 @@ class RosTrialExecutor(TrialExecutor):
             seen = self._inbox.next(scene.scene, POLL_S)
             reason = None if last is None else self._inbox.abort_reason(last.stamp_ns)
             if reason is not None:
-                verdict = watch.planner_aborted(reason)
+                verdict = monitor.planner_aborted(reason)
             elif seen is not None:
-                lateness.record(seen, self._inbox.planned_blind(seen.stamp_ns))
+                lateness.record(seen, self._inbox.planned_without_scan(seen.stamp_ns))
                 if last is not None and seen.command is not None:
-                    watch.commanded(seen.command)
-                verdict = watch.observe(seen.snapshot)
+                    monitor.commanded(seen.command)
+                verdict = monitor.observe(seen.snapshot)
                 last, progress_s = seen, time.monotonic()
-                if watch.goal_is_new:
-                    planner.seed(self._campaign.planner_seed(trial, watch.visited))
-                    planner.move_base.send_next(watch.goal, self._next_period(seen))
+                if monitor.goal_is_new:
+                    planner.seed(self._campaign.planner_seed(trial, monitor.visited))
+                    planner.move_base.send_next(monitor.goal, self._next_period(seen))
             elif last is not None and (reason := _abort_reason(planner.move_base)) is not None:
-                verdict = watch.planner_aborted(reason)
+                verdict = monitor.planner_aborted(reason)
             elif time.monotonic() - progress_s > stall_timeout_s:
                 raise simulator_stalled(stall_timeout_s)
         return verdict, last
@@ -285,15 +285,15 @@ class RosTrialExecutor(TrialExecutor):
         process.await_server(SERVER_TIMEOUT_S, self._should_stop)
         return process
 
-    def _show_map(self, trial: Trial) -> None:
+    def _publish_map(self, trial: Trial) -> None:
         """Publish the static map of the trial's world if it differs from the published one."""
         known = self._campaign.static_map
         shown = known.drive(self._campaign.world(trial))
-        if shown != self._map_shown:
+        if shown != self._published_map:
             self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
-            self._map_shown = shown
+            self._published_map = shown
 
-    def _show_road(self, trial: Trial, stamp: rospy.Time) -> None:
+    def _publish_road(self, trial: Trial, stamp: rospy.Time) -> None:
         """Publish the road of the trial's world for the goal with this stamp."""
         if self._road is None:
             return
@@ -326,7 +326,7 @@ def _require_ros_support(spec: BuiltinCampaignSpec) -> None:
 def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
     """Return why the planner aborted the goal, or None. Raises ``NavigatorError``."""
     try:
-        move_base.look()
+        move_base.check_status()
     except PlannerGaveUp as gave_up:
         return str(gave_up)
     return None

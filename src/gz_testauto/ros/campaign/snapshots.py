@@ -101,7 +101,7 @@ class TrialInbox:
                 None,
             )
 
-    def planned_blind(self, before_ns: int) -> bool:
+    def planned_without_scan(self, before_ns: int) -> bool:
         """True if a cycle before this ROS time was planned without the newest scan of its time."""
         with self._cycles_lock:
             return any(

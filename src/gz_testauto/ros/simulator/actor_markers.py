@@ -43,7 +43,7 @@ class ActorMarkers:
             for model in actors.all_models
         }
 
-    def show(self, states: Mapping[str, ModelState], stamp: Time) -> None:
+    def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
         """Publish the actors at their present poses if there are subscribers."""
         if not self._topic.get_num_connections():
             return

@@ -52,7 +52,7 @@ class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
         """Publish static models again; rospy calls this for each new subscriber."""
         self._shown = None
 
-    def show(self, states: Mapping[str, ModelState], stamp: Time) -> None:
+    def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
         """Publish all models at their present poses if there are subscribers."""
         if not self._topic.get_num_connections() or self._scene is None:
             return

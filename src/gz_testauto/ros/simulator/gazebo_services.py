@@ -53,7 +53,7 @@ class GazeboServices:
 
     def spawn_sdf_model(self, request: srv.SpawnModelRequest) -> srv.SpawnModelResponse:
         """Spawn a model from SDF, or from URDF, which gazebo_ros also accepts here."""
-        snapshot = self._loop.look()
+        snapshot = self._loop.snapshot()
         frame = entities.reference(
             snapshot,
             request.reference_frame,
@@ -75,7 +75,7 @@ class GazeboServices:
 
     def delete_model(self, request: srv.DeleteModelRequest) -> srv.DeleteModelResponse:
         """Delete a model by name."""
-        if request.model_name not in self._loop.look().models:
+        if request.model_name not in self._loop.snapshot().models:
             raise RequestRejectedError("DeleteModel: model does not exist")
         self._loop.simulation.delete([request.model_name])
         self._initial.pop(request.model_name, None)
@@ -83,7 +83,7 @@ class GazeboServices:
 
     def get_model_state(self, request: srv.GetModelStateRequest) -> srv.GetModelStateResponse:
         """Return pose and twist of a model in the world or relative to an entity."""
-        snapshot = self._loop.look()
+        snapshot = self._loop.snapshot()
         if request.model_name not in snapshot.models:
             raise RequestRejectedError("GetModelState: model does not exist")
         frame = entities.reference(
@@ -105,7 +105,7 @@ class GazeboServices:
 
     def get_link_state(self, request: srv.GetLinkStateRequest) -> srv.GetLinkStateResponse:
         """Return pose and twist of a link in the world or relative to an entity."""
-        snapshot = self._loop.look()
+        snapshot = self._loop.snapshot()
         response = srv.GetLinkStateResponse()
         link = entities.find_link(snapshot.links, request.link_name)
         if link is None:
@@ -129,7 +129,7 @@ class GazeboServices:
     def set_model_state(self, request: srv.SetModelStateRequest) -> srv.SetModelStateResponse:
         """Set the state of a model. Its twist is in the axes of the reference frame."""
         wanted = request.model_state
-        snapshot = self._loop.look()
+        snapshot = self._loop.snapshot()
         if wanted.model_name not in snapshot.models:
             raise RequestRejectedError("SetModelState: model does not exist")
         frame = entities.reference(
@@ -150,7 +150,7 @@ class GazeboServices:
 
     def get_world_properties(self, request: object) -> srv.GetWorldPropertiesResponse:
         """Return the simulated time, as on ``/clock``, and the names of all models."""
-        snapshot = self._loop.look()
+        snapshot = self._loop.snapshot()
         return srv.GetWorldPropertiesResponse(
             sim_time=self._clock.nanoseconds(snapshot.time_s) / ros_messages.NANOSECONDS,
             model_names=list(snapshot.models),
@@ -190,7 +190,7 @@ class GazeboServices:
         """Reset every model to its initial pose, at rest; time continues."""
         poses = {
             name: ModelState(self._initial[name])
-            for name in self._loop.look().models
+            for name in self._loop.snapshot().models
             if name in self._initial
         }
         self._loop.simulation.set_states(poses)
@@ -199,7 +199,7 @@ class GazeboServices:
     def reset_simulation(self, request: EmptyRequest) -> EmptyResponse:
         """Reset every model as :meth:`reset_world` does, and set ROS time to 0."""
         self.reset_world(request)
-        self._clock.restart(self._loop.look().time_s)
+        self._clock.restart(self._loop.snapshot().time_s)
         return EmptyResponse()
 
     def pause_physics(self, request: EmptyRequest) -> EmptyResponse:

@@ -100,7 +100,7 @@ class SimulationLoop:
         """The simulator that runs all scenes."""
         return self._simulator
 
-    def look(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """Return the present snapshot. Its contacts and IMU samples are repeated in the snapshot of
         the current period."""
         snapshot = self.simulation.snapshot()

@@ -55,7 +55,7 @@ class SimulatorNode:
         self._publisher = ScenePublisher(self._clock, parameters, period_s)
         self._failures = advertise(interface.FAILURE, 10)
         self._loop = SimulationLoop(
-            simulator, pace, period_s, self._start_scene, self._show, self._fail
+            simulator, pace, period_s, self._start_scene, self._publish_period, self._report_failure
         )
         factor = pace.factor if isinstance(pace, RateLimit) else math.inf
         self._services = GazeboServices(
@@ -92,13 +92,13 @@ class SimulatorNode:
 
         return handle
 
-    def _show(self, period: Period) -> None:
+    def _publish_period(self, period: Period) -> None:
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
-        self._actors.show(snapshot.models, stamp)
-        self._colliders.show(snapshot.models, stamp)
-        self._objects.show(snapshot, stamp)
-        self._publisher.show(period)
+        self._actors.publish(snapshot.models, stamp)
+        self._colliders.publish(snapshot.models, stamp)
+        self._objects.publish(snapshot, stamp)
+        self._publisher.publish(period)
 
     def _start_scene(self, scene: Scene, period: Period) -> None:
         snapshot: Snapshot = period.snapshot
@@ -106,9 +106,9 @@ class SimulatorNode:
         self._colliders.start_scene(scene)
         self._publisher.start_scene(scene, period)
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
-        self._objects.show(snapshot, stamp)
+        self._objects.publish(snapshot, stamp)
 
-    def _fail(self, error: SimulatorError) -> None:
+    def _report_failure(self, error: SimulatorError) -> None:
         rospy.logerr("the simulation has ended: %s; call load_scene to start another", error)
         log_untruncated(error.full)
         self._failures.publish(str(error))

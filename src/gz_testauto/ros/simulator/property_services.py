@@ -50,7 +50,7 @@ class PropertyServices:
 
     def get_model_states(self, request: GetModelStatesRequest) -> GetModelStatesResponse:
         """Return the states of all models, or of the named ones."""
-        snapshot = self._loop.look()
+        snapshot = self._loop.snapshot()
         names = list(request.names) or list(snapshot.models)
         missing = [name for name in names if name not in snapshot.models]
         if missing:
@@ -111,7 +111,7 @@ class PropertyServices:
 
     def set_link_state(self, request: srv.SetLinkStateRequest) -> srv.SetLinkStateResponse:
         """Set the state of a link without joints; its twist is in the axes of the frame."""
-        wanted, snapshot = request.link_state, self._loop.look()
+        wanted, snapshot = request.link_state, self._loop.snapshot()
         frame = entities.reference(
             snapshot, wanted.reference_frame, "SetLinkState: failed, reference frame not found"
         )

@@ -101,13 +101,13 @@ class ScenePublisher:
             self._odometry = Odometry(self._parameters.odom_origin, start)
             mounts = self._mounts(period.snapshot.time_s, scene.robot, self._odometry)
             self._fixed_transforms.publish(TFMessage(mounts))
-        self.show(period)
+        self.publish(period)
 
-    def show(self, period: Period) -> None:
+    def publish(self, period: Period) -> None:
         """Publish the end of a control period."""
         snapshot = period.snapshot
         stamp = ros_messages.time_message(self._clock.nanoseconds(snapshot.time_s))
-        self._show_sensors(period)
+        self._publish_sensors(period)
         if self._models.get_num_connections():
             self._models.publish(ros_messages.model_states_message(snapshot.models))
         if self._links.get_num_connections():
@@ -115,12 +115,12 @@ class ScenePublisher:
         if self._robot is not None and self._odometry is not None:
             state = snapshot.models.get(self._robot.name)
             if state is not None:
-                self._show_motion(period, stamp, state, self._odometry)
-        self._show_snapshot(period, stamp)
+                self._publish_motion(period, stamp, state, self._odometry)
+        self._publish_snapshot(period, stamp)
         self._scene_time.publish(snapshot.time_s)
         self._clock_out.publish(stamp)
 
-    def _show_sensors(self, period: Period) -> None:
+    def _publish_sensors(self, period: Period) -> None:
         snapshot, robot = period.snapshot, self._robot
         if robot is None:
             return
@@ -143,7 +143,7 @@ class ScenePublisher:
                 ros_messages.contacts_message(snapshot.contacts, self._time(snapshot.time_s))
             )
 
-    def _show_motion(
+    def _publish_motion(
         self, period: Period, stamp: rospy.Time, state: ModelState, odometry: Odometry
     ) -> None:
         forward, sideways, turn = odometry.advance(period.snapshot.time_s, state)
@@ -166,7 +166,7 @@ class ScenePublisher:
         )
         self._truth.publish(truth)
 
-    def _show_snapshot(self, period: Period, stamp: rospy.Time) -> None:
+    def _publish_snapshot(self, period: Period, stamp: rospy.Time) -> None:
         if not self._snapshot.get_num_connections():
             return
         snapshot = period.snapshot

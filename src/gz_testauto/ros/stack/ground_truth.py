@@ -37,7 +37,7 @@ class GroundTruth:
         self._since_s = rospy.get_rostime().to_sec()
         self._take_contacts()
 
-    def look(self, robot: str, others: Iterable[str]) -> Snapshot:
+    def request_snapshot(self, robot: str, others: Iterable[str]) -> Snapshot:
         """Return the present snapshot. Raises ``SimulatorError`` if the simulator does not answer
         or does not have the robot; another missing model is left out."""
         time_s, models = self._gazebo.states_now([robot, *others])
@@ -55,7 +55,7 @@ class GroundTruth:
         meanwhile: Callable[[], None],
     ) -> Snapshot:
         """Return the snapshot ``period_s`` after the one of ``last_s``. Arguments, waiting and
-        errors are those of :meth:`look` and :meth:`await_time`.
+        errors are those of :meth:`request_snapshot` and :meth:`await_time`.
 
         A snapshot that is no newer than the last is requested again, since simulator and clock are
         not received simultaneously.
@@ -64,7 +64,7 @@ class GroundTruth:
         self.await_time(last_s + period_s, last_s, stall_timeout_s, meanwhile)
         deadline = time.monotonic() + stall_timeout_s
         while True:
-            snapshot = self.look(robot, others)
+            snapshot = self.request_snapshot(robot, others)
             if snapshot.time_s > last_s:
                 return snapshot
             if time.monotonic() > deadline:

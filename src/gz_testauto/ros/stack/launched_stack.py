@@ -20,7 +20,7 @@ from gz_testauto.ros.graph import is_served
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
-from gz_testauto.simulators.gazebo_ros.connection import ServiceSilent
+from gz_testauto.simulators.gazebo_ros.connection import ServiceTimeoutError
 from gz_testauto.spec.placeholders import PER_TRIAL
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.launch_files import Launch, fill_in
@@ -128,7 +128,7 @@ class LaunchedStack:
         as gazebo_ros while it loads the robot."""
         try:
             self._models, self._silence = self._gazebo.model_names(), ""
-        except ServiceSilent as error:
+        except ServiceTimeoutError as error:
             self._silence = f"{error}; "
         return self._models
 

@@ -61,15 +61,15 @@ class Localization:
                 published_s = time.monotonic()
             if within_m is None:
                 return
-            believed = self._believed()
+            estimated = self._estimated_pose()
             true_pose = truth()
-            if believed is not None:
-                away_m = believed.distance_to(true_pose.x_m, true_pose.y_m)
-                turned = abs(math.remainder(believed.yaw_rad - true_pose.yaw_rad, 2 * math.pi))
+            if estimated is not None:
+                away_m = estimated.distance_to(true_pose.x_m, true_pose.y_m)
+                turned = abs(math.remainder(estimated.yaw_rad - true_pose.yaw_rad, 2 * math.pi))
                 if away_m <= within_m and turned <= YAW_WITHIN_RAD:
                     return
             if limit.has_expired(cannot_start=False):
-                raise NavigatorError(self._localization_error(believed, true_pose, limit.waited_s))
+                raise NavigatorError(self._localization_error(estimated, true_pose, limit.waited_s))
             meanwhile()
             time.sleep(POLL_S)
 
@@ -98,7 +98,7 @@ class Localization:
             return None
         return ros_messages.pose_of_transform(found.transform)
 
-    def _believed(self) -> Optional[Pose2D]:
+    def _estimated_pose(self) -> Optional[Pose2D]:
         pose = self.pose_of(self._stack.frames.base, self._stack.frames.map)
         return None if pose is None else pose.planar
 
@@ -108,10 +108,10 @@ class Localization:
         return sorted({*heard, *(str(frame["parent"]) for frame in heard.values())})
 
     def _localization_error(
-        self, believed: Optional[Pose2D], true_pose: Pose2D, waited_s: float
+        self, estimated: Optional[Pose2D], true_pose: Pose2D, waited_s: float
     ) -> str:
         frames = self._stack.frames
-        if believed is None:
+        if estimated is None:
             return (
                 f"tf has no transform from {frames.base!r} to {frames.map!r} after "
                 f"{waited_s:.0f} s; frames in tf: "
@@ -119,8 +119,8 @@ class Localization:
                 "localizer running, and are stack.frames.map and stack.frames.base its frames?"
             )
         return (
-            f"tf has the robot at ({believed.x_m:.2f}, {believed.y_m:.2f}, "
-            f"{believed.yaw_rad:.2f} rad) after {waited_s:.0f} s; its true pose is "
+            f"tf has the robot at ({estimated.x_m:.2f}, {estimated.y_m:.2f}, "
+            f"{estimated.yaw_rad:.2f} rad) after {waited_s:.0f} s; its true pose is "
             f"({true_pose.x_m:.2f}, {true_pose.y_m:.2f}, {true_pose.yaw_rad:.2f} rad), more than "
             f"stack.max_localization_error_m = {self._stack.max_localization_error_m:g} m or "
             f"{YAW_WITHIN_RAD:g} rad away"

@@ -40,7 +40,7 @@ class RunningWorld(Simulation):
         meanwhile: Callable[[], None],
     ) -> None:
         super().__init__(period_s, scene.robot, scene)
-        self._gazebo, self._look_at = gazebo, truth
+        self._gazebo, self._truth = gazebo, truth
         self._shown = (robot, tuple(others))
         self._stall_timeout_s, self._meanwhile = stall_timeout_s, meanwhile
         self._latest: Optional[Snapshot] = None
@@ -55,11 +55,11 @@ class RunningWorld(Simulation):
 
     def _snapshot(self) -> Snapshot:
         if self._latest is None:
-            self._latest = self._look_at.look(*self._shown)
+            self._latest = self._truth.request_snapshot(*self._shown)
         return self._latest
 
     def _step(self, count: int) -> None:
-        self._latest = self._look_at.next(
+        self._latest = self._truth.next(
             *self._shown,
             self._snapshot().time_s,
             count * self.step_size_s,

@@ -84,7 +84,7 @@ class StackTrialRunner:
         )
         self._stack_monitor = StackMonitor(self._stack)  # the last to subscribe
         self._costmap = CostmapCheck(campaign, self._localization)
-        self._swap = WorldUpdater(gazebo, report)
+        self._updater = WorldUpdater(gazebo, report)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
         self._traffic = TrafficPublisher(campaign)
         self._maps: Dict[MappedDrive, Path] = {}
@@ -95,19 +95,19 @@ class StackTrialRunner:
     def execute(self, trial: Trial) -> TrialResult:
         """Run one trial. Raises the errors of ``TrialExecutor.execute``."""
         actors = self._campaign.actors(trial)
-        watch = self._campaign.watch(trial, actors.all_models)
+        monitor = self._campaign.watch(trial, actors.all_models)
         try:
             with scene_faults(repeatable=False):
-                return self._run(trial, watch, actors)
+                return self._run(trial, monitor, actors)
         finally:
             actors.close()
 
-    def _run(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> TrialResult:
+    def _run(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
         """Prepare and run the trial, and find the cause of an error."""
         try:
             with master_faults():
-                self._prepare(trial, watch, actors)
-                result = self._drive_recorded(trial, watch, actors)
+                self._prepare(trial, monitor, actors)
+                result = self._drive_recorded(trial, monitor, actors)
         except (WorldUpdateError, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
@@ -116,24 +116,24 @@ class StackTrialRunner:
             raise
         return actors.complete(result)
 
-    def _drive(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> TrialResult:
+    def _drive(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> TrialResult:
         """Send the goal and run the trial to its end."""
         self._report("sending the goal")
         self._truth.begin()
         world = self._running_world(trial, actors)
         simulation = actors.simulation(world, self._campaign.robot.name)
         first = simulation.snapshot()
-        self._traffic.show(first)
+        self._traffic.publish(first)
         self._stack_monitor.begin(first.time_s)
         self._seen_s = began_s = time.monotonic()
-        self._move_base.begin(watch.goal)
-        verdict = self._follow(watch, first, simulation)
+        self._move_base.begin(monitor.goal)
+        verdict = self._follow(monitor, first, simulation)
         wall_s = self._seen_s - began_s  # to the last snapshot, after which a planner can abort
         self._report("ending the goal")  # after an error, all processes are ended
         self._end_goal()
         if self._campaign.spec.changes_worlds or actors.all_models:
             world.rest([model.name for model in actors.all_models])
-        return self._result(watch, verdict, wall_s)
+        return self._result(monitor, verdict, wall_s)
 
     def _running_world(self, trial: Trial, actors: TrialActors) -> RunningWorld:
         campaign, robot = self._campaign, self._campaign.robot
@@ -157,32 +157,32 @@ class StackTrialRunner:
 
     def _check_progress(self) -> None:
         """Check the goal and the processes while waiting for the end of a period."""
-        self._move_base.look()
+        self._move_base.check_status()
         if time.monotonic() - self._checked_s > CHECK_INTERVAL_S:
             self._checked_s = time.monotonic()
             self._running.require_alive()
             self._report("driving")
 
     def _drive_recorded(
-        self, trial: Trial, watch: TrialMonitor, actors: TrialActors
+        self, trial: Trial, monitor: TrialMonitor, actors: TrialActors
     ) -> TrialResult:
         """Run the trial, and record a bag of it if the campaign needs bags."""
         spec = self._stack.bag
         if spec is None:
-            return self._drive(trial, watch, actors)
+            return self._drive(trial, monitor, actors)
         self._report("starting rosbag")
         log_file = self._logs / f"rosbag_{trial.label}.log"
         bag = TrialBag(spec, self._bags, trial.label, log_file, self._stack.start_timeout_s)
         reached = False
         try:
-            result = self._drive(trial, watch, actors)
+            result = self._drive(trial, monitor, actors)
             reached = result.outcome.success
             return result
         finally:
             self._report("stopping rosbag")
             bag.end(reached)
 
-    def _prepare(self, trial: Trial, watch: TrialMonitor, actors: TrialActors) -> None:
+    def _prepare(self, trial: Trial, monitor: TrialMonitor, actors: TrialActors) -> None:
         """Start or reset all parts, and wait until the stack is ready for a goal."""
         running, stack = self._running, self._stack
         values = placeholder_values(self._campaign, trial, self._map(trial), self._logs)
@@ -190,17 +190,17 @@ class StackTrialRunner:
         if warm:
             try:
                 self._reset(trial, values)
-                self._swap.replace_actors(actors.models, actors.spare_models)
+                self._updater.replace_actors(actors.models, actors.spare_models)
             except SimulatorError as error:
                 raise WorldUpdateError(error.full) from error
         else:
             self._start_simulator(trial, values)
-            self._swap.replace_actors(actors.models, actors.spare_models)
+            self._updater.replace_actors(actors.models, actors.spare_models)
         self._report("starting the navigation")
         running.start_navigation(trial, values)
         self._await_interface()
         self._report("localizing the robot")
-        watch.require_standing(self._true_pose())
+        monitor.require_standing(self._true_pose())
         running.require_start(trial, self._true_place())
         self._traffic.begin(trial, actors)
         try:
@@ -234,8 +234,8 @@ class StackTrialRunner:
         scene = self._campaign.world_scene(world)
         self._running.start_simulator(values, scene.models.keys())
         robot = self._campaign.robot.name
-        self._rest_m = self._truth.look(robot, ()).models[robot].pose.position[2]
-        self._swap.began(world.path, scene)
+        self._rest_m = self._truth.request_snapshot(robot, ()).models[robot].pose.position[2]
+        self._updater.set_started_world(world.path, scene)
 
     def _reset(self, trial: Trial, values: Mapping[str, object]) -> None:
         """Reset the robot and then the world; at the robot's start every world is free."""
@@ -248,10 +248,10 @@ class StackTrialRunner:
         self._wait_simulated(SETTLE_S)
         start = self._campaign.missions.start_in(trial.world).to_pose()
         place = Pose((*start.position[:2], self._rest_m), start.quaternion)
-        self._swap.put_robot(self._campaign.robot.name, place)
+        self._updater.place_robot(self._campaign.robot.name, place)
         self._localization.forget()
         world = self._campaign.world(trial)
-        self._swap.to(world.path, self._campaign.world_scene(world))
+        self._updater.change_to(world.path, self._campaign.world_scene(world))
 
     def _wait_simulated(self, simulated_s: float) -> None:
         now_s = rospy.get_rostime().to_sec()
@@ -290,33 +290,33 @@ class StackTrialRunner:
             )
         )
 
-    def _follow(self, watch: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:
+    def _follow(self, monitor: TrialMonitor, first: Snapshot, simulation: Simulation) -> TrialEnd:
         """Pass the truth of each period to the monitor until it returns a verdict."""
         period_s = self._campaign.spec.control_period_s
-        verdict = watch.observe(first)
+        verdict = monitor.observe(first)
         arrived_s: Optional[float] = None
         while verdict is None:
             command = self._stack_monitor.sample()
             if command is not None:
-                watch.commanded(command)
+                monitor.commanded(command)
             try:
                 snapshot = simulation.step(period_s)
             except PlannerGaveUp as gave_up:
-                return watch.planner_aborted(str(gave_up))
+                return monitor.planner_aborted(str(gave_up))
             self._seen_s = time.monotonic()
-            self._traffic.show(snapshot)
-            verdict = watch.observe(snapshot)
-            if watch.goal_is_new:
-                self._move_base.send_next(watch.goal)
+            self._traffic.publish(snapshot)
+            verdict = monitor.observe(snapshot)
+            if monitor.goal_is_new:
+                self._move_base.send_next(monitor.goal)
                 arrived_s = None
             if verdict is None and self._move_base.succeeded:
                 arrived_s = snapshot.time_s if arrived_s is None else arrived_s
                 if snapshot.time_s - arrived_s >= ARRIVED_GRACE_S:
-                    verdict = watch.planner_aborted(self._not_there(watch))
+                    verdict = monitor.planner_aborted(self._not_there(monitor))
         return verdict
 
-    def _not_there(self, watch: TrialMonitor) -> str:
-        left_m = watch.goal.distance_to(watch.pose.x_m, watch.pose.y_m)
+    def _not_there(self, monitor: TrialMonitor) -> str:
+        left_m = monitor.goal.distance_to(monitor.pose.x_m, monitor.pose.y_m)
         return (
             f"reported the goal reached, {left_m:.2f} m from it (goal.tolerance_m is "
             f"{self._campaign.spec.goal.tolerance_m:g})"
@@ -329,10 +329,10 @@ class StackTrialRunner:
             rospy.logwarn("%s", error)
             self._running.end_navigation()
 
-    def _result(self, watch: TrialMonitor, verdict: TrialEnd, wall_s: float) -> TrialResult:
+    def _result(self, monitor: TrialMonitor, verdict: TrialEnd, wall_s: float) -> TrialResult:
         self._stack_monitor.sample()
         cycles_s = self._stack_monitor.cycle_times_s
-        result = watch.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
+        result = monitor.result(verdict, CycleTimes(cycles_s, np.empty(0)), wall_s)
         gap_s = float(np.diff(result.recording.time_s).max(initial=0.0))
         require_max_gap(gap_s, self._stack.max_truth_gap_s)
         numbers = {
@@ -348,7 +348,7 @@ class StackTrialRunner:
         return dataclasses.replace(result, recording=recording)
 
     def _true_states(self, others: Sequence[str]) -> Mapping[str, ModelState]:
-        return self._truth.look(self._campaign.robot.name, others).models
+        return self._truth.request_snapshot(self._campaign.robot.name, others).models
 
     def _true_pose(self) -> Pose:
         return self._true_states(())[self._campaign.robot.name].pose

@@ -28,12 +28,12 @@ class WorldUpdater:
         self._models: Dict[Path, WorldModels] = {}
         self._actors: Dict[str, str] = {}
 
-    def began(self, world: Path, scene: WorldScene) -> None:
+    def set_started_world(self, world: Path, scene: WorldScene) -> None:
         """Store that the simulator was started with ``world``."""
         self._models = {world: WorldModels(scene)}
         self._actors = {}
 
-    def to(self, world: Path, scene: WorldScene) -> None:
+    def change_to(self, world: Path, scene: WorldScene) -> None:
         """Change the running world to this one. Raises ``WorldUpdateError`` if the files differ in
         more than models, and ``SimulatorError`` if a change fails."""
         ((before_path, before),) = self._models.items()
@@ -65,8 +65,8 @@ class WorldUpdater:
         self, actors: Sequence[NamedModel], spare_models: Sequence[NamedModel]
     ) -> None:
         """Replace the actors of the previous trial by these, at their start poses;
-        ``spare_models`` can be spawned during this trial. Raises ``SimulatorError`` as :meth:`to`
-        does."""
+        ``spare_models`` can be spawned during this trial. Raises ``SimulatorError`` if a change
+        fails."""
         if not actors and not spare_models and not self._actors:
             return
         wanted = {model.name: model for model in actors}
@@ -80,7 +80,7 @@ class WorldUpdater:
         self._place({name: wanted[name].pose for name in sorted(kept)})
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 
-    def put_robot(self, name: str, pose: Pose) -> None:
+    def place_robot(self, name: str, pose: Pose) -> None:
         """Set the robot's pose at rest, and verify it."""
         self._place({name: pose})
 

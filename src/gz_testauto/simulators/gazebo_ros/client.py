@@ -32,14 +32,14 @@ from gz_testauto.sdf.tree import read_model
 from gz_testauto.simulators.gazebo_ros.connection import (
     MasterLink,
     ServiceConnection,
-    ServiceGone,
-    ServiceSilent,
+    ServiceTimeoutError,
+    ServiceUnavailableError,
 )
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
 POLL_S = 0.02
 """Wall time between two polls for an effect."""
-IMPATIENT_S = 2.0
+SHORT_TIMEOUT_S = 2.0
 """Timeout of calls after one without a response: gazebo_ros handles one call at a time, so a call
 that hangs blocks all others."""
 ECHO_S = 0.45
@@ -256,7 +256,7 @@ class GazeboRosClient:
             # For a name in the world file that it was started with, Gazebo 11 uses the pose of the
             # file.
             self.set_states({model.name: ModelState(model.pose) for model in models})
-        except _NameTaken:
+        except _NameInUseError:
             raise
         except SimulatorError:
             self.delete(set(names) & self.model_names())
@@ -292,7 +292,7 @@ class GazeboRosClient:
         names = [name for name, _, _ in parts]
         taken = [name for name in names if name in before or names.count(name) > 1]
         if taken:
-            raise _NameTaken(f"a model named {taken[0]!r} exists already")
+            raise _NameInUseError(f"a model named {taken[0]!r} exists already")
         free_at = max((self._deleted_at.pop(name, 0.0) + ECHO_S for name in names), default=0.0)
         time.sleep(max(0.0, free_at - time.monotonic()))
         said: Dict[str, str] = {}
@@ -317,12 +317,12 @@ class GazeboRosClient:
         name = request.model_name
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
-        except ServiceGone as error:
+        except ServiceUnavailableError as error:
             # The request was handled or not, and the service exists again or not.
             if name in self.model_names():
                 return str(error)
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
-        except ServiceSilent as error:
+        except ServiceTimeoutError as error:
             raise SimulatorError(
                 f"{name} was not spawned: {error}. gazebo_ros waits in simulated time for a model "
                 "that its Gazebo rejected; while paused, it then serves nothing more: unpause it "
@@ -362,10 +362,10 @@ class GazeboRosClient:
             return []
         timeout_s = self._answer_timeout_s
         if self._silent:
-            timeout_s = min(timeout_s, IMPATIENT_S)
+            timeout_s = min(timeout_s, SHORT_TIMEOUT_S)
         try:
             answers = self._services[service].call(requests, timeout_s, repeatable)
-        except ServiceSilent:
+        except ServiceTimeoutError:
             self._silent = True
             raise
         self._silent = False
@@ -380,7 +380,7 @@ class GazeboRosClient:
         return True
 
 
-class _NameTaken(SimulatorError):
+class _NameInUseError(SimulatorError):
     """A model of that name existed before and must not be removed."""
 
 

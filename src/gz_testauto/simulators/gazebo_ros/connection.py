@@ -30,11 +30,11 @@ _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _numbers = itertools.count()
 
 
-class ServiceGone(SimulatorError):
+class ServiceUnavailableError(SimulatorError):
     """No process provides the service, or its connection was closed before all responses."""
 
 
-class ServiceSilent(SimulatorError):
+class ServiceTimeoutError(SimulatorError):
     """The service exceeded the timeout of one response."""
 
 
@@ -47,17 +47,18 @@ class MasterLink:
         self._timeout_s = timeout_s
 
     def service_address(self, name: str) -> Tuple[str, int]:
-        """Return host and port of a service; raises ``ServiceGone``."""
+        """Return host and port of a service; raises ``ServiceUnavailableError``."""
         code, reason, uri = self._ask("lookupService", name)
         if code != 1:
-            raise ServiceGone(
+            raise ServiceUnavailableError(
                 f"{name} is not provided at {self.uri} ({reason}); check that gazebo_ros runs there"
             )
         address = urlsplit(uri)
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a ROS parameter, None if it is not set; raises ``ServiceGone``."""
+        """Return the value of a ROS parameter, None if it is not set. Raises
+        ``ServiceUnavailableError``."""
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
 
@@ -66,7 +67,7 @@ class MasterLink:
             with xmlrpc.client.ServerProxy(self.uri, _TimedTransport(self._timeout_s)) as master:
                 return getattr(master, question)(self.caller_id, name)
         except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
-            raise ServiceGone(
+            raise ServiceUnavailableError(
                 f"the ROS master at {self.uri} cannot be reached: {error}; start roscore, or set "
                 "ROS_MASTER_URI"
             ) from error
@@ -90,17 +91,18 @@ class ServiceConnection:
         """Return the responses to all requests, in order; ``timeout_s`` applies to each response.
 
         If the connection is closed, ``repeatable`` requests are all sent once more over a new one,
-        since the service can have been restarted. Raises ``ServiceGone``, ``ServiceSilent``, or
-        ``SimulatorError`` with the service's error if it could not process a request.
+        since the service can have been restarted. Raises ``ServiceUnavailableError``,
+        ``ServiceTimeoutError``, or ``SimulatorError`` with the service's error if it could not
+        process a request.
         """
         if not self._turn.acquire(timeout=timeout_s):
-            raise ServiceSilent(
+            raise ServiceTimeoutError(
                 f"{self.name} is still busy after {timeout_s:g} s with another call"
             )
         try:
             try:
                 return self._exchange(requests, timeout_s)
-            except ServiceGone:
+            except ServiceUnavailableError:
                 if not repeatable:
                     raise
             return self._exchange(requests, timeout_s)
@@ -131,12 +133,14 @@ class ServiceConnection:
                         refused.append(body.decode("utf-8", "replace"))
         except socket.timeout as error:
             self.close()
-            raise ServiceSilent(
+            raise ServiceTimeoutError(
                 f"{self.name} did not answer within {timeout_s:g} s of wall time"
             ) from error
         except OSError as error:
             self.close()
-            raise ServiceGone(f"{self.name} was closed during a call: {error}") from error
+            raise ServiceUnavailableError(
+                f"{self.name} was closed during a call: {error}"
+            ) from error
         except BaseException:
             self.close()  # later responses would belong to other requests
             raise

@@ -12,7 +12,7 @@ from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 
-STOP_PATIENCE_S = 5.0
+STOP_TIMEOUT_S = 5.0
 POLL_S = 0.002
 PROBE_S = 1.0
 
@@ -34,7 +34,7 @@ class PausedTime:
         """Pause, and return the time when it no longer changes: a physics step that was active when
         the pause was answered still ends."""
         self._client.pause()
-        deadline = time.monotonic() + STOP_PATIENCE_S
+        deadline = time.monotonic() + STOP_TIMEOUT_S
         before = self._client.world().time_s
         while True:
             time.sleep(POLL_S)

@@ -18,7 +18,7 @@ from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
-SCAN_PATIENCE_S = 0.25
+SCAN_TIMEOUT_S = 0.25
 """Timeout (wall time) for a scan that is due."""
 
 
@@ -80,7 +80,7 @@ class GazeboRosSimulation(Simulation):
     def _step(self, count: int) -> None:
         self._clock.run(count * self.step_size_s)
         if self._scan_period_s:
-            self._topics.await_scan(self.time_s - self._scan_period_s, SCAN_PATIENCE_S)
+            self._topics.await_scan(self.time_s - self._scan_period_s, SCAN_TIMEOUT_S)
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         """Spawn models; gazebo_ros needs about 0.2 s of wall time for each."""

@@ -22,7 +22,7 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, is_at
 from gz_testauto.simulators.gazebo_ros.model_diff import diff_models, read_models
 from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
-from gz_testauto.simulators.gazebo_ros.simulation import SCAN_PATIENCE_S, GazeboRosSimulation
+from gz_testauto.simulators.gazebo_ros.simulation import SCAN_TIMEOUT_S, GazeboRosSimulation
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulator
 
@@ -137,7 +137,7 @@ class GazeboRosSimulator(Simulator):
         after ``effect_timeout_s`` of wall time."""
         period_s = 1.0 / lidar.update_rate_hz if lidar.update_rate_hz > 0 else 0.0
         deadline = time.monotonic() + self._effect_timeout_s
-        while not self._topics.await_scan(0.0, SCAN_PATIENCE_S):
+        while not self._topics.await_scan(0.0, SCAN_TIMEOUT_S):
             if time.monotonic() > deadline:
                 raise SimulatorError(
                     f"no scan on {self._names.scan} within {self._effect_timeout_s:g} s while time "
