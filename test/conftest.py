@@ -1,6 +1,6 @@
 """Skip the tests with the markers ``gazebo``, ``gazebo_ros`` and ``ros`` where it is missing.
 
-``GZ_TESTAUTO_REQUIRE_GAZEBO=1``, ``..._GAZEBO_ROS=1`` and ``..._ROS=1`` turn such a skip into a
+``GZ_TESTAUTO_REQUIRE_GAZEBO=1``, ``..._GAZEBO_ROS=1`` and ``..._ROS=1`` turn the skip into a
 failure, for machines that must have it. ``./bootstrap test`` sets the last.
 
 Property tests draw the same examples in each run and have no deadline, so that neither chance nor

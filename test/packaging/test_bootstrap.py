@@ -130,7 +130,7 @@ def test_a_second_run_waits_for_the_first(machine, tmp_path):
 def test_an_unexpected_failure_is_reported(machine):
     done = machine.run("silent() { false; true; }; silent")
     assert done.returncode == 1
-    assert "unforeseen failure" in done.stdout
+    assert "unexpected error" in done.stdout
 
 
 def test_exec_returns_the_exit_status_of_the_command(machine):

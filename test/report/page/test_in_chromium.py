@@ -128,7 +128,7 @@ def test_legend_lists_the_items_of_the_map_once(opened, report):
         "straight",
         "fgm",
         "robot at the time shown",
-        "where it ended",
+        "last pose",
         "start",
         "goal, reached within the circle",
         "path on the static map",

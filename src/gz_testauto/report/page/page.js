@@ -1,6 +1,6 @@
 "use strict";
 
-/* The page: which world is shown, the table of worlds, and the two charts over all worlds. */
+/* The page: selection of a world, the table of worlds, and the two charts over all worlds. */
 (() => {
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
@@ -11,11 +11,11 @@
   const rows = [...body.rows];
   let shown = rows.map((row) => Number(row.dataset.at));
   let current = null;
-  let left = 0; // where the overview was scrolled to
+  let left = 0; // scroll position of the overview
 
   /* --- the table of worlds --------------------------------------------------------------------- */
 
-  /* Of each planner the share of its valid trials that reached the goal, NaN for none. */
+  /* The share of valid trials that reached the goal, by planner; NaN without valid trials. */
   function shares(world) {
     return data.planners.map((_, planner) => {
       const own = world.ended.filter(([who, how]) => who === planner && data.outcomes[how].valid);
@@ -278,7 +278,7 @@
     if (data.figures.length) difficulty();
   }
 
-  /* --- a page that is served follows its campaign ---------------------------------------------- */
+  /* --- a served page updates itself ------------------------------------------------------------ */
 
   /* Reloads the overview when there are new results; on the view of a world, only shows a notice. */
   async function follow() {

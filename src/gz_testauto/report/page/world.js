@@ -1,15 +1,15 @@
 "use strict";
 
-/* One world: the map with every drive, the charts beside it, and the time that runs through all of
-   them. Text from the results goes into the page as text only. */
+/* One world: the map with all trajectories, the charts next to it, and the time that both show.
+   Text from the results is inserted as text, never as HTML. */
 const World = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
   const SERIES = ["clearance", "speed", "yaw_rate"];
   const STEP_S = 0.05;
 
-  let data = null; // of all worlds
-  let drives = []; // of this one: decoded, with what is drawn of each
+  let data = null; // data of all worlds
+  let drives = []; // decoded trials of this world, with their drawn elements
   let end = 0;
   let now = 0;
   let playing = 0;
@@ -200,7 +200,7 @@ const World = (() => {
       for (const object of drive.objects) {
         const around = object.outline.map((value, k) => (k % 2 ? `${value} ` : `${value},`)).join("");
         object.body = drawn("polygon", { class: "object", points: around });
-        object.body.append(drawn("title", {}, `${object.name}, as ${label(drive)} met it`));
+        object.body.append(drawn("title", {}, `${object.name}, in the trial ${label(drive)}`));
         group.append(object.body);
       }
       group.append(drive.body);
@@ -214,7 +214,7 @@ const World = (() => {
     movable(svg);
   }
 
-  /* What is drawn on this map, and nothing else: each line and mark as the map has it. */
+  /* The legend of the map: only the lines and marks that the map contains. */
   function fillLegend(block) {
     const there = drives.filter((one) => one.has);
     const sample = (name, attributes, words, kind = "") => {
@@ -231,11 +231,11 @@ const World = (() => {
       data.planners[planner], `p${planner % 7}`));
     if (there.length) {
       entries.push(sample("rect", { class: "body", ...frame }, "robot at the time shown", `p${there[0].planner % 7}`),
-        sample("rect", { class: "final", ...frame }, "where it ended", `p${there[0].planner % 7}`));
+        sample("rect", { class: "final", ...frame }, "last pose", `p${there[0].planner % 7}`));
     }
     const beside = there.find((one) => one.objects.length);
     if (beside) {
-      entries.push(sample("rect", { class: "object", ...frame }, "who moved, as the drive of that color met them",
+      entries.push(sample("rect", { class: "object", ...frame }, "moving object, in the trial of that color",
         `p${beside.planner % 7}`));
     }
     if (there.some((one) => one.contacts.length)) {
@@ -375,7 +375,7 @@ const World = (() => {
       for (const { body, path } of drive.objects) {
         const [stamps, ...values] = path;
         const place = values.map((one) => at(stamps, one, held));
-        body.toggleAttribute("hidden", place[0] === null);  // it had not come, or was gone
+        body.toggleAttribute("hidden", place[0] === null);  // it was absent
         if (place[0] !== null) body.setAttribute("transform", placedAt(...place));
       }
       SERIES.forEach((name, index) => {
