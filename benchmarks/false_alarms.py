@@ -30,7 +30,7 @@ from scipy.stats import beta
 from gz_testauto.analysis import anytime
 from gz_testauto.analysis.anytime import DIFFERENCE
 from gz_testauto.analysis.bounded_mean import HALF, RATE, WHOLE, mean_interval, mean_p_value
-from gz_testauto.analysis.multiple import planners_differ
+from gz_testauto.analysis.comparison import planners_differ
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.success_curve import success_curve
 

@@ -27,7 +27,7 @@ from gz_testauto.sdf.shapes import Cylinder
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import NamedModel, Scene
-from gz_testauto.testing.simulator_scene import WORLD
+from gz_testauto.testing.simulator_suite import WORLD
 
 PERIOD_S = 0.1
 RADIUS_M = 1.0

@@ -11,7 +11,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.shapes import Cylinder
 from gz_testauto.simulators.embedded import EmbeddedSimulator
 from gz_testauto.simulators.interface import NamedModel, Scene
-from gz_testauto.testing.simulator_scene import WALL, WORLD
+from gz_testauto.testing.simulator_suite import WALL, WORLD
 
 PERIOD_S = 0.1
 

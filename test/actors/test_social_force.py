@@ -9,7 +9,7 @@ from actor_scenes import PERIOD_S, person, place, simulated
 
 from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.actors.social_force import Forces, SocialForce, driving, repulsion
-from gz_testauto.testing.simulator_scene import WALL
+from gz_testauto.testing.simulator_suite import WALL
 
 AHEAD = np.array([1.0, 0.0])
 

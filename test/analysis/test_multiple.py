@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, friedmanchisquare
 
-from gz_testauto.analysis.multiple import planners_differ
+from gz_testauto.analysis.comparison import planners_differ
 
 
 def q_of(rates):

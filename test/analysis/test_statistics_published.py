@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import f_oneway
 
 from gz_testauto.analysis.clusters import clustered_rate, design_effect, intraclass_correlation
-from gz_testauto.analysis.comparison import PairedCounts, mcnemar
+from gz_testauto.analysis.comparison import PairedCounts, holm, mcnemar
 from gz_testauto.analysis.intervals import success_rate
-from gz_testauto.analysis.multiple import holm
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 
 # Hollander and Wolfe (1973), table 3.1: Hamilton depression scale, after minus before.

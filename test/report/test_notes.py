@@ -84,8 +84,8 @@ def words(text):
 
 
 NOTES = (
-    "early_end_notes",
-    "early_end_caveats",
+    "early_stop_notes",
+    "early_stop_caveats",
     "load_notes",
     "barn_notes",
     "correlation_notes",
@@ -102,7 +102,7 @@ def noted(analysis, name):
     of = {
         "barn_notes": (analysis.results, analysis.summaries),
         "overall_notes": (analysis.comparisons,),
-        **dict.fromkeys(("early_end_notes", "early_end_caveats"), (analysis.early_end,)),
+        **dict.fromkeys(("early_stop_notes", "early_stop_caveats"), (analysis.early_stop,)),
         **dict.fromkeys(("load_notes", "correlation_notes"), (analysis.summaries,)),
     }
     found = getattr(written, name)(*of.get(name, (analysis.results,)))
@@ -143,9 +143,9 @@ def test_latex_states_how_much_of_the_campaign_has_finished(campaigns):
 @pytest.mark.parametrize("ends_early", [False, True])
 def test_terminal_and_page_state_the_same_verdict(ends_early, campaigns):
     analysis, terminal, page = campaigns[not ends_early]
-    assert (analysis.early_end is not None) == ends_early
+    assert (analysis.early_stop is not None) == ends_early
     for pair in analysis.comparisons.pairs:
-        verdict = success_verdict(pair, analysis.early_end)
+        verdict = success_verdict(pair, analysis.early_stop)
         for text in (terminal, page):
             assert words(verdict.lead) in text
             assert words(verdict.evidence) in text

@@ -14,7 +14,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient, GazeboRosSimulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.testing.simulator_scene import BOX, WALL, WORLD
+from gz_testauto.testing.simulator_suite import BOX, WALL, WORLD
 
 
 def obstacle(name, x_m, y_m, size="0.5 0.5 0.5"):

@@ -20,7 +20,7 @@ Key = Tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedCampaign:
     """One of the campaigns: the number of its ``worlds``, and of those ``common`` to all compared
     campaigns; the ``reasons`` why it is not comparable with the first one, and ``notes``."""
 
@@ -36,7 +36,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Across:
+class PairedCampaigns:
     """Several campaigns as one.
 
     ``results`` has the trials in common worlds. A planner whose name several campaigns have gets
@@ -45,14 +45,16 @@ class Across:
     by label.
     """
 
-    sides: Tuple[Side, ...]
+    sides: Tuple[ComparedCampaign, ...]
     results: CampaignResults
     pairs: Tuple[Tuple[str, str], ...]
     names: Mapping[Tuple[str, str], str]
     only: Mapping[str, Tuple[str, ...]]
 
 
-def pair_campaigns(campaigns: Sequence[LoadedCampaign], ignore_differences: bool = False) -> Across:
+def pair_campaigns(
+    campaigns: Sequence[LoadedCampaign], ignore_differences: bool = False
+) -> PairedCampaigns:
     """Pair the trials of two or more campaigns; the conditions of each are compared with the first.
 
     A campaign that is not comparable is left out unless ``ignore_differences``. Raises
@@ -65,7 +67,7 @@ def pair_campaigns(campaigns: Sequence[LoadedCampaign], ignore_differences: bool
     here = [set(keys[campaign.label].values()) for campaign in kept]
     common = set.intersection(*here)
     sides = tuple(
-        Side(
+        ComparedCampaign(
             campaign.label,
             campaign.results.name,
             campaign.manifest.simulator,
@@ -82,7 +84,7 @@ def pair_campaigns(campaigns: Sequence[LoadedCampaign], ignore_differences: bool
         raise ResultsError(_nothing_in_common(kept))
     without = frozenset().union(*(of.without for c, of in zip(campaigns, found) if c in kept))
     names = _planner_names(kept)
-    return Across(
+    return PairedCampaigns(
         sides,
         _merged(kept, keys, common, names, without),
         _pairs(kept, names),

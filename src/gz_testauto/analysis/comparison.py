@@ -8,7 +8,13 @@ and every number has its number of worlds.
 With one trial of each planner per world, only discordant worlds, in which exactly one of them
 succeeded, count: McNemar's test in its exact (binomial) form. The interval of the difference of the
 two rates is Gaffke's (:mod:`gz_testauto.analysis.bounded_mean`): its own test of a difference of 0
-has the same p-value. :mod:`gz_testauto.analysis.multiple` has Holm's adjustment.
+has the same p-value.
+
+Holm's adjustment: S. Holm, Scandinavian Journal of Statistics 6 (1979). Tests of more than two
+planners: W. G. Cochran, Biometrika 37 (1950); M. Friedman, JASA 32 (1937). Cochran's Q is
+Friedman's statistic of numbers 0 and 1. Both have a χ² distribution for many worlds; for few, in
+which planners differ at all, it is that of the planners' names shuffled within each world, from a
+fixed seed.
 """
 
 import itertools
@@ -28,7 +34,6 @@ from gz_testauto.analysis.bounded_mean import (
     mean_p_value,
 )
 from gz_testauto.analysis.intervals import Estimate
-from gz_testauto.analysis.multiple import holm, planners_differ
 from gz_testauto.analysis.signed_rank import shift, signed_rank
 from gz_testauto.analysis.summary import comparable_values
 from gz_testauto.metrics.interface import Metric
@@ -36,6 +41,13 @@ from gz_testauto.results.records import CampaignResults, TrialRecord
 
 ALPHA = 0.05
 """Adjusted p-values below it are significant."""
+
+SHUFFLED_UP_TO = 200
+"""More worlds in which planners differ use the χ² distribution."""
+
+SHUFFLES = 9999
+SEED = 0
+_CHUNK = 303
 
 WorldTrials = Mapping[str, Sequence[TrialRecord]]
 
@@ -293,3 +305,42 @@ def _overall(planners: Sequence[WorldTrials]) -> Tuple[float, str]:
     return planners_differ(
         np.array([[rate(planner[world]) for planner in planners] for world in common])
     )
+
+
+def holm(p_values: Sequence[float]) -> List[float]:
+    """Return adjusted p-values in the given order; NaN stays NaN and counts as no question."""
+    adjusted = [math.nan] * len(p_values)
+    known = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
+    highest = 0.0
+    for rank, (p, index) in enumerate(known):
+        highest = max(highest, min(1.0, (len(known) - rank) * p))
+        adjusted[index] = highest
+    return adjusted
+
+
+def planners_differ(rates: np.ndarray) -> Tuple[float, str]:
+    """Return the p-value that several planners succeed equally often in the same worlds, and the
+    name of the test; 1 if they are equal in every world.
+
+    ``rates`` has shape (worlds, planners): Cochran's Q where each is 0 or 1, else Friedman's test.
+    """
+    from scipy.stats import chi2, rankdata
+
+    levels = rounding.without_noise(np.ravel(rates), 1.0).reshape(np.shape(rates))
+    name = "Cochran's Q" if np.isin(levels, (0.0, 1.0)).all() else "Friedman"
+    planners = levels.shape[1]
+    ranks = rankdata(levels, axis=1) - (planners + 1) / 2.0
+    ranks = ranks[ranks.any(axis=1)]
+    if not len(ranks):
+        return 1.0, name
+    found = float((ranks.sum(axis=0) ** 2).sum())
+    if len(ranks) > SHUFFLED_UP_TO:
+        statistic = (planners - 1) * found / float((ranks**2).sum())
+        return float(chi2.sf(statistic, planners - 1)), f"{name} (χ²)"
+    generator = np.random.default_rng(SEED)
+    as_far = 1
+    for _ in range(SHUFFLES // _CHUNK):
+        shuffled = generator.permuted(np.broadcast_to(ranks, (_CHUNK, *ranks.shape)), axis=2)
+        sums = (shuffled.sum(axis=1) ** 2).sum(axis=1)
+        as_far += int(np.count_nonzero(sums >= found - 1e-9))
+    return as_far / (SHUFFLES + 1), f"{name} (shuffled within worlds)"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import Comparisons, compare
-from gz_testauto.analysis.early_end import EarlyEnd, early_end, success_rates
+from gz_testauto.analysis.early_stop import EarlyStop, early_stop, success_rates
 from gz_testauto.analysis.summary import PlannerSummary, summarize
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import CampaignResults
@@ -28,7 +28,7 @@ class Analysis:
     summaries: Tuple[PlannerSummary, ...]
     comparisons: Comparisons
     winners: Tuple[WorldGroup, ...]
-    early_end: Optional[EarlyEnd] = None
+    early_stop: Optional[EarlyStop] = None
     """The decisions of a campaign with early stop; None for another one."""
 
 
@@ -43,7 +43,7 @@ def analyze(
         summarize(results),
         comparisons,
         group_worlds(results),
-        early_end(results),
+        early_stop(results),
     )
 
 

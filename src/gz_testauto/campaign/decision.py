@@ -7,7 +7,7 @@ world is judged after those that were judged before.
 
 from typing import Dict, List, Set
 
-from gz_testauto.analysis.early_end import decide, success_rates
+from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import CampaignSpec

@@ -18,7 +18,7 @@ from typing import Iterator, List, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gz_testauto.analysis.across import Across, Side, pair_campaigns
+from gz_testauto.analysis.across import ComparedCampaign, PairedCampaigns, pair_campaigns
 from gz_testauto.analysis.overview import Analysis, analyze
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_all_texts, escape_text
@@ -69,7 +69,7 @@ def _labels(paths: Sequence[Path]) -> List[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
-def _print(across: Across, analysis: Analysis) -> None:
+def _print(across: PairedCampaigns, analysis: Analysis) -> None:
     """Print which campaigns are comparable, the reasons if not, and the tables."""
     console = report_console()
     across, analysis = escape_all_texts(across), escape_all_texts(analysis)
@@ -78,7 +78,7 @@ def _print(across: Across, analysis: Analysis) -> None:
         console.print(report(analysis))
 
 
-def _heading(across: Across) -> Iterator[RenderableType]:
+def _heading(across: PairedCampaigns) -> Iterator[RenderableType]:
     table = plain_table("directory", "campaign", "worlds", "compared", "simulator")
     for side in across.sides:
         common = "left out" if side.left_out else str(side.common)
@@ -95,7 +95,7 @@ def _heading(across: Across) -> Iterator[RenderableType]:
     yield ""
 
 
-def _side_notes(side: Side, first: Side) -> Iterator[RenderableType]:
+def _side_notes(side: ComparedCampaign, first: ComparedCampaign) -> Iterator[RenderableType]:
     if side.reasons:
         fault = "is not comparable" if side.left_out else "compared although it differs"
         yield Text(f"{side.label}: {fault} (values of {first.label}, and {side.label}):", "yellow")

@@ -12,7 +12,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from gz_testauto.analysis.early_end import early_end
+from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.escaping import escape_text
@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _is_complete(results: CampaignResults) -> bool:
     """Return true if every trial is done and valid, or the campaign has stopped early."""
-    end = early_end(results)
+    end = early_stop(results)
     valid = sum(record.outcome.valid for record in results.trials)
     return valid >= results.planned or (end is not None and end.decided)
 

@@ -68,7 +68,7 @@ def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
     except ResultsError as error:
         return Text(escape_text(str(error))), False
     analysis = analyze(results)
-    end = analysis.early_end
+    end = analysis.early_stop
     over = len(results.trials) >= results.planned or (end is not None and end.decided)
     return progress_report(analysis), over
 

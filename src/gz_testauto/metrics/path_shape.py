@@ -6,20 +6,17 @@ noise adds to its length.
 
 Curvature of the path: mean and maximum over its length.
 
-The course is the direction of the recorded velocity. The curvature at a point is the mean course
-of the 0.1 m ahead minus that of the 0.1 m behind, divided by the distance between the centers of
-both: ``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m. The length s is the integral of the
-speed, and between two samples the course changes in proportion to s: the path between them is an
-arc and not a chord. So the curvature is exact on lines and circles at any speed and sampling rate.
-A bend shorter than 0.2 m, or than the distance between two samples, counts by its mean over that
-length. The weight is the length, so slow parts of the path do not count more than fast parts.
+The course is the direction of the recorded velocity. The curvature at a point is the mean course of
+the 0.1 m ahead minus that of the 0.1 m behind, divided by the distance between the centers of both:
+``κ(s) = (θ̄(s, s + h) − θ̄(s − h, s)) / h``, h = 0.1 m. The length s is the integral of the speed,
+and between two samples the course changes in proportion to s: the path between them is an arc and
+not a chord. So the curvature is exact on lines and circles at any speed and sampling rate. A bend
+shorter than 0.2 m, or than the distance between two samples, counts by its mean over that length.
+The weight is the length, so slow parts of the path do not count more than fast parts.
 
 A stationary robot (below 0.02 m/s) has no course, and a path that turns back (a cusp) has no
 curvature. Neither is computed across these points: ``heading_change_radpm`` counts turns on the
 spot and ``reversals`` counts cusps.
-
-Maximum and mean curvature as in E. Heiden et al., "Bench-MR: a motion planning benchmark for
-wheeled mobile robots", IEEE Robotics and Automation Letters 6 (2021) 4536–4543; κ = dθ/ds.
 
 Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over length of Bench-MR.
 
@@ -27,16 +24,14 @@ Heading change per meter: ``Σ |ψ_i − ψ_{i−1}| / D``, the angle over lengt
 sampled every 0.1 m along the path, whose length D is the integral of the speed, so that noise of a
 stationary robot does not count. A turn on the spot counts by the angle between start and end.
 
-E. Heiden et al., "Bench-MR: a motion planning benchmark for wheeled mobile robots", IEEE Robotics
-and Automation Letters 6 (2021) 4536–4543.
-
 Reversals: the number of changes between forward and backward motion.
 
 The direction is the sign of the base's true forward velocity above 0.02 m/s; slower samples are
 ignored. Reversals are the cusps of a path in Bench-MR.
 
-E. Heiden et al., "Bench-MR: a motion planning benchmark for wheeled mobile robots", IEEE Robotics
-and Automation Letters 6 (2021) 4536–4543.
+Curvature, κ = dθ/ds, angle over length, and cusps as in E. Heiden et al., "Bench-MR: a motion
+planning benchmark for wheeled mobile robots", IEEE Robotics and Automation Letters 6 (2021)
+4536–4543.
 """
 
 import math

@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
-from gz_testauto.analysis.early_end import EarlyEnd
+from gz_testauto.analysis.early_stop import EarlyStop
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.notes import notes
@@ -54,7 +54,7 @@ def to_json(analysis: Analysis, **further: Any) -> str:
         "format": FORMAT,
         "campaign": results.name,
         "planned": results.planned,
-        "early_end": _early_end(analysis.early_end),
+        "early_stop": _early_stop(analysis.early_stop),
         "running": _running(results.running),
         "metrics": {metric.name: _declaration(metric) for metric in metrics},
         "worlds": [{name: getattr(w, name) for name in WORLDS.columns} for w in results.worlds],
@@ -75,7 +75,7 @@ def _running(runner: Optional[Runner]) -> Optional[Dict[str, Any]]:
     return {**vars(runner), "silent_s": runner.silent_s(), "stale": runner.is_stale()}
 
 
-def _early_end(end: Optional[EarlyEnd]) -> Optional[Dict[str, Any]]:
+def _early_stop(end: Optional[EarlyStop]) -> Optional[Dict[str, Any]]:
     if end is None:
         return None
     return {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
 from gz_testauto.analysis.comparison import ALPHA, Comparisons
-from gz_testauto.analysis.early_end import EarlyEnd, PairDecision
+from gz_testauto.analysis.early_stop import EarlyStop, PairDecision
 from gz_testauto.analysis.overview import Analysis
 from gz_testauto.analysis.summary import PlannerSummary
 from gz_testauto.report.plain import (
@@ -29,7 +29,7 @@ from gz_testauto.worlds.record import unmeasured_in
 CAUSE_SHOWN = 150
 """Characters of an invalid trial's cause; the store has it all."""
 
-_EARLY_END_CAVEAT = (
+_EARLY_STOP_CAVEAT = (
     "The number of worlds depends on their outcomes. This decision, and the differences of success "
     "below with their p-values, are valid at every number of worlds; other intervals and p-values "
     "assume a fixed number of worlds."
@@ -62,8 +62,8 @@ def caveats(analysis: Analysis) -> List[Note]:
     """Return the notes that a reader of success rates and means needs."""
     results, summaries = analysis.results, analysis.summaries
     return [
-        *early_end_notes(analysis.early_end),
-        *early_end_caveats(analysis.early_end),
+        *early_stop_notes(analysis.early_stop),
+        *early_stop_caveats(analysis.early_stop),
         *load_notes(summaries),
         *barn_notes(results, summaries),
         *correlation_notes(summaries),
@@ -111,7 +111,7 @@ def success_note(summaries: Sequence[PlannerSummary]) -> Note:
     return Note("Success: share of worlds.")
 
 
-def early_end_notes(end: Optional[EarlyEnd]) -> List[Note]:
+def early_stop_notes(end: Optional[EarlyStop]) -> List[Note]:
     """Return the decision that ends a campaign; none for one without ``stop``."""
     if end is None:
         return []
@@ -121,9 +121,9 @@ def early_end_notes(end: Optional[EarlyEnd]) -> List[Note]:
     return [Note(heading, tuple(map(_pair_decision, end.pairs)))]
 
 
-def early_end_caveats(end: Optional[EarlyEnd]) -> List[Note]:
+def early_stop_caveats(end: Optional[EarlyStop]) -> List[Note]:
     """Return the effect of an early stop on the other numbers."""
-    return [] if end is None else [Note(_EARLY_END_CAVEAT)]
+    return [] if end is None else [Note(_EARLY_STOP_CAVEAT)]
 
 
 def _pair_decision(pair: PairDecision) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gz_testauto.analysis.comparison import Comparison
-from gz_testauto.analysis.early_end import EarlyEnd
+from gz_testauto.analysis.early_stop import EarlyStop
 from gz_testauto.analysis.overview import Analysis, WorldGroup
 from gz_testauto.analysis.summary import PlannerSummary, failures
 from gz_testauto.base.escaping import escape_all_texts
@@ -27,8 +27,8 @@ from gz_testauto.report.notes import (
     Note,
     barn_notes,
     correlation_notes,
-    early_end_caveats,
-    early_end_notes,
+    early_stop_caveats,
+    early_stop_notes,
     extent_text,
     invalid_notes,
     load_notes,
@@ -66,7 +66,7 @@ def report(analysis: Analysis) -> RenderableType:
     parts: List[RenderableType] = [
         _heading(results),
         *_noted(running_notes(results)),
-        *_noted(early_end_notes(analysis.early_end), "bold"),
+        *_noted(early_stop_notes(analysis.early_stop), "bold"),
         "",
     ]
     if not any(summary.trials for summary in summaries):
@@ -78,12 +78,12 @@ def report(analysis: Analysis) -> RenderableType:
             "",
             means_table(analysis),
             *_notes(results, summaries),
-            *_noted(early_end_caveats(analysis.early_end), "dim"),
+            *_noted(early_stop_caveats(analysis.early_stop), "dim"),
         ]
         parts += further_means(analysis)
         metrics = {metric.name: metric for metric in analysis.metrics}
         for pair in analysis.comparisons.pairs:
-            parts += ["", *_comparison(pair, metrics, analysis.early_end)]
+            parts += ["", *_comparison(pair, metrics, analysis.early_stop)]
         parts += _noted(overall_notes(analysis.comparisons), separated=True)
         parts += ["", *_winners(results, analysis.winners)]
     parts += _noted(missing_notes(results), "yellow", separated=True)
@@ -158,7 +158,7 @@ def _notes(results: CampaignResults, summaries: Sequence[PlannerSummary]) -> Lis
 
 
 def _comparison(
-    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyEnd]
+    pair: Comparison, metrics: Mapping[str, Metric], end: Optional[EarlyStop]
 ) -> List[RenderableType]:
     title = Text(f"{pair.first} and {pair.second}", style="bold")
     title.append(f"  {count_text(pair.worlds, 'world')} with both", style="default")

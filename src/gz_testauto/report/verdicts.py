@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Tuple
 
 from gz_testauto.analysis.comparison import Comparison, MetricComparison
-from gz_testauto.analysis.early_end import EarlyEnd, PairDecision
+from gz_testauto.analysis.early_stop import EarlyStop, PairDecision
 from gz_testauto.analysis.intervals import LEVEL
 from gz_testauto.metrics.interface import Metric
 from gz_testauto.report.names import metric_heading
@@ -37,7 +37,7 @@ class VerdictText:
     better: str = ""
 
 
-def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> VerdictText:
+def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> VerdictText:
     """Return the comparison of two success rates.
 
     In a campaign that stops early, its stopping test decides if it compares this pair.
@@ -68,7 +68,7 @@ def success_verdict(pair: Comparison, end: Optional[EarlyEnd] = None) -> Verdict
 
 
 def _early_verdict(
-    pair: Comparison, decision: PairDecision, end: EarlyEnd, won: Won
+    pair: Comparison, decision: PairDecision, end: EarlyStop, won: Won
 ) -> VerdictText:
     """Return the result of the stopping test, with its confidence interval."""
     ahead, behind, sign = decision.first, decision.second, 1.0
@@ -118,7 +118,7 @@ def _interval(pair: Comparison, sign: float) -> str:
     return f"{100 * LEVEL:.0f} % CI {low:+.1f} to {high:+.1f}{method}"
 
 
-def _ending(end: EarlyEnd) -> str:
+def _ending(end: EarlyStop) -> str:
     """Return how the number of worlds depends on the stopping test."""
     valid = "its result is valid at every number of worlds."
     if end.worlds >= end.max_worlds:

@@ -38,8 +38,17 @@ from gz_testauto.simulators.changes import (
     SetVisual,
 )
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
-from gz_testauto.testing.simulator_scene import DOOR, LAMP, WALL, WORLD, body
-from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, rejected, steps
+from gz_testauto.testing.simulator_suite import (
+    DOOR,
+    LAMP,
+    PERIOD_S,
+    WALL,
+    WORLD,
+    SimulatorSuite,
+    body,
+    rejected,
+    steps,
+)
 
 GRAVITY_MPS2 = 9.8
 PUCK_KG = 2.0

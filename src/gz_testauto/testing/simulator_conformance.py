@@ -31,15 +31,16 @@ from gz_testauto.simulators.interface import (
     Simulation,
     Simulator,
 )
-from gz_testauto.testing.simulator_scene import WORLD, to_spawn
 from gz_testauto.testing.simulator_sensing import SimulatorSensing
 from gz_testauto.testing.simulator_suite import (
     PERIOD_S,
+    WORLD,
     calls,
     contacts,
     drive,
     rejected,
     robot_pose,
+    to_spawn,
     trace,
 )
 

@@ -11,8 +11,7 @@ from gz_testauto.base.observation import LaserScan, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
-from gz_testauto.testing.simulator_scene import BOX
-from gz_testauto.testing.simulator_suite import PERIOD_S, SimulatorSuite, drive
+from gz_testauto.testing.simulator_suite import BOX, PERIOD_S, SimulatorSuite, drive
 
 
 class SimulatorSensing(SimulatorSuite):

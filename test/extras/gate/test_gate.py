@@ -52,7 +52,7 @@ def test_too_few_worlds_are_undecided_and_the_required_number_is_reported(result
     assert main(["gate", new, "--baseline", old]) == 0
 
 
-def test_two_planners_of_one_campaign_are_judged(results, capsys):
+def test_two_planners_of_one_campaign_are_compared(results, capsys):
     both = results("both", table(mine=WORSE, theirs=GOOD))
     assert main(["gate", both, "--baseline-planner", "theirs"]) == 1
     assert main(["gate", both, "--planner", "theirs", "--baseline-planner", "mine"]) == 0
@@ -91,7 +91,7 @@ def test_json_contains_every_verdict(results, capsys):
     assert [answer["verdict"] for answer in document["answers"]] == ["undecided", "passed"]
 
 
-def test_trials_that_ended_first_do_not_count_before_those_that_still_run(run, capsys):
+def test_only_trials_before_the_first_unfinished_world_count(run, capsys):
     half = run(selection=TrialSelection(trials=frozenset({0, 2, 3})))
     assert main(["gate", str(half.out), "--baseline-planner", "straight"]) == 2
     assert "UNDECIDED: no world has the trials" in capsys.readouterr().out
@@ -122,7 +122,7 @@ def test_invalid_question_is_an_error_of_one_line(results, capsys, options, comp
     assert said.count("\n") == 1
 
 
-def test_names_from_results_do_nothing_in_junit(results, tmp_path):
+def test_names_from_results_are_escaped_in_junit(results, tmp_path):
     text = table(fgm=WORSE).replace("w000", '"<b>&\x07w"')
     old = table(fgm=GOOD).replace("w000", '"<b>&\x07w"')
     xml = tmp_path / "gate.xml"

@@ -60,7 +60,7 @@ def test_worlds_of_a_campaign_that_has_not_decided_yet_are_unfinished():
     assert gap.reason.startswith("17 of 20 worlds of the results are unfinished")
 
 
-def test_a_world_that_a_decision_passed_over_counts_as_invalid_and_not_twice():
+def test_a_world_that_an_early_stop_skips_counts_once_as_invalid():
     judged = [number for number in range(13) if number != 4]
     results = stopped(judged, letters_a="RRRRI" + "R" * 15)
     gaps = missing(results)
@@ -79,14 +79,14 @@ def test_worlds_are_settled_until_the_first_one_with_an_unfinished_trial_of_the_
     assert settled_worlds(part, ("a",)) == {"w0", "w1", "w2", "w3"}
 
 
-def test_with_repetitions_every_one_has_to_be_finished():
+def test_a_world_with_repetitions_is_settled_when_all_are_finished():
     whole = campaign(a="RR RR RR", b="RR RR RR")
     kept = [t for t in whole.trials if (t.world, t.planner, t.repetition) != ("w1", "a", 1)]
     part = replace(whole, trials=tuple(kept))
     assert settled_worlds(part, ("a", "b")) == {"w0"}
 
 
-def test_a_side_without_a_planner_to_judge_lacks_nothing():
+def test_a_side_without_planners_has_no_unsettled_worlds():
     assert side_of(campaign(a="RR", b="RR"), planners=()).unsettled() == ()
 
 
@@ -106,7 +106,7 @@ def test_invalid_trials_are_allowed_up_to_their_share(allowed, share):
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_missing_worlds_of_a_pair_are_added_to_those_that_all_lack(most):
+def test_missing_worlds_of_a_pair_are_added_to_those_missing_for_all_pairs(most):
     whole = campaign(a="RRRRRR", b="RRRRRR")
     trials = tuple(
         t for t in whole.trials if t.world != "w5" and (t.world, t.planner) != ("w1", "b")

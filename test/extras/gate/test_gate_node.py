@@ -141,7 +141,7 @@ def test_undecided_gate_fails_and_prints_the_reasons(rostest, tmp_path):
 
 
 @pytest.mark.ros
-def test_results_and_a_campaign_together_are_refused(monkeypatch, tmp_path):
+def test_parameters_results_and_campaign_together_are_rejected(monkeypatch, tmp_path):
     from gz_testauto.extras.gate import node
 
     set_to = {"results": str(tmp_path), "campaign": "campaign.yaml"}

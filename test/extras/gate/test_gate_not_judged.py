@@ -119,7 +119,7 @@ def test_a_new_planner_must_still_be_good_enough_by_itself(results, gate):
     )
 
 
-def test_nothing_passes_where_no_planner_has_a_question(results, gate):
+def test_a_gate_without_a_question_does_not_pass(results, gate):
     new, old = results("new_ones", table(dwa=PASSES)), results("old", table(fgm=PASSES))
     ended = gate(new, "--baseline", old, "--new-planner", "dwa", "--removed-planner", "fgm")
     assert ended.status == 2
@@ -183,7 +183,7 @@ def test_worlds_without_a_planner_are_an_error_unless_their_number_is_allowed(re
 
 
 @pytest.mark.slow
-def test_worlds_that_one_planner_lacks_are_added_to_those_that_all_lack(results, gate):
+def test_missing_worlds_of_one_planner_are_added_to_those_of_all_planners(results, gate):
     new = results("new_ones", table(dwa="1" * 120, fgm="1" * 117 + "..."))
     old = results("old", table(first_world=2, dwa="1" * 118, fgm="1" * 118))
     ended = gate(new, "--baseline", old, "--allow-missing-worlds", "4")
@@ -208,7 +208,7 @@ def test_half_of_the_trials_invalid_is_an_error_unless_that_share_is_allowed(res
     assert ("max_invalid", "0.5") in ended.properties
 
 
-def test_share_that_a_message_recommends_is_sufficient(results, gate):
+def test_the_share_that_a_message_recommends_is_sufficient(results, gate):
     out = results("new_ones", table(fgm="1" * 93 + "x" * 7 + "1" * 3))
     line = require_error(gate(out, "--min-success", "0.5"), "7 of 103 trials of fgm are invalid")
     share = line.rpartition(" ")[2]
@@ -276,7 +276,7 @@ def test_a_metric_that_is_unknown_in_some_worlds_is_an_error(results, gate):
 
 
 @pytest.mark.slow
-def test_a_metric_that_depends_on_a_parameter_is_not_compared_in_silence(
+def test_a_metric_that_depends_on_a_parameter_is_reported_as_not_compared(
     run, smoke, tmp_path, gate
 ):
     one = run(out=tmp_path / "one")
@@ -338,7 +338,7 @@ class TestAnError:
         (error,) = ElementTree.parse(xml).getroot().iter("error")
         assert error.get("message") == "ZeroDivisionError: division by zero"
 
-    def test_an_interruption_leaves_not_finished(self, results, tmp_path, monkeypatch):
+    def test_junit_of_an_interrupted_gate_is_not_finished(self, results, tmp_path, monkeypatch):
         out = results("new_ones", table(fgm=PASSES))
 
         def evaluate(*_):

@@ -52,7 +52,7 @@ def test_a_metric_that_is_infinite_for_one_planner_only_is_worse_for_it():
 
 
 @pytest.mark.parametrize(("mine", "theirs", "margin"), [(12.0, 10.0, 2.0), (1.1, 0.9, 0.2)])
-def test_a_difference_of_exactly_the_margin_speaks_neither_for_nor_against(mine, theirs, margin):
+def test_a_difference_equal_to_the_margin_is_undecided(mine, theirs, margin):
     values = {"a": mine, "b": theirs}
     both = pair(lambda planner, world: values[planner], a="R" * 20, b="R" * 20)
     answer = evaluate([both], GateQuestions(metrics=(("distance_m", margin),)), [LENGTH])[-1]
@@ -61,7 +61,7 @@ def test_a_difference_of_exactly_the_margin_speaks_neither_for_nor_against(mine,
     assert answer.more_worlds is None
 
 
-def test_worlds_in_which_the_planner_succeeds_less_often_speak_against_it():
+def test_worlds_with_less_success_lower_the_evidence_for_the_planner():
     both = pair(a="RR RC CC RR", b="RR RR RR RC")
     (answer,) = evaluate([both], GateQuestions(not_worse_than=0.05))
     assert answer.lost == ("w1", "w2")

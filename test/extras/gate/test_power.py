@@ -50,7 +50,7 @@ def test_worlds_for_a_difference_are_enough_and_a_tenth_less_are_not():
 
 
 @pytest.mark.slow
-def test_the_gate_passes_more_often_with_more_worlds_and_seldom_one_that_is_worse():
+def test_the_gate_passes_more_often_with_more_worlds_and_rarely_a_worse_planner():
     few, many = (gate_power(n, DiscordantRate(0.05, 0.0), 0.1, 0.05) for n in (40, 150))
     assert few < 0.6 < 0.9 < many
     assert gate_power(150, DiscordantRate(0.2, -0.1), 0.1, 0.05) <= 0.05 + 0.02
@@ -71,7 +71,7 @@ def test_rates_are_assumed_independent_unless_the_discordant_share_is_stated():
             DiscordantRate.from_rates(*rates)
 
 
-def test_no_discordant_world_in_a_pilot_is_no_certainty():
+def test_a_pilot_without_discordant_worlds_gives_an_upper_bound():
     # The rule of three, exactly: (1 - p)^n = 0.05.
     assert (1.0 - share_upper_bound(20)) ** 20 == pytest.approx(0.05)
     assert share_upper_bound(1000) == pytest.approx(3.0 / 1000, rel=0.01)

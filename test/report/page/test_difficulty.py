@@ -3,7 +3,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.worlds.record import WorldRecord
 
 
-def test_what_a_benchmark_publishes_has_a_heading_with_unit_and_counts_are_whole(tmp_path):
+def test_published_numbers_have_a_heading_with_unit_and_counts_have_no_decimals(tmp_path):
     published = ({"path_m": 9.5, "obstacles": 3.0}, {"path_m": 10.0, "obstacles": 4.0})
     worlds = [
         WorldRecord(i, f"w{i}", tmp_path, f"{i}", None, one) for i, one in enumerate(published)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scripted import short_recording
 
 from gz_testauto.report.page import encoding
-from gz_testauto.report.page.encoding import ShapeTable, thinned_drive
+from gz_testauto.report.page.encoding import ShapeTable, thinned_trajectory
 
 
 def decoded(numbers):
@@ -34,10 +34,10 @@ def wandering(seed, samples=400):
 
 @pytest.mark.slow
 @given(st.integers(0, 1000))
-def test_a_thinned_drive_differs_from_the_recording_by_its_tolerances_at_most(seed):
+def test_a_thinned_trajectory_differs_from_the_recording_by_its_tolerances_at_most(seed):
     recording = wandering(seed)
-    drive = thinned_drive(recording)
-    time_s, x, y, yaw = map(decoded, drive["way"])
+    drive = thinned_trajectory(recording)
+    time_s, x, y, yaw = map(decoded, drive["path"])
     rounding = 0.0011  # of values, and of times in ms at up to 1 m/s
     columns = (
         (x, recording.pose[:, 0], encoding.POSITION_M),
@@ -58,19 +58,19 @@ def test_a_thinned_drive_differs_from_the_recording_by_its_tolerances_at_most(se
 
 
 def test_a_straight_drive_at_one_speed_is_two_samples():
-    drive = thinned_drive(short_recording())
-    assert drive["way"] == [[0, 1900], [0, 1900], [0, 0], [0, 0]]
+    drive = thinned_trajectory(short_recording())
+    assert drive["path"] == [[0, 1900], [0, 1900], [0, 0], [0, 0]]
     assert drive["speed"] == [[0, 1900], [1000, 0]]
 
 
 @pytest.mark.parametrize("hole", [np.inf, np.nan])
-def test_a_clearance_that_is_not_known_is_left_out(hole):
+def test_an_unknown_clearance_is_omitted(hole):
     clearance = np.full(20, hole)
     nowhere = dataclasses.replace(short_recording(), clearance_m=clearance)
-    assert thinned_drive(nowhere)["clearance"] == [[], []]
+    assert thinned_trajectory(nowhere)["clearance"] == [[], []]
 
 
-def test_equal_shapes_at_many_places_are_kept_once():
+def test_equal_shapes_at_several_positions_are_stored_once():
     shapes = ShapeTable()
     box = shapely.box(0, 0, 0.5, 0.25)
     places = [(1.0, 2.0), (-3.0, 0.001), (7.0, 8.0)]
@@ -80,7 +80,7 @@ def test_equal_shapes_at_many_places_are_kept_once():
     assert placed == [0, 1000, 2000, 0, -3000, 1, 0, 7000, 8000]
 
 
-def test_what_is_drawn_of_an_obstacle_covers_what_the_obstacle_covers():
+def test_a_drawn_outline_covers_the_area_of_the_obstacle():
     shapes = ShapeTable()
     disc = shapely.Point(2, 3).buffer(0.4, quad_segs=32)
     yard = shapely.box(0, 0, 4, 4).difference(shapely.box(1, 1, 3, 3))

@@ -103,11 +103,11 @@ def test_worlds_are_filtered_found_and_sorted(opened, report):
     assert tab.locator("#matrix thead th").first.get_attribute("aria-sort") == "descending"
 
 
-def test_a_cell_leads_to_the_drives_and_keys_lead_on_and_back(opened, report):
+def test_a_cell_opens_its_world_and_keys_open_the_next_and_previous_one(opened, report):
     tab = opened(report)
     tab.locator("#matrix td.cell.collided a").click()
     expect(tab.locator("#world-name")).to_have_text("world_0000")
-    assert tab.locator("#map .way").count() == 2
+    assert tab.locator("#map .path").count() == 2
     assert tab.locator("#map .obstacle").get_attribute("d").startswith("M")
     assert tab.locator("#drives canvas").count() == 3
     assert "gz_testauto replay " in tab.locator("#replays").inner_text()
@@ -135,8 +135,8 @@ def test_legend_lists_the_items_of_the_map_once(opened, report):
     ]
     looks = """all => all.map((one) => getComputedStyle(one)).map(
         (style) => [style.stroke, style.strokeWidth, style.strokeDasharray].join())"""
-    of_map = tab.locator("#map .way, #map .known").evaluate_all(looks)
-    of_legend = tab.locator("#map-legend .way, #map-legend .known").evaluate_all(looks)
+    of_map = tab.locator("#map .path, #map .known").evaluate_all(looks)
+    of_legend = tab.locator("#map-legend .path, #map-legend .known").evaluate_all(looks)
     assert len(set(of_map)) == 3 and sorted(of_map) == sorted(of_legend)
     assert (
         tab.locator("#map .final").first.evaluate("one => getComputedStyle(one).strokeDasharray")
@@ -144,7 +144,7 @@ def test_legend_lists_the_items_of_the_map_once(opened, report):
     )
 
 
-def test_one_time_runs_through_map_and_charts(opened, report):
+def test_map_and_charts_show_the_same_time(opened, report):
     tab = opened(report, at="#w0")
     body = tab.locator("#map .body").first
     tab.locator("#time").fill("0.5")
@@ -163,7 +163,7 @@ def test_one_time_runs_through_map_and_charts(opened, report):
     expect(tab.locator("#clock")).to_have_text("1.9 s")
 
 
-def test_what_more_worlds_there_are_is_a_link_to_them(opened, tmp_path):
+def test_further_worlds_are_a_link(opened, tmp_path):
     worlds = [f"world_{i:04d}" for i in range(15)]
     write_page(results(tmp_path / "out", worlds), tmp_path / "report.html")
     tab = opened(tmp_path / "report.html")
@@ -202,7 +202,7 @@ def test_headings_are_above_their_cells(opened, report):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_the_page_fits_its_screen(opened, report, tmp_path, width, scheme):
+def test_the_page_has_no_horizontal_scroll_bar(opened, report, tmp_path, width, scheme):
     tab = opened(report, width, scheme)
     for place in ("#verdict", "#w0"):
         tab.evaluate("place => { location.hash = place; }", place)
@@ -233,7 +233,7 @@ def test_page_has_no_serious_accessibility_violation(browser, report, scheme):
         context.close()
 
 
-def test_markup_in_names_is_shown_and_does_nothing(opened, tmp_path):
+def test_markup_in_names_is_escaped(opened, tmp_path):
     out = results(tmp_path / "out", (f"w{HOSTILE}", "plain"), ("fgm", f"p{HOSTILE}"), HOSTILE)
     write_page(out, tmp_path / "report.html")
     tab = opened(tmp_path / "report.html", at="#w0")

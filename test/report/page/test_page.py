@@ -50,7 +50,7 @@ class Parsed(html.parser.HTMLParser):
 
 
 @pytest.mark.slow
-def test_names_and_messages_of_the_results_are_never_markup(tmp_path):
+def test_names_and_messages_of_results_are_escaped(tmp_path):
     out = results(tmp_path / "out", (f"w{HOSTILE}", "plain"), ("fgm", f"p{HOSTILE}"), HOSTILE)
     directory = CampaignDirectory(out)
     with ResultStore.open(directory) as store:
@@ -79,7 +79,7 @@ def test_names_and_messages_of_the_results_are_never_markup(tmp_path):
     assert HOSTILE in json.loads(page.scripts["d0"])["trials"][1]["contacts"][0][1]
 
 
-def test_control_characters_and_marks_of_direction_in_names_are_shown_and_do_nothing(tmp_path):
+def test_control_and_bidirectional_characters_in_names_are_escaped(tmp_path):
     out = results(tmp_path / "out", ("w\u202egnp", "a\x1b[2J"), ("fgm", "p\x07"))
     text = make_page(out).html
     assert not {"\u202e", "\x1b", "\x07"} & set(text)
@@ -129,7 +129,7 @@ def test_verdict_of_an_early_stop_has_the_interval_of_the_stopping_test(
     rule = StopSpec(when="decided", alpha=0.2, max_worlds=40)
     later = [f"world_{i:04d}" for i in range(9, 60)]
     out = results(tmp_path / "out", worlds, stop=rule, later=later)
-    end = analyze(load_campaign(out).results).early_end
+    end = analyze(load_campaign(out).results).early_stop
     assert end.decided
     low, high = 100 * end.pairs[0].difference.low, 100 * end.pairs[0].difference.high
     said = " ".join(Parsed(make_page(out).html).text.split())
@@ -141,7 +141,7 @@ def test_verdict_of_an_early_stop_has_the_interval_of_the_stopping_test(
 
 
 @pytest.mark.slow
-def test_a_pair_is_decided_by_the_test_that_ends_the_campaign_and_by_no_other(tmp_path):
+def test_only_the_stopping_test_decides_a_pair_of_an_early_stop(tmp_path):
     worlds = [f"world_{i:04d}" for i in range(6)]
     said = []
     for alpha in (0.2, 0.01):
@@ -158,7 +158,7 @@ def test_page_of_few_worlds_reports_no_significant_difference(tmp_path):
     assert "The success rates of fgm and dwa did not differ significantly." in page.text
 
 
-def test_where_no_obstacle_is_known_a_collision_is_where_the_robot_was(tmp_path):
+def test_a_collision_with_an_unknown_obstacle_is_drawn_at_the_robot(tmp_path):
     page = Parsed(make_page(results(tmp_path / "out")).html)
     (touch,) = json.loads(page.scripts["d0"])["trials"][1]["contacts"]
     assert touch[0] == 1000 and touch[2:] == [0.5, 1.0, 0.0]
@@ -169,7 +169,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
     assert make_page(out).html == make_page(out).html
 
 
-def test_a_trajectory_that_is_damaged_or_missing_is_named_and_the_rest_is_shown(tmp_path):
+def test_a_damaged_or_missing_trajectory_is_reported_and_omitted(tmp_path):
     out = results(tmp_path / "out")
     (out / "trajectories" / "1.npz").write_bytes(b"PK\x03\x04 no more")
     (out / "trajectories" / "2.npz").unlink()
@@ -178,12 +178,12 @@ def test_a_trajectory_that_is_damaged_or_missing_is_named_and_the_rest_is_shown(
     assert all("\n" not in line for line in page.problems)
     parsed = Parsed(page.html)
     trials = [t for block in ("d0", "d1") for t in json.loads(parsed.scripts[block])["trials"]]
-    assert ["way" in trial for trial in trials] == [True, False, False, True]
+    assert ["path" in trial for trial in trials] == [True, False, False, True]
     assert "1.npz" in trials[1]["problem"] and trials[1]["metrics"]
     assert html.escape(page.problems[0]) in page.html
 
 
-def test_of_what_is_missing_everything_is_named(tmp_path):
+def test_all_missing_worlds_are_named(tmp_path):
     out = results(tmp_path / "out", [f"w{i}" for i in range(12)])
     for path in (out / "trajectories").iterdir():
         path.unlink()
@@ -193,7 +193,7 @@ def test_of_what_is_missing_everything_is_named(tmp_path):
     assert all(problem in said for problem in page.problems)
 
 
-def test_a_directory_without_results_is_refused_in_one_line(tmp_path, capsys):
+def test_a_directory_without_results_is_rejected_in_one_line(tmp_path, capsys):
     with pytest.raises(ResultsError, match="no campaign"):
         make_page(tmp_path)
     assert main(["report", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
@@ -201,7 +201,7 @@ def test_a_directory_without_results_is_refused_in_one_line(tmp_path, capsys):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_damaged_manifest_leaves_the_rest_of_the_page(tmp_path):
+def test_the_page_is_created_without_a_damaged_manifest(tmp_path):
     out = results(tmp_path / "out")
     (out / "manifest.json").write_text("{")
     page = make_page(out)
@@ -209,7 +209,7 @@ def test_a_damaged_manifest_leaves_the_rest_of_the_page(tmp_path):
     assert "world_0001" in page.html
 
 
-def test_a_page_that_cannot_be_made_does_not_fail_the_campaign(tmp_path):
+def test_a_page_that_cannot_be_created_does_not_fail_the_campaign(tmp_path):
     (said,) = write_final_page(tmp_path)
     assert said.startswith("no page was written: ")
 

@@ -23,13 +23,13 @@ def test_best_planner_and_pairs_without_significant_difference():
     )
 
 
-def test_of_two_the_first_is_ahead_of_the_other():
+def test_the_better_of_two_planners_is_named():
     assert said(a="C" * 12, b="R" * 12).endswith(
         "b reached the goal significantly more often than a."
     )
 
 
-def test_a_rate_that_is_higher_decides_nothing():
+def test_a_higher_rate_alone_decides_no_pair():
     assert said(a="RRCC", b="RRRC") == (
         "Success rates: b 75.0 %, a 50.0 %. No planner was significantly better than all others. "
         "No significant difference: b and a."
@@ -52,5 +52,5 @@ def test_equivalent_planners_are_listed_as_equivalent():
     )
 
 
-def test_one_planner_has_no_rank():
+def test_a_single_planner_has_no_ranking():
     assert said(a="RC") == ""

@@ -33,7 +33,7 @@ def asked(server, path="", **headers):
         return answer.read().decode()
 
 
-def test_the_page_is_live_and_has_what_has_ended_since(served):
+def test_a_served_page_contains_trials_that_ended_since(served):
     server, out = served
     before, version = asked(server), asked(server, "version")
     assert (
@@ -48,23 +48,23 @@ def test_the_page_is_live_and_has_what_has_ended_since(served):
 
 
 @pytest.mark.parametrize("path", ["results.sqlite", "../out/manifest.json", "x"])
-def test_nothing_but_the_page_is_served(served, path):
+def test_only_the_page_and_its_version_are_served(served, path):
     with pytest.raises(urllib.error.HTTPError, match="404"):
         asked(served[0], path)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_nothing_can_be_changed_by_a_request(served, method):
+def test_requests_cannot_change_results(served, method):
     with pytest.raises(urllib.error.HTTPError, match="501"):
         asked(served[0], method=method)
 
 
-def test_a_request_by_another_name_is_refused(served):
+def test_a_request_with_another_host_name_is_rejected(served):
     with pytest.raises(urllib.error.HTTPError, match="403"):
         asked(served[0], Host="elsewhere.example")
 
 
-def test_it_listens_on_loopback_only(served):
+def test_the_server_listens_only_on_loopback(served):
     assert served[0].server_address[0] == "127.0.0.1"
 
 
@@ -74,12 +74,12 @@ def test_page_without_a_trial_reports_it(served):
     assert "no trial has ended yet" in asked(server)
 
 
-def test_a_directory_without_a_campaign_is_refused(tmp_path):
+def test_a_directory_without_a_campaign_is_rejected(tmp_path):
     with pytest.raises(ResultsError, match="no campaign"):
         PageServer(tmp_path, 0)
 
 
-def test_disconnected_browser_is_no_error(served, capsys):
+def test_a_disconnected_browser_causes_no_error(served, capsys):
     server, _ = served
     try:
         raise BrokenPipeError

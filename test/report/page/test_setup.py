@@ -26,7 +26,7 @@ def test_robot_limits_and_planners_are_described_with_their_values(smoke):
     ]
 
 
-def test_many_parameters_are_cut_short(smoke):
+def test_long_lists_of_parameters_are_truncated(smoke):
     many = BuiltinPlannerSpec(name="many", plugin="fgm", parameters={f"p{i}": i for i in range(99)})
     said = setup(smoke.model_copy(update={"planners": (many,)}), None)[-1][1]
     assert len(said) <= LONGEST and said.startswith("plugin fgm, p0 0, p1 1,")
@@ -38,7 +38,7 @@ def test_a_planner_on_a_stack_is_its_launch_file_with_its_arguments():
     assert all(said[f"planner {one.name}"].startswith("launch file ") for one in spec.planners)
 
 
-def test_the_goals_circle_is_why_a_length_may_be_less_than_the_shortest_path(smoke):
+def test_a_note_explains_lengths_below_the_shortest_path(smoke):
     assert "within 0.5 m of the goal, the shortest path at the goal itself" in length_note(smoke)
     assert length_note(None) == ""
 

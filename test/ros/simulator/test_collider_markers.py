@@ -20,7 +20,7 @@ from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Pol
 from gz_testauto.simulators.interface import Scene
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.testing.simulator_scene import WALL, WORLD
+from gz_testauto.testing.simulator_suite import WALL, WORLD
 
 RED = ColorRGBA(1.0, 0.0, 0.0, 1.0)
 TURNED = Pose.from_rpy(1.0, 2.0, 3.0, 0.0, 0.0, np.pi / 2)

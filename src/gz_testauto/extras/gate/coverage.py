@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import AbstractSet, Callable, Dict, Iterator, List, Sequence, Set, Tuple
 
 from gz_testauto.analysis.comparison import WorldTrials, trials_by_world
-from gz_testauto.analysis.early_end import early_end
+from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.questions import GatePair, metric_worlds
 from gz_testauto.metrics.interface import Metric
@@ -129,7 +129,7 @@ def settled_worlds(results: CampaignResults, planners: Sequence[str]) -> Set[str
 
 def ended_by_rule(results: CampaignResults) -> bool:
     """Return whether the campaign's own ``stop`` ended it."""
-    end = early_end(results)
+    end = early_stop(results)
     return end is not None and (end.decided or len(results.trials) >= results.planned)
 
 

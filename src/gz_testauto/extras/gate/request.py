@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Iterable, List, Optional, Sequence, Tuple
 
-from gz_testauto.analysis.across import Across, pair_campaigns
+from gz_testauto.analysis.across import PairedCampaigns, pair_campaigns
 from gz_testauto.analysis.conditions import conditions
 from gz_testauto.base.errors import ResultsError, SpecError
 from gz_testauto.base.registry import unknown_name
@@ -231,7 +231,7 @@ def _against(
 
 
 def _declared_differences(
-    across: Across, names: Sequence[Tuple[str, str]], request: GateRequest
+    across: PairedCampaigns, names: Sequence[Tuple[str, str]], request: GateRequest
 ) -> List[str]:
     """State which differences between the campaigns and between names the request accepts."""
     differences = [
@@ -248,7 +248,7 @@ def _declared_differences(
 
 
 def _both_sides(
-    across: Across,
+    across: PairedCampaigns,
     campaigns: Tuple[LoadedCampaign, LoadedCampaign],
     matched: Sequence[Tuple[str, str]],
     request: GateRequest,

@@ -67,7 +67,7 @@ def ranking(analysis: Analysis) -> str:
     unknown: Others = {name: [] for name in names}
     for pair in analysis.comparisons.pairs:
         if pair.first in names and pair.second in names:
-            verdict = success_verdict(pair, analysis.early_end)
+            verdict = success_verdict(pair, analysis.early_stop)
             one, other = sorted((pair.first, pair.second), key=names.index)
             if verdict.better == other:
                 one, other = other, one
@@ -106,7 +106,7 @@ def verdicts(analysis: Analysis) -> List[Dict[str, Any]]:
     at = {world.name: index for index, world in enumerate(analysis.results.worlds)}
     found = []
     for place, pair in enumerate(analysis.comparisons.pairs):
-        success = success_verdict(pair, analysis.early_end)
+        success = success_verdict(pair, analysis.early_stop)
         won = [
             {
                 "heading": f"Only {planner}" if pair.counts else f"{planner} more often",
@@ -352,7 +352,7 @@ def methods(analysis: Analysis) -> List[str]:
     rate = methods_text(summary.success for summary in analysis.summaries)
     by_its_test = (
         ""
-        if analysis.early_end is None
+        if analysis.early_stop is None
         else "; success by the test that ends the campaign, at its own alpha"
     )
     return [

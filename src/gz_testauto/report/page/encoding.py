@@ -41,16 +41,16 @@ def tolerances_text() -> str:
     )
 
 
-def thinned_drive(recording: Recording) -> Dict[str, Any]:
-    """Return the thinned recording: ``way`` is time, x, y and yaw; ``clearance``, ``speed`` and
+def thinned_trajectory(recording: Recording) -> Dict[str, Any]:
+    """Return the thinned recording: ``path`` is time, x, y and yaw; ``clearance``, ``speed`` and
     ``yaw_rate`` are time and value; ``end_ms`` the duration; ``objects``, if there are actors, the
     outline (x, y, x, ...) and trajectory of each."""
     time_s, pose, twist = recording.time_s, recording.pose, recording.twist
     if not len(time_s):
-        return {"end_ms": 0, "way": [[], [], [], []]}
+        return {"end_ms": 0, "path": [[], [], [], []]}
     drive = {
         "end_ms": round(float(time_s[-1]) * _MILLI),
-        "way": _thinned_poses(time_s, pose),
+        "path": _thinned_poses(time_s, pose),
         "clearance": _series(time_s, recording.clearance_m, CLEARANCE_M),
         "speed": _series(time_s, np.hypot(twist[:, 0], twist[:, 1]), SPEED_MPS),
         "yaw_rate": _series(time_s, twist[:, 2], YAW_RATE_RADPS),
@@ -59,7 +59,7 @@ def thinned_drive(recording: Recording) -> Dict[str, Any]:
         {
             "name": escape_text(name),
             "outline": np.round(recording.series[OUTLINE_SERIES + name].ravel(), 3).tolist(),
-            "way": _thinned_poses(time_s, recording.series[ACTOR_SERIES + name]),
+            "path": _thinned_poses(time_s, recording.series[ACTOR_SERIES + name]),
         }
         for name in moving_objects(recording.series)
     ]

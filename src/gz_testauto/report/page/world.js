@@ -49,10 +49,10 @@ const World = (() => {
   }
 
   function read(trial) {
-    const drive = { ...trial, shown: true, has: Array.isArray(trial.way) && trial.way[0].length > 0 };
+    const drive = { ...trial, shown: true, has: Array.isArray(trial.path) && trial.path[0].length > 0 };
     if (!drive.has) return drive;
-    drive.path = trial.way.map(decoded);
-    drive.objects = (trial.objects || []).map((one) => ({ ...one, path: one.way.map(decoded) }));
+    drive.path = trial.path.map(decoded);
+    drive.objects = (trial.objects || []).map((one) => ({ ...one, path: one.path.map(decoded) }));
     for (const name of SERIES) drive[name] = (trial[name] || [[], []]).map(decoded);
     drive.end = trial.end_ms / 1000;
     return drive;
@@ -161,7 +161,7 @@ const World = (() => {
     const margin = Math.max(1.5, 0.08 * Math.max(x1 - x0, y1 - y0));
     home = [x0 - margin, y0 - margin, x1 - x0 + 2 * margin, y1 - y0 + 2 * margin];
 
-    const svg = drawn("svg", { role: "img", "aria-label": "Map with obstacles and the way of every planner" });
+    const svg = drawn("svg", { role: "img", "aria-label": "Map with obstacles and the path of every planner" });
     const scene = drawn("g", { transform: "scale(1 -1)" });
     const lines = drawn("g", {});
     const labels = drawn("g", {});
@@ -184,11 +184,11 @@ const World = (() => {
       const [, xs, ys, yaws] = drive.path;
       const last = xs.length - 1;
       const group = drawn("g", { class: `p${drive.planner % 7}` });
-      let way = "";
-      xs.forEach((x, i) => { way += `${x},${ys[i]} `; });
+      let points = "";
+      xs.forEach((x, i) => { points += `${x},${ys[i]} `; });
       drive.body = drawn("polygon", { class: "body", points: corners });
       group.append(
-        drawn("polyline", { class: "way", points: way, "stroke-dasharray": Charts.dash(drive.planner).join(" ") }),
+        drawn("polyline", { class: "path", points, "stroke-dasharray": Charts.dash(drive.planner).join(" ") }),
         drawn("polygon", { class: "final", points: corners, transform: placedAt(xs[last], ys[last], yaws[last]) }),
       );
       for (const [time, partner, speed, x, y] of drive.contacts) {
@@ -227,7 +227,7 @@ const World = (() => {
     const across = { x1: 1, y1: 9, x2: 35, y2: 9 };
     const frame = { x: 8, y: 3, width: 20, height: 12 };
     const entries = [...new Set(there.map((one) => one.planner))].map((planner) => sample("line",
-      { class: "way", "stroke-dasharray": Charts.dash(planner).join(" "), ...across },
+      { class: "path", "stroke-dasharray": Charts.dash(planner).join(" "), ...across },
       data.planners[planner], `p${planner % 7}`));
     if (there.length) {
       entries.push(sample("rect", { class: "body", ...frame }, "robot at the time shown", `p${there[0].planner % 7}`),

@@ -16,7 +16,7 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.campaign.resume import find_world, read_campaign
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.traffic import surface_of
-from gz_testauto.report.page.encoding import ShapeTable, thinned_drive
+from gz_testauto.report.page.encoding import ShapeTable, thinned_trajectory
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import TrialRecord
 from gz_testauto.results.store import ResultStore
@@ -170,7 +170,7 @@ def _trial(
     except GzTestautoError as error:
         surroundings.problems.append(str(error))
         return {**data, "problem": escape_text(str(error))}
-    data.update(thinned_drive(recording))
+    data.update(thinned_trajectory(recording))
     data["contacts"] = [
         [
             round(1000 * episode.start_s),

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 from scripted import CONFIG, ScriptedExecutor
 
-from gz_testauto.analysis.early_end import early_end
+from gz_testauto.analysis.early_stop import early_stop
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import SimulatorError, SpecError
 from gz_testauto.campaign.runner import run_campaign
@@ -93,13 +93,13 @@ def decided(endless, tmp_path_factory):
 @pytest.mark.slow
 def test_the_campaign_ends_when_the_decision_is_in(decided):
     _, results = decided
-    end = early_end(results)
+    end = early_stop(results)
     assert end.decided
     assert end.pairs[0].better == "fgm"
     assert len(results.judged) < 20 < len(results.worlds)
     assert len(results.trials) == 2 * len(results.judged)
     before = results.judged[:-1]
-    assert not early_end(type(results)(**{**vars(results), "judged": before})).decided
+    assert not early_stop(type(results)(**{**vars(results), "judged": before})).decided
     assert end.pairs[0].difference.high < 0.0  # straight minus fgm
 
 
@@ -111,7 +111,7 @@ def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(
     _, one = decided
     many, _ = run(endless(), tmp_path / "many", seed=seed)
     assert many.judged == one.judged
-    assert early_end(many) == early_end(one)
+    assert early_stop(many) == early_stop(one)
     assert len(many.trials) >= len(one.trials)
 
 
@@ -138,7 +138,7 @@ def test_killed_and_resumed_it_decides_by_the_same_worlds(endless, decided, tmp_
         break
     assert len(done) > 27  # killed at least three times
     assert results.judged == one.judged
-    assert early_end(results) == early_end(one)
+    assert early_stop(results) == early_stop(one)
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_given_again_a_decided_campaign_runs_nothing(endless, decided):
 @pytest.mark.slow
 def test_equal_planners_end_undecided_after_at_most_so_many_worlds(endless, tmp_path):
     results, _ = run(endless(max_worlds=12), tmp_path / "out", script=lambda trial: Outcome.REACHED)
-    assert not early_end(results).decided
+    assert not early_stop(results).decided
     assert len(results.trials) == results.planned == 24
 
 
@@ -160,7 +160,7 @@ def test_equal_planners_end_undecided_after_at_most_so_many_worlds(endless, tmp_
 def test_a_difference_that_does_not_matter_is_a_decision(endless, tmp_path):
     rule = {"equivalence_margin": 0.25}
     results, _ = run(endless(**rule), tmp_path / "out", script=lambda trial: Outcome.REACHED)
-    end = early_end(results)
+    end = early_stop(results)
     assert end.decided
     assert end.pairs[0].negligible
     assert end.worlds < 40

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gz_testauto.analysis.early_end import decide
+from gz_testauto.analysis.early_stop import decide
 from gz_testauto.spec.stopping import StopSpec
 
 SHARES = st.sampled_from([0.0, 0.5, 1.0])

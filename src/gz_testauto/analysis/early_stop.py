@@ -47,7 +47,7 @@ class PairDecision:
 
 
 @dataclass(frozen=True)
-class EarlyEnd:
+class EarlyStop:
     """The decisions after ``worlds`` judged worlds of at most ``max_worlds``."""
 
     rule: StopSpec
@@ -61,7 +61,7 @@ class EarlyEnd:
         return bool(self.pairs) and all(pair.decided for pair in self.pairs)
 
 
-def early_end(results: CampaignResults) -> Optional[EarlyEnd]:
+def early_stop(results: CampaignResults) -> Optional[EarlyStop]:
     """Return the decisions of a campaign with early stop; None for another one."""
     if results.stop is None:
         return None
@@ -69,7 +69,7 @@ def early_end(results: CampaignResults) -> Optional[EarlyEnd]:
     pairs = decide(results.stop, results.planners, results.judged, rates)
     count = len(results.worlds)
     max_worlds = min(results.stop.max_worlds or count, count)
-    return EarlyEnd(results.stop, len(results.judged), max_worlds, pairs)
+    return EarlyStop(results.stop, len(results.judged), max_worlds, pairs)
 
 
 def decide(
