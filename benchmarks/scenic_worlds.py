@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "test" / "scenic")]
+sys.path[:0] = [str(ROOT / "test" / "extras" / "scenic")]
 
 from output_check import faults_of  # noqa: E402
 from test_worlds import ROBOTS, SCENARIOS  # noqa: E402

@@ -29,6 +29,7 @@ from gz_testauto.spec.actors import BEHAVIORS
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, StackCampaignSpec
 from gz_testauto.spec.model import Spec
 from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleSpec
+from gz_testauto.spec.worlds import WORLD_SOURCES
 
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = Path(gz_testauto.extras.__file__).resolve().parents[1]
@@ -193,9 +194,8 @@ def plugins(registry: Registry, extra: str = "") -> List[Type[Spec]]:
     """Return the specification classes of a registry: those of the core, or those of an extra."""
     group = extra_plugins().get(f"gz_testauto.{registry.kind.replace(' ', '_')}s", {})
     names = [name for name in registry.names() if group.get(name, ("",))[0] == extra]
-    return [
-        one for one in map(registry.get, names) if isinstance(one, type) and issubclass(one, Spec)
-    ]
+    found = [getattr(one, "spec_type", one) for one in map(registry.get, names)]
+    return [one for one in found if isinstance(one, type) and issubclass(one, Spec)]
 
 
 # ---- pages
@@ -245,6 +245,8 @@ def pages() -> Dict[str, str]:
             known = reached(BuiltinCampaignSpec, StackCampaignSpec)
             sections += [section(one) for one in reached(root) if one not in known]
         sections += [section(one) for one in plugins(BEHAVIORS, extra)]
+        sources = plugins(WORLD_SOURCES, extra)
+        sections += [section(one) for one in (reached(*sources) if sources else ())]
         sections += map(node_section, nodes(extras() / extra))
         if sections:
             result[f"{extra}.md"] = page(

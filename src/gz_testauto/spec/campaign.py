@@ -50,12 +50,12 @@ from gz_testauto.spec.tracking import TrackingSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, SEEDS, WorldsSpec
 
 MISSING = ".{key} is missing"
-SET_BY_MISSION = ".{key} is set by worlds.mission; remove it"
+SET_BY_SOURCE = ".{key} is set by worlds.{source}; remove it"
 
 
 class GoalSpec(ViaSpec):
-    """The goal, and optional goals before it. If the worlds of a scenario have their own goals
-    (``worlds.mission.goal``), the poses are omitted."""
+    """The goal, and optional goals before it. If a world source sets the goals (``mission.goal`` of
+    ``scenic``), the poses are omitted."""
 
     x_m: Optional[Bounded] = None
     """x coordinate (m) in the world frame."""
@@ -207,7 +207,7 @@ class CampaignSpec(LocatedSpec):
     """The name in reports, and of the default results directory."""
     seed: int = Field(0, ge=0, lt=SEEDS)
     """The seed from which all random numbers of the campaign derive."""
-    worlds: WorldsSpec
+    worlds: SerializeAsAny[WorldsSpec]
     """The source of the worlds."""
     robot: RobotSpec
     """The robot under test."""
@@ -251,13 +251,13 @@ class CampaignSpec(LocatedSpec):
     @property
     def others_move(self) -> bool:
         """Return whether anything but the robot moves in the worlds."""
-        return bool(self.actors or self.robots or self.worlds.dynamic)
+        return bool(self.actors or self.robots or self.worlds.has_agents)
 
     @property
     def changes_worlds(self) -> bool:
         """Return whether a trial has movements or random properties that its world file does not
         have."""
-        return bool(self.actors or self.randomize or self.worlds.dynamic)
+        return bool(self.actors or self.randomize or self.worlds.has_agents)
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
@@ -319,24 +319,16 @@ class CampaignSpec(LocatedSpec):
     @field_validator("robot")
     @classmethod
     def _has_a_start(cls, robot: RobotSpec, info: ValidationInfo) -> RobotSpec:
-        by_mission = _is_set_by_mission(info, "start")
-        if by_mission is not None and by_mission != (robot.start is None):
-            raise PydanticCustomError(
-                "predicate", SET_BY_MISSION if by_mission else MISSING, {"key": "start"}
-            )
+        _require_unless_set_by_source(info, "sets_start", {"start": robot.start is not None})
         return robot
 
     @field_validator("goal")
     @classmethod
     def _has_a_position(cls, goal: GoalSpec, info: ValidationInfo) -> GoalSpec:
-        by_mission = _is_set_by_mission(info, "goal")
-        for key in ("x_m", "y_m") if by_mission is not None else ():
-            if by_mission != (getattr(goal, key) is None):
-                raise PydanticCustomError(
-                    "predicate", SET_BY_MISSION if by_mission else MISSING, {"key": key}
-                )
-        if by_mission and goal.via:
-            raise PydanticCustomError("predicate", SET_BY_MISSION, {"key": "via"})
+        exist = {"x_m": goal.x_m is not None, "y_m": goal.y_m is not None}
+        if goal.via:
+            exist["via"] = True
+        _require_unless_set_by_source(info, "sets_goal", exist)
         return goal
 
     @field_validator("robots", "actors", "randomize")
@@ -361,13 +353,19 @@ class CampaignSpec(LocatedSpec):
         return planners
 
 
-def _is_set_by_mission(info: ValidationInfo, key: str) -> Optional[bool]:
-    """Return whether the worlds' mission has the key; None for invalid worlds, which are reported
-    separately."""
+def _require_unless_set_by_source(
+    info: ValidationInfo, sets: str, exist: Mapping[str, bool]
+) -> None:
+    """Raise an error for a key that does not exist, or, if the world source sets the keys (its
+    property ``sets``), for one that exists. Invalid worlds are reported separately."""
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
     if worlds is None:
-        return None
-    return worlds.mission is not None and getattr(worlds.mission, key) is not None
+        return
+    by_source = worlds.source is not None and getattr(worlds.source, sets)
+    for key, exists in exist.items():
+        if exists == by_source:
+            context = {"key": key, "source": worlds.source_name}
+            raise PydanticCustomError("predicate", SET_BY_SOURCE if by_source else MISSING, context)
 
 
 class BuiltinCampaignSpec(CampaignSpec):

@@ -44,7 +44,7 @@ class RobotSpec(Spec):
     name: str = "robot"
     """The model's name in the simulator."""
     start: Optional[PoseSpec] = None
-    """Required, unless the worlds of a scenario have starts (``worlds.mission.start``)."""
+    """Required, unless a world source sets it (``mission.start`` of ``scenic``)."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     """Corners ``[x, y]`` (m) of its outline in the base frame; default: the convex outline of the
     model's collision shapes except the contact patches of drive wheels."""

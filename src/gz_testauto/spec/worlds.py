@@ -1,28 +1,29 @@
 """The worlds of a campaign, and published facts about each.
 
-Owns ``worlds`` in ``campaign.yaml``: a base world to be multiplied, a scenario in Scenic with the
-models that it places, or a directory of worlds, all or a list, each with an optional mission; the
-names of random obstacles; and numbers that a benchmark publishes.
+Owns ``worlds`` in ``campaign.yaml``: a base world to be multiplied, the section of a registered
+world source, or a directory of worlds, all or a list, each with an optional mission; the names of
+random obstacles; and numbers that a benchmark publishes.
 :mod:`gz_testauto.campaign.world_source` reads the files.
 """
 
 import re
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Pattern, Tuple, Union
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Pattern, Set, Tuple, Type, cast
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
     ValidationInfo,
-    field_validator,
+    create_model,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
-from typing_extensions import Annotated
+from typing_extensions import Annotated, Self
 
-from gz_testauto.base.registry import unknown_name
-from gz_testauto.spec.descriptor import load_descriptor
+from gz_testauto.base.errors import MissingDependencyError, PluginError
+from gz_testauto.base.registry import Registry
 from gz_testauto.spec.loader import SUBPATH, load
 from gz_testauto.spec.model import (
     Point,
@@ -123,38 +124,37 @@ class PublishedSpec(Spec):
         return self
 
 
-class MissionSpec(Spec):
-    """The mission items of a scenario that are start and goal, by the names in its models'
-    descriptor.
-
-    The robot starts at the first item ``start``. It must reach all items ``goal`` in the scenario's
-    order; for a list, all items of its first name, then of its second, and so on. A missing key is
-    the campaign's, for all worlds.
-    """
-
-    start: Optional[str] = None
-    """Name of the item that is the start; default: the campaign's start."""
-    goal: Union[str, Annotated[List[str], Field(min_length=1)], None] = None
-    """Name of the items that are the goals, or a list of names; default: the campaign's goal."""
+class WorldSourceSpec(Spec):
+    """The section of a world source in ``worlds``. A subclass has the keys of its source."""
 
     @property
-    def goals(self) -> Tuple[str, ...]:
-        """Return the names of ``goal``, in order."""
-        return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
+    def sets_start(self) -> bool:
+        """Return whether each world has its own start of the robot, in place of ``robot.start``."""
+        return False
 
     @property
-    def named(self) -> Iterator[Tuple[Tuple[Union[str, int], ...], str]]:
-        """Yield every name after its path: the key, and the index in a list."""
-        if self.start is not None:
-            yield ("start",), self.start
-        for index, goal in enumerate(self.goals):
-            yield ("goal",) if isinstance(self.goal, str) else ("goal", index), goal
+    def sets_goal(self) -> bool:
+        """Return whether each world has its own goals of the robot, in place of ``goal``'s."""
+        return False
+
+    @property
+    def has_agents(self) -> bool:
+        """Return whether the source moves models during trials."""
+        return False
+
+
+WORLD_SOURCES = Registry("world source", {})
+"""Classes of :class:`~gz_testauto.worlds.source.WorldSource`, by the name of their section in
+``worlds``."""
 
 
 class WorldsSpec(Spec):
     """The source of the worlds: a base world and an obstacle specification (in place, or the path
-    of its file); a scenario in Scenic and the descriptor of its models; or a directory of
-    ``.world`` files (with or without ``worlds.json``)."""
+    of its file); a directory of ``.world`` files (with or without ``worlds.json``); or the section
+    of a world source, such as ``scenic``."""
+
+    source_name: ClassVar[str] = ""
+    """The key of the section of the world source; empty without one."""
 
     base: Optional[SpecPath] = None
     """The base world, to which random obstacles are added."""
@@ -162,20 +162,6 @@ class WorldsSpec(Spec):
     """The obstacle specification for ``base``, or the path of its file."""
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
     """Number of worlds that are generated."""
-    scenic: Optional[SpecPath] = None
-    """A scenario, as for ``gz_testauto scenic``."""
-    models: Optional[SpecPath] = None
-    """The descriptor of the models that the scenario can place."""
-    parameters: Dict[str, Union[bool, int, float, str]] = Field(default_factory=dict)
-    """Values of the scenario's global parameters."""
-    mission: Optional[MissionSpec] = None
-    """The items of the scenario that are start and goal."""
-    dynamic: bool = False
-    """True if the scenario's behaviors, monitors and requirements are active in trials: objects
-    with a behavior move, and the robot is the scenario's ego."""
-    keep: bool = False
-    """True if objects that already satisfy the scenario are kept and the others drawn again
-    (``--keep-placed``)."""
     directory: Optional[SpecPath] = None
     """A directory of ``.world`` files, with or without ``worlds.json``."""
     files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
@@ -195,59 +181,90 @@ class WorldsSpec(Spec):
     published: Dict[str, PublishedSpec] = Field(default_factory=dict)
     """Numbers that a benchmark publishes for its worlds, by the name of their column."""
 
-    @field_validator("mission")
     @classmethod
-    def _are_mission_items(
-        cls, mission: Optional[MissionSpec], info: ValidationInfo
-    ) -> Optional[MissionSpec]:
-        models = info.data.get("models")
-        if mission is None or models is None:
-            return mission
-        known = [model.name for model in load_descriptor(models).models if model.mission_only]
-        for place, name in mission.named:
-            if name not in known:
-                message = unknown_name("mission item (MISSION_ONLY)", name, known)
-                raise PydanticCustomError("value_error", "", {"error": message, SUBPATH: place})
-        return mission
+    def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
+        """Return the class that also has the section of the world source that ``data`` names.
+        Raises ``MissingDependencyError`` or ``PluginError`` if the source cannot be loaded."""
+        name = _named_source(data)
+        if name is None:
+            return cls
+        return cast(Type[Self], _with_section(name, WORLD_SOURCES.get(name).spec_type))
+
+    @property
+    def source(self) -> Optional[WorldSourceSpec]:
+        """Return the section of the world source; None for a base world and a directory."""
+        return getattr(self, self.source_name) if self.source_name else None
+
+    @property
+    def has_agents(self) -> bool:
+        """Return whether the world source moves models during trials."""
+        return self.source is not None and self.source.has_agents
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # A class that kind_of creates cannot be imported by another process.
+        return _restore, (dict(self), self.model_fields_set)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _as_its_kind(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
+        if cls is not WorldsSpec or not isinstance(data, Mapping):
+            return handler(data)
+        try:
+            kind = cls.kind_of(data)
+        except (MissingDependencyError, PluginError) as error:
+            context = {"error": str(error), SUBPATH: (_named_source(data),)}
+            raise PydanticCustomError("value_error", "", context) from error
+        return handler(data) if kind is cls else kind.model_validate(data, context=info.context)
 
     @model_validator(mode="after")
     def _one_source(self) -> "WorldsSpec":
-        if sum(one is not None for one in (self.base, self.scenic, self.directory)) != 1:
+        if sum(one is not None for one in (self.base, self.source, self.directory)) != 1:
             raise ValueError(
-                "one of base (with obstacles and count), scenic (with models and count) and "
-                "directory is needed"
+                "one of base (with obstacles and count), directory, and a world source with count "
+                f"({', '.join(WORLD_SOURCES.names())}) is needed"
             )
-        self._check_scenic()
         if self.base is not None and (self.obstacles is None or self.count is None):
             raise ValueError("base also needs obstacles and count")
-        if self.directory is not None and self.obstacles is not None:
-            raise ValueError("obstacles is not valid with directory")
-        if self.base is not None and (self.files or self.published):
-            raise ValueError("files and published are valid only with directory")
+        if self.source is not None and self.count is None:
+            raise ValueError(f"{self.source_name} also needs count")
+        self._reject_keys_of_other_sources()
         require_different(
             [entry.world for entry in self.files or ()], "names of worlds", "; set name"
         )
         return self
 
-    def _check_scenic(self) -> None:
-        """Raise ``ValueError`` for keys that are invalid with ``scenic``, or without it."""
-        if self.scenic is None:
-            for key in ("models", "parameters", "mission", "keep", "dynamic"):
-                if getattr(self, key):
-                    raise ValueError(f"{key} is valid only with scenic")
-            return
-        if self.models is None or self.count is None:
-            raise ValueError("scenic also needs models and count")
-        if self.dynamic and (self.mission is None or self.mission.start is None):
-            raise ValueError(
-                "dynamic also needs mission.start: the mission item that is the scenario's ego, "
-                "which the robot represents"
-            )
-        for key in ("obstacles", "files", "published", "repair"):
+    def _reject_keys_of_other_sources(self) -> None:
+        if self.directory is not None:
+            name, keys = "directory", ["obstacles"]
+        elif self.base is not None:
+            name, keys = "base", ["files", "published"]
+        else:
+            name, keys = self.source_name, ["obstacles", "files", "published", "repair"]
+        for key in keys:
             if getattr(self, key):
-                raise ValueError(f"{key} is not valid with scenic")
+                raise ValueError(f"{key} is not valid with {name}")
 
     @property
     def obstacle_pattern(self) -> Optional[Pattern[str]]:
         """Return ``obstacle_names``, compiled; None denotes the spawner's names."""
         return None if self.obstacle_names is None else re.compile(self.obstacle_names)
+
+
+def _named_source(data: Mapping[str, Any]) -> Optional[str]:
+    """Return the first key that is the name of a world source."""
+    further = [key for key in data if key not in WorldsSpec.model_fields]
+    return next((name for name in further if name in WORLD_SOURCES.names()), None)
+
+
+@lru_cache(maxsize=None)
+def _with_section(name: str, section: Type[WorldSourceSpec]) -> Type[WorldsSpec]:
+    """Return the specification of worlds with the section ``name`` of a world source."""
+    fields: Dict[str, Any] = {name: (section, ...)}
+    kind = create_model("WorldsSpec", __base__=WorldsSpec, **fields)
+    kind.source_name = name
+    return kind
+
+
+def _restore(fields: Dict[str, Any], was_set: Set[str]) -> WorldsSpec:
+    """Return the unpickled specification."""
+    return WorldsSpec.kind_of(fields).model_construct(was_set, **fields)

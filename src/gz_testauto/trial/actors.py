@@ -11,7 +11,6 @@ from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequenc
 
 import numpy as np
 
-from gz_testauto.actors import HOOKS
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import ActorPlacementArea, create_actors
 from gz_testauto.actors.hook import Hook
@@ -33,9 +32,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.randomize import FaultTerm
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.executor import TrialResult
-
-SCENARIO = "scenario"
-"""The name in :data:`~gz_testauto.actors.HOOKS` of the hook that runs a scenario's agents."""
+from gz_testauto.worlds.source import world_source
 
 STACK = "gazebo_ros"
 """The simulator of a user's stack."""
@@ -121,7 +118,7 @@ def prepare_actors(
     if not (spec.changes_worlds or own):
         return TrialActors()
     hooks: List[Hook] = []
-    scenario = _scenario(spec, site, world, repetition)
+    agents = _agents(spec, site, world, repetition)
     if spec.actors or own:
         robot = spec.robot
         heights = obstructing_heights(robot.height_m or site.robot.height_m)
@@ -132,8 +129,8 @@ def prepare_actors(
             float(np.hypot(*outline.T).max()),
         )
         hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, ground))
-    if scenario is not None:
-        hooks.append(scenario)
+    if agents is not None:
+        hooks.append(agents)
     if not spec.randomize:
         return TrialActors(tuple(hooks))
     scene = _randomized_scene(site, TrialActors(tuple(hooks)).models)
@@ -141,18 +138,12 @@ def prepare_actors(
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
 
 
-def _scenario(
-    spec: CampaignSpec, site: ActorContext, world: int, repetition: int
-) -> Optional[Hook]:
-    if not spec.worlds.dynamic:
+def _agents(spec: CampaignSpec, site: ActorContext, world: int, repetition: int) -> Optional[Hook]:
+    """Return the hook of the world source that moves its agents; None without agents."""
+    source = world_source(spec)
+    if source is None or not spec.worlds.has_agents:
         return None
-    try:
-        perform = HOOKS.get(SCENARIO)
-    except MissingDependencyError as error:
-        raise MissingDependencyError(
-            f"worlds.dynamic needs Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
-        ) from error
-    hook: Hook = perform(spec.worlds, spec.seed, site.file, world, repetition, site.robot.name)
+    hook: Hook = source.hook(site.file, world, repetition, site.robot.name)
     return hook
 
 
@@ -203,8 +194,8 @@ def check_actors(spec: CampaignSpec) -> None:
         _check_on_stack(spec)
         simulator, named = STACK, f"{STACK}, with which a stack simulates,"
     needed: List[Tuple[str, ChangeKind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
-    if spec.worlds.dynamic:
-        needed.append(("worlds.dynamic", SetModel))
+    if spec.worlds.has_agents:
+        needed.append((f"worlds.{spec.worlds.source_name}", SetModel))
     for actor in spec.actors:
         actor.check()
     for term in spec.randomize:

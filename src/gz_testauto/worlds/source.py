@@ -1,64 +1,73 @@
-"""World sources except base worlds and directories: programs that generate worlds.
+"""World sources: programs that generate the worlds of a campaign.
 
-Owns the interface of a source, its registry, and the source of a campaign. A source is named by its
-key in ``worlds`` of ``campaign.yaml``.
+Owns the interface of a source and the choice of a campaign's source. The registry and the section
+of a source in YAML are in :mod:`gz_testauto.spec.worlds`.
 """
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Any, ClassVar, Dict, Iterator, List, Optional, Tuple, Type
 
 from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.base.registry import Registry
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.missions import Missions
-from gz_testauto.spec.worlds import WorldFileSpec, WorldsSpec
+from gz_testauto.spec.worlds import WORLD_SOURCES, WorldFileSpec, WorldSourceSpec
 from gz_testauto.worlds.manifest import WorldSet, read_worlds
 
 
 class WorldSource(ABC):
-    """The worlds of one campaign. World *i* depends only on the seed and *i*.
+    """The worlds of one campaign. World *i* depends only on ``spec``, the campaign's ``seed`` and
+    *i*. ``spec`` is the section of the source in ``worlds``, ``count`` the number of worlds.
 
-    It is constructed from the campaign's ``worlds`` and its seed. :meth:`input_files` is called
-    first, then :meth:`make`, then :meth:`missions`.
+    :meth:`input_files` is called first, then :meth:`make`, then :meth:`missions`.
     """
 
-    def __init__(self, worlds: WorldsSpec, seed: int) -> None:
-        self.worlds, self.seed = worlds, seed
+    spec_type: ClassVar[Type[WorldSourceSpec]]
+    """The class of ``spec``, which validates the section."""
+
+    def __init__(self, spec: Any, count: int, seed: int) -> None:
+        self.spec, self.count, self.seed = spec, count, seed
 
     @abstractmethod
     def make(self, folder: Path, workers: int) -> WorldSet:
-        """Generate all worlds in ``folder``, or none, with up to ``workers`` processes. Raises
-        ``GzTestautoError``. It is not called if the worlds exist."""
-
-    @abstractmethod
-    def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Return start and goals in each of the worlds in ``folder``; None for those of the
-        campaign. Raises ``SpecError`` or ``ResultsError``."""
+        """Generate all worlds in ``folder``, which may not exist, with up to ``workers`` processes.
+        Write ``worlds.json`` last (:func:`~gz_testauto.worlds.manifest.manifest_bytes`): worlds
+        with this file are complete, and this method is not called again. Raises
+        ``GzTestautoError``."""
 
     @abstractmethod
     def input_files(self) -> Dict[str, str]:
-        """Return the SHA-256 hashes of all files that determine the worlds, by name. Raises
-        ``SpecError``."""
+        """Return the SHA-256 hashes, by name, of all files that determine the worlds and that are
+        not paths in ``spec``. Raises ``SpecError``."""
 
-    @abstractmethod
+    def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
+        """Return start and goals in each of the worlds in ``folder``; None for those of the
+        campaign. Raises ``SpecError`` or ``ResultsError``."""
+        return None
+
     def sdf_files(self) -> Iterator[Path]:
-        """Return the SDF files from which worlds are generated."""
+        """Return the SDF files from which worlds are generated, whose plug-ins a simulator would
+        load."""
+        return iter(())
 
-    @abstractmethod
     def recorded_numbers(self) -> Tuple[str, ...]:
         """Return the names of the numbers that each trial records for this source."""
+        return ()
 
-
-WORLD_SOURCES = Registry("world source", {})
+    def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
+        """Return the hook (:class:`~gz_testauto.actors.hook.Hook`) that moves the source's agents
+        in a trial; called only if ``spec.has_agents``. ``world`` is the file of world number
+        ``index``, ``robot`` the name of the robot's model. Raises ``GzTestautoError``."""
+        raise NotImplementedError
 
 
 def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
-    """Return the source of the campaign's worlds; None for a base world and for a directory.
-    Raises ``UnknownNameError``."""
-    if spec.worlds.scenic is None:
+    """Return the source of the campaign's worlds; None for a base world and for a directory."""
+    worlds = spec.worlds
+    if worlds.source is None:
         return None
-    source: WorldSource = WORLD_SOURCES.get("scenic")(spec.worlds, spec.seed)
+    create = WORLD_SOURCES.get(worlds.source_name)
+    source: WorldSource = create(worlds.source, worlds.count, spec.seed)
     return source
 
 

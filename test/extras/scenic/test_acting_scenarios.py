@@ -17,15 +17,15 @@ pytestmark = pytest.mark.slow
 EXAMPLES = share_directory() / "config" / "scenic"
 
 
-def campaign(folder, **worlds):
+def campaign(folder, **section):
     """The crossing of the examples in two worlds, as a file."""
     data = yaml.safe_load((EXAMPLES / "crossing_campaign.yaml").read_text())
-    data["worlds"].update(
+    data["worlds"]["count"] = 2
+    data["worlds"]["scenic"].update(
         {
-            "count": 2,
-            "scenic": str(EXAMPLES / "crossing.scenic"),
+            "file": str(EXAMPLES / "crossing.scenic"),
             "models": str(EXAMPLES / "models.yaml"),
-            **worlds,
+            **section,
         }
     )
     data["simulator"] = "embedded"
@@ -90,7 +90,10 @@ def test_two_workers_and_a_second_go_get_the_same_bits(alone, tmp_path):
     "worlds, said",
     [
         ({"mission": {"goal": "waypoint"}}, "dynamic also needs mission.start"),
-        ({"dynamic": False}, "a `behavior` is what an agent does in time, .*worlds.dynamic: true"),
+        (
+            {"dynamic": False},
+            "a `behavior` is what an agent does in time, .*worlds.scenic.dynamic: true",
+        ),
         ({"mission": {"start": "fetch", "goal": "waypoint"}}, "the ego is turtlebot3|no 'fetch'"),
     ],
 )

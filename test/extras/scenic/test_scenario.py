@@ -103,14 +103,14 @@ def test_a_set_is_the_world_of_that_seed_and_number(place):
 
     world = ScenicSource(place / "room.scenic", place / "models.yaml", 3).make(1)
     (drawn,) = [one for one in world.obstacles if one.type == "crate"]
-    text = f"{{scenic: {place}/room.scenic, models: {place}/models.yaml}}"
+    text = f"{{scenic: {{file: {place}/room.scenic, models: {place}/models.yaml}}}}"
     crate = read_set(text).draw(3, 1)[2]
     assert crate.pose.position == pytest.approx(drawn.pose[:3], abs=1e-6)
 
 
 def test_a_scenario_is_told_from_a_specification(place):
-    text = f"{{scenic: {place}/room.scenic, models: {place}/models.yaml}}"
-    (place / "set.yaml").write_text("scenic: room.scenic\nmodels: models.yaml\n")
+    text = f"{{scenic: {{file: {place}/room.scenic, models: {place}/models.yaml}}}}"
+    (place / "set.yaml").write_text("scenic:\n  file: room.scenic\n  models: models.yaml\n")
     for argument in (str(place / "room.scenic"), text, str(place / "set.yaml")):
         assert isinstance(read_set(argument), scenario.Scenario)
     assert isinstance(read_set("obstacles"), ObstacleSpec)
@@ -122,8 +122,8 @@ def test_a_scenario_is_told_from_a_specification(place):
     [
         ("", "spec is empty"),
         ("nothing.scenic", "is neither a name nor a file"),
-        ("{scenic: nothing.scenic}", r"inline:1: .*scenic is .*file not found"),
-        ("{scenic: room.scenic, model: models.yaml}", r"did you mean 'models'"),
+        ("{scenic: {file: nothing.scenic}}", r"inline:1: scenic\.file .*nothing\.scenic"),
+        ("{scenic: {file: room.scenic, model: models.yaml}}", r"inline:1: scenic: .*'models'"),
     ],
 )
 def test_what_is_no_scenario_says_why(argument, complaint):
@@ -133,4 +133,4 @@ def test_what_is_no_scenario_says_why(argument, complaint):
 
 def test_the_multiplier_takes_no_scenario(place):
     with pytest.raises(SpecError, match="scenic"):
-        read_spec(f"{{scenic: {place}/room.scenic, models: {place}/models.yaml}}")
+        read_spec(f"{{scenic: {{file: {place}/room.scenic, models: {place}/models.yaml}}}}")

@@ -16,9 +16,9 @@ from gz_testauto.extras.scenic.dynamic.scenario import ScenicDriver, perform
 from gz_testauto.extras.scenic.output import write_scenes
 from gz_testauto.extras.scenic.program import recorded_numbers
 from gz_testauto.extras.scenic.source import ScenicSource
+from gz_testauto.extras.scenic.spec import ScenicSpec
 from gz_testauto.simulators import open_simulator
 from gz_testauto.simulators.interface import Scene
-from gz_testauto.spec.worlds import WorldsSpec
 
 pytestmark = pytest.mark.slow
 
@@ -70,13 +70,12 @@ class Scenarios:
                 f'<sdf version="1.6"><model name="{name}">{links}</model></sdf>'
             )
 
-    def worlds(self, text, head=HEAD):
+    def spec(self, text, head=HEAD):
         (self.folder / "play.scenic").write_text(head + text)
-        return WorldsSpec.model_validate(
+        return ScenicSpec.model_validate(
             {
-                "scenic": str(self.folder / "play.scenic"),
+                "file": str(self.folder / "play.scenic"),
                 "models": str(self.folder / "models.yaml"),
-                "count": 1,
                 "dynamic": True,
                 "mission": {"start": "robot"},
             }
@@ -85,8 +84,8 @@ class Scenarios:
     def driver(self, text, seed=1, repetition=0, head=HEAD):
         scenario._source.cache_clear()
         shutil.rmtree(self.folder / "worlds", ignore_errors=True)
-        spec = self.worlds(text, head)
-        source = ScenicSource(spec.scenic, spec.models, seed, dynamic=True)
+        spec = self.spec(text, head)
+        source = ScenicSource(spec.file, spec.models, seed, dynamic=True)
         write_scenes(source, 1, self.folder / "worlds", plots=False)
         return perform(spec, seed, self.world, 0, repetition, "robot")
 
@@ -286,7 +285,7 @@ def test_a_world_that_the_scenario_does_not_make_any_more_is_refused(scenarios):
     path = scenarios.world
     path.write_bytes(path.read_bytes().replace(b"default", b"another"))
     with pytest.raises(SpecError, match="does not make world_0000 as it is in"):
-        perform(scenarios.worlds(text), 1, path, 0, 0, "robot")
+        perform(scenarios.spec(text), 1, path, 0, 0, "robot")
 
 
 def test_a_scenario_that_makes_things_while_it_acts_is_refused(scenarios):

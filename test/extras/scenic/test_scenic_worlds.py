@@ -43,11 +43,12 @@ CAMPAIGN = """\
 name: small
 seed: 5
 worlds:
-  scenic: small.scenic
-  models: models.yaml
   count: 2
-  parameters: {crates: 2}
-  mission: {start: turtlebot3, goal: waypoint}
+  scenic:
+    file: small.scenic
+    models: models.yaml
+    parameters: {crates: 2}
+    mission: {start: turtlebot3, goal: waypoint}
 robot:
   model: package://gz_testauto/models/wheelchair/model.sdf
 goal: {tolerance_m: 0.5}
@@ -78,36 +79,26 @@ def campaign(folder, *changes):
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("  count: 2\n", "", r":3: worlds: scenic also needs models and count"),
-        ("  models: models.yaml\n", "", r":3: worlds: scenic also needs models and count"),
-        ("  scenic: small.scenic\n", "", r":3: worlds: one of base .*, scenic"),
-        (
-            "  scenic: small.scenic\n",
-            "  directory: .\n",
-            r":3: worlds: models is valid only with scenic",
-        ),
-        (
-            "  count: 2\n",
-            "  count: 2\n  repair: true\n",
-            r":3: worlds: repair is not valid with scenic",
-        ),
-        ("{crates: 2}", "{crates: [2]}", r":7: worlds\.parameters\.crates"),
-        ("start: turtlebot3, ", "", r":9: robot\.start is missing"),
-        (", goal: waypoint", "", r":11: goal\.x_m is missing"),
-        ("{tolerance_m", "{y_m: 1, tolerance_m", r":11: goal\.y_m is set by worlds\.mission"),
+        ("    models: models.yaml\n", "", r":5: worlds\.scenic\.models is missing"),
+        ("    models: ", "    model: ", r":7: worlds\.scenic: .*'model'.*'models'"),
+        ("file: small", "file: large", r":6: worlds\.scenic\.file .*large\.scenic"),
+        ("{crates: 2}", "{crates: [2]}", r":8: worlds\.scenic\.parameters\.crates"),
+        ("start: turtlebot3, ", "", r":10: robot\.start is missing"),
+        (", goal: waypoint", "", r":12: goal\.x_m is missing"),
+        ("{tolerance_m", "{y_m: 1, tolerance_m", r":12: goal\.y_m .*worlds\.scenic"),
         (
             "{tolerance_m",
             "{via: [{x_m: 1, y_m: 1}], tolerance_m",
-            r":11: goal\.via is set by worlds\.mission; remove it",
+            r":12: goal\.via .*worlds\.scenic",
         ),
         (
             "robot:\n",
             "robot:\n  start: {x_m: 1, y_m: 1}\n",
-            r":9: robot\.start is set by worlds\.mission; remove it",
+            r":10: robot\.start .*worlds\.scenic",
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(old, new, complaint, workshop):
+def test_an_invalid_campaign_is_rejected_with_file_line_and_field(old, new, complaint, workshop):
     with pytest.raises(SpecError, match=r"small\.yaml" + complaint):
         campaign(workshop, (old, new))
 
@@ -115,9 +106,15 @@ def test_what_is_wrong_is_said_with_file_and_line(old, new, complaint, workshop)
 @pytest.mark.parametrize(
     ("mission", "place"),
     [
-        ("{start: turtlebot3, goal: waypont}", r"8: worlds\.mission\.goal"),
-        ("\n    start: turtlebot3\n    goal: waypont", r"10: worlds\.mission\.goal"),
-        ("\n    start: turtlebot3\n    goal:\n    - waypont", r"11: worlds\.mission\.goal\[0\]"),
+        ("{start: turtlebot3, goal: waypont}", r"9: worlds\.scenic\.mission\.goal"),
+        (
+            "\n      start: turtlebot3\n      goal: waypont",
+            r"11: worlds\.scenic\.mission\.goal",
+        ),
+        (
+            "\n      start: turtlebot3\n      goal:\n      - waypont",
+            r"12: worlds\.scenic\.mission\.goal\[0\]",
+        ),
     ],
 )
 def test_a_mission_item_that_the_descriptor_lacks_is_named_with_line_and_what_was_meant(
@@ -136,7 +133,7 @@ def test_the_campaign_is_read_again_as_it_was_written(workshop):
 
 def test_the_example_campaign_is_a_campaign():
     spec = load(SCENIC / "campaign.yaml", CampaignSpec)
-    assert spec.worlds.mission.goal == "waypoint"
+    assert spec.worlds.source.mission.goal == "waypoint"
 
 
 def test_missions_give_each_world_its_drive(workshop):
@@ -201,7 +198,9 @@ class Interrupting(CampaignListener):
 @needs_scenic
 def test_a_misspelled_parameter_is_refused_with_the_nearest_name(workshop):
     spec = campaign(workshop, ("parameters: {crates: 2}", "parameters: {cratez: 2}"))
-    complaint = r"worlds\.parameters: .*small\.scenic: unknown parameter 'cratez'; .*'crates'\?"
+    complaint = (
+        r"worlds\.scenic\.parameters: .*small\.scenic: unknown parameter 'cratez'; .*'crates'\?"
+    )
     with pytest.raises(SpecError, match=complaint):
         gather_worlds(spec, read_body(spec), workshop / "out")
     assert not (workshop / "out").exists()
@@ -294,13 +293,13 @@ def test_a_changed_file_that_the_scenario_imports_or_names_is_another_campaign(w
     robot = read_body(spec)
     before = further_files(spec, robot)
     named = ("furniture.scenic", "depths.py", "parts/tall.py", "room.sc", "plan.csv")
-    assert {name for name in before if name.startswith("worlds.scenic/")} == {
-        f"worlds.scenic/{name}" for name in named
+    assert {name for name in before if name.startswith("worlds.scenic.file/")} == {
+        f"worlds.scenic.file/{name}" for name in named
     }
     for name in named:
         (workshop / name).write_text("# changed\nfrom depths import depth\n")
         after = further_files(spec, robot)
-        assert before[f"worlds.scenic/{name}"] != after[f"worlds.scenic/{name}"]
+        assert before[f"worlds.scenic.file/{name}"] != after[f"worlds.scenic.file/{name}"]
 
 
 def test_a_changed_model_is_another_campaign(workshop):
@@ -313,5 +312,5 @@ def test_a_changed_model_is_another_campaign(workshop):
     sdf.write_text(sdf.read_text().replace("<mass>", "<mass>1"))
     after = further_files(spec, robot)
     assert {name for name in before if before[name] != after[name]} == {
-        "worlds.models/models/crate/model.sdf"
+        "worlds.scenic.models/models/crate/model.sdf"
     }

@@ -472,7 +472,7 @@ def test_what_has_no_effect_is_told(workshop):
     (note,) = source.notes
     assert note.endswith(
         ":2: `terminate after` has no effect on a scene at one moment; a campaign with "
-        "worlds.dynamic: true has it"
+        "worlds.scenic.dynamic: true has it"
     )
 
 

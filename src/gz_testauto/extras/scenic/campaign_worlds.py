@@ -9,19 +9,21 @@ need Scenic.
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Any, ClassVar, Dict, Iterator, List, Optional, Tuple, Type
 
 from gz_testauto.base.errors import ResourceError, ResultsError, SpecError, UnknownNameError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.json_file import validate_as
+from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.scenic.imports import named_files
 from gz_testauto.extras.scenic.model_search import sdf_files
 from gz_testauto.extras.scenic.packing import packed_models
+from gz_testauto.extras.scenic.program import recorded_numbers, require_scenic
+from gz_testauto.extras.scenic.spec import ScenicSpec
 from gz_testauto.results.comparability import file_sha256
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.spec.model import PoseSpec
-from gz_testauto.spec.worlds import MissionSpec, WorldFileSpec, WorldsSpec
+from gz_testauto.spec.worlds import WorldFileSpec, WorldSourceSpec
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 from gz_testauto.worlds.manifest import WorldSet, sha256_of
 from gz_testauto.worlds.multiply import world_name
@@ -47,45 +49,44 @@ Items = Dict[str, List[Item]]
 class ScenicWorlds(WorldSource):
     """The worlds of the campaign's scenario, each with a mission file."""
 
+    spec: ScenicSpec
+    spec_type: ClassVar[Type[WorldSourceSpec]] = ScenicSpec
+
     def make(self, folder: Path, workers: int) -> WorldSet:
         """Generate all worlds, or none. Raises ``SpecError``, ``SdfError``, ``ResourceError``,
         ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
         from gz_testauto.extras.scenic.output import write_scenes
         from gz_testauto.extras.scenic.source import ScenicSource
 
-        worlds = self.worlds
-        assert worlds.scenic is not None and worlds.models is not None and worlds.count is not None
+        spec = self.spec
         try:
             source = ScenicSource(
-                worlds.scenic,
-                worlds.models,
+                spec.file,
+                spec.models,
                 self.seed,
-                worlds.parameters,
-                keep=worlds.keep,
-                dynamic=worlds.dynamic,
+                spec.parameters,
+                keep=spec.keep_placed,
+                dynamic=spec.dynamic,
             )
         except UnknownNameError as error:
-            raise SpecError(f"worlds.parameters: {error.full}") from error
+            raise SpecError(f"worlds.scenic.parameters: {error.full}") from error
         for note in source.notes:
             LOGGER.warning("%s", escape_text(note))
         with reporting_disk(folder):
-            return write_scenes(source, worlds.count, folder, plots=False, workers=workers)
+            return write_scenes(source, self.count, folder, plots=False, workers=workers)
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Read the mission of each world; return None for a campaign without ``worlds.mission``.
-        Raises ``SpecError`` if a world lacks a mission item that the campaign names,
-        ``ResultsError`` if a mission cannot be read."""
-        worlds = self.worlds
-        if worlds.mission is None or worlds.count is None:
+        """Read the mission of each world; return None if ``mission`` names no item. Raises
+        ``SpecError`` if a world lacks a mission item that the campaign names, ``ResultsError`` if a
+        mission cannot be read."""
+        if not any(self.spec.mission.named):
             return None
-        names = map(world_name, range(worlds.count))
-        return [_entry(worlds.mission, name, folder, worlds) for name in names]
+        return [_entry(self.spec, name, folder) for name in map(world_name, range(self.count))]
 
     def input_files(self) -> Dict[str, str]:
         """Return the hashes of the models that the scenario can place, of the base world, and of
         all files that the scenario imports or names."""
-        models, scenic = self.worlds.models, self.worlds.scenic
-        assert models is not None and scenic is not None
+        models = self.spec.models
         try:
             files = dict(packed_models(models).files)
             base = load_descriptor(models).world
@@ -94,39 +95,41 @@ class ScenicWorlds(WorldSource):
         if base is not None:
             files[base.name] = base
         found = {
-            f"worlds.models/{name}": sha256_of(held)
+            f"worlds.scenic.models/{name}": sha256_of(held)
             if isinstance(held, bytes)
             else file_sha256(held)
             for name, held in files.items()
         }
-        for name, path in named_files(scenic).items():
-            found[f"worlds.scenic/{name}"] = file_sha256(path)
+        for name, path in named_files(self.spec.file).items():
+            found[f"worlds.scenic.file/{name}"] = file_sha256(path)
         return found
 
     def sdf_files(self) -> Iterator[Path]:
         """Yield the base world and the models of the descriptor."""
-        assert self.worlds.models is not None
-        return sdf_files(self.worlds.models)
+        return sdf_files(self.spec.models)
 
     def recorded_numbers(self) -> Tuple[str, ...]:
         """Return the names of the scenario's ``record`` statements; none if it is not dynamic."""
-        if not self.worlds.dynamic:
-            return ()
-        from gz_testauto.extras.scenic.program import recorded_numbers
+        return recorded_numbers(self.spec.file) if self.spec.dynamic else ()
 
-        assert self.worlds.scenic is not None
-        return recorded_numbers(self.worlds.scenic)
+    def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
+        """Return the hook that runs the scenario in a trial. Raises ``SpecError`` or
+        ``MissingDependencyError``."""
+        require_scenic()
+        from gz_testauto.extras.scenic.dynamic.scenario import perform
+
+        return perform(self.spec, self.seed, world, index, repetition, robot)
 
 
-def _entry(mission: MissionSpec, name: str, folder: Path, worlds: WorldsSpec) -> WorldFileSpec:
-    path = folder / f"{name}.yaml"
+def _entry(spec: ScenicSpec, name: str, folder: Path) -> WorldFileSpec:
+    mission, path = spec.mission, folder / f"{name}.yaml"
     data = YamlSource(read_yaml_text(path), str(path)).data
     items = validate_as(Items, data, f"{path}: is damaged", ResultsError)
     for place, item in mission.named:
         if not items.get(item):
             raise SpecError(
-                f"{worlds.scenic}: places no {item!r} in {name}, which worlds.mission.{place[0]} "
-                "names; "
+                f"{spec.file}: places no {item!r} in {name}, which "
+                f"worlds.scenic.mission.{place[0]} names; "
                 f"it places: {', '.join(sorted(items)) or 'no mission items'}"
             )
     goals = [_pose(item) for goal in mission.goals for item in items[goal]]

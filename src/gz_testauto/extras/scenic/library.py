@@ -13,16 +13,16 @@ import numpy as np
 from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.scenic.model_search import ModelSearch
-from gz_testauto.extras.scenic.solids import THINNEST_M, Solid, solid_of
-from gz_testauto.sdf.missing import without_missing_hint
-from gz_testauto.spec.class_names import WALL, class_name
-from gz_testauto.spec.descriptor import (
+from gz_testauto.extras.scenic.class_names import WALL, class_name
+from gz_testauto.extras.scenic.descriptor import (
     MISSION_HEIGHT_M,
     MISSION_SIDE_M,
     DescriptorSpec,
     ModelSpec,
 )
+from gz_testauto.extras.scenic.model_search import ModelSearch
+from gz_testauto.extras.scenic.solids import THINNEST_M, Solid, solid_of
+from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 DEFAULT_WORKSPACE_M = (5.0, 10.0)

@@ -9,13 +9,12 @@ time.
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, ClassVar, Dict, Optional, Tuple, Type, Union
-
-from pydantic import Field
+from typing import Any, ClassVar, Dict, Optional, Tuple, Type
 
 from gz_testauto.base import resources
 from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.extras.scenic.model_search import cache_directory
+from gz_testauto.extras.scenic.spec import ProgramSpec
 from gz_testauto.sampling.models import ObstacleModel
 from gz_testauto.sampling.naming import obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle
@@ -23,20 +22,16 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import SceneModel, read_scene
 from gz_testauto.spec.loader import parse
-from gz_testauto.spec.model import Spec, SpecPath
+from gz_testauto.spec.model import Spec
 
 DESCRIPTOR = "models.yaml"
 """The default file name of the descriptor, in the scenario's folder."""
 
 
 class ScenarioSpec(Spec):
-    """A scenario, the descriptor of its models, and the options that the command line calls ``-p``
-    and ``--keep-placed``."""
+    """A scenario, the section ``scenic``."""
 
-    scenic: SpecPath
-    models: SpecPath
-    parameters: Dict[str, Union[bool, int, float, str]] = Field(default_factory=dict)
-    keep: bool = False
+    scenic: ProgramSpec
 
 
 class Scenario:
@@ -48,11 +43,11 @@ class Scenario:
     @classmethod
     def of_file(cls, path: Path, called: str) -> "Scenario":
         """Return the scenario in a ``.scenic`` file, with ``models.yaml`` in the same folder."""
-        data = f"{{scenic: {json.dumps(str(path))}, models: {DESCRIPTOR}}}"
+        data = f"{{scenic: {{file: {json.dumps(str(path))}, models: {DESCRIPTOR}}}}}"
         return cls(parse(data, ScenarioSpec, path, called=called))
 
     def __init__(self, spec: ScenarioSpec) -> None:
-        self._spec = spec
+        self._spec = spec.scenic
         self._compiled: Optional[Tuple[int, Any]] = None
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
@@ -62,7 +57,7 @@ class Scenario:
         source = self._source(seed)
         world = source.make(number)
         place = _kept(source, world)
-        document = SdfDocument.parse(world.content.decode("utf-8"), f"{self._spec.scenic}")
+        document = SdfDocument.parse(world.content.decode("utf-8"), f"{self._spec.file}")
         library = ModelLibrary((place / resources.MODELS, *resources.model_path()))
         library.expand_all(document, document.root)
         library.absolutize(document, document.root)
@@ -83,7 +78,9 @@ class Scenario:
 
         if self._compiled is None or self._compiled[0] != seed:
             spec = self._spec
-            source = ScenicSource(spec.scenic, spec.models, seed, spec.parameters, keep=spec.keep)
+            source = ScenicSource(
+                spec.file, spec.models, seed, spec.parameters, keep=spec.keep_placed
+            )
             self._compiled = (seed, source)
         return self._compiled[1]
 

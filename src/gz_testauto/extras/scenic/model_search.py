@@ -11,8 +11,8 @@ from typing import Iterator, List, Optional
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import ResourceError
+from gz_testauto.extras.scenic.descriptor import DescriptorSpec, ModelSpec, load_descriptor
 from gz_testauto.extras.scenic.model_download import download_model
-from gz_testauto.spec.descriptor import DescriptorSpec, ModelSpec, load_descriptor
 
 
 def cache_directory() -> Path:

@@ -12,9 +12,9 @@ from typing import Dict, List, Optional, Sequence, Union
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import ResourceError, SdfError
+from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.scenic.model_search import ModelSearch
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.spec.descriptor import load_descriptor
 
 FOLDER = "models"
 MOST_BYTES = 500_000_000

@@ -45,10 +45,12 @@ def require_scenic() -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            import greenlet  # noqa: F401
             import scenic
     except ImportError as error:
         raise MissingDependencyError(
-            f"scenarios need Scenic 3 ({error}): python3 -m pip install 'gz_testauto[scenic]'"
+            f"scenarios need Scenic 3 and greenlet ({error}): "
+            "python3 -m pip install 'gz_testauto[scenic]'"
         ) from error
     finally:
         sys.excepthook = hook  # Scenic replaces it
@@ -203,7 +205,8 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
     if ego is None:
         raise SpecError(
             f"{path}: has no ego, and in a dynamic scenario that is the robot; write `ego = new "
-            "...` of the mission item that worlds.mission.start names"
+            "...` of the mission item that worlds.scenic.mission.start "
+            "names"
         )
     if ego.behavior is not None:
         raise SpecError(

@@ -18,6 +18,7 @@ import shapely
 from gz_testauto import __version__
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
+from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.scenic.imports import named_files
 from gz_testauto.extras.scenic.library import PlacedModel, library_text, models_of
 from gz_testauto.extras.scenic.mission import Mission, mission_of
@@ -40,7 +41,6 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.state import apply_state
-from gz_testauto.spec.descriptor import load_descriptor
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.multiply import world_name
 from gz_testauto.worlds.record import ObstacleRecord

@@ -48,8 +48,8 @@ def setup(spec: Optional[CampaignSpec], footprint_m: Optional[np.ndarray]) -> Li
         rows.append(("tracking", _tracking(spec.tracking)))
     if spec.has_road:
         rows.append(("road", "lanes and a route; planners without lanes follow its waypoints"))
-    if spec.worlds.dynamic:
-        rows.append(("moving", "the agents with a behavior in the scenario"))
+    if spec.worlds.has_agents:
+        rows.append(("moving", f"the agents of worlds.{spec.worlds.source_name}"))
     if spec.randomize:
         rows.append(("randomized", _listed([f"{one.name} ({one.term})" for one in spec.randomize])))
     return rows + [(f"planner {one.name}", _planner(spec, one)) for one in spec.planners]

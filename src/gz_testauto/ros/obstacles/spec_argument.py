@@ -41,7 +41,7 @@ def read_set(argument: str) -> Union[ObstacleSpec, SetSource]:
     """Return the obstacle specification or set source of ``argument``.
 
     A file of another format is read by the source with its suffix (``room.scenic``). So is YAML, in
-    a file or as text, that has the name of a source as a key (``{scenic: FILE, models: FILE}``).
+    a file or as text, that has the name of a source as a key (``scenic: {file: …, models: …}``).
     All other arguments are read by :func:`read_spec`. Raises ``SpecError``.
     """
     text = argument.strip()

@@ -38,34 +38,33 @@ from gz_testauto.extras.scenic.dynamic.turns import begin_acting, end_acting, ha
 from gz_testauto.extras.scenic.language.faults import located_message
 from gz_testauto.extras.scenic.language.records import OF_SERIES, PREFIX
 from gz_testauto.extras.scenic.source import Performance, Performer, ScenicSource
+from gz_testauto.extras.scenic.spec import ScenicSpec
 from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.spec.worlds import WorldsSpec
 
 GLIDES_M = 0.02
 """Height of a moving agent above its resting position, so that the ground does not brake it."""
 
 
 def perform(
-    worlds: WorldsSpec, seed: int, world: Path, index: int, repetition: int, robot: str
+    spec: ScenicSpec, seed: int, world: Path, index: int, repetition: int, robot: str
 ) -> "ScenicDriver":
     """Return the hook that runs the scenario in a trial of world number ``index`` with the file
     ``world``. ``seed`` is the campaign's, ``robot`` the name of the model that is the ego. Raises
     ``SpecError`` if the scenario cannot act in a trial. First stops a scenario that still acts in
     this process."""
     end_acting()
-    assert worlds.mission is not None, "a dynamic scenario has one"
-    source = _source(worlds.scenic, worlds.models, seed, json.dumps(worlds.parameters), worlds.keep)
+    source = _source(spec.file, spec.models, seed, json.dumps(spec.parameters), spec.keep_placed)
     performance = source.perform(index, world.read_bytes())
     ego = source.program.scenario.egoObject.gz_model
-    if ego != worlds.mission.start:
+    if ego != spec.mission.start:
         raise SpecError(
-            f"{worlds.scenic}: the ego is {'no mission item' if ego is None else ego}, and in a "
-            f"dynamic scenario it is the robot; make it the {worlds.mission.start} that "
-            "worlds.mission.start names"
+            f"{spec.file}: the ego is {'no mission item' if ego is None else ego}, and in a "
+            f"dynamic scenario it is the robot; make it the {spec.mission.start} that "
+            "worlds.scenic.mission.start names"
         )
     draws = child_seed(seed, PERFORMANCE, index, repetition)
     return ScenicDriver(performance, robot, draws, world.parent / resources.MODELS)

@@ -12,13 +12,13 @@ from scenic.syntax import ast as s
 
 from gz_testauto.extras.scenic.language.assignments import OVERRIDE_BEFORE
 
-_OR_ACT = "or let it act in a campaign, by worlds.dynamic: true"
+_OR_ACT = "or let it act in a campaign, by worlds.scenic.dynamic: true"
 _ONLY_IN_TIME = f"worlds are scenes at one moment; state it without time, {_OR_ACT}"
 
 _REFUSED: Dict[str, str] = {
     "Always": f"`always` is about time: {_ONLY_IN_TIME}",
     "Eventually": "`eventually` is about time: worlds are scenes at one moment, and a campaign "
-    "with worlds.dynamic does not support it either; remove it",
+    "with worlds.scenic.dynamic does not support it either; remove it",
     "Next": f"`next` is about time: {_ONLY_IN_TIME}",
     "UntilOp": f"`until` is about time: {_ONLY_IN_TIME}",
     "RequireMonitor": f"`require monitor` is about time: {_ONLY_IN_TIME}",
@@ -38,7 +38,7 @@ _REFUSED_IN_TRIALS: Dict[str, str] = {
 
 _NEVER_HEARD: Dict[str, str] = {"Simulator": "simulator"}
 
-_IF_DYNAMIC = "; a campaign with worlds.dynamic: true has it"
+_IF_DYNAMIC = "; a campaign with worlds.scenic.dynamic: true has it"
 _WITHOUT_EFFECT: Dict[str, str] = {
     **_NEVER_HEARD,
     "Record": "record",

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.spec.class_names import WALL, class_name
+from gz_testauto.extras.scenic.class_names import WALL, class_name
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath
 

@@ -1,7 +1,7 @@
 import pytest
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.spec.descriptor import load_descriptor
+from gz_testauto.extras.scenic.descriptor import load_descriptor
 
 
 def load(tmp_path, text):

@@ -1,0 +1,98 @@
+"""The section ``scenic`` of ``worlds`` in a campaign: a Scenic program and its mission."""
+
+from typing import Dict, Iterator, List, Optional, Tuple, Union
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import Annotated
+
+from gz_testauto.base.registry import unknown_name
+from gz_testauto.extras.scenic.descriptor import load_descriptor
+from gz_testauto.spec.loader import SUBPATH
+from gz_testauto.spec.model import Spec, SpecPath
+from gz_testauto.spec.worlds import WorldSourceSpec
+
+
+class ProgramSpec(Spec):
+    """A Scenic program and the models that it can place."""
+
+    file: SpecPath
+    """The program, as for ``gz_testauto scenic``."""
+    models: SpecPath
+    """The descriptor of the models."""
+    parameters: Dict[str, Union[bool, int, float, str]] = Field(default_factory=dict)
+    """Values of the program's global parameters."""
+    keep_placed: bool = False
+    """True if objects that already satisfy the requirements are kept and the others drawn again
+    (``--keep-placed``)."""
+
+
+class MissionSpec(Spec):
+    """The mission items of a scenario that are start and goal, by the names in its models'
+    descriptor."""
+
+    start: Optional[str] = None
+    """The robot starts at the first item of this name; default: ``robot.start``, in all worlds."""
+    goal: Union[str, Annotated[List[str], Field(min_length=1)], None] = None
+    """The robot must reach all items of this name in the scenario's order; for a list, all items of
+    its first name, then of its second, and so on. Default: ``goal``, in all worlds."""
+
+    @property
+    def goals(self) -> Tuple[str, ...]:
+        """Return the names of ``goal``, in order."""
+        return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
+
+    @property
+    def named(self) -> Iterator[Tuple[Tuple[Union[str, int], ...], str]]:
+        """Yield every name after its path: the key, and the index in a list."""
+        if self.start is not None:
+            yield ("start",), self.start
+        for index, goal in enumerate(self.goals):
+            yield ("goal",) if isinstance(self.goal, str) else ("goal", index), goal
+
+
+class ScenicSpec(ProgramSpec, WorldSourceSpec):
+    """Worlds of a Scenic program, the section ``scenic`` of ``worlds``."""
+
+    mission: MissionSpec = MissionSpec()
+    """The items of the scenario that are start and goal."""
+    dynamic: bool = False
+    """True if the program's behaviors, monitors and requirements are active in trials: objects
+    with a behavior move, and the robot is the program's ego."""
+
+    @field_validator("mission")
+    @classmethod
+    def _are_mission_items(cls, mission: MissionSpec, info: ValidationInfo) -> MissionSpec:
+        models = info.data.get("models")
+        if models is None or not any(mission.named):
+            return mission
+        known = [model.name for model in load_descriptor(models).models if model.mission_only]
+        for place, name in mission.named:
+            if name not in known:
+                message = unknown_name("mission item (MISSION_ONLY)", name, known)
+                raise PydanticCustomError("value_error", "", {"error": message, SUBPATH: place})
+        return mission
+
+    @model_validator(mode="after")
+    def _has_an_ego(self) -> "ScenicSpec":
+        if self.dynamic and self.mission.start is None:
+            raise ValueError(
+                "dynamic also needs mission.start: the mission item that is the program's ego, "
+                "which the robot represents"
+            )
+        return self
+
+    @property
+    def sets_start(self) -> bool:
+        """See :class:`WorldSourceSpec`."""
+        return self.mission.start is not None
+
+    @property
+    def sets_goal(self) -> bool:
+        """See :class:`WorldSourceSpec`."""
+        return self.mission.goal is not None
+
+    @property
+    def has_agents(self) -> bool:
+        """See :class:`WorldSourceSpec`."""
+        return self.dynamic
