@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 import yaml
 
 from gz_testauto.cli.main import main as gz_testauto
-from gz_testauto.extras.scenic.class_names import class_name
+from gz_testauto.extras.scenic.descriptor import class_name
 
 IN_WORLD = "<include> it in the descriptor's world"
 PLACED, REFUSED, CRASHED, INCLUDED = "placed", "refused", "crashed", "included in the world"

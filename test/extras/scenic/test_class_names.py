@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gz_testauto.extras.scenic.class_names import class_name
+from gz_testauto.extras.scenic.descriptor import class_name
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import pytest
 from gz_testauto.base.errors import ResourceError, SpecError
 from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.scenic.library import models_of
-from gz_testauto.extras.scenic.model_download import download_model
-from gz_testauto.extras.scenic.model_search import ModelSearch, cache_directory
+from gz_testauto.extras.scenic.model_search import ModelSearch, cache_directory, download_model
 from gz_testauto.extras.scenic.packing import ModelPack
 
 MODEL = '<sdf version="1.6"><model name="m"><link name="l">{inside}</link></model></sdf>'

@@ -609,11 +609,11 @@ def test_no_directory_is_wiped(workshop, tmp_path):
         write_scenes(workshop.source("new Brick", seed=2), 2, mine, plots=False)
 
 
-def test_the_mission_is_written_as_gzscenic_wrote_it(tmp_path):
-    from gz_testauto.extras.scenic.mission import mission_bytes
+def test_a_mission_file_has_the_format_of_gzscenic(tmp_path):
+    from gz_testauto.extras.scenic.output import files_of
 
-    world = source_of(tmp_path, "fetch", 1).make(0)
-    mission = yaml.safe_load(mission_bytes(world.mission))
+    source = source_of(tmp_path, "fetch", 1)
+    mission = yaml.safe_load(files_of(source, source.make(0), plots=False)["world_0000.yaml"])
     assert {kind: len(items) for kind, items in mission.items()} == {"fetch": 1, "waypoint": 2}
     assert mission["fetch"] == [{"heading": pytest.approx(np.pi / 2), "x": 0.0, "y": 0.0, "z": 0.0}]
 

@@ -13,12 +13,13 @@ import numpy as np
 from gz_testauto.base import resources
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.scenic.class_names import WALL, class_name
 from gz_testauto.extras.scenic.descriptor import (
     MISSION_HEIGHT_M,
     MISSION_SIDE_M,
+    WALL,
     DescriptorSpec,
     ModelSpec,
+    class_name,
 )
 from gz_testauto.extras.scenic.model_search import ModelSearch
 from gz_testauto.extras.scenic.solids import THINNEST_M, Solid, solid_of

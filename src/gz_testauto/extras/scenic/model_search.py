@@ -1,18 +1,30 @@
-"""Search for the model that a descriptor names.
+"""Search for the model that a descriptor names, and download it if the user allows that.
 
 This module defines the order: ``models_dir``, then Gazebo's model path, then the cache of
-downloaded models, and last, if allowed, the network
-(:mod:`gz_testauto.extras.scenic.model_download`).
+downloaded models, and last, if allowed, the network: a URL in the descriptor, Gazebo's model
+database, or Fuel. The checksum of a download is stored, and a model is rejected if its content has
+changed since. The module runs no program, and downloads nothing to a place outside the cache.
 """
 
+import contextlib
+import hashlib
+import io
+import json
 import os
-from pathlib import Path
-from typing import Iterator, List, Optional
+import shutil
+import tarfile
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import Dict, Iterator, List, Optional, Tuple
 
 from gz_testauto.base import resources
+from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import ResourceError
 from gz_testauto.extras.scenic.descriptor import DescriptorSpec, ModelSpec, load_descriptor
-from gz_testauto.extras.scenic.model_download import download_model
 
 
 def cache_directory() -> Path:
@@ -63,3 +75,129 @@ class ModelSearch:
             f"model {model.name!r} was not found in {', '.join(where)}: {hint}put its folder into "
             "one of them, add a directory to GAZEBO_MODEL_PATH, or allow the network by --download"
         )
+
+
+DATABASE = "http://models.gazebosim.org"
+"""Gazebo's model database, unless ``GAZEBO_MODEL_DATABASE_URI`` names another."""
+FUEL = "https://fuel.gazebosim.org/1.0"
+FUEL_OWNER = "OpenRobotics"
+TIMEOUT_S = 20.0
+MOST_BYTES = 300_000_000
+"""Largest size of an archive, and of its content."""
+
+
+def download_model(name: str, url: Optional[str], cache: Path) -> Path:
+    """Download a model into ``cache`` and return its directory there.
+
+    Raises ``ResourceError`` with the error of each source, ``DiskError`` if the cache cannot be
+    written.
+    """
+    failures: List[str] = []
+    for address in _addresses(name, url):
+        try:
+            content = _fetch(address)
+            files = _files_of(content, address)
+        except (OSError, ValueError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+            failures.append(f"{address}: {getattr(error, 'reason', None) or error}")
+            continue
+        return _keep(name, address, content, files, cache)
+    raise ResourceError(
+        f"model {name!r} cannot be downloaded ({'; '.join(failures)}): check the network, or put "
+        "the model's folder into models_dir"
+    )
+
+
+def _addresses(name: str, url: Optional[str]) -> Iterator[str]:
+    if url is not None:
+        yield url
+        return
+    quoted = urllib.parse.quote(name)
+    database = os.environ.get("GAZEBO_MODEL_DATABASE_URI") or DATABASE
+    yield f"{database.rstrip('/')}/{quoted}/model.tar.gz"
+    yield f"{FUEL}/{FUEL_OWNER}/models/{quoted}.zip"
+
+
+def _fetch(address: str) -> bytes:
+    if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
+        raise ValueError("is no http:// or https:// address")
+    request = urllib.request.Request(address, headers={"User-Agent": "gz_testauto"})
+    with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+        content: bytes = answer.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"is larger than {MOST_BYTES} bytes")
+    return content
+
+
+def _files_of(content: bytes, address: str) -> Dict[PurePosixPath, bytes]:
+    """Return the files of an archive, relative to the folder of the model; a single SDF file is a
+    complete model. Raises ``ValueError`` for paths outside the model."""
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        entries = list(_zip_entries(content))
+    elif content.lstrip()[:1] == b"<":
+        return {PurePosixPath("model.sdf"): content}
+    else:
+        entries = list(_tar_entries(content))
+    files: Dict[PurePosixPath, bytes] = {}
+    for text, held in entries:
+        name = PurePosixPath(text)
+        if name.is_absolute() or ".." in name.parts or "\\" in text:
+            raise ValueError(f"holds a file that would be outside of the model: {text!r}")
+        files[name] = held
+    roots = [name.parent for name in files if name.name in ("model.config", "model.sdf")]
+    if not roots:
+        raise ValueError("holds no model.config and no model.sdf")
+    root = min(roots, key=lambda path: len(path.parts))
+    return {name.relative_to(root): held for name, held in files.items() if root in name.parents}
+
+
+def _zip_entries(content: bytes) -> Iterator[Tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        _check_size(sum(entry.file_size for entry in archive.infolist()))
+        for entry in archive.infolist():
+            if not entry.is_dir():
+                yield entry.filename, archive.read(entry)
+
+
+def _tar_entries(content: bytes) -> Iterator[Tuple[str, bytes]]:
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        members = archive.getmembers()
+        _check_size(sum(member.size for member in members))
+        for member in members:
+            stream = archive.extractfile(member) if member.isfile() else None
+            if stream is not None:
+                yield member.name, stream.read()
+
+
+def _check_size(size: int) -> None:
+    if size > MOST_BYTES:
+        raise ValueError(f"holds more than {MOST_BYTES} bytes")
+
+
+def _keep(
+    name: str, address: str, content: bytes, files: Dict[PurePosixPath, bytes], cache: Path
+) -> Path:
+    """Store the model in the cache, completely or not at all, with its address and checksum."""
+    target, note = cache / name, cache / f"{name}.json"
+    checksum = hashlib.sha256(content).hexdigest()
+    known = None
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads(note.read_text(encoding="utf-8")).get("sha256")
+    if known not in (None, checksum):
+        raise ResourceError(
+            f"model {name!r} from {address} is not what it was (SHA-256 {checksum}, before "
+            f"{known}): remove {note} to accept it"
+        )
+    with disk_errors(target):
+        cache.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=str(cache)))
+        try:
+            for path, held in files.items():
+                place = scratch / "model" / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(held)
+            replace_file(note, json.dumps({"url": address, "sha256": checksum}, indent=1).encode())
+            if not target.exists():
+                os.rename(scratch / "model", target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return target

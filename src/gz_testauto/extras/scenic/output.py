@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
+import yaml
+
 from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import SpecError
-from gz_testauto.extras.scenic.mission import mission_bytes
 from gz_testauto.extras.scenic.source import ScenicSource, ScenicWorld
 from gz_testauto.processes import map_in_processes
 from gz_testauto.worlds.manifest import (
@@ -81,7 +82,8 @@ def files_of(
     """Return the files of one world, except those that all share, by their path in the output."""
     files: Dict[str, Union[Path, bytes]] = dict(world.files)
     files[f"{world.name}.world"] = world.content
-    files[f"{world.name}.yaml"] = mission_bytes(world.mission)
+    mission: str = yaml.safe_dump(world.mission, default_flow_style=False, allow_unicode=True)
+    files[f"{world.name}.yaml"] = mission.encode()
     if plots:
         png, svg = source.picture(world)
         files.update({f"{world.name}.png": png, f"{world.name}.svg": svg})

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
-from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws
-from gz_testauto.extras.scenic.dynamic.turns import end_acting
+from gz_testauto.extras.scenic.dynamic.global_state import GlobalDraws, end_acting
 from gz_testauto.extras.scenic.language.faults import LIBRARY, LINE_ADDED, located
 from gz_testauto.extras.scenic.library import PlacedModel, library_text
 
@@ -79,7 +78,7 @@ def compile_program(
     end_acting()
     path = Path(path)
     text = _text_of(path)
-    from gz_testauto.extras.scenic.language.parameters import ScenarioParameters
+    from gz_testauto.extras.scenic.language.statements import ScenarioParameters
 
     known = ScenarioParameters()
     notes = _examine(path, text, dynamic, known)
@@ -120,8 +119,7 @@ def _compile(
 
 
 def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...]:
-    from gz_testauto.extras.scenic.language.records import faulty_records
-    from gz_testauto.extras.scenic.language.refusals import examine
+    from gz_testauto.extras.scenic.language.statements import examine, faulty_records
 
     tree = _parse(path, text)
     known.add(tree)
@@ -134,7 +132,7 @@ def recorded_numbers(path: Path) -> Tuple[str, ...]:
     """Return the names of the numbers that a dynamic scenario records. Raises the exceptions of
     :func:`compile_program`."""
     require_scenic()
-    from gz_testauto.extras.scenic.language.records import faulty_records, record_statements
+    from gz_testauto.extras.scenic.language.statements import faulty_records, record_statements
 
     tree = _parse(path, _text_of(path))
     _refuse(path, faulty_records(tree))
@@ -152,7 +150,7 @@ def _text_of(path: Path) -> str:
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
     """Return ``load``, Scenic's function that loads an imported module, changed to check the module
     before and to add its parameters to ``known``."""
-    from gz_testauto.extras.scenic.language.refusals import examine_imported
+    from gz_testauto.extras.scenic.language.statements import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:
         path = Path(loader.filepath)
@@ -181,7 +179,7 @@ def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
 def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
     """Raise ``SpecError`` for unsupported constructs that an imported module adds."""
     if compiled.externalSampler is not None:
-        from gz_testauto.extras.scenic.language.refusals import VERIFAI
+        from gz_testauto.extras.scenic.language.statements import VERIFAI
 
         raise SpecError(f"{path}: {VERIFAI}")
     if dynamic:

@@ -30,7 +30,7 @@ from scenic.core.requirements import NonVisibilityRequirement, VisibilityRequire
 from scenic.core.utils import DefaultIdentityDict
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws, undisturbed
+from gz_testauto.extras.scenic.dynamic.global_state import GlobalDraws, undisturbed
 from gz_testauto.extras.scenic.language.faults import located
 from gz_testauto.extras.scenic.names import SceneName
 from gz_testauto.extras.scenic.program import Program

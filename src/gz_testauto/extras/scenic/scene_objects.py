@@ -29,11 +29,11 @@ from scenic.core.regions import (
 from scenic.core.specifiers import ModifyingSpecifier, PropertyDefault, Specifier
 from scenic.core.vectors import Orientation, Vector
 
-from gz_testauto.extras.scenic.language.assignments import (
+from gz_testauto.extras.scenic.language.compiler import (
     raise_if_not_overridable,
     raise_if_without_effect,
 )
-from gz_testauto.extras.scenic.rest_heights import (
+from gz_testauto.extras.scenic.support import (
     SAME_HEIGHT_M,
     TOUCH_M,
     rest_facing,

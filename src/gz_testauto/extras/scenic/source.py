@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 import scipy
@@ -21,7 +21,6 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.scenic.imports import named_files
 from gz_testauto.extras.scenic.library import PlacedModel, library_text, models_of
-from gz_testauto.extras.scenic.mission import Mission, mission_of
 from gz_testauto.extras.scenic.model_search import ModelSearch
 from gz_testauto.extras.scenic.names import SceneName
 from gz_testauto.extras.scenic.packing import ModelPack
@@ -44,6 +43,17 @@ from gz_testauto.sdf.state import apply_state
 from gz_testauto.worlds.manifest import sha256_of
 from gz_testauto.worlds.multiply import world_name
 from gz_testauto.worlds.record import ObstacleRecord
+
+FREE_M = 1e-9
+"""Largest height above the descriptor's ``z`` that counts as that height."""
+DIGITS = 12
+"""Digits of meters and radians; further digits are rounding errors."""
+
+Mission = Dict[str, List[Dict[str, float]]]
+"""The mission items of a world in GzScenic's format, ``{type: [{heading, x, y, z}]}``, in the order
+of the scenario. ``heading`` is ROS's yaw (rad) of the item, whose front is +x unless ``front`` is
+``y`` in the descriptor. ``z`` is the height (m) of the surface below the item, or the
+descriptor's."""
 
 EMPTY_WORLD = """\
 <?xml version="1.0"?>
@@ -321,6 +331,27 @@ class ScenicSource:
                 mass_kg=_mass_kg(obj, model),
                 static=bool(obj.static),
             )
+
+
+def mission_of(
+    objects: Sequence[Tuple[SceneName, Any]], models: Mapping[str, PlacedModel]
+) -> Mission:
+    """Return the mission items of a scene, by their names in the descriptor."""
+    mission: Mission = {}
+    for _, obj in objects:
+        model = models.get(obj.gz_model) if obj.gz_model is not None else None
+        if model is None or not model.spec.mission_only:
+            continue
+        pose = model_pose(obj, model)
+        x, y, z = pose.position
+        foot = z - float(obj.restHeight)
+        if model.spec.z is None or abs(foot - model.spec.z) > FREE_M:
+            foot -= float(obj.contactTolerance) / 2
+        values = {"heading": pose.yaw_rad, "x": x, "y": y, "z": foot}
+        mission.setdefault(model.spec.name, []).append(
+            {key: round(value, DIGITS) + 0.0 for key, value in values.items()}
+        )
+    return mission
 
 
 def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> SdfDocument:

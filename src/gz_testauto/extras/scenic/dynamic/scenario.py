@@ -33,10 +33,14 @@ from gz_testauto.base.errors import GzTestautoError, SceneError, SpecError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.scenic.dynamic.actions import Motion
-from gz_testauto.extras.scenic.dynamic.draws import GlobalDraws
-from gz_testauto.extras.scenic.dynamic.turns import begin_acting, end_acting, has_ended
+from gz_testauto.extras.scenic.dynamic.global_state import (
+    GlobalDraws,
+    begin_acting,
+    end_acting,
+    has_ended,
+)
 from gz_testauto.extras.scenic.language.faults import located_message
-from gz_testauto.extras.scenic.language.records import OF_SERIES, PREFIX
+from gz_testauto.extras.scenic.language.statements import OF_SERIES, PREFIX
 from gz_testauto.extras.scenic.source import Performance, Performer, ScenicSource
 from gz_testauto.extras.scenic.spec import ScenicSpec
 from gz_testauto.sampling.seeds import PERFORMANCE, child_seed

@@ -1,16 +1,25 @@
-"""Find unsupported constructs of Scenic in a program, by name and line.
+"""Read the statements of a program: unsupported constructs, records and global parameters.
 
-This module defines two lists for static scenes and two for scenarios that act in a trial:
-constructs that are rejected, because their effect would differ from their meaning in Scenic, and
-constructs that have no effect, which are reported. Importing this module imports Scenic.
+Two lists for static scenes and two for scenarios that act in a trial define the constructs that are
+rejected, because their effect would differ from their meaning in Scenic, and those without effect,
+which are reported. ``record`` statements define numbers of the results. The names of global
+parameters, which a ``param`` statement declares or a program reads from ``globalParameters``, show
+whether the name of a given parameter is misspelled. Importing this module imports Scenic.
 """
 
 import ast
-from typing import Any, Dict, List, NamedTuple, Set, Tuple
+import re
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from scenic.syntax import ast as s
 
-from gz_testauto.extras.scenic.language.assignments import OVERRIDE_BEFORE
+from gz_testauto.base.errors import UnknownNameError
+from gz_testauto.base.registry import unknown_name
+
+OVERRIDE_BEFORE = (
+    "`override` changes an object while the scenario acts, and nothing acts yet: state the "
+    "property where the object is created, as `new Cube with color (1, 0, 0)`"
+)
 
 _OR_ACT = "or let it act in a campaign, by worlds.scenic.dynamic: true"
 _ONLY_IN_TIME = f"worlds are scenes at one moment; state it without time, {_OR_ACT}"
@@ -166,3 +175,136 @@ def _foreign_models(node: Any) -> List[str]:
         for name in _modules_of(node)
         if name.startswith(_FOREIGN)
     ]
+
+
+PREFIX = "recorded_"
+"""Prefix of the names of numbers and series that a scenario records."""
+OF_SERIES = ("min", "mean", "max")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}")
+_KINDS: Dict[Any, str] = {s.Record: "record", s.RecordInitial: "record initial"}
+_KINDS[s.RecordFinal] = "record final"
+_REPEATED = (ast.For, ast.While, ast.FunctionDef, s.BehaviorDef, s.MonitorDef)
+
+
+class RecordStatement(NamedTuple):
+    """One ``record`` statement; ``of_series`` is true if it records one value in each period."""
+
+    line: int
+    name: str
+    of_series: bool
+
+    @property
+    def numbers(self) -> Tuple[str, ...]:
+        """Return the names of its numbers in the results."""
+        if not self.of_series:
+            return (f"{PREFIX}{self.name}",)
+        return tuple(f"{PREFIX}{self.name}_{one}" for one in OF_SERIES)
+
+
+def record_statements(tree: Any) -> List[RecordStatement]:
+    """Return the ``record`` statements of a parsed program without faulty ones."""
+    found: List[Any] = [node for node in ast.walk(tree) if type(node) in _KINDS]
+    statements = [
+        RecordStatement(line_of(node), str(node.name), isinstance(node, s.Record)) for node in found
+    ]
+    return sorted(statements)
+
+
+def faulty_records(tree: Any) -> List[Place]:
+    """Return the ``record`` statements that results cannot store, each with the remedy."""
+    repeated = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, _REPEATED)
+        for node in ast.walk(block)
+    }
+    faults: List[Place] = []
+    nodes: List[Any] = list(ast.walk(tree))
+    for node in nodes:
+        kind = _KINDS.get(type(node))
+        if kind is None:
+            continue
+        fault = ""
+        if id(node) in repeated:
+            fault = "must not be in a loop, function, behavior or monitor; write one statement each"
+        elif not _NAME.fullmatch(str(node.name or "")):
+            fault = "needs a name of letters, digits and _, as `record (distance to goal) as gap`"
+        elif any(getattr(node, key, None) is not None for key in ("recorder", "period", "delay")):
+            fault = "is part of the results; remove `to`, `every` and `after`"
+        if fault:
+            faults.append(Place(line_of(node), f"`{kind}` {fault}"))
+    return faults or _repeated_names(tree)
+
+
+def _repeated_names(tree: Any) -> List[Place]:
+    taken: Dict[str, int] = {}
+    faults: List[Place] = []
+    for one in record_statements(tree):
+        for number in one.numbers:
+            if number in taken:
+                text = f"`{number}` is recorded on line {taken[number]} already; rename one"
+                faults.append(Place(one.line, text))
+            taken.setdefault(number, one.line)
+    return faults
+
+
+_TABLE = "globalParameters"
+_METHODS = ("get", "items", "keys", "values")
+
+
+class ScenarioParameters:
+    """The parameters of a scenario and of the modules that it imports. ``any_name`` is true if a
+    program uses the whole table, so that any name can have an effect."""
+
+    def __init__(self) -> None:
+        self.names: Set[str] = set()
+        self.any_name = False
+
+    def add(self, tree: Any) -> None:
+        """Add the parameters of a parsed program."""
+        single: Set[int] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, s.Param):
+                self.names.update(element.identifier for element in node.elts)
+                continue
+            table, name = _read_by(node)
+            if name is not None:
+                self.names.add(name)
+                single.add(id(table))
+        self.any_name = self.any_name or any(
+            _is_table(node) and id(node) not in single for node in ast.walk(tree)
+        )
+
+    def check(self, given: Iterable[str], place: str) -> None:
+        """Raise ``UnknownNameError`` for the first given name that the scenario does not have."""
+        if self.any_name:
+            return
+        for name in given:
+            if name not in self.names:
+                raise UnknownNameError(
+                    f"{place}: {unknown_name('parameter', name, self.names)}; a scenario declares "
+                    "a parameter by `param NAME = VALUE`"
+                )
+
+
+def _is_table(node: Any) -> bool:
+    return isinstance(node, ast.Name) and node.id == _TABLE
+
+
+def _read_by(node: Any) -> Tuple[Any, Optional[str]]:
+    """Return the table and the parameter that an expression reads by ``globalParameters.NAME``,
+    ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``; None for other expressions."""
+    if isinstance(node, ast.Attribute) and _is_table(node.value) and node.attr not in _METHODS:
+        return node.value, node.attr
+    if isinstance(node, ast.Subscript) and _is_table(node.value):
+        index: Any = node.slice
+        return node.value, _text_of(index.value if type(index).__name__ == "Index" else index)
+    method = node.func if isinstance(node, ast.Call) and node.args else None
+    if isinstance(method, ast.Attribute) and _is_table(method.value) and method.attr == "get":
+        return method.value, _text_of(node.args[0])
+    return None, None
+
+
+def _text_of(node: Any) -> Optional[str]:
+    held = node.value if isinstance(node, ast.Constant) else None
+    return held if isinstance(held, str) else None

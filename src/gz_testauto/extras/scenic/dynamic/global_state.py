@@ -1,12 +1,13 @@
-"""States of the global random generators of Python and NumPy, from which Scenic draws.
+"""The global state of a process that Scenic uses: random generators, and the scenario that acts.
 
-This module keeps a separate state for each program, so that its draws depend on its seed alone, and
-other users of these generators are not affected.
+Scenic draws from the generators of Python and NumPy. This module keeps a separate state for each
+program, so that its draws depend on its seed alone, and other users of the generators are not
+affected. It also ensures that a process compiles, draws or runs one scenario at a time.
 """
 
 import contextlib
 import random
-from typing import Any, Iterator, Tuple
+from typing import Any, Callable, Iterator, List, Tuple
 
 import numpy as np
 
@@ -45,3 +46,25 @@ class GlobalDraws:
                 yield
             finally:
                 self._states = random.getstate(), np.random.get_state()
+
+
+_ACTING: List[Callable[[], None]] = []
+
+
+def begin_acting(end: Callable[[], None]) -> None:
+    """Register a scenario that starts to act, and that ``end`` stops. One that still acts is
+    stopped."""
+    end_acting()
+    _ACTING.append(end)
+
+
+def end_acting() -> None:
+    """Stop the scenario that acts, before another use of Scenic."""
+    while _ACTING:
+        _ACTING.pop()()
+
+
+def has_ended(end: Callable[[], None]) -> None:
+    """Unregister a scenario that has stopped. Idempotent."""
+    if end in _ACTING:
+        _ACTING.remove(end)
