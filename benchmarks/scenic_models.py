@@ -1,7 +1,7 @@
 """Places every model of a collection by ``gz_testauto scenic``, and counts the outcomes.
 
-The claim: each folder with a ``model.sdf`` is placed, or refused by name with a remedy that works;
-none ends in a traceback, and no warning of a library reaches the terminal. Each model is placed
+The claim: each folder with a ``model.sdf`` is placed, or rejected by name with a remedy that works;
+none ends with a traceback, and no warning of a library reaches the terminal. Each model is placed
 alone, at the origin. A model that belongs into the descriptor's world is then included there. The
 other remedies are for missing files, which this program cannot supply. Prints a line for each model
 that is not placed, then the counts.
@@ -112,7 +112,7 @@ def main() -> int:
     for cause, names in sorted(causes.items(), key=lambda item: -len(item[1])):
         print(f"{len(names):>4}  {cause}: {', '.join(names)}")
     placed = [outcome.text for outcome in outcomes.values() if outcome.kind == PLACED]
-    for what in ("convex hull", "repaired line", "is not there and was left as it is"):
+    for what in ("convex hull", "repaired line", "was not found and is unchanged"):
         print(f"{sum(what in text for text in placed):>4}  of those placed have a note: {what}")
     failed = [
         outcome

@@ -1,9 +1,9 @@
-"""Make worlds, missions and plan views from a Scenic scenario.
+"""Generate worlds, missions and plan views from a Scenic program.
 
-SCENARIO is a Scenic 3 program, MODELS the YAML that describes the models it may place; their
-classes are there without an import. World i depends on the seed and i alone. DIR gets a .world, a
-mission (.yaml) and a plan view (.png, .svg) for each scene, the models, and worlds.json; point
-GAZEBO_MODEL_PATH at DIR/models to load the worlds. Nothing in DIR is ever removed.
+SCENARIO is a Scenic 3 program. MODELS is the YAML descriptor of the models that it can place; their
+classes need no import. World i depends only on the seed and i. The command writes a .world file, a
+mission (.yaml) and a plan view (.png, .svg) for each scene, the models and worlds.json to DIR. Add
+DIR/models to GAZEBO_MODEL_PATH to load the worlds. No file in DIR is removed.
 
 example:
   gz_testauto scenic config/scenic/fetch.scenic config/scenic/models.yaml \\
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="directory to write")
     parser.add_argument(
-        "-n", "--count", type=int, default=1, metavar="N", help="how many worlds (default 1)"
+        "-n", "--count", type=int, default=1, metavar="N", help="number of worlds (default 1)"
     )
     parser.add_argument("-s", "--seed", type=int, default=0, metavar="N", help="default 0")
     parser.add_argument(
@@ -47,36 +47,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("KEY", "VALUE"),
-        help="override a global parameter of the scenario; may be given several times",
+        help="override a global parameter of the scenario; can be repeated",
     )
     parser.add_argument(
         "--scenario",
         dest="chosen",
         metavar="NAME",
-        help="which modular scenario, if the file has several (default Main)",
+        help="the modular scenario, if the file has several (default Main)",
     )
     parser.add_argument(
         "--keep-placed",
         action="store_true",
-        help="keep what already fits and draw the rest again: for dense scenes; changes the "
-        "distribution; gives up after 10000 draws of objects, and 200 more for each object",
+        help="keep valid objects and draw the others again, for dense scenes; changes the "
+        "distribution; the limit is 10000 draws of objects, and 200 more for each object",
     )
     parser.add_argument(
         "--download",
         action="store_true",
-        help="fetch models that are not on this machine from Gazebo's database, Fuel, or their url",
+        help="download missing models from Gazebo's database, Fuel, or their url",
     )
     parser.add_argument(
         "--workers",
         type=worker_count,
         default=processors(),
         metavar="N",
-        help="processes that make worlds side by side where it takes long (default: one per "
+        help="largest number of processes that generate worlds in parallel (default: one per "
         "processor, here %(default)s); worlds do not depend on it",
     )
-    parser.add_argument("--no-plots", action="store_true", help="make no plan views")
+    parser.add_argument("--no-plots", action="store_true", help="write no plan views")
     parser.add_argument(
-        "--no-pruning", action="store_true", help="do not let Scenic narrow regions beforehand"
+        "--no-pruning", action="store_true", help="disable Scenic's pruning of regions"
     )
     parser.add_argument(
         "--show-params", action="store_true", help="print each scene's global parameters"
@@ -85,13 +85,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dump-library",
         type=Path,
         metavar="FILE",
-        help="write the models' classes, in Scenic; without --out nothing else",
+        help="write the models' classes, in Scenic; without --out, write nothing else",
     )
     parser.add_argument(
         "--convert",
         action="store_true",
-        help="rewrite SCENARIO from Scenic 2 to Scenic 3, into the file --out, and mark what "
-        "cannot be converted",
+        help="convert SCENARIO from Scenic 2 to Scenic 3, into the file --out, and mark the "
+        "lines that cannot be converted",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

@@ -62,7 +62,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
         reason = getattr(error, "strerror", None) or "is not UTF-8"
         raise SpecError(f"{path}: cannot be read: {reason}") from error
     if out is not None and out.exists():
-        raise SpecError(f"{out}: is there already; name another file")
+        raise SpecError(f"{out}: exists already; specify another file")
     converted = convert(text, str(path if out is None else out))
     if out is not None:
         with disk_errors(out):
@@ -150,15 +150,17 @@ def _within_class(plain: str, position: int) -> bool:
 def _marks(plain: str) -> List[Tuple[int, str]]:
     marks: List[Tuple[int, str]] = []
 
-    def mark(pattern: "re.Pattern[str]", say: Callable[["re.Match[str]"], Optional[str]]) -> None:
+    def mark(
+        pattern: "re.Pattern[str]", remedy: Callable[["re.Match[str]"], Optional[str]]
+    ) -> None:
         for found in pattern.finditer(plain):
-            text = say(found)
+            text = remedy(found)
             if text is not None:
                 marks.append((plain.count("\n", 0, found.start()), text))
 
     mark(_ATTRIBUTE, _attribute)
-    mark(_MONITOR, lambda found: f"`monitor {found.group(1)}` is about time; remove it")
-    mark(_BASE, lambda found: "the models' classes are there without this import; remove it")
+    mark(_MONITOR, lambda found: f"`monitor {found.group(1)}` refers to time; remove it")
+    mark(_BASE, lambda found: "the models' classes need no import; remove it")
     return marks
 
 
@@ -167,8 +169,11 @@ def _attribute(found: "re.Match[str]") -> Optional[str]:
     if name == "self":
         return None
     if attribute == "z":
-        return f"say on what it stands where {name} is made: `new ... on table`, without `at`"
-    return f"say it where {name} is made: `with {attribute} ...`"
+        return (
+            f"specify the supporting object where {name} is created: `new ... on table`, "
+            "without `at`"
+        )
+    return f"specify it where {name} is created: `with {attribute} ...`"
 
 
 def _edited(text: str, edits: List[Tuple[int, int, str]]) -> List[str]:
@@ -189,9 +194,9 @@ def _marked(lines: List[str], marks: List[Tuple[int, str]], plain: str, name: st
         marked.append(line)
     if _DIRECTION.search(plain):
         notes.append(
-            f"{name}: `left of` and its like now count from the side of the other object, not "
-            "from its middle"
+            f"{name}: `left of` and similar specifiers now measure from the side of the other "
+            "object, not from its center"
         )
     if _VISIBLE.search(plain):
-        notes.append(f"{name}: what is hidden behind something is no longer visible")
+        notes.append(f"{name}: an object that is hidden behind another is no longer visible")
     return Converted("\n".join(marked), tuple(notes))

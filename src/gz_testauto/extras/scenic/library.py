@@ -42,24 +42,24 @@ _default_region = RectangularRegion(0 @ 0, 0, {width!r}, {length!r})
 {workspace}
 
 class Placed(SceneObject):
-    """A model of the descriptor: anywhere in the workspace, facing anywhere."""
+    """A model of the descriptor, by default anywhere in the workspace with any heading."""
     position: new Point in _region_of_workspace()
     yaw: Range(0, 360) deg
 
 
 class MissionItem(Placed):
-    """What is written into the mission and not into the world; its origin is at its base."""
+    """A mission item, which is not in the world. Its origin is at its base."""
     _middle_share = 0.5
 
 
 {wall}def create_room(length, width, x=0, y=0, sides='NSWE', height={wall_height!r}, thickness=0.1):
-    """Walls around a room of that length (along y) and width (along x), its middle at x, y.
+    """Create walls around a room of a length (along y) and width (along x), centered at x, y.
 
-    The middle of each wall is 0.1 m within the room's border. Walls meet at the corners.
+    The center of each wall is 0.1 m inside the room's border. Walls touch at the corners.
     """
     unknown = set(sides) - set('NSWE')
     if unknown:
-        raise ValueError(f"sides is {{sides!r}}; it may hold the letters N, S, W and E")
+        raise ValueError(f"sides is {{sides!r}}; it can contain the letters N, S, W and E")
     north = y + length / 2 - 0.1
     south = y - length / 2 + 0.1
     east = x + width / 2 - 0.1
@@ -107,20 +107,20 @@ behavior Stand():
 
 
 behavior WalkTo(point, speed=1.4):
-    """Go straight to a point at a speed (m/s), facing it, and be there."""
+    """Walk straight to a point at a speed (m/s), facing it, and stop there."""
     while (distance from self.position.x @ self.position.y to point.x @ point.y) > NEAR_M:
         take WalkTowardAction(point, speed)
     take SetVelocityAction(0, 0)
 
 
 behavior WalkAlong(points, speed=1.4):
-    """Go to one point after the other."""
+    """Walk to several points in order."""
     for point in points:
         do WalkTo(point, speed)
 
 
 behavior SlideBy(offset, seconds):
-    """Be moved by an offset in the thing's own axes (across @ along), without turning."""
+    """Move by an offset along the object's own axes (across @ along), without turning."""
     target = self.position offset along self.heading by offset
     speed = (distance from self.position to target) / seconds
     while (distance from self.position to target) > NEAR_M:
@@ -175,9 +175,9 @@ class PlacedModel:
         if base_m > -SUNK_M:
             return ()
         return (
-            f"{self.spec.name}: the descriptor's z of {self.spec.z:g} puts its base at "
-            f"{base_m:.2f} m: where there is ground at 0, a simulator pushes it up unless it is "
-            "static; leave z out, and it stands",
+            f"{self.spec.name}: with the descriptor's z of {self.spec.z:g}, its base is at "
+            f"{base_m:.2f} m, and a simulator pushes it out of a ground at height 0 unless it is "
+            "static; remove z to place it on the ground",
         )
 
     def factors(self, size: Tuple[float, float, float]) -> np.ndarray:

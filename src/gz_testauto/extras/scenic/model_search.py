@@ -73,7 +73,7 @@ class ModelSearch:
         hint = f"did you mean {meant!r}? " if meant else ""
         return (
             f"model {model.name!r} was not found in {', '.join(where)}: {hint}put its folder into "
-            "one of them, add a directory to GAZEBO_MODEL_PATH, or allow the network by --download"
+            "one of them, add a directory to GAZEBO_MODEL_PATH, or use --download"
         )
 
 
@@ -119,7 +119,7 @@ def _addresses(name: str, url: Optional[str]) -> Iterator[str]:
 
 def _fetch(address: str) -> bytes:
     if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
-        raise ValueError("is no http:// or https:// address")
+        raise ValueError("is not an http:// or https:// address")
     request = urllib.request.Request(address, headers={"User-Agent": "gz_testauto"})
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
         content: bytes = answer.read(MOST_BYTES + 1)
@@ -141,11 +141,11 @@ def _files_of(content: bytes, address: str) -> Dict[PurePosixPath, bytes]:
     for text, held in entries:
         name = PurePosixPath(text)
         if name.is_absolute() or ".." in name.parts or "\\" in text:
-            raise ValueError(f"holds a file that would be outside of the model: {text!r}")
+            raise ValueError(f"contains a file whose path is outside the model: {text!r}")
         files[name] = held
     roots = [name.parent for name in files if name.name in ("model.config", "model.sdf")]
     if not roots:
-        raise ValueError("holds no model.config and no model.sdf")
+        raise ValueError("contains neither model.config nor model.sdf")
     root = min(roots, key=lambda path: len(path.parts))
     return {name.relative_to(root): held for name, held in files.items() if root in name.parents}
 
@@ -170,7 +170,7 @@ def _tar_entries(content: bytes) -> Iterator[Tuple[str, bytes]]:
 
 def _check_size(size: int) -> None:
     if size > MOST_BYTES:
-        raise ValueError(f"holds more than {MOST_BYTES} bytes")
+        raise ValueError(f"contains more than {MOST_BYTES} bytes")
 
 
 def _keep(
@@ -184,8 +184,8 @@ def _keep(
         known = json.loads(note.read_text(encoding="utf-8")).get("sha256")
     if known not in (None, checksum):
         raise ResourceError(
-            f"model {name!r} from {address} is not what it was (SHA-256 {checksum}, before "
-            f"{known}): remove {note} to accept it"
+            f"model {name!r} from {address} has changed (SHA-256 {checksum}, before {known}); "
+            f"remove {note} to accept it"
         )
     with disk_errors(target):
         cache.mkdir(parents=True, exist_ok=True)

@@ -130,7 +130,7 @@ def _written(
         alone += 1
     workers = min(workers, count - alone)
     if workers > 0:
-        doing = f"making worlds of {maker.source.scenario}"
+        doing = f"generation of worlds of {maker.source.scenario}"
         yield from map_in_processes(maker, range(alone, count), workers, doing)
 
 
@@ -143,23 +143,24 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
     if not out.exists():
         return
     if not out.is_dir():
-        raise SpecError(f"{out}: is a file; name a directory")
+        raise SpecError(f"{out}: is a file; specify a directory")
     if not any(out.iterdir()):
         return
     if not (out / MANIFEST).is_file():
-        raise SpecError(f"{out}: holds other files; name another directory")
+        raise SpecError(f"{out}: contains other files; specify another directory")
     before = read_manifest_data(out / MANIFEST)
     there = before.get("inputs", {})
     differing = [key for key in {**inputs, **there} if there.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
-            f"{out}: holds worlds made from other inputs ({', '.join(differing)} "
-            f"{'differs' if len(differing) == 1 else 'differ'}): name another directory"
+            f"{out}: contains worlds from other inputs (different: {', '.join(differing)}); "
+            "specify "
+            "another directory"
         )
     if int(before.get("count", 0)) > count:
         raise SpecError(
-            f"{out}: holds {before.get('count')} worlds of this scenario already; ask for as many "
-            "or name another directory"
+            f"{out}: contains {before.get('count')} worlds of this scenario already; request at "
+            "least this number, or specify another directory"
         )
 
 

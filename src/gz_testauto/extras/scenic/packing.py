@@ -57,7 +57,7 @@ class ModelPack:
         if name in self._folders:
             if self._folders[name] != directory:
                 raise ResourceError(
-                    f"two models are called {name!r}: {self._folders[name]} and {directory}; "
+                    f"two models have the name {name!r}: {self._folders[name]} and {directory}; "
                     "rename one folder"
                 )
             return
@@ -69,7 +69,7 @@ class ModelPack:
                 size += path.stat().st_size
                 found.append(inside)
         if size > MOST_BYTES:
-            raise ResourceError(f"{directory} holds {size} bytes; is it a model's folder?")
+            raise ResourceError(f"{directory} has {size} bytes; is it the folder of a model?")
         for inside in found:
             self.files[f"{FOLDER}/{name}/{inside.as_posix()}"] = directory / inside
         sdf = resources.model_file(directory)
@@ -116,8 +116,8 @@ class ModelPack:
             path = None
         if path is None or not os.path.exists(path):
             if uri.getparent().tag == "include":
-                raise SdfError(f"{document.where(uri)}: {text} is not there")
-            self.notes.append(f"{document.where(uri)}: {text} is not there and was left as it is")
+                raise SdfError(f"{document.where(uri)}: {text} was not found")
+            self.notes.append(f"{document.where(uri)}: {text} was not found and is unchanged")
             return None
         for name, folder in self._folders.items():
             if path == folder or folder in path.parents:

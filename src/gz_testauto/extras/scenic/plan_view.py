@@ -61,7 +61,7 @@ def plan_view(
         _draw_workspace(axes, workspace)
         labels: List[Tuple[str, float, float]] = []
         for name, obj in objects:
-            model = models.get(obj.gz_model) if obj.gz_model is not None else None
+            model = models.get(obj.gz_model)
             is_mission = model is not None and model.spec.mission_only
             _draw(axes, name, obj, is_mission)
             if not getattr(obj, "is_wall", False):
@@ -70,7 +70,7 @@ def plan_view(
         canvas.draw()  # drawing applies the aspect
         left_out = _write_labels(axes, labels)
         if left_out:
-            text = f"{left_out} of {len(labels)} names left out, which would overlap others"
+            text = f"{left_out} of {len(labels)} names omitted, which would overlap others"
             axes.set_xlabel(f"x (m)    ({text})", fontsize=8)
         pictures: List[bytes] = []
         for kind, metadata in (

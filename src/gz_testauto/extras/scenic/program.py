@@ -187,13 +187,14 @@ def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
         return
     for requirement in compiled.requirements:
         if requirement.proposition.has_temporal_operator:
-            raise SpecError(f"{path}: {requirement} is about time; worlds are scenes at one moment")
+            raise SpecError(f"{path}: {requirement} refers to time; remove it")
     if compiled.monitors:
-        raise SpecError(f"{path}: `require monitor` is about time; remove it")
+        raise SpecError(f"{path}: `require monitor` refers to time; remove it")
     for found in compiled.objects:
         if found.behavior is not None:
             raise SpecError(
-                f"{path}: a {type(found).__name__} has a behavior, and here nothing acts; remove it"
+                f"{path}: a {type(found).__name__} has a behavior, which is active only with "
+                "worlds.scenic.dynamic: true; remove it"
             )
 
 
@@ -202,13 +203,12 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
     ego = compiled.egoObject
     if ego is None:
         raise SpecError(
-            f"{path}: has no ego, and in a dynamic scenario that is the robot; write `ego = new "
-            "...` of the mission item that worlds.scenic.mission.start "
-            "names"
+            f"{path}: has no ego, which represents the robot in a dynamic scenario; add `ego = new "
+            "...` of the mission item that worlds.scenic.mission.start names"
         )
     if ego.behavior is not None:
         raise SpecError(
-            f"{path}: the ego has a behavior, and the planner under test drives it; remove it"
+            f"{path}: the ego has a behavior, but the planner under test drives it; remove it"
         )
 
 

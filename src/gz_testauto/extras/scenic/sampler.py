@@ -34,7 +34,7 @@ from gz_testauto.extras.scenic.dynamic.global_state import GlobalDraws, undistur
 from gz_testauto.extras.scenic.language.faults import located
 from gz_testauto.extras.scenic.names import SceneName
 from gz_testauto.extras.scenic.program import Program
-from gz_testauto.extras.scenic.support import needs_support, stands_firmly
+from gz_testauto.extras.scenic.support import has_stable_support, needs_support
 
 MOST_DRAWS = 2000
 """Largest number of draws of a whole scene."""
@@ -241,7 +241,7 @@ class SceneSampler:
                 for index, other in enumerate(self._objects)
                 if index != number and other in sample
             ]
-            if not stands_firmly(obj, others):
+            if not has_stable_support(obj, others):
                 return True
         return False
 
@@ -277,11 +277,11 @@ class SceneSampler:
                 functools.partial(self._outside, sample, one),
             )
             yield (
-                _Label("apart", f"{name.text} apart from the others"),
+                _Label("collision", f"{name.text} without collision"),
                 functools.partial(self._overlaps, sample, one),
             )
             yield (
-                _Label("support", f"{name.text} standing firmly on something"),
+                _Label("support", f"{name.text} with stable support"),
                 functools.partial(self._unsupported, sample, one),
             )
         for requirement in user:
@@ -308,14 +308,11 @@ class SceneSampler:
     def _report(self, limit: int, tally: "_Tally") -> str:
         most = tally.most_failing()
         shown = "; ".join(f"{label.text} ({share:.0%} of draws)" for label, share in most[:SHOWN])
-        drawn = f"no scene in {limit} draws {'of objects' if self._keep else 'of it'}"
-        remedy = (
-            "relax these, make the workspace larger, or ask for less"
-            if self._keep
-            else "relax these, make the workspace larger, ask for less, or try --keep-placed"
-        )
+        drawn, remedy = ("objects", "") if self._keep else ("scenes", ", or use --keep-placed")
         return (
-            f"{self._place}: {drawn}; tested alone, most often fails: {shown or 'none'}: {remedy}"
+            f"{self._place}: no valid scene in {limit} draws of {drawn}. Requirements that fail "
+            f"most often when tested alone: {shown or 'none'}. Relax them, enlarge the workspace, "
+            f"place fewer objects{remedy}"
         )
 
 
@@ -372,7 +369,7 @@ class _Draws:
 
 def _no_place(rejection: Exception) -> _Label:
     text = str(rejection).strip().rstrip(".")
-    return _Label("a place", f"a place to draw from ({text})" if text else "a place to draw from")
+    return _Label("position", f"a position to draw ({text})" if text else "a position to draw")
 
 
 def _copy(sample: Any) -> Any:

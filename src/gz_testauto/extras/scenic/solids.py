@@ -98,7 +98,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
         raise SdfError(
-            f"{sdf}: holds no <model>, and only models can be placed: <include> it in the "
+            f"{sdf}: contains no <model>, and only models can be placed; <include> it in the "
             "descriptor's world instead"
         )
     model = next(iter(read_scene(document, model_path, repair=True).models.values()))
@@ -113,7 +113,7 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
         if isinstance(geometry, (Plane, Heightmap)):
             raise SdfError(
                 f"{sdf}: the model has <{type(geometry).__name__.lower()}> geometry, which has no "
-                "size to place it by: <include> it in the descriptor's world instead"
+                "size; <include> it in the descriptor's world instead"
             )
     bounds = np.stack([geometry.bounds(pose) for pose, geometry in placed])
     whole = np.column_stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)])
@@ -275,7 +275,7 @@ def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
     if many and not hollow:
         notes.append(
             f"{geometry.path.name} has {len(surface.triangles)} faces, more than {MOST_FACES}; "
-            "its convex hull is kept clear of instead"
+            "its convex hull replaces it"
         )
     elif not many and bool(surface.closed.all()):
         mesh = trimesh.Trimesh(**trimesh.triangles.to_kwargs(surface.triangles))
@@ -287,8 +287,9 @@ def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
         return _whole(_plates(surface), notes)
     if not many:
         notes.append(
-            f"{geometry.path.name} does not go round a volume without gaps; its convex hull is "
-            "kept clear of instead; `hollow: true` in the descriptor makes its inside free"
+            f"{geometry.path.name} does not enclose a volume without gaps; its convex hull "
+            "replaces "
+            "it; set `hollow: true` in the descriptor to make its inside free"
         )
     return _hull(surface.triangles.reshape(-1, 3))
 
@@ -329,5 +330,5 @@ def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
             return joined
     except Exception:  # the library of the union can raise any exception
         pass
-    notes.append("the parts cannot be joined into one solid; their convex hull is kept clear of")
+    notes.append("the parts cannot be joined into one solid; their convex hull replaces them")
     return _hull(np.vstack([part.vertices for part in parts]))

@@ -287,9 +287,9 @@ class ScenicSource:
         made, _, elements = self._writer.write(drawn.objects)
         if made != content:
             raise SpecError(
-                f"{self.scenario}: does not make {world_name(index)} as it is in the campaign's "
-                "worlds any more: Scenic or a library has changed since, or the file; take another "
-                "directory for the results"
+                f"{self.scenario}: generates another {world_name(index)} than that of the "
+                "campaign, "
+                "since Scenic, a library or the file has changed; use another results directory"
             )
         performers = tuple(self._performer(name, obj) for name, obj in drawn.objects)
         acting = [elements[found.name] for found in performers if found.acts and found.name]
@@ -297,13 +297,13 @@ class ScenicSource:
         return Performance(self.program, drawn.scene, performers, bodies)
 
     def _performer(self, name: SceneName, obj: Any) -> Performer:
-        model = self.models.get(obj.gz_model) if obj.gz_model is not None else None
+        model = self.models.get(obj.gz_model)
         origin = scenic_pose(obj) if model is None else model_pose(obj, model)
         there = model is None or not model.spec.mission_only
         if obj.behavior is not None and not there:
             raise SpecError(
-                f"{self.scenario}: {name.text} has a behavior, and mission items are not in the "
-                "world; describe a model, or remove the behavior"
+                f"{self.scenario}: {name.text} has a behavior, but mission items are not in the "
+                "world; use a model, or remove the behavior"
             )
         return Performer(
             name.text if there else None, origin, scenic_pose(obj), obj.behavior is not None
@@ -316,7 +316,7 @@ class ScenicSource:
 
     def _records(self, objects: Tuple[Tuple[SceneName, Any], ...]) -> Any:
         for name, obj in objects:
-            model = self.models.get(obj.gz_model) if obj.gz_model is not None else None
+            model = self.models.get(obj.gz_model)
             mission_only = model is not None and model.spec.mission_only
             if not name.drawn or mission_only or obj.behavior is not None:
                 continue
@@ -339,7 +339,7 @@ def mission_of(
     """Return the mission items of a scene, by their names in the descriptor."""
     mission: Mission = {}
     for _, obj in objects:
-        model = models.get(obj.gz_model) if obj.gz_model is not None else None
+        model = models.get(obj.gz_model)
         if model is None or not model.spec.mission_only:
             continue
         pose = model_pose(obj, model)
@@ -359,7 +359,7 @@ def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> S
     document = pack.read(path) if path else SdfDocument.parse(EMPTY_WORLD, "<empty world>")
     world = document.world
     if world is None:
-        raise SpecError(f"{path}: holds no <world>")
+        raise SpecError(f"{path}: contains no <world>")
     if world.find("state") is not None:
         apply_state(document, ModelLibrary(search.model_path, repair=True))
     pack.settle(document, document.root)

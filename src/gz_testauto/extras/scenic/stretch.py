@@ -74,7 +74,7 @@ class _Stretch:
         if _even(factors):
             return factors
         if np.abs(turn - np.round(turn)).max() > _ALONG_AXES:
-            raise self._error(holder, "stands at an angle to the axes")
+            raise self._error(holder, "is rotated relative to the axes")
         own: np.ndarray = np.round(turn).T @ factors
         return own
 
@@ -98,13 +98,15 @@ class _Stretch:
             self._multiply(shape, "height", (z,))
         elif tag in ("sphere", "cylinder", "capsule"):
             if not _even(factors[:2]) or (tag == "sphere" and not _even(factors)):
-                raise self._error(holder, f"is a {tag}, which must stay round")
+                raise self._error(holder, f"is a {tag}, which must remain round")
             if tag == "capsule" and not _even(factors):
                 radius = number(self._document, shape, "radius")
                 length = number(self._document, shape, "length")
                 grown = (length + 2 * radius) * z - 2 * radius * x
                 if grown < 0:
-                    raise self._error(holder, "is a capsule, which would be lower than wide")
+                    raise self._error(
+                        holder, "is a capsule, which would be shorter than its diameter"
+                    )
                 set_numbers(shape.find("length"), grown)
             elif tag != "sphere":
                 self._multiply(shape, "length", (z,))
@@ -146,8 +148,8 @@ class _Stretch:
     def _error(self, part: Element, why: str) -> SdfError:
         name = part.get("name") or part.tag
         return SdfError(
-            f"{self._document.where(part)}: model {self._name!r} cannot be stretched by one factor "
-            f"along one axis and by another along another: its {part.tag} {name!r} {why}"
+            f"{self._document.where(part)}: model {self._name!r} cannot be stretched by different "
+            f"factors along its axes: its {part.tag} {name!r} {why}"
         )
 
 

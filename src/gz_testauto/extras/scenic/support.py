@@ -85,7 +85,7 @@ def needs_support(obj: Any) -> bool:
     return level is not None and abs(base - float(level)) <= SUPPORT_M
 
 
-def stands_firmly(obj: Any, others: Sequence[Any]) -> bool:
+def has_stable_support(obj: Any, others: Sequence[Any]) -> bool:
     """Return whether the center of ``obj`` is well within the hull of the points at which
     ``others`` support its base."""
     corners = np.asarray(obj.occupiedSpace.mesh.vertices)

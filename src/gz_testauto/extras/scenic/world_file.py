@@ -61,9 +61,9 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
         asked = " × ".join(f"{value:g}" for value in size_of(obj))
         own = " × ".join(f"{value:g}" for value in model.size)
         raise SpecError(
-            f"{place}: {name.text} is asked to be {asked} m (width × length × height), and model "
-            f"{model.spec.name!r} is {own} m and has a fixed size by `dynamic_size: false` in the "
-            "descriptor; remove that, or the size"
+            f"{place}: {name.text} has the size {asked} m (width × length × height), but model "
+            f"{model.spec.name!r} has the fixed size {own} m (`dynamic_size: false` in the "
+            "descriptor); remove dynamic_size, or the size"
         )
     return True
 
@@ -97,7 +97,7 @@ class WorldWriter:
         files: Dict[str, bytes] = {}
         elements: Dict[str, Element] = {}
         for name, obj in objects:
-            model = self._models.get(obj.gz_model) if obj.gz_model is not None else None
+            model = self._models.get(obj.gz_model)
             if model is not None and model.spec.mission_only:
                 continue
             if model is None:

@@ -66,8 +66,9 @@ def perform(
     ego = source.program.scenario.egoObject.gz_model
     if ego != spec.mission.start:
         raise SpecError(
-            f"{spec.file}: the ego is {'no mission item' if ego is None else ego}, and in a "
-            f"dynamic scenario it is the robot; make it the {spec.mission.start} that "
+            f"{spec.file}: the ego is {'no mission item' if ego is None else ego}, but it "
+            "represents "
+            f"the robot in a dynamic scenario; make it the {spec.mission.start} that "
             "worlds.scenic.mission.start names"
         )
     draws = child_seed(seed, PERFORMANCE, index, repetition)
@@ -181,7 +182,7 @@ class ScenicDriver(Hook):
                 self._loop.switch()
         except (RejectSimulationException, RejectionException, GuardViolation) as error:
             said = located_message(program.path, error)
-            raise SceneError(f"the scenario rules this trial out {at}: {said}") from error
+            raise SceneError(f"the scenario rejects this trial {at}: {said}") from error
         except GzTestautoError:
             raise
         except Exception as error:  # a scenario can raise any exception
@@ -254,8 +255,8 @@ class _Acting(ScenicSimulation):
         """Count an object, which exists in the simulator already; called by Scenic."""
         if len(self._numbers) == len(self._director.performers):
             raise SpecError(
-                f"{self._director.performers[0].name}: a scenario must not make objects while it "
-                "acts; make them before, and have them wait"
+                f"{self._director.performers[0].name}: a scenario must not create objects during "
+                "a trial; create them before, with a behavior that waits"
             )
         self._numbers[id(obj)] = len(self._numbers)
 
@@ -284,8 +285,9 @@ class _Acting(ScenicSimulation):
         for action in actions:
             if not isinstance(action, Action):
                 raise TypeError(
-                    f"`take {action!r}` in behavior {type(agent.behavior).__name__}: it is no "
-                    "action; take one of the actions in docs/scenic.md, as SetVelocityAction(1, 0)"
+                    f"`take {action!r}` in behavior {type(agent.behavior).__name__}: it is "
+                    "not an action; use an action of docs/scenic.md, such as "
+                    "SetVelocityAction(1, 0)"
                 )
         return bool(super().actionsAreCompatible(agent, actions))
 

@@ -44,12 +44,12 @@ def raise_if_without_effect(obj: Any, name: str) -> None:
     if acts:
         raise InvalidScenarioError(
             f"`{name}` is assigned to a {kind} during a trial, which has no effect on the "
-            "simulator; let its behavior take an action, as SetVelocityAction"
+            "simulator; use an action in its behavior, such as SetVelocityAction"
         )
     words = _WORDS.get(name, f"with {name} VALUE")
     raise InvalidScenarioError(
         f"`{name}` is assigned to a {kind} that was created before, which has no effect on the "
-        f"scene; state it where the object is created: `new {kind} {words}`"
+        f"scene; set it where the object is created: `new {kind} {words}`"
     )
 
 
@@ -61,13 +61,13 @@ def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
     for name in names:
         if name == "behavior" and obj.behavior is None:
             raise InvalidScenarioError(
-                f"`override` gives a behavior to a {kind} that had none, and so is a fixed part of "
-                f"the world; create it as `new {kind} with behavior Stand()`"
+                f"`override` adds a behavior to a {kind} that had none, and is a fixed part of the "
+                f"world; create it as `new {kind} with behavior Stand()`"
             )
         if name != "behavior" and name in _built_in(obj):
             raise InvalidScenarioError(
                 f"`override` of `{name}` has no effect on the simulator; override `behavior`, or a "
-                "property of a class of the scenario's own"
+                "property of a class that the scenario defines"
             )
 
 

@@ -23,7 +23,7 @@ _NO_NAME = re.compile(r"name '(\w+)' is not defined")
 _OUTSIDE = re.compile(r"Object at .* does not fit in container")
 _HINT = "; if it was written for Scenic 2: gz_testauto scenic --convert {path}"
 _NO_MODULE = (
-    "; modules are looked for next to the scenario and in PYTHONPATH; the models of the descriptor "
+    "; modules are searched next to the scenario and in PYTHONPATH; the models of the descriptor "
     "need neither `model` nor `import`"
 )
 
@@ -38,7 +38,8 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
     except Exception as error:
         if _FROM_EVERYWHERE.search(str(error)):
             raise SpecError(
-                f"{path}: something is drawn from everywhere: define a workspace, as "
+                f"{path}: a position is drawn from an unlimited region; define a workspace, such "
+                "as "
                 "`workspace = Workspace(RectangularRegion(0 @ 0, 0, 10, 10))`"
             ) from error
         ours = not type(error).__module__.startswith("scenic.")
@@ -57,7 +58,7 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
     if missing:
         name = missing.group(1)
         text = (
-            f"{name!r} is not a file, seen from {Path.cwd()}; to look beside the scenario write "
+            f"{name!r} is not a file in {Path.cwd()}; for a path relative to the scenario, write "
             f"localPath({name!r})"
         )
     elif _OUTSIDE.search(text):

@@ -17,39 +17,43 @@ from gz_testauto.base.errors import UnknownNameError
 from gz_testauto.base.registry import unknown_name
 
 OVERRIDE_BEFORE = (
-    "`override` changes an object while the scenario acts, and nothing acts yet: state the "
-    "property where the object is created, as `new Cube with color (1, 0, 0)`"
+    "`override` changes an object only during a trial; set the property where the object is "
+    "created, as in `new Cube with color (1, 0, 0)`"
 )
 
-_OR_ACT = "or let it act in a campaign, by worlds.scenic.dynamic: true"
-_ONLY_IN_TIME = f"worlds are scenes at one moment; state it without time, {_OR_ACT}"
+_OR_ACT = "or set worlds.scenic.dynamic: true in a campaign"
+_ONLY_IN_TIME = f"worlds are scenes at one moment; remove it, {_OR_ACT}"
+
+_NO_SEQUENCES = "is for sequences of scenarios, which are not supported"
+_IN_TIME: Dict[str, str] = {
+    "Always": "`always`",
+    "Next": "`next`",
+    "UntilOp": "`until`",
+    "RequireMonitor": "`require monitor`",
+    "MonitorDef": "a `monitor`",
+    "BehaviorDef": "a `behavior`",
+    "TryInterrupt": "`try ... interrupt`",
+}
 
 _REFUSED: Dict[str, str] = {
-    "Always": f"`always` is about time: {_ONLY_IN_TIME}",
-    "Eventually": "`eventually` is about time: worlds are scenes at one moment, and a campaign "
+    **{kind: f"{words} refers to time: {_ONLY_IN_TIME}" for kind, words in _IN_TIME.items()},
+    "Eventually": "`eventually` refers to time: worlds are scenes at one moment, and a campaign "
     "with worlds.scenic.dynamic does not support it either; remove it",
-    "Next": f"`next` is about time: {_ONLY_IN_TIME}",
-    "UntilOp": f"`until` is about time: {_ONLY_IN_TIME}",
-    "RequireMonitor": f"`require monitor` is about time: {_ONLY_IN_TIME}",
-    "MonitorDef": f"a `monitor` is about time: {_ONLY_IN_TIME}",
-    "BehaviorDef": "a `behavior` is what an agent does in time, and here nothing acts: remove it, "
-    + _OR_ACT,
-    "TryInterrupt": f"`try ... interrupt` is about time: remove it, {_OR_ACT}",
-    "InitialScenario": "`initial scenario` is about scenarios that follow each other: remove it",
+    "InitialScenario": f"`initial scenario` {_NO_SEQUENCES}; remove it",
 }
 
 _REFUSED_IN_TRIALS: Dict[str, str] = {
-    "Eventually": "`eventually` is known when a trial is over, which the planner decides: a trial "
-    "would be dropped for how the planner fared; write `record CONDITION as NAME` instead, whose "
-    "maximum in the results is 1 if it was ever true",
+    "Eventually": "`eventually` is known only at the end of a trial, so trials would be excluded "
+    "by their outcome; use `record CONDITION as NAME`, whose maximum in the results is 1 if the "
+    "condition was ever true",
     "InitialScenario": _REFUSED["InitialScenario"],
 }
 
-_NEVER_HEARD: Dict[str, str] = {"Simulator": "simulator"}
+_NEVER_EFFECTIVE: Dict[str, str] = {"Simulator": "simulator"}
 
-_IF_DYNAMIC = "; a campaign with worlds.scenic.dynamic: true has it"
+_IF_DYNAMIC = "; it has one in a campaign with worlds.scenic.dynamic: true"
 _WITHOUT_EFFECT: Dict[str, str] = {
-    **_NEVER_HEARD,
+    **_NEVER_EFFECTIVE,
     "Record": "record",
     "RecordInitial": "record initial",
     "RecordFinal": "record final",
@@ -61,8 +65,8 @@ _WITHOUT_EFFECT: Dict[str, str] = {
 _RECORD_IMPORTED = "`record` in a module that is imported has no effect; move it into the scenario"
 
 VERIFAI = (
-    "draws from VerifAI, whose draws depend on the draws before; use Range, DiscreteRange, Uniform "
-    "or Discrete, without the import of verifai"
+    "draws of VerifAI depend on earlier draws and are not supported; use Range, DiscreteRange, "
+    "Uniform or Discrete, and remove the import of verifai"
 )
 _VERIFAI_MODULES = ("verifai", "scenic.core.external_params")
 
@@ -79,20 +83,22 @@ class Place(NamedTuple):
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
     """Return the rejected constructs of a parsed program, and those without effect, both by line.
     ``dynamic`` is true for a program that acts in trials."""
-    wrong, unheard = (_REFUSED_IN_TRIALS, _NEVER_HEARD) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
+    rejected, ineffective = (
+        (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
+    )
     moment = "during a trial" if dynamic else "on a scene at one moment"
     refused = _refused_everywhere(tree)
     idle: List[Place] = []
     for node in ast.walk(tree):
         kind = type(node).__name__
         line = line_of(node)
-        if kind in wrong:
-            refused.append(Place(line, wrong[kind]))
-        elif kind in unheard:
-            acting = "" if dynamic or kind in _NEVER_HEARD else _IF_DYNAMIC
-            idle.append(Place(line, f"`{unheard[kind]}` has no effect {moment}{acting}"))
+        if kind in rejected:
+            refused.append(Place(line, rejected[kind]))
+        elif kind in ineffective:
+            acting = "" if dynamic or kind in _NEVER_EFFECTIVE else _IF_DYNAMIC
+            idle.append(Place(line, f"`{ineffective[kind]}` has no effect {moment}{acting}"))
         elif kind == "ScenarioDef" and getattr(node, "compose", None):
-            text = "`compose` is about scenarios that follow each other: use `setup` alone"
+            text = f"`compose` {_NO_SEQUENCES}; use `setup` alone"
             refused.append(Place(line, text))
         elif not dynamic and isinstance(node, s.WithSpecifier) and _gives_behavior(node):
             refused.append(Place(line, "`with behavior`: " + _REFUSED["BehaviorDef"]))
@@ -100,7 +106,7 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
             refused.append(Place(line, "property `behavior`: " + _REFUSED["BehaviorDef"]))
         elif isinstance(node, s.parameter) and node.identifier.startswith("verifai"):
             idle.append(
-                Place(line, f"`param {node.identifier}` has no effect: VerifAI draws nothing")
+                Place(line, f"`param {node.identifier}` has no effect: VerifAI is not used")
             )
     return sorted(set(refused)), sorted(set(idle))
 
