@@ -16,38 +16,38 @@ def square(x, y, yaw=0.0):
     return FlatCollider.box(2.0, 2.0, Pose2D(x, y, yaw))
 
 
-def test_an_oblique_ray_meets_a_box_where_it_is():
+def test_an_oblique_ray_intersects_a_box():
     box = square(5.0, 5.0)
     assert box.raycast([0, 0], [1, 1])[0] == pytest.approx(math.hypot(4, 4), abs=1e-9)
     assert box.raycast([0, 0], [1, 0])[0] == math.inf
     assert box.raycast([0, 0], [4, 6])[0] == pytest.approx(math.hypot(4, 6), abs=1e-9)  # a corner
 
 
-def test_a_ray_does_not_meet_what_is_behind_it():
+def test_a_ray_does_not_intersect_a_shape_behind_its_origin():
     behind = (square(-5, 0), FlatCollider.circle(1, (-5, 0)))
     for collider in behind:
         assert collider.raycast([0, 0], [1, 0])[0] == math.inf
         assert collider.raycast([0, 0], [-1, 0])[0] == pytest.approx(4.0, abs=1e-9)
 
 
-def test_a_ray_from_within_finds_the_way_out():
+def test_a_ray_from_inside_a_shape_intersects_its_border():
     assert square(0, 0).raycast([0.5, 0], [3, 0])[0] == pytest.approx(0.5, abs=1e-9)
     assert FlatCollider.circle(2).raycast([1, 0], [1, 0])[0] == pytest.approx(1.0)
 
 
-def test_a_ray_along_an_edge_meets_its_near_end_and_one_out_of_range_nothing():
+def test_a_ray_along_an_edge_intersects_its_near_end_within_range():
     assert square(5, 0).raycast([0, 1], [1, 0])[0] == pytest.approx(4.0, abs=1e-9)
     assert square(5, 0).raycast([0, 0], [1, 0], range_max_m=3.9)[0] == math.inf
 
 
-def test_a_circle_is_round_to_the_last_digit():
+def test_the_distance_to_a_circle_is_exact():
     angles = np.linspace(0, 2 * math.pi, 1000)
     towards = np.column_stack([np.cos(angles), np.sin(angles)])
     found = FlatCollider.circle(0.7, (1, 2)).raycast(np.array([1, 2]) - 3 * towards, towards)
     assert np.abs(found - 2.3).max() < 1e-12
 
 
-def test_a_polygon_turns_about_its_own_origin_wherever_its_middle_is():
+def test_a_polygon_rotates_about_its_own_origin():
     corner = [(0, 0), (2, 0), (2, 1), (0, 1)]
     turned = FlatCollider.polygon(corner, Pose2D(0, 0, QUARTER))
     inside = turned.contains([(-0.5, 1.0), (-0.99, 1.99), (0.5, 0.5), (1.0, 0.5)])
@@ -56,7 +56,7 @@ def test_a_polygon_turns_about_its_own_origin_wherever_its_middle_is():
     assert moved.contains([(9.5, 1.0), (10.5, 0.5)]).tolist() == [True, False]
 
 
-def test_what_touches_intersects_and_what_does_not_is_as_far_as_it_is():
+def test_touching_shapes_intersect_and_others_have_their_distance():
     assert square(0, 0).intersects(square(2, 0))
     assert not square(0, 0).intersects(square(2.001, 0))
     assert square(0, 0).distance_m(FlatCollider.circle(1, (5, 0))) == pytest.approx(3.0)
@@ -66,7 +66,7 @@ def test_what_touches_intersects_and_what_does_not_is_as_far_as_it_is():
     assert square(0, 0, QUARTER / 2).distance_m(square(4, 0)) == pytest.approx(3 - math.sqrt(2))
 
 
-def test_a_moved_collider_is_where_the_frame_puts_it():
+def test_a_moved_collider_has_the_pose_of_its_frame():
     base = FlatCollider.box(2, 1, Pose2D(1, 0))
     moved = base.moved(Pose2D(0, 0, QUARTER)).moved(Pose2D(3, 0))
     assert moved.contains([(3, 1.9), (3, -0.1), (3.6, 1)]).tolist() == [True, False, False]
@@ -85,11 +85,11 @@ def test_a_moved_collider_is_where_the_frame_puts_it():
         (lambda: square(0, math.nan), "a pose must be finite"),
     ],
 )
-def test_what_is_no_shape_is_refused(make, complaint):
+def test_an_invalid_shape_is_rejected(make, complaint):
     with pytest.raises(SpecError, match=complaint):
         make()
 
 
-def test_a_ray_without_direction_is_refused():
+def test_a_ray_without_direction_is_rejected():
     with pytest.raises(ValueError, match="finite and not 0"):
         square(0, 0).raycast([0, 0], [0, 0])

@@ -63,7 +63,7 @@ def shade(color, cosine):
     return [round(255 * value * (AMBIENT + 0.5 * cosine)) for value in color]
 
 
-def test_a_face_that_looks_at_the_sun_has_all_of_its_light(paint):
+def test_a_face_towards_the_sun_has_the_full_light(paint):
     image = paint(thing())
     assert image.shape == (33, 33, 3) and image.dtype == np.uint8
     assert image[16, 16].tolist() == shade((0.8, 0.1, 0.1), 1.0)
@@ -71,14 +71,14 @@ def test_a_face_that_looks_at_the_sun_has_all_of_its_light(paint):
     assert image[32, 0].tolist() == shade((0.2, 0.6, 0.2), 0.0), "the floor, which the sun grazes"
 
 
-def test_a_face_that_is_turned_away_has_its_cosine(paint):
+def test_the_light_of_a_tilted_face_is_the_cosine(paint):
     image = paint(thing(pose=f"4 0 0.8 0 0 {math.radians(30)}"), size=(65, 65))
     assert (
         np.abs(image[32, 32].astype(int) - shade((0.8, 0.1, 0.1), math.cos(math.pi / 6))).max() < 2
     )
 
 
-def test_a_ball_grows_darker_to_its_edge(paint):
+def test_a_sphere_is_darker_at_its_edge(paint):
     image = paint(thing(geometry=BALL), size=(129, 129))
     row = image[64, :, 0].astype(int)
     (ball,) = np.nonzero(row != SKY[0])
@@ -88,7 +88,7 @@ def test_a_ball_grows_darker_to_its_edge(paint):
     assert row[round(64 + away)] < row[64] - 15
 
 
-def test_changed_looks_and_lights_are_seen(paint):
+def test_changed_visuals_and_lights_are_rendered(paint):
     blue = SetVisual("box::link::look", ambient=(0, 0, 1, 1), diffuse=(0, 0, 1, 1))
     assert paint(thing(), changes=[blue])[16, 16].tolist() == shade((0, 0, 1), 1.0)
     glowing = SetVisual("box::link::look", emissive=(0.0, 0.5, 0.0, 1.0))
@@ -99,14 +99,14 @@ def test_changed_looks_and_lights_are_seen(paint):
     assert paint(thing(), changes=[dark])[16, 16, 0] == round(255 * 0.8 * AMBIENT)
 
 
-def test_what_is_nearer_hides_and_what_moves_is_drawn_where_it_is(paint):
+def test_nearer_shapes_hide_others_and_moved_shapes_are_drawn_at_their_pose(paint):
     near = thing("near", pose="2 0 0.8 0 0 0", color="0.1 0.1 0.9", static="false")
     assert paint(thing(), near)[16, 16].tolist() == shade((0.1, 0.1, 0.9), 1.0)
     aside = {"near": ModelState(Pose((2.0, 5.0, 0.8)))}
     assert paint(thing(), near, states=aside)[16, 16].tolist() == shade((0.8, 0.1, 0.1), 1.0)
 
 
-def test_a_lamp_fades_with_its_distance_and_ends_at_its_range(paint):
+def test_a_lamp_is_attenuated_by_distance_and_limited_by_its_range(paint):
     lamp = (
         '<light name="lamp" type="point"><pose>1 0 1 0 0 0</pose><diffuse>1 1 1 1</diffuse>'
         "<attenuation><range>{range_m}</range><constant>0</constant><linear>0.5</linear>"
@@ -118,10 +118,10 @@ def test_a_lamp_fades_with_its_distance_and_ends_at_its_range(paint):
         assert image[16, 16, 0] == pytest.approx(255 * 0.8 * (AMBIENT + lit), abs=1.5)
 
 
-def test_an_image_without_pixels_is_refused(paint):
+def test_an_image_without_pixels_is_rejected(paint):
     with pytest.raises(SpecError, match="0 x 5 pixels"):
         paint(thing(), size=(0, 5))
 
 
-def test_a_view_ends_at_its_far_plane(paint):
+def test_a_view_is_limited_by_its_far_plane(paint):
     assert tuple(paint(thing(), view=replace(VIEW, far_m=3.0))[16, 16]) == SKY

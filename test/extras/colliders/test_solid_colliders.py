@@ -53,7 +53,7 @@ def turned(x, y, z):
 @EXACT
 @pytest.mark.parametrize("other", KINDS)
 @pytest.mark.parametrize("one", KINDS)
-def test_bodies_are_as_far_apart_as_they_are(one, other):
+def test_distances_between_bodies_are_exact(one, other):
     apart = placed(KINDS[one], KINDS[other], turned(0, 5, 0))
     assert apart.distance_m("one", "other") == pytest.approx(3.0, abs=1e-4)
     assert not apart.intersects("one", "other") and apart.touching() == frozenset()
@@ -65,7 +65,7 @@ def test_bodies_are_as_far_apart_as_they_are(one, other):
 @pytest.mark.slow
 @EXACT
 @pytest.mark.parametrize("kind", ["cylinder", "capsule", "ellipsoid", "convex"])
-def test_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kind):
+def test_distances_to_a_box_surface_are_those_to_the_box(kind):
     draw = np.random.default_rng(3)
     box = Box((1.0, 0.6, 0.4))
     surface = Triangles(box_mesh(box.size).triangles)
@@ -87,7 +87,7 @@ def test_bodies_are_as_far_from_a_surface_as_from_the_box_that_it_goes_round(kin
 
 
 @pytest.mark.skipif(distances_are_exact(), reason="an older MuJoCo is refused")
-def test_distances_that_no_library_tells_right_are_refused():
+def test_unsupported_distances_are_rejected():
     bodies = placed(Box((1, 1, 1)), Cylinder(1, 1), turned(5, 0, 0))
     assert not bodies.intersects("one", "other")
     with pytest.raises(MissingDependencyError, match=r"needs MuJoCo 3\.3 or later"):
@@ -95,14 +95,14 @@ def test_distances_that_no_library_tells_right_are_refused():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_closed_surface_holds_what_is_all_in_it(kind):
+def test_a_closed_surface_contains_bodies_inside_it(kind):
     small = placed(Triangles(box_mesh((9, 9, 9)).triangles), KINDS[kind], Pose((1, 0, 0)))
     assert small.intersects("one", "other") and small.intersects("other", "one")
     assert small.distance_m("one", "other") == 0.0
     assert small.touching() == {("one", "other")}
 
 
-def test_a_mesh_file_is_a_collider_scaled_as_sdf_says(tmp_path):
+def test_a_mesh_file_becomes_a_collider_with_the_scale_of_the_sdf(tmp_path):
     box_mesh((2, 2, 2)).export(tmp_path / "cube.stl")
     bodies = placed(Mesh(tmp_path / "cube.stl", (0.5, 1, 1)), Sphere(1), Pose((3, 0, 0)))
     assert bodies.distance_m("one", "other") == pytest.approx(1.5, abs=1e-4)
@@ -119,7 +119,7 @@ def test_a_sheet_has_no_inside():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rays_meet_a_body_where_it_is_and_nothing_behind_them(kind):
+def test_rays_intersect_a_body_in_front_of_their_origin_only(kind):
     bodies = placed(Sphere(0.1), KINDS[kind], Pose((5, 0, 0)))
     found, met = bodies.raycast([(0, 0, 0.05)] * 3, [(1, 0, 0), (-1, 0, 0), (0, 1, 0)])
     assert met.tolist() == [0, 0, 0]  # the way out of the ball around the origin
@@ -133,21 +133,21 @@ def test_rays_meet_a_body_where_it_is_and_nothing_behind_them(kind):
     assert found[1:] == pytest.approx([3.0, 0.5], abs=1e-9)
 
 
-def test_an_oblique_ray_meets_the_side_of_a_box():
+def test_an_oblique_ray_intersects_the_side_of_a_box():
     bodies = placed(Sphere(0.1), Box((2, 2, 2)), Pose((5, 5, 0)))
     found, met = bodies.raycast((0.2, 0.2, 0), (1, 1, 0))
     assert found[0] == pytest.approx(math.hypot(3.8, 3.8), abs=1e-9) and met[0] == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_points_are_in_a_body_or_out_of_it(kind):
+def test_points_are_inside_or_outside_a_body(kind):
     bodies = placed(Sphere(0.1), KINDS[kind], turned(5, 1, 0))
     points = [(5, 1, 0), (5.99, 1, 0), (6.01, 1, 0), (5, 0.01, 0), (5, -0.01, 0), (0, 0, 0)]
     assert bodies.contains("other", np.array(points)).tolist() == [1, 1, 0, 1, 0, 0]
 
 
 @EXACT
-def test_colliders_go_where_their_links_go_with_their_offset():
+def test_colliders_follow_their_links_with_their_offset():
     wheel = Collider("wheel", Sphere(0.5), on="robot::wheel", offset=Pose((0, 1, 0)))
     bodies = Bodies([wheel, Collider("post", Sphere(0.5))])
     bodies.place(snapshot({"robot::wheel": turned(4, 0, 0)}))
@@ -161,7 +161,7 @@ def test_colliders_go_where_their_links_go_with_their_offset():
     assert bodies.touching() == {("wheel", "post")}
 
 
-def test_events_say_who_entered_and_who_left():
+def test_contact_events_name_bodies_that_start_and_stop_touching():
     crossings = Crossings()
     assert crossings.update(0.0, {("a", "b")}) == (Crossing(0.0, ("a", "b"), True),)
     assert crossings.update(0.1, {("a", "b")}) == ()
@@ -182,7 +182,7 @@ def test_events_say_who_entered_and_who_left():
         ([Collider("a", Plane())], "a plane cannot be a collider; known: box, sphere"),
     ],
 )
-def test_what_cannot_be_a_collider_is_refused(colliders, complaint):
+def test_an_invalid_collider_is_rejected(colliders, complaint):
     with pytest.raises(SpecError, match=complaint):
         Bodies(colliders)
 
@@ -198,12 +198,12 @@ def test_what_cannot_be_a_collider_is_refused(colliders, complaint):
         (lambda: Triangles(CUBE[None, :3]), "must not lie in one plane: make it a thin box"),
     ],
 )
-def test_what_is_no_body_is_refused(make, complaint):
+def test_an_invalid_body_is_rejected(make, complaint):
     with pytest.raises(SpecError, match=complaint):
         make()
 
 
-def test_nothing_is_a_scene_too_and_no_ray_a_question():
+def test_a_scene_without_colliders_and_a_query_without_rays_are_valid():
     empty = Bodies([])
     empty.place(snapshot(a=Pose()))
     assert empty.touching() == frozenset()
@@ -213,12 +213,12 @@ def test_nothing_is_a_scene_too_and_no_ray_a_question():
     assert found.shape == met.shape == (0,)
 
 
-def test_an_unknown_collider_is_named_with_those_there_are():
+def test_an_unknown_collider_is_rejected_with_the_known_names():
     with pytest.raises(UnknownNameError, match="unknown collider 'c'; known: one, other"):
         placed(Sphere(1), Sphere(1), Pose()).intersects("one", "c")
 
 
-def test_an_image_shows_depth_along_the_axis_and_who_is_there():
+def test_an_image_has_depth_along_the_axis_and_the_visible_colliders():
     bodies = placed(Box((0.2, 40, 40)), Sphere(1), Pose((5, 1, 0.5)))
     view = Frustum(Pose((-2, 0, 0)), math.radians(90), 64 / 48, near_m=0.1, far_m=50.0)
     image = depth_image(bodies, view, 64, 48)

@@ -12,7 +12,7 @@ from gz_testauto.extras.colliders.views import Frustum, HalfSpace
 VIEW = Frustum(Pose.from_rpy(1, 2, 3, 0, 0, math.pi / 2), math.radians(90), 2.0, 0.5, 10.0)
 
 
-def test_a_plane_has_two_sides_and_rays_meet_it_from_both():
+def test_rays_intersect_a_plane_from_both_sides():
     plane = HalfSpace.through((0, 0, 2), (0, 0, 3))
     assert plane.normal == (0, 0, 1) and plane.height_m(np.array([(5, 5, 5)])).tolist() == [3]
     found = plane.raycast(
@@ -21,14 +21,14 @@ def test_a_plane_has_two_sides_and_rays_meet_it_from_both():
     assert found.tolist() == [2.5, 3.0, math.inf, math.inf]
 
 
-def test_a_new_frustum_sees_what_is_before_it_and_nothing_behind():
+def test_a_frustum_contains_points_in_front_of_it_only():
     seen = VIEW.contains([(1, 4, 3), (1, 0, 3), (1, 2.4, 3), (1, 12.1, 3), (1, 2.6, 3)])
     assert seen.tolist() == [True, False, False, False, True]
     sideways = VIEW.contains([(2.9, 4, 3), (3.1, 4, 3), (1, 4, 3.9), (1, 4, 4.1)])
     assert sideways.tolist() == [True, False, True, False]
 
 
-def test_points_come_back_from_the_image():
+def test_projected_points_are_recovered_from_the_image():
     points = np.random.default_rng(1).uniform((-1, 3, 2), (3, 9, 4), (1000, 3))
     image, ahead = VIEW.project(points)
     back = np.array(VIEW.pose.position) + VIEW.rays(image) * ahead[:, None]
@@ -37,7 +37,7 @@ def test_points_come_back_from_the_image():
     assert (VIEW.contains(points) == within).all() and 0 < within.sum() < 1000
 
 
-def test_the_left_is_on_the_left_and_up_is_at_the_top():
+def test_left_and_up_have_their_sides_in_the_image():
     (middle, left, above, behind), ahead = VIEW.project(
         [(1, 4, 3), (0, 4, 3), (1, 4, 3.5), (1, 0, 3)]
     )
@@ -46,7 +46,7 @@ def test_the_left_is_on_the_left_and_up_is_at_the_top():
     assert ahead == pytest.approx([2, 2, 2, -2])
 
 
-def test_what_its_planes_leave_out_is_out_of_view():
+def test_shapes_outside_the_planes_are_not_in_view():
     points = np.random.default_rng(2).uniform(-12, 12, (5000, 3))
     heights = np.stack([plane.height_m(points) for plane in VIEW.planes])
     assert (VIEW.contains(points) == (heights <= 0).all(axis=0)).all()
@@ -64,11 +64,11 @@ def test_what_its_planes_leave_out_is_out_of_view():
         ({"far_m": math.inf}, "far_m inf"),
     ],
 )
-def test_what_is_no_view_is_refused(change, complaint):
+def test_an_invalid_view_is_rejected(change, complaint):
     with pytest.raises(SpecError, match=complaint):
         Frustum(**{"pose": Pose(), "horizontal_fov_rad": 1.0, **change})
 
 
-def test_a_plane_without_normal_is_refused():
+def test_a_plane_without_normal_is_rejected():
     with pytest.raises(SpecError, match="finite and not 0"):
         HalfSpace((0, 0, 0))

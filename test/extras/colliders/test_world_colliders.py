@@ -19,7 +19,7 @@ NAMES = {"ball", "box", "egg", "tube"}
 
 
 @pytest.mark.slow
-def test_rays_at_a_world_read_what_the_lidar_of_the_robot_in_it_reads(tmp_path):
+def test_rays_of_colliders_equal_the_lidar_of_the_simulator(tmp_path):
     world = scenes.write_world(
         tmp_path,
         scenes.model("box", BOX, "4 1 0.5 0 0 0.4"),

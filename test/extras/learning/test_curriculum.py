@@ -17,10 +17,8 @@ def with_curriculum(folder, **curriculum):
     return written(folder, environment={"curriculum": {"share": 0.5, "steps": 1000, **curriculum}})
 
 
-def test_the_easiest_worlds_come_first_and_all_in_the_end(tmp_path):
-    prepared = PreparedEnvironment.of_file(
-        with_curriculum(tmp_path, criterion="density"), tmp_path / "w"
-    )
+def test_a_curriculum_starts_with_the_easiest_worlds_and_ends_with_all(tmp_path):
+    prepared = PreparedEnvironment.of_file(with_curriculum(tmp_path, criterion="density"), tmp_path / "w")
     assert [len(prepared.worlds_after(steps)) for steps in (0, 499, 501, 1000, 9999)] == [
         2,
         3,
@@ -37,12 +35,12 @@ def test_the_easiest_worlds_come_first_and_all_in_the_end(tmp_path):
     assert ways == sorted(ways)
 
 
-def test_without_one_all_worlds_are_driven(tmp_path):
+def test_all_worlds_are_used_without_a_curriculum(tmp_path):
     prepared = PreparedEnvironment.of_file(written(tmp_path), tmp_path / "w")
     assert list(prepared.worlds_after(0)) == [0, 1, 2, 3]
 
 
-def test_worlds_of_which_nothing_is_known_are_refused(tmp_path, capsys):
+def test_worlds_of_unknown_difficulty_are_rejected(tmp_path, capsys):
     file = with_curriculum(tmp_path, criterion="density")
     data = yaml.safe_load(file.read_text())
     base = data["worlds"]["base"].rsplit("/", 1)
@@ -52,7 +50,7 @@ def test_worlds_of_which_nothing_is_known_are_refused(tmp_path, capsys):
     assert "nothing says the density of world room" in capsys.readouterr().err
 
 
-def test_worlds_of_another_environment_are_not_taken(tmp_path):
+def test_worlds_of_another_environment_are_rejected(tmp_path):
     folder = tmp_path / "worlds"
     first = PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes
     assert PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes == first

@@ -12,7 +12,7 @@ from gz_testauto.extras.learning.policies.files import read_policy
 pytestmark = pytest.mark.slow
 
 
-def test_what_was_done_commands_the_same_again(tmp_path, capsys):
+def test_recorded_actions_give_the_same_trajectory(tmp_path, capsys):
     """The actions of a planner's drives, given to the environment, are the same drives."""
     pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
     from gz_testauto.extras.learning.navigation import NavigationEnv
@@ -39,7 +39,7 @@ def test_what_was_done_commands_the_same_again(tmp_path, capsys):
     assert policy.act(found.observations[0]).shape == (2,)
 
 
-def test_a_clone_is_the_least_squares_of_what_was_done():
+def test_a_linear_clone_is_the_least_squares_solution():
     random = np.random.default_rng(0)
     shown = random.uniform(-1.0, 1.0, (200, 3)).astype(np.float32)
     weights = np.array([[0.5, -0.2, 0.1], [0.0, 0.3, -0.4]])
@@ -63,7 +63,7 @@ def test_a_clone_is_the_least_squares_of_what_was_done():
         (("--planner", "fgm", "--parameters", "[]"), "it must be a YAML mapping"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path, capsys, options, says):
+def test_invalid_demonstrations_are_rejected(tmp_path, capsys, options, says):
     out = str(tmp_path / "drives.npz")
     assert main(["record", str(written(tmp_path)), "--out", out, *options]) == 2
     assert says in capsys.readouterr().err

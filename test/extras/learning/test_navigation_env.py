@@ -31,11 +31,11 @@ def environment(tmp_path_factory):
     made.close()
 
 
-def test_gymnasium_finds_nothing_wrong(environment):
+def test_the_checker_of_gymnasium_passes(environment):
     check_env(environment, skip_render_check=True)
 
 
-def test_the_same_seed_is_the_same_episode(environment):
+def test_the_same_seed_gives_the_same_episode(environment):
     def first_steps(seed):
         shown, info = environment.reset(seed=seed)
         steps = [environment.step(np.array([0.5, 0.1], dtype=np.float32)) for _ in range(5)]
@@ -48,7 +48,7 @@ def test_the_same_seed_is_the_same_episode(environment):
     assert first_steps(6)[1:] != (world, repetition)
 
 
-def test_the_last_step_says_how_it_ended(environment):
+def test_the_info_of_the_last_step_has_the_outcome(environment):
     environment.reset(options={"world": 0, "repetition": 0})
     ended, rewards = False, []
     while not ended:
@@ -64,7 +64,7 @@ def test_the_last_step_says_how_it_ended(environment):
         environment.step(np.zeros(2))
 
 
-def test_standing_still_truncates(environment):
+def test_a_robot_at_rest_truncates_the_episode(environment):
     environment.reset(options={"world": 1})
     for _ in range(19):
         assert not any(environment.step(np.array([-1.0, 0.0]))[2:4])
@@ -83,18 +83,18 @@ def test_standing_still_truncates(environment):
         ([0.0, 0.0, 0.0], r"has shape \(2,\); this one has \(3,\)"),
     ],
 )
-def test_what_is_no_action_is_an_error(environment, action, says):
+def test_an_invalid_action_is_rejected(environment, action, says):
     environment.reset(seed=0)
     with pytest.raises(ValueError, match=says):
         environment.step(np.array(action))
 
 
-def test_a_world_that_is_not_there_is_refused(environment):
+def test_an_unknown_world_is_rejected(environment):
     with pytest.raises(SpecError, match=r"world 4; there are 4, counted from 0"):
         environment.reset(options={"world": 4})
 
 
-def test_an_episode_and_its_trial_are_the_same_to_the_bit(tmp_path):
+def test_an_episode_and_its_trial_have_the_same_bits(tmp_path):
     """With somebody who walks, noise, several goals, and a policy of random weights."""
     via = {"x_m": 3.0, "y_m": 0.0, "via": [{"x_m": 0.0, "y_m": 2.0}]}
     more = {"actors": [WALKER], "randomize": [NOISE], "goal": via, "repetitions": 2}

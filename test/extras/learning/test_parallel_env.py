@@ -26,7 +26,7 @@ def file(tmp_path_factory):
 
 
 @pytest.mark.timeout(200)
-def test_pettingzoo_finds_nothing_wrong(file):
+def test_the_checker_of_pettingzoo_passes(file):
     environment = ParallelNavigationEnv(file)
     try:
         parallel_api_test(environment, num_cycles=60)
@@ -35,7 +35,7 @@ def test_pettingzoo_finds_nothing_wrong(file):
     parallel_seed_test(lambda: ParallelNavigationEnv(file), num_cycles=20)
 
 
-def test_who_has_ended_stands_until_all_have(file):
+def test_a_finished_robot_remains_at_rest_until_all_have_finished(file):
     environment = ParallelNavigationEnv(file)
     shown, infos = environment.reset(options={"world": 0, "repetition": 0})
     assert set(shown) == set(infos) == {"robot", "other"} == set(environment.agents)
@@ -62,6 +62,6 @@ def test_every_agent_needs_an_action(file):
     environment.close()
 
 
-def test_one_robot_is_no_parallel_environment(tmp_path):
+def test_a_parallel_environment_requires_several_robots(tmp_path):
     with pytest.raises(SpecError, match="has one robot"):
         ParallelNavigationEnv(written(tmp_path))

@@ -37,7 +37,7 @@ def before(tmp_path_factory):
     return judged(tmp_path_factory.mktemp("judged") / "before", 1.0)
 
 
-def test_a_policy_is_gated_against_the_one_before_it(before, tmp_path, capsys):
+def test_a_gate_compares_a_policy_with_the_previous_one(before, tmp_path, capsys):
     pytest.importorskip("gz_testauto.extras.gate")
     stands = judged(tmp_path / "stands", -9.0)
     capsys.readouterr()
@@ -48,7 +48,7 @@ def test_a_policy_is_gated_against_the_one_before_it(before, tmp_path, capsys):
     assert "does not compare" not in said.err
 
 
-def test_a_further_robot_with_another_policy_is_another_condition(before, tmp_path, capsys):
+def test_another_policy_of_a_further_robot_changes_the_conditions(before, tmp_path, capsys):
     pytest.importorskip("gz_testauto.extras.gate")
     after = tmp_path / "after"
     shutil.copytree(str(before), str(after))

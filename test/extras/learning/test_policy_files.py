@@ -43,13 +43,13 @@ def encoded(terms, observation, task=TASK):
     return encoder.encode(observation)
 
 
-def test_a_lidar_is_the_nearest_of_each_sector():
+def test_a_lidar_observation_is_the_shortest_range_of_each_sector():
     ranges = np.full(16, np.inf)
     ranges[[1, 8, 9]] = 1.0, 3.0, 2.0
     assert encoded(TERMS[:1], seen(ranges)) == pytest.approx([0.75, 0, 0, 0, 0.5, 0, 0, 0])
 
 
-def test_way_and_goal_are_seen_from_the_robot():
+def test_plan_and_goal_are_observed_in_the_robots_frame():
     beside = seen(np.full(8, np.inf), pose=(1.0, 0.0, np.pi / 2))
     assert encoded([("way", {"lookahead_m": 2.0})], beside) == pytest.approx(
         [1.0, 0.0, -1.0, 0.4], abs=1e-6
@@ -59,11 +59,11 @@ def test_way_and_goal_are_seen_from_the_robot():
     )
 
 
-def test_a_twist_is_a_share_of_the_greatest():
+def test_a_twist_observation_is_relative_to_the_limits():
     assert encoded([("twist", {})], seen([np.inf], twist=(1.0, -0.5))) == pytest.approx([0.5, -0.5])
 
 
-def test_objects_are_the_nearest_first_in_the_frame_of_the_robot():
+def test_observed_objects_are_sorted_by_distance_in_the_robots_frame():
     def tracked(name, x_m, y_m, vx_mps, vy_mps):
         path = np.array([[x_m, y_m, 0.0]])
         velocity = (vx_mps, vy_mps, 0.0)
@@ -88,7 +88,7 @@ def test_an_action_is_forward_speed_and_yaw_rate():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_mirrored_world_is_driven_alike(seed):
+def test_a_mirrored_policy_gives_mirrored_commands_in_a_mirrored_world(seed):
     random = np.random.default_rng(seed)
     parts = ObservationEncoder(TERMS).parts
     policy = MirroredPolicy(random.standard_normal(MirroredPolicy.count(parts)), parts)
@@ -102,7 +102,7 @@ def test_a_mirrored_world_is_driven_alike(seed):
 
 
 @pytest.mark.parametrize("kind", sorted(WEIGHTED))
-def test_a_policy_comes_back_from_its_file_as_it_was(tmp_path, kind):
+def test_a_stored_policy_is_equal_to_the_original(tmp_path, kind):
     parts = ObservationEncoder(TERMS).parts
     random = np.random.default_rng(4)
     policy = WEIGHTED[kind](random.standard_normal(WEIGHTED[kind].count(parts)), parts)
@@ -129,14 +129,14 @@ def test_a_policy_comes_back_from_its_file_as_it_was(tmp_path, kind):
         ("model.bin", b"x", r"model.bin: a policy is a .npz, .onnx or .zip \(Stable"),
     ],
 )
-def test_files_that_are_no_policies_are_refused(tmp_path, name, content, says):
+def test_files_of_other_formats_are_rejected(tmp_path, name, content, says):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(SpecError, match=says):
         read_policy(tmp_path / name)
 
 
-def test_a_damaged_policy_is_refused(tmp_path):
+def test_a_damaged_policy_is_rejected(tmp_path):
     parts = ObservationEncoder(TERMS).parts
     path = tmp_path / "policy.npz"
     write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card())
@@ -155,14 +155,14 @@ def test_a_damaged_policy_is_refused(tmp_path):
         read_policy(path)
 
 
-def test_what_another_library_wrote_needs_that_library(tmp_path):
+def test_a_policy_of_another_library_requires_that_library(tmp_path):
     (tmp_path / "model.onnx").write_bytes(b"no model")
     (tmp_path / "model.onnx.json").write_text(json.dumps(card("onnx").model_dump(mode="json")))
     with pytest.raises(GzTestautoError, match=r"needs onnxruntime|is no ONNX model"):
         read_policy(tmp_path / "model.onnx")
 
 
-def test_a_search_varies_the_weights_of_neighboring_sectors_together():
+def test_weights_of_adjacent_sectors_are_searched_together():
     parts = ObservationEncoder([("lidar", {"beams": 24}), ("way", {})]).parts
     directions = MirroredPolicy.directions(parts)
     assert directions.shape == (43, 19)
@@ -176,13 +176,13 @@ def test_a_search_varies_the_weights_of_neighboring_sectors_together():
     assert np.std(drawn[:, 36:], axis=0) == pytest.approx(np.ones(7), rel=0.05)
 
 
-def test_a_search_varies_few_sectors_each_for_itself():
+def test_weights_of_few_sectors_are_searched_separately():
     parts = ObservationEncoder([("lidar", {"beams": 4}), ("way", {})]).parts
     assert np.linalg.matrix_rank(MirroredPolicy.directions(parts)) == 13
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_mirrored_policy_is_never_faster_for_what_comes_nearer(seed):
+def test_a_mirrored_policy_is_not_faster_at_a_smaller_distance(seed):
     parts = ObservationEncoder([("lidar", {"beams": 8}), ("way", {})]).parts
     random = np.random.default_rng(seed)
     weights = random.standard_normal(MirroredPolicy.count(parts))
@@ -195,7 +195,7 @@ def test_a_mirrored_policy_is_never_faster_for_what_comes_nearer(seed):
     assert speeds[-1] < speeds[0]
 
 
-def test_what_slows_a_mirrored_policy_does_so_whatever_the_sign_of_its_weight():
+def test_a_mirrored_policy_slows_down_for_either_sign_of_a_weight():
     parts = ObservationEncoder([("lidar", {"beams": 8}), ("way", {})]).parts
     random = np.random.default_rng(1)
     weights = random.standard_normal(MirroredPolicy.count(parts))

@@ -11,9 +11,7 @@ from gz_testauto.extras.learning.rollouts import Rollout, RolloutWorker, mean_wo
 pytestmark = pytest.mark.slow
 
 
-def test_an_episode_in_which_the_simulator_fails_is_tried_again_and_then_left_out(
-    tmp_path, monkeypatch
-):
+def test_an_episode_with_a_failing_simulator_is_repeated_and_then_omitted(tmp_path, monkeypatch):
     prepared = PreparedEnvironment.of_file(written(tmp_path), tmp_path / "worlds")
     start = WEIGHTED["mirrored"].start(prepared.interface().encoder.parts)
     rollout = Rollout(tuple(start.tolist()), 0, 0)

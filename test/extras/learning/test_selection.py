@@ -24,7 +24,7 @@ def played(worth, generations=8, limit=100_000, per_episode=200.0, noise=0.0, se
         selection.take(portions[-1])
 
 
-def test_the_best_is_found_and_the_steps_are_kept():
+def test_the_best_mean_is_selected_within_the_number_of_steps():
     selection, portions = played([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0])
     assert selection.best == 5
     assert 90_000 < selection.steps <= 100_000
@@ -32,7 +32,7 @@ def test_the_best_is_found_and_the_steps_are_kept():
     assert set(portions[-1].means) == {5, 7}
 
 
-def test_rounds_take_the_same_share_of_the_steps():
+def test_each_round_uses_the_same_share_of_the_steps():
     _, portions = played(list(range(8)))
     spent = dict.fromkeys((8, 4, 2), 0)
     for one in portions:
@@ -40,12 +40,12 @@ def test_rounds_take_the_same_share_of_the_steps():
     assert all(abs(steps - 50_000 / 3) < 8 * WORLDS * 200 for steps in spent.values())
 
 
-def test_only_the_last_eight_are_looked_at():
+def test_only_the_last_eight_means_are_candidates():
     _, portions = played(list(range(20)), generations=20)
     assert portions[0].means == tuple(range(12, 20))
 
 
-def test_drives_that_differ_by_luck_are_averaged():
+def test_random_differences_between_episodes_are_averaged():
     """Each drive is off by 20, and the best mean is better by 6 than the next: a choice by one
     drive would find it in a quarter of all cases."""
     worth = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 12.0]
@@ -54,12 +54,12 @@ def test_drives_that_differ_by_luck_are_averaged():
 
 
 @pytest.mark.parametrize(("generations", "limit"), [(1, 100_000), (3, 50_100), (3, 50_000)])
-def test_without_a_choice_or_steps_the_last_is_taken(generations, limit):
+def test_the_last_mean_is_selected_without_alternatives_or_steps(generations, limit):
     selection, portions = played([5.0, 4.0, 3.0], generations=generations, limit=limit)
     assert (selection.best, portions) == (generations - 1, [])
 
 
-def test_what_passes_the_limit_does_not_count():
+def test_a_portion_beyond_the_limit_is_not_evaluated():
     selection = Selection(2, 0, 2000, 100.0)
     first = selection.next()
     driven = [RolloutResult(1.0 - mean, 200, True) for mean in first for _ in range(WORLDS)]
@@ -70,7 +70,7 @@ def test_what_passes_the_limit_does_not_count():
     assert (again.best, again.steps, again.next()) == (1, 0, None)
 
 
-def test_a_world_in_which_the_simulator_failed_for_one_counts_for_none():
+def test_a_world_with_an_invalid_episode_is_omitted_for_all_means():
     invalid = RolloutResult(float("nan"), 0, False, valid=False)
     sound = RolloutResult(2.0, 100, True)
     portion = portion_of((0, 1), [sound, invalid, sound, sound], 0)
@@ -78,7 +78,7 @@ def test_a_world_in_which_the_simulator_failed_for_one_counts_for_none():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_told_again_what_was_driven_it_goes_on_alike(seed):
+def test_a_selection_continues_identically_from_stored_portions(seed):
     worth = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
     whole, portions = played(worth, noise=20.0, seed=seed)
     for count in range(len(portions) + 1):
@@ -90,7 +90,7 @@ def test_told_again_what_was_driven_it_goes_on_alike(seed):
     assert (again.best, again.steps) == (whole.best, whole.steps)
 
 
-def test_a_portion_of_other_means_is_refused():
+def test_a_portion_of_other_means_is_rejected():
     selection = Selection(4, 0, 100_000, 200.0)
     driven = [RolloutResult(1.0, 200, True)] * 2 * WORLDS
     with pytest.raises(ValueError, match="due are"):

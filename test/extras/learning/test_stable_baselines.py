@@ -51,12 +51,12 @@ def trained(environment, tmp_path_factory):
     return model, file
 
 
-def test_its_checker_finds_nothing_wrong(environment, recwarn):
+def test_the_checker_of_stable_baselines_passes(environment, recwarn):
     check_env(environment)
     assert not [one for one in recwarn if "stable_baselines3" in one.filename]
 
 
-def test_an_episode_and_the_trial_of_what_it_saved_are_the_same_to_the_bit(
+def test_an_episode_and_the_trial_of_the_saved_policy_have_the_same_bits(
     environment, trained, tmp_path, capsys
 ):
     model, file = trained
@@ -85,7 +85,7 @@ def test_an_episode_and_the_trial_of_what_it_saved_are_the_same_to_the_bit(
     assert "the same as before, bit for bit" in capsys.readouterr().out
 
 
-def test_another_algorithm_or_observation_is_refused(environment, trained, tmp_path):
+def test_another_algorithm_or_observation_is_rejected(environment, trained, tmp_path):
     _, file = trained
     here = tmp_path / "ppo.zip"
     here.write_bytes(file.read_bytes())

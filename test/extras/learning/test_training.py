@@ -35,14 +35,14 @@ def trained(tmp_path_factory):
     return file, folder / "one"
 
 
-def test_two_workers_make_the_same_file(trained, tmp_path):
+def test_two_workers_give_the_same_file(trained, tmp_path):
     file, one = trained
     assert train(file, tmp_path / "two", "--workers", "2") == 0
     for name in ("policy.npz", "generations.jsonl", "selection.jsonl"):
         assert (tmp_path / "two" / name).read_bytes() == (one / name).read_bytes()
 
 
-def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
+def test_an_interrupted_training_continues_to_the_same_file(trained, tmp_path, capsys):
     file, one = trained
     shutil.copytree(one, tmp_path / "cut")
     (tmp_path / "cut" / "policy.npz").unlink()
@@ -56,7 +56,7 @@ def test_it_goes_on_after_any_end_to_the_same_file(trained, tmp_path, capsys):
     assert (tmp_path / "cut" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
 
 
-def test_the_card_says_where_it_comes_from(trained):
+def test_the_card_has_the_origin_of_the_policy(trained):
     _, card = read_policy(trained[1] / "policy.npz")
     assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
     assert 2100 < card.training.steps <= 4200
@@ -64,7 +64,7 @@ def test_the_card_says_where_it_comes_from(trained):
     assert card.terms == (("lidar", {"beams": 8}), ("way", {}), ("twist", {}))
 
 
-def test_the_better_half_of_a_generation_drives_more_and_comes_first(trained):
+def test_the_better_half_of_a_generation_has_more_episodes_and_higher_ranks(trained):
     generations = entries(trained[1] / "generations.jsonl")
     for generation in generations:
         assert sorted(generation["ranking"]) == [0, 1, 2, 3]
@@ -77,7 +77,7 @@ def test_the_better_half_of_a_generation_drives_more_and_comes_first(trained):
     )
 
 
-def test_a_share_of_the_steps_goes_into_choosing_among_the_means(trained):
+def test_a_share_of_the_steps_is_used_for_the_selection_of_a_mean(trained):
     searched = entries(trained[1] / "generations.jsonl")[-1]["steps"]
     portions = entries(trained[1] / "selection.jsonl")
     steps = [portion["steps"] for portion in portions]
@@ -89,7 +89,7 @@ def test_a_share_of_the_steps_goes_into_choosing_among_the_means(trained):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
-def test_a_training_killed_while_it_chooses_ends_with_the_same_file(trained, tmp_path, share):
+def test_a_training_killed_during_the_selection_gives_the_same_file(trained, tmp_path, share):
     file, one = trained
     out = tmp_path / "cut"
     shutil.copytree(one, out)
@@ -102,7 +102,7 @@ def test_a_training_killed_while_it_chooses_ends_with_the_same_file(trained, tmp
     assert journal.read_bytes() == (one / "selection.jsonl").read_bytes()
 
 
-def test_without_a_share_to_choose_with_the_last_mean_is_taken(trained, tmp_path):
+def test_the_last_mean_is_used_without_a_selection(trained, tmp_path):
     file, _ = trained
     out = tmp_path / "out"
     assert train(file, out, "--selection", "0", "--steps", "1300") == 0
@@ -113,14 +113,14 @@ def test_without_a_share_to_choose_with_the_last_mean_is_taken(trained, tmp_path
     assert hashlib.sha256(policy.weights.tobytes()).hexdigest().startswith(last["mean"])
 
 
-def test_two_trainings_at_once_in_one_directory_are_refused(trained, capsys):
+def test_a_second_training_in_one_directory_is_rejected(trained, capsys):
     file, one = trained
     with CampaignDirectory(one).locked():
         assert train(file, one) == 2
     assert "another process" in capsys.readouterr().err
 
 
-def test_a_damaged_journal_is_named(trained, tmp_path, capsys):
+def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
     file, one = trained
     out = tmp_path / "damaged"
     shutil.copytree(one, out)
@@ -142,13 +142,15 @@ def test_a_damaged_journal_is_named(trained, tmp_path, capsys):
         assert says in capsys.readouterr().err
 
 
-def test_another_seed_is_refused_in_the_same_directory(trained, capsys):
+def test_another_seed_is_rejected_in_the_same_directory(trained, capsys):
     file, one = trained
     assert train(file, one, "--seed", "1") == 2
     assert "holds another training" in capsys.readouterr().err
 
 
-def test_files_of_others_and_remains_of_a_killed_training(trained, tmp_path, capsys):
+def test_foreign_files_are_rejected_and_files_of_a_killed_training_are_accepted(
+    trained, tmp_path, capsys
+):
     file, one = trained
     (tmp_path / "thesis.tex").touch()
     assert train(file, tmp_path) == 2
@@ -161,7 +163,7 @@ def test_files_of_others_and_remains_of_a_killed_training(trained, tmp_path, cap
     assert not (out / ".worlds.k1l2ed").exists()
 
 
-def test_it_is_not_judged_in_a_world_that_it_was_trained_in(trained, tmp_path, capsys):
+def test_held_out_worlds_differ_from_training_worlds(trained, tmp_path, capsys):
     file, one = trained
     data = yaml.safe_load(file.read_text())
     del data["environment"]
@@ -182,7 +184,7 @@ def test_it_is_not_judged_in_a_world_that_it_was_trained_in(trained, tmp_path, c
     assert "seed 0, " in told
 
 
-def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
+def test_a_held_out_world_among_the_training_worlds_is_rejected(tmp_path, capsys):
     file = written(tmp_path)
     data = yaml.safe_load(file.read_text())
     held_out = {key: value for key, value in data.items() if key != "environment"}
@@ -205,7 +207,7 @@ def test_a_held_out_world_among_those_to_train_in_is_refused(tmp_path, capsys):
         (("--eval-worlds", "3"), "--eval-worlds needs environment.held_out"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(trained, tmp_path, capsys, options, says):
+def test_invalid_options_are_rejected(trained, tmp_path, capsys, options, says):
     assert train(trained[0], tmp_path / "out", *options) == 2
     assert says in capsys.readouterr().err
 
@@ -222,7 +224,7 @@ def test_options_that_make_no_sense_are_refused(trained, tmp_path, capsys, optio
         ({"reward": []}, "yaml:3: environment: unknown key 'reward'; did you mean 'rewards'?"),
     ],
 )
-def test_terms_that_are_not_there_are_refused(tmp_path, capsys, environment, says):
+def test_unknown_terms_are_rejected(tmp_path, capsys, environment, says):
     assert train(written(tmp_path, environment=environment), tmp_path / "out") == 2
     assert says in capsys.readouterr().err
 

@@ -22,7 +22,7 @@ def file(tmp_path_factory):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
-def test_each_goes_as_it_does_alone(file, mode):
+def test_each_environment_of_a_vector_behaves_as_a_single_one(file, mode):
     alone = []
     for seed in (4, 5):
         one = NavigationEnv(file)
@@ -64,6 +64,6 @@ def test_each_goes_as_it_does_alone(file, mode):
         ((1, "Never"), "autoreset is 'Never'; there are"),
     ],
 )
-def test_what_cannot_be_is_refused(file, arguments, says):
+def test_invalid_vector_environments_are_rejected(file, arguments, says):
     with pytest.raises(SpecError, match=says):
         vector_env(file, *arguments)

@@ -57,7 +57,7 @@ def test_the_pedestrian_crosses_and_the_door_slides_while_the_planner_drives(alo
         assert recording.series["actor_door_0"][-1, 0] == pytest.approx(-1.9, abs=0.01)
 
 
-def test_what_the_scenario_records_is_in_the_results_to_the_end_of_the_trial(alone):
+def test_results_contain_the_records_of_the_whole_trial(alone):
     trials, recordings = results(alone[1])
     for trial, recording in zip(trials, recordings):
         time_s, distance_m = recording.series["recorded_pedestrian_distance_m"].T
@@ -73,7 +73,7 @@ def test_what_the_scenario_records_is_in_the_results_to_the_end_of_the_trial(alo
         assert trial.metrics["recorded_door_x_m"] == pytest.approx(door[-1, 0], abs=1e-6)
 
 
-def test_two_workers_and_a_second_go_get_the_same_bits(alone, tmp_path):
+def test_two_workers_and_a_second_run_give_the_same_bits(alone, tmp_path):
     file, out = alone
     twice = tmp_path / "twice"
     one = ["run", str(file), "--out", str(twice), "--workers", "2"]
@@ -97,7 +97,9 @@ def test_two_workers_and_a_second_go_get_the_same_bits(alone, tmp_path):
         ({"mission": {"start": "fetch", "goal": "waypoint"}}, "the ego is turtlebot3|no 'fetch'"),
     ],
 )
-def test_what_cannot_act_is_refused_before_the_first_trial(tmp_path, capsys, worlds, said):
+def test_an_invalid_dynamic_scenario_is_rejected_before_the_first_trial(
+    tmp_path, capsys, worlds, said
+):
     import re
 
     file = campaign(tmp_path, **worlds)

@@ -76,7 +76,7 @@ INCLUDE_BOX = "<include><uri>model://box</uri><pose>0 0 1 0 0 0</pose></include>
 
 
 @pytest.mark.slow
-def test_each_kind_of_geometry_is_placed_in_its_size(workshop):
+def test_each_type_of_geometry_is_placed_with_its_size(workshop):
     for name, (body, obj, _) in KINDS.items():
         more = INCLUDE_BOX if name == "nested" else ""
         workshop.model(name, MODEL.format(version="1.5", body=body, more=more))
@@ -154,7 +154,7 @@ LIGHT = '<sdf version="1.6"><light name="lamp" type="point"><pose>0 0 5 0 0 0</p
         (LIGHT, "no <model>"),
     ],
 )
-def test_what_cannot_be_placed_is_refused_and_the_remedy_works(workshop, sdf, complaint):
+def test_a_model_without_size_is_rejected_and_the_remedy_works(workshop, sdf, complaint):
     workshop.model("part", sdf)
     Image.fromarray(np.zeros((5, 5), dtype=np.uint8)).save(
         workshop.folder / "parts" / "part" / "h.png"
@@ -186,7 +186,7 @@ NAMING = MODEL.format(version="1.6", body=BOX + mesh(), more="")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sdf", "missing"), [(INCLUDING, "model://missing"), (NAMING, "part.obj")])
-def test_a_missing_file_is_named_with_remedies_that_work(workshop, monkeypatch, sdf, missing):
+def test_a_missing_file_is_reported_with_valid_remedies(workshop, monkeypatch, sdf, missing):
     workshop.model("part", sdf)
     with pytest.raises(SpecError) as refused:
         workshop.source("new Part at 0 @ 0\n")
@@ -214,7 +214,7 @@ HUT = "".join(
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_objects_fit_inside_a_hollow_model_and_not_into_its_walls(workshop, monkeypatch):
+def test_objects_fit_inside_a_hollow_model_but_do_not_intersect_its_walls(workshop, monkeypatch):
     from gz_testauto.extras.scenic import sampler
 
     monkeypatch.setattr(sampler, "MOST_DRAWS", 20)

@@ -33,7 +33,7 @@ from gz_testauto.extras.scenic.convert import MARK, convert, convert_file
         ("Table = 3\ny = Table", "Table = 3\ny = Table"),
     ],
 )
-def test_a_line_of_scenic_2_becomes_this(old, new):
+def test_a_line_of_scenic_2_is_converted(old, new):
     assert convert(old).text == new
 
 
@@ -46,7 +46,7 @@ def test_a_line_of_scenic_2_becomes_this(old, new):
         ("from gzscenic.base import *", "without this import"),
     ],
 )
-def test_what_cannot_be_converted_is_marked_and_told_by_line(old, remedy):
+def test_an_unsupported_line_is_marked_and_reported_with_its_number(old, remedy):
     converted = convert(f"x = 1\n{old}", "old.scenic")
     marked = converted.text.split("\n")
     assert marked[1].startswith(MARK)
@@ -55,12 +55,12 @@ def test_what_cannot_be_converted_is_marked_and_told_by_line(old, remedy):
     assert converted.notes[0].startswith("old.scenic:3: not converted:")
 
 
-def test_converting_twice_changes_nothing_more():
+def test_converted_text_is_not_changed_by_a_second_conversion():
     once = convert("ego = Fetch at 0 @ 0\nWaypoint ahead of ego by 1\n").text
     assert convert(once).text == once
 
 
-def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+def test_an_existing_file_is_not_overwritten(tmp_path):
     old, new = tmp_path / "old.scenic", tmp_path / "new.scenic"
     old.write_text("Box\n")
     convert_file(old, new)

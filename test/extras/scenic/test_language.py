@@ -51,14 +51,14 @@ IN_BOTH = (LATE, "`z` is assigned to a Brick", "`eventually` is .*; (remove it|w
 
 
 @pytest.mark.parametrize(("text", "line", "said"), REJECTED)
-def test_a_construct_without_effect_is_rejected_by_its_line(bricks, text, line, said):
+def test_a_construct_without_effect_is_rejected_with_its_line(bricks, text, line, said):
     with pytest.raises(SpecError, match=said) as rejected:
         bricks.source(text)
     assert f"test.scenic:{line}" in str(rejected.value)
 
 
 @pytest.mark.parametrize("said", IN_BOTH)
-def test_a_dynamic_scenario_rejects_it_as_well(bricks, said):
+def test_a_construct_without_effect_is_rejected_in_a_dynamic_scenario(bricks, said):
     text, line, _ = next(case for case in REJECTED if case[2] == said)
     with pytest.raises(SpecError, match=said) as rejected:
         bricks.source(text, dynamic=True)
@@ -77,7 +77,7 @@ def test_attributes_of_the_program_and_of_scenic_itself_can_be_assigned(bricks, 
     assert bricks.source(text).make(0).objects
 
 
-def test_a_mutator_of_the_program_may_change_an_object_that_is_drawn(bricks):
+def test_a_mutator_of_the_program_can_change_a_drawn_object(bricks):
     text = (
         "from scenic.core.object_types import Mutator\nclass Lift(Mutator):\n"
         "    def appliedTo(self, obj):\n        obj.position = 5 @ 5\n        return obj, False\n"
@@ -89,7 +89,7 @@ def test_a_mutator_of_the_program_may_change_an_object_that_is_drawn(bricks):
     assert made.position.x == pytest.approx(5)
 
 
-def test_other_users_of_scenic_in_this_process_have_the_original(bricks):
+def test_scenic_is_unchanged_after_a_compilation(bricks):
     from scenic.core.object_types import Point
     from scenic.syntax import compiler, translator
 
@@ -103,7 +103,7 @@ def test_other_users_of_scenic_in_this_process_have_the_original(bricks):
     assert state() == before
 
 
-def test_an_override_in_an_imported_module_is_rejected_by_its_line(bricks):
+def test_an_override_in_an_imported_module_is_rejected_with_its_line(bricks):
     bricks.scenario("c = new Object at 1 @ 1\noverride c with color (1, 0, 0)\n", "parts.scenic")
     with pytest.raises(SpecError, match=rf"parts\.scenic:2: .*{LATE}"):
         bricks.source(WORKSPACE + "from parts import *\n")
@@ -121,6 +121,6 @@ def test_an_object_that_the_ego_cannot_see_is_drawn(bricks, where):
         assert other.position.z == pytest.approx(0.5, abs=1e-3), "it stands on the ground"
 
 
-def test_a_parameter_for_verifai_is_noted(bricks):
+def test_a_parameter_for_verifai_is_reported(bricks):
     source = bricks.source("param verifaiSamplerType = 'halton'\n" + CUBE)
     assert any(":1: `param verifaiSamplerType` has no effect" in note for note in source.notes)

@@ -42,7 +42,7 @@ def test_names_of_a_hundred_objects_do_not_overlap_and_are_within_the_frame():
         assert frame.y0 <= box.y0 and box.y1 <= frame.y1
 
 
-def test_names_without_a_free_place_are_counted():
+def test_omitted_names_are_counted():
     boxes, _, left_out = written([("crate", 15.0, 15.0)] * 100)
     assert left_out == 100 - len(boxes)
     assert 5 < len(boxes) < 25

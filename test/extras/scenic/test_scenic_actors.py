@@ -114,7 +114,7 @@ def test_an_agent_walks_to_a_point_at_its_speed_and_faces_it(scenarios):
     assert yaw == pytest.approx(math.atan2(-4, 3), abs=0.02), "its front is +y"
 
 
-def test_a_thing_slides_along_its_own_axes_without_turning(scenarios):
+def test_a_door_slides_along_its_own_axes_without_turning(scenarios):
     simulation, _ = scenarios.simulation(
         "class Door:\n    width: 1\n    length: 0.1\n    height: 2\n"
         "new Door at 0 @ 0, facing 90 deg, with behavior SlideBy(-1.5 @ 0, 3)\n"
@@ -127,7 +127,7 @@ def test_a_thing_slides_along_its_own_axes_without_turning(scenarios):
     assert after.yaw_rad == pytest.approx(before.yaw_rad, abs=1e-3)
 
 
-def test_a_model_whose_origin_is_not_its_middle_moves_by_its_middle(scenarios):
+def test_the_center_of_a_model_with_another_origin_reaches_the_point(scenarios):
     simulation, _ = scenarios.simulation(
         "new Cart at 0 @ 0, facing 0 deg, with behavior WalkTo(-3 @ 0, 1.0)\n"
     )
@@ -140,7 +140,7 @@ def test_a_model_whose_origin_is_not_its_middle_moves_by_its_middle(scenarios):
     )
 
 
-def test_actions_change_speed_direction_and_turning_and_hold(scenarios):
+def test_an_action_remains_active_until_the_next_one(scenarios):
     simulation, _ = scenarios.simulation(
         "behavior Go():\n"
         "    take SetWalkingDirectionAction(-90 deg), SetWalkingSpeedAction(1)\n"
@@ -160,7 +160,7 @@ def test_actions_change_speed_direction_and_turning_and_hold(scenarios):
     assert later - first == pytest.approx(0.5, abs=0.01)
 
 
-def test_agents_are_put_somewhere_by_position_and_offset(scenarios):
+def test_actions_move_an_agent_to_a_position_and_by_an_offset(scenarios):
     simulation, _ = scenarios.simulation(
         "behavior Jump():\n    take SetPositionAction(2 @ 3)\n    take OffsetAction(0 @ 1)\n"
         "new Person at 0 @ 0, facing 90 deg, with behavior Jump()\n"
@@ -171,7 +171,7 @@ def test_agents_are_put_somewhere_by_position_and_offset(scenarios):
     assert np.ptp(way[:, 2]) < 1e-6, "at its height"
 
 
-def test_behaviors_see_others_and_interrupt_what_they_do(scenarios):
+def test_a_behavior_is_interrupted_when_another_agent_is_near(scenarios):
     simulation, _ = scenarios.simulation(
         "other = new Person at 0 @ 4, facing 0 deg, with behavior WalkTo(0 @ 0, 1)\n"
         "behavior Careful():\n"
@@ -189,7 +189,7 @@ def test_behaviors_see_others_and_interrupt_what_they_do(scenarios):
     assert stood, "it stood when the other was near"
 
 
-def test_monitors_and_conditions_end_the_scenario_and_agents_stand(scenarios):
+def test_agents_stop_when_the_scenario_terminates(scenarios):
     simulation, driver = scenarios.simulation(
         "new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n"
         "terminate after 2 seconds\n"
@@ -212,7 +212,7 @@ def test_monitors_and_conditions_end_the_scenario_and_agents_stand(scenarios):
         ),
     ],
 )
-def test_what_a_scenario_requires_rules_a_trial_out(scenarios, line, said):
+def test_a_violated_requirement_rejects_the_trial(scenarios, line, said):
     simulation, _ = scenarios.simulation(
         "walker = new Person at 0 @ 0, facing 0 deg, with behavior WalkTo(0 @ 5, 1)\n" + line
     )
@@ -220,7 +220,7 @@ def test_what_a_scenario_requires_rules_a_trial_out(scenarios, line, said):
         poses(simulation, "person_0", 40)
 
 
-def test_what_a_behavior_raises_is_told_with_its_line(scenarios):
+def test_an_exception_in_a_behavior_is_reported_with_its_line(scenarios):
     simulation, _ = scenarios.simulation(
         "behavior Bad():\n    take SetVelocityAction(0, 1)\n    x = 1 / 0\n"
         "new Person at 0 @ 0, facing 0 deg, with behavior Bad()\n"
@@ -230,7 +230,7 @@ def test_what_a_behavior_raises_is_told_with_its_line(scenarios):
         poses(simulation, "person_0", 3)
 
 
-def test_what_behaviors_draw_depends_on_seed_and_repetition_and_nothing_else(scenarios):
+def test_draws_of_a_behavior_depend_only_on_seed_and_repetition(scenarios):
     text = (
         "behavior Stagger():\n    while True:\n"
         "        take SetVelocityAction(Range(-1, 1), Range(-1, 1))\n"
@@ -258,7 +258,7 @@ def test_what_behaviors_draw_depends_on_seed_and_repetition_and_nothing_else(sce
         ("scenario Main():\n    compose:\n        wait\n", "`compose` is about scenarios"),
     ],
 )
-def test_what_cannot_act_is_refused_by_name(scenarios, text, said):
+def test_an_agent_or_statement_that_cannot_act_is_rejected(scenarios, text, said):
     with pytest.raises(SpecError, match=said):
         scenarios.driver(text)
 
@@ -272,13 +272,13 @@ def test_what_cannot_act_is_refused_by_name(scenarios, text, said):
         ("ego = new Cart at 0 @ 0\n", "the ego is cart, .* make it the robot"),
     ],
 )
-def test_an_ego_for_which_the_robot_cannot_stand_is_refused(scenarios, head, said):
+def test_an_ego_that_cannot_represent_the_robot_is_rejected(scenarios, head, said):
     workspace = "workspace = Workspace(RectangularRegion(0 @ 0, 0, 20, 20))\n"
     with pytest.raises(SpecError, match=said):
         scenarios.driver("", head=workspace + head)
 
 
-def test_a_world_that_the_scenario_does_not_make_any_more_is_refused(scenarios):
+def test_a_world_that_differs_from_the_generated_one_is_rejected(scenarios):
     text = "new Person at 0 @ 0, with behavior Stand()\n"
     driver = scenarios.driver(text)
     assert isinstance(driver, ScenicDriver)
@@ -288,7 +288,7 @@ def test_a_world_that_the_scenario_does_not_make_any_more_is_refused(scenarios):
         perform(scenarios.spec(text), 1, path, 0, 0, "robot")
 
 
-def test_a_scenario_that_makes_things_while_it_acts_is_refused(scenarios):
+def test_a_scenario_that_creates_objects_during_a_trial_is_rejected(scenarios):
     simulation, _ = scenarios.simulation(
         "behavior Breed():\n    take SetVelocityAction(0, 0)\n    new Person at 5 @ 5\n"
         "new Person at 0 @ 0, with behavior Breed()\n"
@@ -317,7 +317,7 @@ def test_a_statement_of_a_behavior_without_effect_is_rejected(scenarios, line, s
         poses(simulation, "person_1", 3)
 
 
-def test_an_override_of_a_behavior_acts_in_each_trial_anew(scenarios):
+def test_an_override_of_a_behavior_is_active_in_one_trial_only(scenarios):
     text = (
         "class Guard(Person):\n    alarms: 0\n"
         "behavior First():\n    for i in range(10):\n        take SetVelocityAction(1, 0)\n"
@@ -357,7 +357,7 @@ def test_a_scenario_records_numbers_truth_values_and_positions(scenarios):
     driver.close()
 
 
-def test_a_scenario_that_has_ended_records_no_more(scenarios):
+def test_a_terminated_scenario_records_no_values(scenarios):
     simulation, driver = scenarios.simulation(RECORDS + "terminate after 0.5 seconds\n")
     poses(simulation, "person_0", 10)
     recorded = driver.results()
@@ -371,7 +371,7 @@ def test_a_trial_without_a_period_has_no_records(scenarios):
     assert (driver.results().numbers, driver.results().series) == ({}, {})
 
 
-def test_a_value_that_results_cannot_hold_is_reported(scenarios):
+def test_an_unsupported_recorded_value_is_reported(scenarios):
     simulation, driver = scenarios.simulation(RECORDS + "record 'red' as color\n")
     poses(simulation, "person_0", 2)
     with pytest.raises(SceneError, match=r"`record ... as color` gives 'red'; record a number"):
@@ -393,12 +393,12 @@ def test_a_value_that_results_cannot_hold_is_reported(scenarios):
         ),
     ],
 )
-def test_a_record_that_results_cannot_hold_is_rejected_by_its_line(scenarios, text, said):
+def test_an_unsupported_record_statement_is_rejected_with_its_line(scenarios, text, said):
     with pytest.raises(SpecError, match=said):
         scenarios.driver(text)
 
 
-def test_a_record_of_an_imported_module_is_rejected(scenarios):
+def test_a_record_statement_in_an_imported_module_is_rejected(scenarios):
     (scenarios.folder / "parts.scenic").write_text("x = 1\nrecord x as y\n")
     with pytest.raises(SpecError, match=r"parts\.scenic:2: `record` in a module that is imported"):
         scenarios.driver("from parts import x\n")

@@ -77,21 +77,21 @@ def search_of(tmp_path, **options):
     return ModelSearch(descriptor, **options), descriptor.models[0]
 
 
-def test_models_dir_comes_before_the_model_path_and_that_before_the_cache(tmp_path, cache):
+def test_models_are_searched_in_models_dir_then_the_model_path_then_the_cache(tmp_path, cache):
     search, cup = search_of(tmp_path)
     for place in (cache, tmp_path / "path", tmp_path / "parts"):
         (place / "cup").mkdir(parents=True)
         assert search.find(cup) == place / "cup"
 
 
-def test_without_leave_nothing_is_fetched_and_the_remedies_are_named(tmp_path, cache):
+def test_nothing_is_downloaded_without_the_option_and_remedies_are_reported(tmp_path, cache):
     search, cup = search_of(tmp_path)
     (tmp_path / "parts" / "Cup").mkdir()
     with pytest.raises(ResourceError, match=r"did you mean 'Cup'.*GAZEBO_MODEL_PATH.*--download"):
         search.find(cup)
 
 
-def test_every_model_that_is_missing_is_named_with_its_line(tmp_path, cache):
+def test_each_missing_model_is_reported_with_its_line(tmp_path, cache):
     path = tmp_path / "models.yaml"
     path.write_text(
         "models:\n  - {name: goal, type: MISSION_ONLY}\n  - {name: cup, type: GAZEBO_MODEL}\n"
@@ -105,13 +105,13 @@ def test_every_model_that_is_missing_is_named_with_its_line(tmp_path, cache):
     assert f"{path}:5: models[2].name: model 'jug' was not found" in said
 
 
-def test_without_network_each_source_is_named(tmp_path, cache):
+def test_each_source_is_reported_if_there_is_no_network(tmp_path, cache):
     search, cup = search_of(tmp_path, download=True)
     with pytest.raises(ResourceError, match=r"127.0.0.1:9/cup/model.tar.gz: .*check the network"):
         search.find(cup)
 
 
-def test_the_model_database_is_asked_and_the_checksum_kept(tmp_path, cache, server, monkeypatch):
+def test_a_model_of_the_database_is_stored_with_its_checksum(tmp_path, cache, server, monkeypatch):
     monkeypatch.setenv("GAZEBO_MODEL_DATABASE_URI", server.address)
     server.files["/cup/model.tar.gz"] = tarred({"cup/model.sdf": "<sdf/>", "cup/a/b.png": "x"})
     search, cup = search_of(tmp_path, download=True)
@@ -120,7 +120,7 @@ def test_the_model_database_is_asked_and_the_checksum_kept(tmp_path, cache, serv
     assert len(json.loads((cache / "cup.json").read_text())["sha256"]) == 64
 
 
-def test_a_model_that_comes_again_with_other_bytes_is_refused(cache, server):
+def test_a_downloaded_model_with_changed_content_is_rejected(cache, server):
     server.files["/cup.zip"] = zipped(**{"model.sdf": "<sdf/>"})
     place = download_model("cup", f"{server.address}/cup.zip", cache)
     (place / "model.sdf").unlink()
@@ -131,14 +131,14 @@ def test_a_model_that_comes_again_with_other_bytes_is_refused(cache, server):
 
 
 @pytest.mark.parametrize("name", ["../evil.sdf", "/evil.sdf"])
-def test_an_archive_that_would_write_elsewhere_is_refused(cache, server, name):
+def test_an_archive_with_a_path_outside_the_model_is_rejected(cache, server, name):
     server.files["/cup.zip"] = zipped(**{"model.sdf": "<sdf/>", name: "x"})
     with pytest.raises(ResourceError, match="outside of the model"):
         download_model("cup", f"{server.address}/cup.zip", cache)
     assert not (cache / "cup").exists()
 
 
-def test_only_http_is_followed(cache):
+def test_only_http_addresses_are_accepted(cache):
     with pytest.raises(ResourceError, match="is no http"):
         download_model("cup", "file:///etc/passwd", cache)
 
@@ -153,7 +153,7 @@ def mesh(uri):
     return f'<collision name="c"><geometry><mesh><uri>{uri}</uri></mesh></geometry></collision>'
 
 
-def test_what_a_model_refers_to_comes_with_it(tmp_path):
+def test_files_that_a_model_refers_to_are_copied_with_it(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "a.stl").write_text("solid")
     (tmp_path / "elsewhere" / "a.png").write_text("picture")
@@ -171,7 +171,7 @@ def test_what_a_model_refers_to_comes_with_it(tmp_path):
     assert f"models/file_{moved}/a.png" in pack.files
 
 
-def test_what_is_not_there_is_noted(tmp_path):
+def test_a_missing_texture_is_reported(tmp_path):
     pack = ModelPack([tmp_path])
     pack.add_model(add(tmp_path, "cup", mesh("model://nowhere/a.stl")))
     assert "model://nowhere/a.stl is not there" in pack.notes[0]

@@ -117,7 +117,7 @@ def test_an_invalid_campaign_is_rejected_with_file_line_and_field(old, new, comp
         ),
     ],
 )
-def test_a_mission_item_that_the_descriptor_lacks_is_named_with_line_and_what_was_meant(
+def test_an_unknown_mission_item_is_rejected_with_its_line_and_a_suggestion(
     mission, place, workshop
 ):
     said = rf"small\.yaml:{place}: unknown mission item .*'waypont'; did you mean 'waypoint'"
@@ -125,18 +125,18 @@ def test_a_mission_item_that_the_descriptor_lacks_is_named_with_line_and_what_wa
         campaign(workshop, ("{start: turtlebot3, goal: waypoint}", mission))
 
 
-def test_the_campaign_is_read_again_as_it_was_written(workshop):
+def test_a_stored_campaign_is_equal_to_the_original(workshop):
     spec = campaign(workshop)
     again = CampaignSpec.kind_of({}).model_validate(json.loads(spec.model_dump_json()))
     assert again == spec
 
 
-def test_the_example_campaign_is_a_campaign():
+def test_the_example_campaign_is_valid():
     spec = load(SCENIC / "campaign.yaml", CampaignSpec)
     assert spec.worlds.source.mission.goal == "waypoint"
 
 
-def test_missions_give_each_world_its_drive(workshop):
+def test_each_world_has_the_start_and_goals_of_its_mission(workshop):
     spec = campaign(workshop)
     for index in range(2):
         (workshop / f"world_000{index}.yaml").write_text(
@@ -149,7 +149,7 @@ def test_missions_give_each_world_its_drive(workshop):
     assert [goal[:2] for goal in goals] == [(8, 8), (3, 4)]  # in the scenario's order
 
 
-def test_goals_of_several_names_are_visited_name_by_name(workshop):
+def test_goals_of_several_names_are_ordered_by_name(workshop):
     spec = campaign(workshop, ("goal: waypoint", "goal: [waypoint, turtlebot3]"))
     for index in range(2):
         (workshop / f"world_000{index}.yaml").write_text(
@@ -172,7 +172,7 @@ def test_goals_of_several_names_are_visited_name_by_name(workshop):
         ),
     ],
 )
-def test_a_mission_that_cannot_be_used_is_refused(text, error, complaint, workshop):
+def test_a_damaged_or_incomplete_mission_is_rejected(text, error, complaint, workshop):
     (workshop / "world_0000.yaml").write_text(text)
     with pytest.raises(error, match=complaint):
         missions_of(campaign(workshop), workshop)
@@ -196,7 +196,7 @@ class Interrupting(CampaignListener):
 
 @pytest.mark.slow
 @needs_scenic
-def test_a_misspelled_parameter_is_refused_with_the_nearest_name(workshop):
+def test_a_misspelled_parameter_is_rejected_with_a_suggestion(workshop):
     spec = campaign(workshop, ("parameters: {crates: 2}", "parameters: {cratez: 2}"))
     complaint = (
         r"worlds\.scenic\.parameters: .*small\.scenic: unknown parameter 'cratez'; .*'crates'\?"
@@ -208,7 +208,7 @@ def test_a_misspelled_parameter_is_refused_with_the_nearest_name(workshop):
 
 @needs_scenic
 @pytest.mark.slow
-def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(workshop, monkeypatch):
+def test_an_interrupted_campaign_in_scenic_worlds_is_continued(workshop, monkeypatch):
     spec, out = campaign(workshop), workshop / "out"
     first = Interrupting(after=1)
     with pytest.raises(Interrupted):
@@ -237,7 +237,9 @@ def test_a_campaign_of_scenic_worlds_runs_to_its_table_though_it_is_killed(works
 
 @needs_scenic
 @pytest.mark.slow
-def test_worlds_are_the_scenarios_and_the_static_map_lacks_what_is_drawn(workshop, monkeypatch):
+def test_worlds_of_a_campaign_have_the_scenarios_poses_and_the_static_map_omits_drawn_objects(
+    workshop, monkeypatch
+):
     from gz_testauto.extras.scenic.source import ScenicSource
 
     monkeypatch.delenv("GAZEBO_MODEL_PATH", raising=False)
@@ -267,7 +269,7 @@ def test_worlds_are_the_scenarios_and_the_static_map_lacks_what_is_drawn(worksho
 
 @needs_scenic
 @pytest.mark.slow
-def test_a_statement_without_effect_is_logged_when_a_campaign_makes_its_worlds(workshop, caplog):
+def test_a_statement_without_effect_is_logged_when_worlds_are_generated(workshop, caplog):
     text = "param crates = 0\n" + SCENARIO + "terminate after 5 seconds\n"
     (workshop / "small.scenic").write_text(text)
     spec = campaign(workshop)
@@ -276,7 +278,7 @@ def test_a_statement_without_effect_is_logged_when_a_campaign_makes_its_worlds(w
     assert f"small.scenic:{line}: `terminate after` has no effect on a scene" in caplog.text
 
 
-def test_a_changed_file_that_the_scenario_imports_or_names_is_another_campaign(workshop):
+def test_a_change_of_an_imported_or_named_file_changes_the_inputs(workshop):
     from gz_testauto.results.inputs import further_files
 
     (workshop / "small.scenic").write_text(
@@ -302,7 +304,7 @@ def test_a_changed_file_that_the_scenario_imports_or_names_is_another_campaign(w
         assert before[f"worlds.scenic.file/{name}"] != after[f"worlds.scenic.file/{name}"]
 
 
-def test_a_changed_model_is_another_campaign(workshop):
+def test_a_change_of_a_model_changes_the_inputs(workshop):
     from gz_testauto.results.inputs import further_files
 
     spec = campaign(workshop)

@@ -26,14 +26,14 @@ CYLINDER = "<cylinder><radius>0.5</radius><length>2</length></cylinder>"
 SPHERE = "<sphere><radius>0.3</radius></sphere>"
 
 
-def test_all_poses_but_the_models_own_are_applied(tmp_path):
+def test_all_poses_except_that_of_the_model_are_applied(tmp_path):
     found = solid(tmp_path, ("0 1 0 0 0 0", BOX))
     assert found.center.tolist() == [1, 1, 0]
     assert found.size.tolist() == [1, 2, 3]
     assert found.is_box
 
 
-def test_a_box_that_stands_askew_is_no_box_along_the_axes(tmp_path):
+def test_a_rotated_box_is_not_an_axis_aligned_box(tmp_path):
     found = solid(tmp_path, ("0 0 0 0 0 0.5", BOX))
     assert not found.is_box
     assert found.primitive is None
@@ -41,9 +41,7 @@ def test_a_box_that_stands_askew_is_no_box_along_the_axes(tmp_path):
 
 
 @pytest.mark.parametrize(("geometry", "volume"), [(CYLINDER, np.pi / 2), (SPHERE, 0.1130973)])
-def test_a_round_solid_has_the_true_bounds_and_goes_around_the_true_shape(
-    tmp_path, geometry, volume
-):
+def test_a_round_solid_has_the_true_bounds_and_contains_the_true_shape(tmp_path, geometry, volume):
     found = solid(tmp_path, ("0 0 0 0 0 0", geometry))
     assert np.allclose(found.mesh.bounds.T, found.bounds, atol=1e-9)
     assert volume < found.mesh.volume < 1.02 * volume
@@ -51,14 +49,14 @@ def test_a_round_solid_has_the_true_bounds_and_goes_around_the_true_shape(
     assert found.round_axes == axes
 
 
-def test_parts_that_overlap_are_one_solid(tmp_path):
+def test_overlapping_parts_are_joined_into_one_solid(tmp_path):
     found = solid(tmp_path, ("0 0 0 0 0 0", BOX), ("0 0 2 0 0 0", BOX), ("5 0 0 0 0 0", BOX))
     assert found.mesh.is_volume
     assert found.mesh.volume == pytest.approx(6 + 4 + 6)
     assert found.primitive is None
 
 
-def test_a_mesh_with_a_hole_becomes_its_hull_and_that_is_told(tmp_path):
+def test_a_mesh_with_a_hole_is_replaced_by_its_hull_with_a_note(tmp_path):
     (tmp_path / "open.obj").write_text(
         "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0.5 0.5 1\nf 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5\n"
     )
@@ -78,13 +76,13 @@ def test_a_plane_has_no_size(tmp_path):
         solid(tmp_path, ("0 0 0 0 0 0", "<plane><normal>0 0 1</normal></plane>"))
 
 
-def test_a_model_without_anything_to_see_is_refused(tmp_path):
+def test_a_model_without_collision_and_visual_is_rejected(tmp_path):
     with pytest.raises(SdfError, match="neither a collision nor a visual"):
         solid(tmp_path)
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_closed_part_without_a_volume_is_a_plate_and_no_warning_appears(tmp_path):
+def test_a_closed_part_without_volume_becomes_a_plate_without_a_warning(tmp_path):
     cube = (
         "v 3 0 0\nv 4 0 0\nv 4 1 0\nv 3 1 0\nv 3 0 1\nv 4 0 1\nv 4 1 1\nv 3 1 1\n"
         "f 5 8 7 6\nf 9 10 11 12\nf 5 6 10 9\nf 6 7 11 10\nf 7 8 12 11\nf 8 5 9 12\n"

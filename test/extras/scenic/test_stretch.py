@@ -28,14 +28,14 @@ BOX = (
 )
 
 
-def test_each_axis_grows_by_its_own_factor():
+def test_each_axis_is_multiplied_by_its_factor():
     model = stretched(BOX.format(turn="0 0 0"), 2, 3, 4)
     assert values(model, "link/pose")[:3] == [2, 3, 4]
     assert values(model, "link/collision/pose")[:3] == [0, 0, 4]
     assert values(model, "link/collision/geometry/box/size") == [2, 6, 12]
 
 
-def test_mass_and_inertia_are_those_of_the_solid_that_was_stretched():
+def test_mass_and_inertia_are_those_of_the_stretched_solid():
     model = stretched(BOX.format(turn="0 0 0"), 2, 3, 4)
     mass = 12 * 24
     assert values(model, "link/inertial/mass") == [mass]
@@ -46,12 +46,12 @@ def test_mass_and_inertia_are_those_of_the_solid_that_was_stretched():
     assert values(model, "link/inertial/inertia/izz") == [pytest.approx(mass / 12 * (x**2 + y**2))]
 
 
-def test_a_part_that_lies_on_its_side_grows_along_its_own_axes():
+def test_a_part_rotated_by_90_degrees_is_stretched_along_the_models_axes():
     model = stretched(BOX.format(turn="0 0 1.5707963267948966"), 2, 3, 4)
     assert values(model, "link/collision/geometry/box/size") == [3, 4, 12]
 
 
-def test_a_part_at_an_angle_is_refused_unless_all_factors_are_equal():
+def test_a_part_at_an_angle_is_rejected_unless_all_factors_are_equal():
     with pytest.raises(SdfError, match=r"m.sdf:1: model 'm' .* collision 'c' stands at an angle"):
         stretched(BOX.format(turn="0 0 0.5"), 2, 3, 4)
     model = stretched(BOX.format(turn="0 0 0.5"), 2, 2, 2)
@@ -65,7 +65,7 @@ def test_a_part_at_an_angle_is_refused_unless_all_factors_are_equal():
         ("<cylinder><radius>1</radius><length>1</length></cylinder>", (1, 2, 1)),
     ],
 )
-def test_what_is_round_stays_round(shape, factors):
+def test_a_round_part_remains_round(shape, factors):
     with pytest.raises(SdfError, match="must stay round"):
         stretched(
             f'<link name="l"><visual name="v"><geometry>{shape}</geometry></visual></link>',
@@ -79,7 +79,7 @@ def test_a_mesh_without_a_scale_gets_one():
     assert values(stretched(body, 2, 3, 4), "link/visual/geometry/mesh/scale") == [2, 3, 4]
 
 
-def test_a_link_that_states_no_mass_gets_what_that_means():
+def test_a_link_without_mass_has_the_default_mass_before_stretching():
     model = stretched('<link name="l"/>', 2, 2, 2)
     assert values(model, "link/inertial/mass") == [8]
     assert values(model, "link/inertial/inertia/ixx") == [32]

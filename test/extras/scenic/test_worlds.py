@@ -76,7 +76,7 @@ def source_of(tmp_path, name, seed, **options):
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_nothing_is_amiss_in_the_worlds_of(name, tmp_path):
+def test_generated_worlds_are_valid(name, tmp_path):
     from output_check import faults_of
 
     from gz_testauto.extras.scenic.output import write_scenes
@@ -111,7 +111,7 @@ def test_the_same_seed_gives_the_same_bytes_in_any_directory_with_any_hash_seed(
     assert {"out/world_0001.png", "out/world_0001.svg", "out/world_0001.yaml"} <= set(made[0])
 
 
-def test_a_world_depends_on_the_seed_and_its_index_alone(tmp_path):
+def test_a_world_depends_only_on_the_seed_and_its_index(tmp_path):
     source = source_of(tmp_path, "fetch", 5)
     last_first = [source.make(index).content for index in (2, 0)]
     fresh = source_of(tmp_path, "fetch", 5)
@@ -121,7 +121,7 @@ def test_a_world_depends_on_the_seed_and_its_index_alone(tmp_path):
 
 
 @pytest.mark.slow
-def test_worlds_that_processes_make_side_by_side_are_the_same(tmp_path, monkeypatch):
+def test_worlds_of_parallel_processes_are_the_same(tmp_path, monkeypatch):
     from gz_testauto.extras.scenic.output import write_scenes
 
     made = []
@@ -153,7 +153,7 @@ def test_worlds_that_processes_make_side_by_side_are_the_same(tmp_path, monkeypa
         ),
     ],
 )
-def test_what_fails_in_a_process_that_makes_worlds_is_said(
+def test_an_error_in_a_generating_process_is_reported(
     text, error, says, workshop, tmp_path, monkeypatch
 ):
     from gz_testauto.extras.scenic.output import write_scenes
@@ -169,7 +169,7 @@ def test_what_fails_in_a_process_that_makes_worlds_is_said(
     assert not list(tmp_path.glob("*out*"))
 
 
-def test_what_is_kept_is_a_scene_as_well(tmp_path):
+def test_a_scene_of_kept_objects_is_valid(tmp_path):
     from output_check import faults_of
 
     from gz_testauto.extras.scenic.output import write_scenes
@@ -187,7 +187,7 @@ def only_model(world, tmp_path, name):
     return read_scene(path, path_of_models).models[name]
 
 
-def test_a_model_whose_origin_is_a_corner_lands_where_its_middle_is_asked_for(workshop, tmp_path):
+def test_a_model_with_its_origin_at_a_corner_is_placed_by_its_center(workshop, tmp_path):
     workshop.box("brick", "1 2 3", pose="0.5 1 1.5 0 0 0")
     source = workshop.source("new Brick at 4 @ 5, facing 90 deg")
     model = only_model(source.make(0), tmp_path, "brick_0")
@@ -195,7 +195,7 @@ def test_a_model_whose_origin_is_a_corner_lands_where_its_middle_is_asked_for(wo
 
 
 @pytest.mark.parametrize(("front", "low"), [("y", [2, 4.5]), ("x", [2.5, 4])])
-def test_the_front_of_a_model_is_where_the_object_faces(workshop, tmp_path, front, low):
+def test_the_front_of_a_model_points_in_the_direction_of_the_object(workshop, tmp_path, front, low):
     workshop.box("long", "2 1 1", front=front)
     world = workshop.source("new Long at 3 @ 5, facing 0 deg").make(0)
     model = only_model(world, tmp_path, "long_0")
@@ -203,7 +203,7 @@ def test_the_front_of_a_model_is_where_the_object_faces(workshop, tmp_path, fron
     assert model.pose.yaw_rad == pytest.approx({"y": 0.0, "x": np.pi / 2}[front])
 
 
-def test_a_robot_that_faces_west_has_the_yaw_of_ros(workshop):
+def test_a_robot_that_faces_west_has_yaw_pi(workshop):
     workshop.entry("robot", "MISSION_ONLY", width=0.5, length=0.5)
     world = workshop.source("new Robot at 1 @ 2, facing 90 deg").make(0)
     assert world.mission == {
@@ -211,7 +211,7 @@ def test_a_robot_that_faces_west_has_the_yaw_of_ros(workshop):
     }
 
 
-def test_a_class_may_state_its_own_heading(workshop):
+def test_a_class_can_define_a_default_heading(workshop):
     workshop.entry("robot", "MISSION_ONLY", front="y")
     world = workshop.source(
         "class Tilted(Robot):\n    parentOrientation: 30 deg\n"
@@ -222,7 +222,7 @@ def test_a_class_may_state_its_own_heading(workshop):
     assert headings == pytest.approx([30, 50, 40])
 
 
-def test_what_a_scenario_fixes_is_no_obstacle_and_what_it_draws_is(workshop):
+def test_only_drawn_objects_are_named_as_obstacles(workshop):
     workshop.box("brick", "1 1 1")
     world = workshop.source(
         "new Brick at 4 @ 5, facing 0 deg\nnew Brick at Range(0, 1) @ 1, facing 0 deg\n"
@@ -236,7 +236,7 @@ def test_what_a_scenario_fixes_is_no_obstacle_and_what_it_draws_is(workshop):
     assert [record.name for record in world.obstacles] == ["obstacle_brick_1", "obstacle_brick_2"]
 
 
-def test_an_own_height_is_kept(workshop, tmp_path):
+def test_an_explicit_height_is_kept(workshop, tmp_path):
     workshop.box("brick", "1 1 1", pose="0 0 0.5 0 0 0")
     workshop.box("low", "1 1 1", pose="0 0 0.5 0 0 0", z=0.25)
     world = workshop.source(
@@ -249,13 +249,13 @@ def test_an_own_height_is_kept(workshop, tmp_path):
     assert np.allclose(floors, [2.5, 2.0, 0.25])
 
 
-def test_what_leans_stands_on_its_lowest_point(workshop, tmp_path):
+def test_a_leaning_object_rests_on_its_lowest_point(workshop, tmp_path):
     workshop.box("brick", "1 1 1")
     world = workshop.source("new Brick at 4 @ 5, facing (0, 30 deg, 20 deg)").make(0)
     assert only_model(world, tmp_path, "brick_0").bounds[2, 0] == pytest.approx(0, abs=1e-4)
 
 
-def test_a_size_is_as_designed_unless_it_is_asked_for(workshop, tmp_path):
+def test_the_default_size_is_that_of_the_model(workshop, tmp_path):
     workshop.box("brick", "1 2 1")
     world = workshop.source(
         "new Brick at 0 @ 0, facing 0 deg\nnew Brick at 5 @ 5, facing 0 deg, with length 3.3\n"
@@ -264,14 +264,14 @@ def test_a_size_is_as_designed_unless_it_is_asked_for(workshop, tmp_path):
     assert np.allclose(sizes, [[1, 2, 1], [1, 3.3, 1]], atol=1e-6)
 
 
-def test_another_size_of_a_fixed_model_is_an_error(workshop):
+def test_another_size_of_a_model_with_a_fixed_size_is_rejected(workshop):
     workshop.box("brick", "1 2 1", dynamic_size=False)
     with pytest.raises(SpecError, match=r"brick_0 .* has a fixed size by `dynamic_size: false`"):
         workshop.source("new Brick at 0 @ 0, facing 0 deg, with length 3")
 
 
 @pytest.mark.parametrize("length", [0.1, 3, 20])
-def test_a_scenario_may_ask_for_any_size(workshop, tmp_path, length):
+def test_a_scenario_can_specify_any_size(workshop, tmp_path, length):
     workshop.box("brick", "1 1 1")
     workshop.model("pair", PAIR, dynamic_size=True)
     workshop.model("two", PAIR.replace("pair", "two"))
@@ -284,7 +284,7 @@ def test_a_scenario_may_ask_for_any_size(workshop, tmp_path, length):
         assert np.ptp(only_model(world, tmp_path, name).bounds, axis=1)[1] == pytest.approx(length)
 
 
-def test_a_size_is_drawn_where_the_descriptor_says_so_and_the_scenario_asks_for_none(workshop):
+def test_an_unspecified_size_of_a_drawn_model_is_random(workshop):
     workshop.box("brick", "1 2 4", dynamic_size="drawn")
     workshop.model("barrel", BARREL, dynamic_size="drawn")
     source = workshop.source(
@@ -328,7 +328,7 @@ def test_a_model_named_like_a_behavior_has_another_class(workshop):
     assert source.make(0).objects
 
 
-def test_walls_meet_at_the_corners(workshop, tmp_path):
+def test_walls_touch_at_the_corners(workshop, tmp_path):
     world = workshop.source("create_room(6, 4)").make(0)
     path = tmp_path / "room.world"
     path.write_bytes(world.content)
@@ -351,7 +351,7 @@ def test_models_are_drawn_in_the_workspace_of_the_scenario(workshop):
         assert abs(y - 50) < 1
 
 
-def test_an_impossible_scenario_names_what_failed_most(workshop):
+def test_an_impossible_scenario_is_rejected_with_the_most_violated_requirement(workshop):
     workshop.box("brick", "1.5 1.5 1")
     source = workshop.source(
         "workspace = Workspace(RectangularRegion(0 @ 0, 0, 2.2, 2.2))\nfor i in range(3):\n"
@@ -362,7 +362,7 @@ def test_an_impossible_scenario_names_what_failed_most(workshop):
         source.make(0)
 
 
-def test_a_requirement_that_fails_is_named_by_its_line(workshop):
+def test_a_violated_requirement_is_reported_with_its_line(workshop):
     workshop.box("brick", "1 1 1")
     source = workshop.source("x = Range(0, 1)\nnew Brick at x @ 0\n\nrequire x > 2 + 0 * x\n")
     complaint = r"tested alone, most often fails: `require` on line 4 \(100% of draws\): relax"
@@ -401,7 +401,7 @@ INFEASIBLE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize(("text", "named"), INFEASIBLE)
-def test_the_requirement_that_fails_most_when_tested_alone_is_named(
+def test_the_requirement_that_fails_most_when_tested_alone_is_reported(
     workshop, monkeypatch, text, named, keep
 ):
     from gz_testauto.extras.scenic import sampler
@@ -420,7 +420,9 @@ def test_the_requirement_that_fails_most_when_tested_alone_is_named(
 
 
 @pytest.mark.slow
-def test_draws_are_reported_while_a_scene_is_drawn(workshop, tmp_path, monkeypatch, capsys):
+def test_draws_are_reported_during_the_generation_of_a_world(
+    workshop, tmp_path, monkeypatch, capsys
+):
     from gz_testauto.cli.main import main
     from gz_testauto.extras.scenic import cli as scenic
     from gz_testauto.extras.scenic import sampler
@@ -453,20 +455,20 @@ def test_draws_are_reported_while_a_scene_is_drawn(workshop, tmp_path, monkeypat
         ("x = 1\nego = Brick\n", ":2: "),
     ],
 )
-def test_a_fault_of_a_scenario_is_told_with_file_and_line(workshop, text, said):
+def test_an_error_of_a_scenario_is_reported_with_file_and_line(workshop, text, said):
     workshop.box("brick", "1 1 1")
     with pytest.raises(SpecError) as refused:
         workshop.source(text)
     assert f"test.scenic{said}" in str(refused.value)
 
 
-def test_scenic_2_is_told_of_the_converter(workshop):
+def test_an_error_of_a_scenic_2_program_names_the_converter(workshop):
     workshop.box("brick", "1 1 1")
     with pytest.raises(SpecError, match="--convert"):
         workshop.source("ego = Brick at 0 @ 0\n")
 
 
-def test_what_has_no_effect_is_told(workshop):
+def test_a_statement_without_effect_is_reported(workshop):
     workshop.box("brick", "1 1 1")
     source = workshop.source("ego = new Brick at 0 @ 0\nterminate after 5 seconds\n")
     (note,) = source.notes
@@ -476,7 +478,7 @@ def test_what_has_no_effect_is_told(workshop):
     )
 
 
-def test_a_model_that_the_descriptor_puts_into_the_ground_is_noted(workshop):
+def test_a_model_below_the_ground_is_reported(workshop):
     workshop.box("sunk", "1 1 1", pose="0 0 0.5 0 0 0", static="false", z=-0.5)
     workshop.box("level", "1 1 1", z=0.5)
     source = workshop.source("ego = new Level\nnew Sunk at 2 @ 0\n")
@@ -497,12 +499,12 @@ def test_a_model_that_the_descriptor_puts_into_the_ground_is_noted(workshop):
         ),
     ],
 )
-def test_what_cannot_be_is_said_with_its_line(workshop, text, says):
+def test_an_unsupported_statement_is_rejected_with_its_line(workshop, text, says):
     with pytest.raises(SpecError, match=says):
         workshop.source(f"{text}\nworkspace = Workspace(RectangularRegion(0 @ 0, 0, 9, 9))\n")
 
 
-def test_gzscenics_own_import_is_understood(workshop):
+def test_the_import_of_gzscenic_is_accepted(workshop):
     workshop.box("brick", "1 1 1")
     world = workshop.source(
         "from gzscenic.model import *\nnew Brick at 1 @ 1, facing 0 deg\n"
@@ -528,7 +530,7 @@ def test_a_parameter_can_be_overridden(workshop):
         ("from parts import *\n", "cratez", "'crates'"),
     ],
 )
-def test_a_parameter_that_the_scenario_does_not_have_is_refused(workshop, text, given, names):
+def test_an_unknown_parameter_is_rejected(workshop, text, given, names):
     workshop.scenario("param crates = 2\n", "parts.scenic")
     text += "new Object at 0 @ 0\n"
     known = names.strip("'")
@@ -540,7 +542,7 @@ def test_a_parameter_that_the_scenario_does_not_have_is_refused(workshop, text, 
         workshop.source(text, parameters={known: 4, given: 4})
 
 
-def test_a_parameter_of_a_scenario_without_any_is_refused(workshop):
+def test_a_parameter_of_a_scenario_without_parameters_is_rejected(workshop):
     with pytest.raises(SpecError, match=r"unknown parameter 'crates'\. Known: none; .*`param NAME"):
         workshop.source("new Object at 0 @ 0\n", parameters={"crates": 4})
 
@@ -575,7 +577,7 @@ def test_a_dumped_library_needs_no_worlds_and_is_the_same_input_in_any_folder(
     assert one.inputs == other.inputs
 
 
-def test_a_module_on_pythonpath_is_named_from_there(tmp_path, monkeypatch):
+def test_the_name_of_a_module_on_pythonpath_is_relative_to_its_folder(tmp_path, monkeypatch):
     from gz_testauto.extras.scenic.imports import named_files
 
     for place in (tmp_path / "x", tmp_path / "y" / "z"):
@@ -586,7 +588,7 @@ def test_a_module_on_pythonpath_is_named_from_there(tmp_path, monkeypatch):
         assert list(named_files(place / "s.scenic")) == ["parts/boxes.py"]
 
 
-def test_no_directory_is_wiped(workshop, tmp_path):
+def test_existing_files_are_never_removed(workshop, tmp_path):
     from gz_testauto.extras.scenic.output import write_scenes
 
     workshop.box("brick", "1 1 1")
@@ -671,7 +673,7 @@ DOCUMENTED = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_what_scenics_own_documentation_shows_becomes_worlds(name, workshop, tmp_path):
+def test_examples_of_scenics_documentation_give_worlds(name, workshop, tmp_path):
     from output_check import faults_of
 
     from gz_testauto.extras.scenic.output import write_scenes
@@ -681,14 +683,14 @@ def test_what_scenics_own_documentation_shows_becomes_worlds(name, workshop, tmp
     assert faults == []
 
 
-def test_what_hovers_beside_what_hovers_is_kept_there(workshop):
+def test_an_object_next_to_a_hovering_object_keeps_its_height(workshop):
     world = workshop.source(
         "a = new Object at (4, 0, 2)\nnew Object left of a by 1, with height 0.5\n"
     ).make(0)
     assert [float(obj.position.z) for _, obj in world.objects] == [2, 2]
 
 
-def test_classes_and_objects_of_an_imported_scenario_are_as_its_own(workshop, tmp_path):
+def test_classes_and_objects_of_an_imported_module_are_supported(workshop, tmp_path):
     workshop.scenario(
         "class Barrel:\n    width: 0.5\n    length: 0.5\n    height: 0.8\n"
         "class Tall(Barrel):\n    height: 1.6\nnew Object at 3 @ 3, facing 0 deg\n",
@@ -707,12 +709,12 @@ def test_classes_and_objects_of_an_imported_scenario_are_as_its_own(workshop, tm
     assert np.allclose(heights["object_0"], (0, 1.0), atol=1e-3)
 
 
-def test_the_library_of_another_simulator_is_refused_where_a_module_imports_it(workshop):
+def test_an_imported_library_of_another_simulator_is_rejected(workshop):
     workshop.scenario("x = 1\nmodel scenic.simulators.webots.model\n", "parts.scenic")
     with pytest.raises(SpecError, match=r"parts\.scenic:2: scenic\.simulators\.webots\.model is"):
         workshop.source("from parts import *\nnew Object\n")
 
 
-def test_drawing_from_everywhere_asks_for_a_workspace(workshop):
+def test_a_position_from_an_unlimited_region_is_rejected(workshop):
     with pytest.raises(SpecError, match="define a workspace"):
         workshop.source("ego = new Object\nnew Object visible\n").make(0)

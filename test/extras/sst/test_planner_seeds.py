@@ -85,7 +85,9 @@ def test_the_parameter_adds_to_the_seed_of_the_trial(first, tmp_path):
     assert distinct([*first[1], *others]) == WORLDS + 2
 
 
-def test_another_campaign_seed_is_another_draw_and_another_directory(first, tmp_path, capsys):
+def test_another_campaign_seed_gives_other_draws_and_requires_another_directory(
+    first, tmp_path, capsys
+):
     file = first[0]
     others = driven(file, tmp_path / "out", "--seed", "5", "--worlds", "2", "--workers", "1")
     assert distinct([*first[1], *others]) == WORLDS + 2
@@ -95,7 +97,7 @@ def test_another_campaign_seed_is_another_draw_and_another_directory(first, tmp_
 
 
 @pytest.mark.parametrize("seed", ["-1", "1.5", "none", str(2**63)])
-def test_a_seed_that_is_none_is_refused(first, tmp_path, capsys, seed):
+def test_an_invalid_seed_is_rejected(first, tmp_path, capsys, seed):
     with pytest.raises(SystemExit) as ended:
         main(["run", str(first[0]), "--out", str(tmp_path / "out"), "--seed", seed])
     assert ended.value.code == 2

@@ -25,7 +25,7 @@ def tracked(pose, velocity=(1.0, 0.0, 0.0), seconds=2.0):
     return TrackedObject("car", Pose2D(*pose), velocity, BODY, path, 0.1)
 
 
-def test_objects_are_rectangles_about_their_middles_on_the_searchs_times():
+def test_objects_are_rectangles_at_the_times_of_the_search():
     found = predicted([tracked((10.0, 0.0, math.pi / 2))], 1.0, 0.0, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[4.0, 2.0]]))
     assert found.poses.shape == (1, 51, 3)
@@ -35,24 +35,24 @@ def test_objects_are_rectangles_about_their_middles_on_the_searchs_times():
     assert found.poses[0, -1] == pytest.approx([12.0, 1.0, math.pi / 2])
 
 
-def test_a_plan_that_begins_later_meets_them_later_and_lengths_are_scaled():
+def test_objects_are_predicted_from_the_start_of_the_plan_and_scaled():
     found = predicted([tracked((10.0, 0.0, 0.0))], 2.0, 0.5, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[2.0, 1.0]]))
     assert found.poses[0, 0] == pytest.approx([(10.5 + 1.0) / 2, 0.0, 0.0])
 
 
-def test_headings_go_the_short_way_around():
+def test_headings_are_interpolated_over_the_smaller_angle():
     one = tracked((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1)
     one.path[:, 2] = [math.pi - 0.1, -math.pi + 0.1]
     yaws = predicted([one], 1.0, 0.0, 0.05).poses[0, :, 2]
     assert np.abs(np.diff(yaws)) == pytest.approx([0.1, 0.1])
 
 
-def test_nobody_is_an_empty_road():
+def test_no_objects_give_an_empty_road():
     assert predicted([], 1.0, 0.0, 0.04).poses.shape[0] == 0
 
 
-def test_rays_that_end_at_somebody_tracked_meet_nothing():
+def test_rays_that_end_at_a_tracked_object_are_removed():
     ranges = np.full(181, 20.0)
     ranges[85:96] = 6.9  # at the car's back, 7 m ahead
     ranges[20:30] = 5.0
@@ -67,7 +67,7 @@ def test_rays_that_end_at_somebody_tracked_meet_nothing():
     assert without(scan, base, []) is scan
 
 
-def test_a_base_that_steers_turns_no_tighter_than_its_wheels():
+def test_a_steered_base_does_not_exceed_the_curvature_of_its_wheels():
     limits = RobotLimits(
         ((1, 1), (-1, 1), (0, -1)), 5.0, 2.0, 100.0, 100.0, wheelbase_m=2.0, max_steer_rad=0.5
     )
@@ -80,7 +80,7 @@ def test_a_base_that_steers_turns_no_tighter_than_its_wheels():
     assert vehicle.max_steer_rad == 0.5
 
 
-def test_it_is_carried_along_a_bend():
+def test_a_robot_follows_a_bend():
     turns = np.linspace(0.0, math.pi, 200)
     bend = np.column_stack([20.0 * np.sin(turns), 20.0 - 20.0 * np.cos(turns)])
     line = CenterLine(np.vstack([[-20.0, 0.0], bend]))
@@ -106,7 +106,7 @@ def plan(speeds, y_m):
     return Trajectory(np.zeros((1, 2)), np.array([len(speeds) - 1]), states, 0.5, 7.0)
 
 
-def test_plans_are_judged_from_when_the_robot_is_fast():
+def test_plans_are_evaluated_from_the_time_at_the_desired_speed():
     judged, lanes = Judged(), [Lane(np.array([[0.0, 0.0], [100.0, 0.0]]), np.full(2, 3.5))]
     judged.take(plan([0.0, 1.0], 1.0), 2.0, lanes, 1.0)
     assert judged.numbers == {}

@@ -43,7 +43,7 @@ def alone(tmp_path_factory):
     return file, results(folder / "alone")
 
 
-def test_lanes_outlines_and_what_was_planned_stand_in_the_results(alone):
+def test_results_contain_lanes_outlines_and_plans(alone):
     trials, recordings = alone[1]
     for record, recording in zip(trials, recordings):
         assert {"lane_0", "lane_1", "footprint", "outline_pedestrian"} <= set(recording.series)
@@ -56,14 +56,14 @@ def test_lanes_outlines_and_what_was_planned_stand_in_the_results(alone):
     assert by_planner["dki_sst"].completed
 
 
-def test_side_by_side_they_are_the_same(alone, tmp_path):
+def test_parallel_trials_give_the_same_results(alone, tmp_path):
     file, (_, recordings) = alone
     assert run(file, tmp_path / "again", "--workers", "2") == 0
     for first, second in zip(recordings, results(tmp_path / "again")[1]):
         assert compare_recordings(first, second).identical
 
 
-def test_noise_and_delay_change_what_the_planner_does(alone, tmp_path):
+def test_noise_and_delay_change_the_trajectory(alone, tmp_path):
     tracking = {"delay_s": 0.3, "noise": {"position_m": 0.3}, "prediction": "constant_velocity"}
     planners = [{"name": "dki_sst", "parameters": {"speed_share": 0.6, "latency_s": 0.3}}]
     file = campaign(tmp_path, planners=planners, tracking=tracking)
@@ -75,13 +75,13 @@ def test_noise_and_delay_change_what_the_planner_does(alone, tmp_path):
     assert np.abs(first.pose[:n] - recordings[0].pose[:n]).max() > 0.01
 
 
-def test_a_goal_off_the_route_is_refused_before_the_first_trial(tmp_path, capsys):
+def test_a_goal_off_the_route_is_rejected_before_the_first_trial(tmp_path, capsys):
     file = campaign(tmp_path, goal={"x_m": -20.0, "y_m": -1.75, "tolerance_m": 4.0})
     assert run(file, tmp_path / "out") == 2
     assert "goal (-20, -1.75) is not after robot.start" in capsys.readouterr().err
 
 
-def test_a_road_whose_route_is_not_there_is_refused(tmp_path):
+def test_a_road_with_an_unknown_route_is_rejected(tmp_path):
     road = tmp_path / "road.yaml"
     road.write_text("lanes: [{name: a, center_m: [[0, 0], [1, 0]]}]\nroute: [elsewhere]\n")
     with pytest.raises(SpecError, match=r"road\.yaml:2: route: .*'elsewhere'"):

@@ -40,14 +40,14 @@ def empty_road():
 
 
 class TestModel:
-    def test_straight_on_it_goes_as_far_as_on_paper(self):
+    def test_a_straight_drive_has_the_calculated_length(self):
         """Euler: x = sum of v_k T with v_k = 5 + 1.0 k T."""
         end, cost = drive(empty_road(), ROOT, 1.0, 0.0, 0, 10)
         assert end[0] == pytest.approx(20.0 + 0.04 * (50.0 + 0.04 * 45.0), abs=1e-12)
         assert end[3] == pytest.approx(5.4)
         assert cost > 0.0
 
-    def test_it_turns_on_the_circle_of_its_wheelbase(self):
+    def test_a_steered_drive_follows_the_circle_of_its_wheelbase(self):
         """Radius L / tan δ, to first order in the step."""
         steer = 0.3
         steps = np.full(20, 10)
@@ -56,17 +56,17 @@ class TestModel:
         center = ROOT[:2] + np.array([0.0, radius])
         assert np.hypot(*(states[:, :2] - center).T) == pytest.approx(radius, rel=1e-3)
 
-    def test_what_a_meter_costs_on_the_center_at_the_desired_speed_is_its_length(self):
+    def test_the_cost_on_the_center_line_at_the_desired_speed_is_the_length(self):
         """But for the penalty of half a cell, which is what a grid tells."""
         _, cost = drive(empty_road(), ROOT, 0.0, 0.0, 0, 10)
         assert 0.05 * 2.0 <= cost <= 2.0 * (0.05 + 0.2 * 100.0 * 0.05 / 1.75)
 
-    def test_speed_and_penalty_are_integrated_over_the_way(self):
+    def test_speed_and_penalty_are_integrated_over_the_path(self):
         root = np.array([20.0, -1.75 + 0.7, 0.0, 4.0])  # 0.7 m off: penalty 40
         _, cost = drive(empty_road(), root, 0.0, 0.0, 0, 10)
         assert cost == pytest.approx(1.6 * (0.05 + 0.5 * 1.0 + 0.2 * 40.0), rel=0.08)
 
-    def test_an_object_costs_by_its_own_axes(self):
+    def test_the_cost_of_an_object_depends_on_its_own_axes(self):
         sizes, pose = np.array([[4.0, 2.0]]), np.array([[[32.35, -1.75, math.pi / 2]]])
         scene = empty_road()._replace(sizes_m=sizes, ways=pose)
         root = np.array([20.0, -1.75, 0.0, 5.0])
@@ -85,10 +85,10 @@ class TestModel:
             [10.0, -1.75, 0.0, 5.0],  # before the stretch
         ],
     )
-    def test_where_it_must_not_be_it_does_not_drive(self, root):
+    def test_a_drive_off_the_road_is_rejected(self, root):
         assert drive(empty_road(), np.array(root), 0.0, 0.0, 0, 10)[1] == -1.0
 
-    def test_the_line_between_two_lanes_may_be_crossed(self):
+    def test_the_line_between_two_lanes_can_be_crossed(self):
         root = np.array([20.0, -0.01, 0.0, 5.0])
         assert drive(empty_road(), root, 0.0, 0.0, 0, 10)[1] > 0.0
 
@@ -100,7 +100,7 @@ class TestModel:
         st.floats(0.2, 5),
         st.floats(0.2, 5),
     )
-    def test_rectangles_touch_where_shapely_says_so(self, places, yaw, other_yaw, length, width):
+    def test_rectangles_intersect_as_in_shapely(self, places, yaw, other_yaw, length, width):
         x, y, other_x, other_y = places
         first, second = box(x, y, yaw, 4.5, 1.8), box(other_x, other_y, other_yaw, length, width)
         if 0.0 < first.distance(second) < 1e-6 or 0.0 < first.intersection(second).area < 1e-6:
@@ -110,14 +110,14 @@ class TestModel:
         ours = apart(x, y, math.cos(yaw), math.sin(yaw), 2.25, 0.9, pose, size)
         assert ours == (not first.intersects(second))
 
-    def test_states_are_apart_by_place_heading_and_speed(self):
+    def test_the_distance_of_states_depends_on_position_heading_and_speed(self):
         first = np.array([0.0, 0.0, math.pi - 0.1, 1.0])
         second = np.array([3.0, 4.0, -math.pi + 0.1, 3.0])
         assert distance(first, second) == pytest.approx(5.0 + 0.5 * 0.2 + 2.0)
 
 
 class TestRoad:
-    def test_a_center_line_goes_by_arc_length_and_on_at_its_ends(self):
+    def test_a_center_line_is_parameterized_by_arc_length_and_extended_at_its_ends(self):
         line = CenterLine(np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]))
         assert line.length_m == 7.0
         points, headings = line.at(np.array([-1.0, 1.0, 5.0, 8.0]))
@@ -127,7 +127,7 @@ class TestRoad:
         assert line.arc_of(3.5, 1.0, lowest_m=5.0) == 5.0
         assert line.arc_of(3.0, 4.0, reach_m=2.0) == 2.0
 
-    def test_penalty_rises_to_the_edge_and_is_100_off_the_road(self):
+    def test_penalty_increases_to_the_edge_and_is_100_off_the_road(self):
         road = stretch(STRAIGHT, 0, 20.0, 50.0)
 
         def at(grid, x_m, y_m):
@@ -142,7 +142,7 @@ class TestRoad:
         assert at(road.arc_m, 41.3, 0.9) == pytest.approx(41.3, abs=0.1)
         assert road.aside_m == pytest.approx([-1.75, 5.25])
 
-    def test_room_is_the_distance_to_the_nearest_point(self):
+    def test_free_distance_is_the_distance_to_the_nearest_point(self):
         road = stretch(STRAIGHT, 0, 20.0, 50.0, points_m=np.array([[30.0, 0.0], [900.0, 0.0]]))
         row, column = np.round((np.array([0.0, 33.0]) - road.origin_m[::-1]) / road.cell_m)
         assert road.room_m[int(row), int(column)] == pytest.approx(3.0, abs=0.1)
@@ -156,7 +156,7 @@ class TestSearch:
         st.booleans(),
         st.tuples(st.floats(35, 60), st.floats(-3, 3), st.floats(-3, 3), st.floats(-2, 2)),
     )
-    def test_a_way_replays_to_its_states_keeps_its_limits_and_meets_nobody(
+    def test_a_replayed_plan_has_its_states_within_limits_and_without_collision(
         self, seed, informed, mover
     ):
         x_m, y_m, along_mps, across_mps = mover
@@ -191,13 +191,13 @@ class TestSearch:
             assert not body.buffer(-1e-9).intersects(box(*pose, 1.0, 0.6))
         assert search.price(way, STRAIGHT, 0, 20.0, objects) == pytest.approx(way.cost, rel=1e-9)
 
-    def test_a_seed_is_the_same_way_again(self):
+    def test_the_same_seed_gives_the_same_plan(self):
         first, second = plan(seed=7), plan(seed=7)
         assert np.array_equal(first.states, second.states)
         assert not np.array_equal(first.states, plan(seed=8).states)
 
     @pytest.mark.slow
-    def test_more_iterations_cost_no_more(self):
+    def test_more_iterations_do_not_increase_the_cost(self):
         """Of one seed each, in the mean: what is kept is the cheapest."""
         costs = [
             np.mean([plan(Search(iterations=n, lane_branch=False), seed=s).cost for s in range(6)])
@@ -206,7 +206,7 @@ class TestSearch:
         assert costs[1] < costs[0]
 
     @pytest.mark.slow
-    def test_the_lane_in_the_tree_gives_what_the_paper_reports(self):
+    def test_drives_along_lanes_give_the_papers_results(self):
         """Scenario I: at least 60 % less of each criterion."""
         found = {}
         for informed in (False, True):
@@ -216,7 +216,7 @@ class TestSearch:
         assert np.all(found[True] < 0.4 * found[False])
         assert np.all(found[True] < [0.2, 0.12, 0.12])
 
-    def test_it_goes_around_what_stands_and_what_is_seen(self):
+    def test_a_plan_avoids_static_objects_and_scan_points(self):
         standing = Objects.constant_velocity(
             np.array([[4.5, 1.8]]), np.array([[36.0, -2.1, 0.0]]), np.zeros((1, 3)), 12.0
         )
@@ -228,7 +228,7 @@ class TestSearch:
             assert way is not None
             assert way.states[:, 1].max() > -0.6
 
-    def test_the_last_way_is_driven_again_from_where_the_vehicle_is(self):
+    def test_the_previous_plan_is_repeated_from_the_present_state(self):
         search = Search(iterations=1, lane_branch=False)
         last = plan(seed=3)
         root = last.states[14].copy()
@@ -236,13 +236,13 @@ class TestSearch:
         again = search.plan(root, STRAIGHT, 0, 20.0, random, previous=last)
         assert np.array_equal(again.states, last.states[14:])
 
-    def test_a_way_that_is_too_far_off_is_not_driven_again(self):
+    def test_a_previous_plan_that_is_too_far_away_is_not_repeated(self):
         search = Search(iterations=1, lane_branch=False)
         root = plan(seed=3).states[14] + np.array([0.0, 1.1, 0.0, 0.0])
         random = np.random.default_rng(0)
         assert search.plan(root, STRAIGHT, 0, 20.0, random, previous=plan(seed=3)) is None
 
-    def test_where_the_road_is_closed_there_is_no_way_but_one_that_gets_far_enough(self):
+    def test_a_closed_road_gives_the_plan_that_reaches_the_required_length(self):
         wall = np.column_stack([np.full(80, 40.0), np.linspace(-4.0, 4.0, 80)])
         assert plan(points_m=wall) is None
         short = plan(points_m=wall, least_m=3.0)
@@ -262,7 +262,7 @@ class TestTrajectory:
         controls, steps = np.array([[0.5, 0.0], [-1.0, 0.1]]), np.array([10, 5])
         return Trajectory(controls, steps, replay(ROOT, controls, steps, 0.04, 2.7), 0.04, 1.0)
 
-    def test_it_knows_where_it_is_when(self, way):
+    def test_a_plan_has_a_state_for_each_time(self, way):
         assert way.duration_s == pytest.approx(0.6)
         assert np.array_equal(way.state_at(0.0), ROOT)
         assert way.state_at(0.06) == pytest.approx((way.states[1] + way.states[2]) / 2)
@@ -274,7 +274,7 @@ class TestTrajectory:
             np.hypot(*np.diff(way.states[:, :2], axis=0).T).sum()
         )
 
-    def test_what_is_left_of_it_begins_in_the_middle_of_an_edge(self, way):
+    def test_the_remaining_plan_can_start_within_an_edge(self, way):
         rest = way.later(12)
         assert rest.steps.tolist() == [3]
         assert np.array_equal(rest.states, way.states[12:])
@@ -283,7 +283,7 @@ class TestTrajectory:
 
 class TestTracking:
     @pytest.mark.parametrize("off", [(0.5, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, 0.0, 0.2)])
-    def test_a_vehicle_beside_its_way_comes_back_to_it(self, off):
+    def test_a_vehicle_next_to_its_path_returns_to_it(self, off):
         vehicle, steps = Vehicle(), np.full(60, 10)
         way_states = replay(ROOT, np.zeros((60, 2)), steps, 0.04, vehicle.wheelbase_m)
         way = Trajectory(np.zeros((60, 2)), steps, way_states, 0.04, 0.0)
@@ -298,7 +298,7 @@ class TestTracking:
         assert (x, y, yaw) == pytest.approx(tuple(way.state_at(20.0)[:3]), abs=0.05)
 
 
-def test_a_robot_is_planned_for_in_units_in_which_it_is_as_fast_as_the_papers_car():
+def test_lengths_are_scaled_so_that_the_robot_has_the_speed_of_the_papers_car():
     limits = RobotLimits(((0.6, 0.3), (-0.2, 0.3), (-0.2, -0.3), (0.6, -0.3)), 1.0, 1.5, 1.0)
     vehicle = vehicle_of(limits, unit_m=0.2)
     assert vehicle.max_speed_mps == pytest.approx(5.0)

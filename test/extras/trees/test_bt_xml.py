@@ -65,7 +65,7 @@ def test_leaves_are_named_by_tag_or_by_id():
         ("<AlwaysFailure/>", "FAILURE", ""),
     ],
 )
-def test_nodes_do_what_their_names_say(xml, status, order):
+def test_nodes_of_each_name_have_the_documented_status(xml, status, order):
     log = []
     assert tick(parse(xml, log)) == Status[status]
     assert "".join(log) == order
@@ -94,7 +94,7 @@ def test_times_are_milliseconds_of_simulated_time():
     assert found == [Status.RUNNING] * 5 + [Status.FAILURE]
 
 
-def test_subtrees_are_put_in_place():
+def test_subtrees_are_inserted():
     log = []
     text = (
         '<root BTCPP_format="4" main_tree_to_execute="b"><BehaviorTree ID="a"><Note name="x"/>'
@@ -118,7 +118,7 @@ EVERYTHING = """<ReactiveSequence name="top">
 </ReactiveSequence>"""
 
 
-def test_what_is_written_reads_back_as_the_same():
+def test_a_written_tree_is_read_as_the_same_tree():
     root = parse(EVERYTHING)
     written = write_tree(root)
     again = parse(written, whole=True)
@@ -149,7 +149,7 @@ def test_what_is_written_reads_back_as_the_same():
         ("<Note><Note/></Note>", "Note is a leaf and has no children"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_line(xml, says):
+def test_an_invalid_element_is_rejected_with_its_line(xml, says):
     with pytest.raises(SpecError, match=re.escape(says)):
         parse(xml)
 
@@ -167,6 +167,6 @@ def test_what_cannot_be_read_is_named_with_its_line(xml, says):
         ),
     ],
 )
-def test_what_is_no_tree_is_refused(text, says):
+def test_a_file_without_a_tree_is_rejected(text, says):
     with pytest.raises(SpecError, match=re.escape(says)):
         parse(text, whole=True)

@@ -49,7 +49,7 @@ class TestRandom:
         return ["".join(log[i : i + 3]) for i in range(0, len(log), 3)]
 
     @pytest.mark.parametrize("kind", [nodes.RandomSequence, nodes.RandomSelector])
-    def test_each_run_has_an_order_of_its_own_and_a_seed_all_of_them_again(self, kind):
+    def test_each_run_has_another_order_and_a_seed_repeats_all_orders(self, kind):
         first = self.orders(kind, 1)
         assert len(first) == 8
         assert all(sorted(order) == ["a", "b", "c"] for order in first)
@@ -57,7 +57,7 @@ class TestRandom:
         assert self.orders(kind, 1) == first
         assert self.orders(kind, 2) != first
 
-    def test_the_order_stays_while_it_runs(self):
+    def test_the_order_is_constant_while_a_node_runs(self):
         children = [Scripted(name, R, R, S) for name in "abcd"]
         node = nodes.RandomSequence("r", np.random.default_rng(3), children)
         seen = []
@@ -81,7 +81,7 @@ class TestParallel:
         node = nodes.ParallelSelector("p", [Scripted("a", F), Scripted("b", R, R, F)])
         assert tick(node, 3) == [R, R, F]
 
-    def test_who_has_ended_is_not_ticked_again_until_it_begins_anew(self):
+    def test_a_finished_child_is_not_ticked_until_the_next_run(self):
         first, second = Scripted("a", S), Scripted("b", R, S)
         node = nodes.CountingParallel("p", -1, 1, [first, second])
         assert tick(node, 2) == [R, S]
@@ -93,19 +93,21 @@ class TestParallel:
         ("success", "failure", "expected"),
         [(2, 2, S), (-1, 1, F), (-1, 2, F), (3, -1, F), (1, 1, S)],
     )
-    def test_it_is_decided_by_numbers(self, success, failure, expected):
+    def test_the_status_depends_on_the_numbers_of_successes_and_failures(
+        self, success, failure, expected
+    ):
         children = [Scripted("a", S), Scripted("b", S), Scripted("c", F)]
         assert tick(nodes.CountingParallel("p", success, failure, children)) == [expected]
 
 
-def test_a_sequence_with_memory_goes_on_where_it_failed():
+def test_a_sequence_with_memory_continues_at_the_failed_child():
     first, second, third = Scripted("a", S), Scripted("b", F, S), Scripted("c", S)
     node = nodes.SequenceWithMemory("s", [first, second, third])
     assert tick(node, 2) == [F, S]
     assert (first.ticks, second.ticks, third.ticks) == (1, 2, 1)
 
 
-def test_a_tick_limit_ticks_as_often_as_it_says_and_no_more():
+def test_a_tick_limit_stops_after_its_number_of_ticks():
     child = Scripted("c", R)
     node = nodes.TickLimit("l", child, 3)
     assert tick(node, 3) == [R, R, F]
@@ -117,13 +119,13 @@ def test_a_tick_limit_ticks_as_often_as_it_says_and_no_more():
         nodes.TickLimit("l", child, 0)
 
 
-def test_until_fail_ticks_over_and_over():
+def test_until_fail_ticks_its_child_repeatedly():
     assert tick(nodes.UntilFail("u", Scripted("c", S, R, S, F)), 4) == [R, R, R, S]
     assert tick(nodes.KeepRunningUntilFailure("u", Scripted("c", S, F)), 2) == [R, F]
 
 
 class TestTime:
-    def test_time_is_simulated(self):
+    def test_a_timer_uses_simulated_time(self):
         clock = nodes.Clock()
         wait = nodes.Wait("w", clock, 0.3)
         timeout = nodes.Timeout("t", Scripted("c", R), clock, 0.5)
@@ -137,6 +139,6 @@ class TestTime:
         assert timeouts == (R, R, R, R, R, F)
         assert delays == (R, R, S, R, R, S)
 
-    def test_a_clock_that_stands_lets_nothing_end(self):
+    def test_a_timer_does_not_end_while_simulated_time_is_constant(self):
         clock = nodes.Clock()
         assert tick(nodes.Timeout("t", Scripted("c", R), clock, 0.5), 50) == [R] * 50

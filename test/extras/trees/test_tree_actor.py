@@ -27,7 +27,7 @@ def read(tmp_path, text):
     return Tree.of_file("t", (), path)
 
 
-def test_it_does_what_the_tree_says(tmp_path):
+def test_an_actor_moves_as_its_tree_defines(tmp_path):
     simulation = simulated(tmp_path, [person("t", -3.0, 2.0)], [read(tmp_path, TREE)])
     way = positions(run(simulation, 4.4), "t")
     assert way[19] == pytest.approx((-1.0, 2.0), abs=1e-3)
@@ -35,7 +35,7 @@ def test_it_does_what_the_tree_says(tmp_path):
     assert way[-1] == pytest.approx((-3.0, 2.0), abs=2e-3)
 
 
-def test_a_condition_sends_it_another_way(tmp_path):
+def test_a_condition_changes_the_path(tmp_path):
     near = TREE.replace('trigger_distance_m="1.5"', 'trigger_distance_m="9"')
     simulation = simulated(tmp_path, [person("t", -3.0, 2.0)], [read(tmp_path, near)])
     last = run(simulation, 1.0)[-1]
@@ -43,14 +43,14 @@ def test_a_condition_sends_it_another_way(tmp_path):
     assert simulation.describe().visuals["t::link::visual"].diffuse == (1.0, 0.0, 0.0, 1.0)
 
 
-def test_a_leaf_that_is_wrong_is_named_with_its_line(tmp_path):
+def test_an_invalid_leaf_is_rejected_with_its_line(tmp_path):
     wrong = TREE.replace('speed_mps="1"', 'speed_mps="0"')
     with pytest.raises(SpecError, match="xml:3: GoTo: speed_mps is 0; it must be > 0"):
         read(tmp_path, wrong)
 
 
 @pytest.mark.slow
-def test_a_tree_that_was_changed_is_another_campaign(tmp_path, capsys):
+def test_a_change_of_the_tree_changes_the_inputs(tmp_path, capsys):
     tree = tmp_path / "walker.xml"
     text = '<root><BehaviorTree ID="m"><Sleep msec="{}"/></BehaviorTree></root>'
     tree.write_text(text.format(500))
