@@ -36,7 +36,7 @@ SKY = tuple(round(255 * value) for value in BACKGROUND)
 
 @pytest.fixture
 def paint(tmp_path):
-    """Draws a world of these things, after some changes."""
+    """Return a function that renders a world of given models after changes."""
 
     def draw(*things, changes=(), states=None, view=VIEW, size=(33, 33)):
         path = tmp_path / "painted.world"

@@ -1,4 +1,4 @@
-"""Solids on models and links: who touches, how far apart, what is in them, what rays meet."""
+"""Solids on models and links: contacts, distances, points inside, and rays."""
 
 import math
 
@@ -122,7 +122,7 @@ def test_a_sheet_has_no_inside():
 def test_rays_intersect_a_body_in_front_of_their_origin_only(kind):
     bodies = placed(Sphere(0.1), KINDS[kind], Pose((5, 0, 0)))
     found, met = bodies.raycast([(0, 0, 0.05)] * 3, [(1, 0, 0), (-1, 0, 0), (0, 1, 0)])
-    assert met.tolist() == [0, 0, 0]  # the way out of the ball around the origin
+    assert met.tolist() == [0, 0, 0]  # from inside the ball around the origin
     found, met = bodies.raycast([(0.2, 0, 0)] * 2, [(2, 0, 0), (0, 1, 0)])
     assert met.tolist() == [1, -1]
     assert found[0] == pytest.approx(3.8, abs=1e-9) and found[1] == math.inf

@@ -1,4 +1,4 @@
-"""Colliders of whatever stands in a world, against the simulator that has it."""
+"""Colliders of all models of a world, compared with the lidar of a simulator."""
 
 import embedded_scenes as scenes
 import numpy as np

@@ -58,7 +58,7 @@ def test_worlds_of_another_environment_are_rejected(tmp_path):
     assert PreparedEnvironment.of_file(rewarded, folder).world_hashes == first
     with pytest.raises(ResultsError, match="holds worlds made for another environment"):
         PreparedEnvironment.of_file(written(tmp_path, seed=4), folder)
-    shutil.rmtree(folder)  # as it says, or killed before they were there
+    shutil.rmtree(folder)  # worlds were removed, or the process was killed before they existed
     assert PreparedEnvironment.of_file(written(tmp_path, seed=4), folder).world_hashes != first
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")

@@ -1,4 +1,4 @@
-"""What planners do, written down, and imitated."""
+"""Recorded actions of planners, and policies that imitate them."""
 
 import numpy as np
 import pytest

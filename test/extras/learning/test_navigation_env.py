@@ -95,7 +95,7 @@ def test_an_unknown_world_is_rejected(environment):
 
 
 def test_an_episode_and_its_trial_have_the_same_bits(tmp_path):
-    """With somebody who walks, noise, several goals, and a policy of random weights."""
+    """The campaign has a walker, noise, several goals, and a policy of random weights."""
     via = {"x_m": 3.0, "y_m": 0.0, "via": [{"x_m": 0.0, "y_m": 2.0}]}
     more = {"actors": [WALKER], "randomize": [NOISE], "goal": via, "repetitions": 2}
     learned = {"plugin": "policy", "parameters": {"file": "./policy.npz"}}

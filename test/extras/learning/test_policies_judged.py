@@ -17,7 +17,7 @@ TERMS = [{"term": "lidar", "beams": 8}, {"term": "way"}]
 
 
 def judged(folder, speed):
-    """A campaign with a policy that drives along the way, faster or slower, or backwards."""
+    """Return a campaign with a policy that follows the global plan, faster, slower or backwards."""
     folder.mkdir()
     card = PolicyCard(kind="mirrored", observations=TERMS)
     parts = ObservationEncoder(card.terms).parts

@@ -1,4 +1,4 @@
-"""Episodes that a search asks for: those in which the simulator fails say nothing."""
+"""Episodes of a search: those in which the simulator fails are not valid."""
 
 import pytest
 from room import written

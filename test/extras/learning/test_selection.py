@@ -1,4 +1,4 @@
-"""Which of a search's means becomes the policy."""
+"""The selection of the policy among the means of a search."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_only_the_last_eight_means_are_candidates():
 
 
 def test_random_differences_between_episodes_are_averaged():
-    """Each drive is off by 20, and the best mean is better by 6 than the next: a choice by one
+    """Rewards have a standard deviation of 20, and the best mean is better by 6: a choice by one
     drive would find it in a quarter of all cases."""
     worth = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 12.0]
     found = [played(worth, noise=20.0, seed=seed)[0].best for seed in range(40)]

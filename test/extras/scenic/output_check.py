@@ -1,7 +1,7 @@
-"""Reads a directory of worlds, and nothing else, and says what is wrong with it.
+"""Check a directory of worlds from its files alone, and return the errors.
 
-It knows nothing of how the worlds were made: geometry is read from the files and collided by
-shapes of its own.
+The check is independent of the generation: geometry is read from the files and collided by
+separate shapes.
 """
 
 import json

@@ -37,7 +37,7 @@ pillar = new Object at 3 @ -3, with shape CylinderShape(), with width 0.4, with 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A scenario with its models, and a cache of its own."""
+    """A folder with a scenario and its models, and a separate cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copytree(SCENIC / "models", tmp_path / "models")
     shutil.copy(SCENIC / "models.yaml", tmp_path)
@@ -46,7 +46,7 @@ def place(tmp_path, monkeypatch):
 
 
 class Simulator:
-    """Reads what it is given to spawn, as a simulator does that knows no path of models."""
+    """A simulator that parses spawned models without a model path."""
 
     def __init__(self):
         self.models = {}

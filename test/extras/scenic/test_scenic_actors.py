@@ -1,4 +1,4 @@
-"""Scenic scenarios that act, embedded: what agents do, what rules a trial out, what is refused."""
+"""Dynamic Scenic scenarios in the embedded simulator: agents, rejected trials, errors."""
 
 import math
 import random
@@ -54,7 +54,7 @@ def simulator():
 
 @pytest.fixture
 def scenarios(tmp_path, simulator):
-    """Makes a simulation of a scenario's text, after ``HEAD``."""
+    """Return a factory of simulations of a scenario's text, after ``HEAD``."""
     return Scenarios(tmp_path, simulator)
 
 
@@ -96,7 +96,7 @@ class Scenarios:
 
 
 def poses(simulation, name, periods):
-    """The positions of a model at the beginning and after each period, shape (periods + 1, 3)."""
+    """Return the positions of a model at the start and after each period, (periods + 1, 3)."""
     found = [simulation.snapshot().models[name].pose.position]
     found += [simulation.step(PERIOD_S).models[name].pose.position for _ in range(periods)]
     return np.array(found)
@@ -238,7 +238,7 @@ def test_draws_of_a_behavior_depend_only_on_seed_and_repetition(scenarios):
     )
     ways = {}
     for seed, repetition in ((1, 0), (1, 0), (1, 1), (2, 0)):
-        random.seed(len(ways))  # somebody else's
+        random.seed(len(ways))  # another user of the generator
         before = random.getstate()
         simulation, _ = scenarios.simulation(text, seed, repetition)
         assert random.getstate() == before

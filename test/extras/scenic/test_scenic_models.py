@@ -1,4 +1,4 @@
-"""Where models are looked for, how they are fetched, and what an output takes with it."""
+"""The search and download of models, and the files of models in an output."""
 
 import http.server
 import io

@@ -1,4 +1,4 @@
-"""Campaigns whose worlds are made of a scenario in Scenic."""
+"""Campaigns in the worlds of a Scenic program."""
 
 import importlib.util
 import json
@@ -179,11 +179,11 @@ def test_a_damaged_or_incomplete_mission_is_rejected(text, error, complaint, wor
 
 
 class Interrupted(Exception):
-    """Stands for a kill."""
+    """Simulates a kill of the process."""
 
 
 class Interrupting(CampaignListener):
-    """Ends the run after so many trials; remembers which began."""
+    """Stops the run after ``after`` trials, and stores the labels of started trials."""
 
     def __init__(self, after):
         self.after, self.began_trials = after, []
@@ -216,7 +216,7 @@ def test_an_interrupted_campaign_in_scenic_worlds_is_continued(workshop, monkeyp
     before = {path.name: path.read_bytes() for path in (out / "worlds").glob("*.world")}
     assert len(before) == 2
 
-    # What was made is not made again: the second run needs no scenario compiler.
+    # Existing worlds are not generated again: the second run needs no Scenic.
     monkeypatch.setattr("gz_testauto.extras.scenic.source.ScenicSource", None)
     second = Interrupting(after=99)
     results = run_campaign(spec, out, chosen_executor(spec, out), listener=second)
@@ -227,7 +227,7 @@ def test_an_interrupted_campaign_in_scenic_worlds_is_continued(workshop, monkeyp
     assert [trial.outcome.value for trial in results.of("straight")] == ["reached"] * 2
     assert before == {path.name: path.read_bytes() for path in (out / "worlds").glob("*.world")}
 
-    # Looking back, and the page, know each world's start and goal too.
+    # The stored campaign and the page have each world's start and goals.
     _, looked_back = read_campaign(CampaignDirectory(out))
     assert looked_back.start_in("world_0000") != looked_back.start_in("world_0001")
     assert list(write_final_page(out))
@@ -249,7 +249,7 @@ def test_worlds_of_a_campaign_have_the_scenarios_poses_and_the_static_map_omits_
     source = ScenicSource(workshop / "small.scenic", workshop / "models.yaml", 5, {"crates": 2})
     assert records[1].path.read_bytes() == source.make(1).content  # of the seed and 1 alone
 
-    os.rename(workshop / "models", workshop / "gone")  # the worlds bring their models
+    os.rename(workshop / "models", workshop / "gone")  # the worlds have their own models
     ready = prepare(spec, robot, records, missions_of(spec, folder))
     trial = ready.trials[-1]
     mission = source.make(1).mission
@@ -290,7 +290,7 @@ def test_a_change_of_an_imported_or_named_file_changes_the_inputs(workshop):
     (workshop / "parts" / "tall.py").write_text("")
     (workshop / "room.sc").write_text("")
     (workshop / "plan.csv").write_text("")
-    (workshop / "beside.py").write_text("")  # nobody names it
+    (workshop / "beside.py").write_text("")  # not named by any file
     spec = campaign(workshop)
     robot = read_body(spec)
     before = further_files(spec, robot)

@@ -371,7 +371,7 @@ def test_a_violated_requirement_is_reported_with_its_line(workshop):
 
 
 INFEASIBLE = [
-    (  # tested first, "within the workspace" fails often; what never holds is that all are apart
+    (  # "within the workspace" is tested first and fails often, but objects always collide
         "workspace = Workspace(RectangularRegion(0 @ 0, 0, 1.6, 1.6))\n"
         "for i in range(10):\n    new Brick\n",
         r"obstacle_brick_\d+ apart from the others \(\d+% of draws\); "

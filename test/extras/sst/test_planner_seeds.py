@@ -15,7 +15,7 @@ WORLDS = 10
 
 
 def campaign(tmp_path, parameters=(), **changes):
-    """Ten worlds that are alike, with two seconds of sst in each, as a file."""
+    """Write a campaign with ten equal worlds and two seconds of sst in each."""
     data = {
         "name": "seeds",
         "seed": 4,
@@ -49,7 +49,7 @@ def driven(file, out, *options, status=0):
 
 
 def distinct(commands):
-    """How many of them differ."""
+    """Return the number of different trajectories."""
     return len({np.nan_to_num(each).tobytes() for each in commands})
 
 

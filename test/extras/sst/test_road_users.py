@@ -1,4 +1,4 @@
-"""What a planner makes of tracked objects, of lanes and of a base that steers."""
+"""Tracked objects, lanes and steered bases in the trajectory planners."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Campaigns on roads: cars among lanes, planners that are told who moves, and what is refused."""
+"""Campaigns on roads: cars, planners with tracked objects, and rejected campaigns."""
 
 import numpy as np
 import pytest
@@ -100,4 +100,4 @@ def test_plots_show_lanes_and_moving_objects(alone, tmp_path):
     assert main(["report", str(out), "--plots", str(tmp_path), "--format", "svg"]) == 0
     drawn = (tmp_path / "world_0.svg").read_text()
     assert "#e6e6e6" in drawn  # the road
-    assert drawn.count("stroke-dasharray") >= 2  # ways of the pedestrian, one a planner
+    assert drawn.count("stroke-dasharray") >= 2  # one trajectory of the pedestrian for each planner

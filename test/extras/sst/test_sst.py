@@ -57,7 +57,7 @@ class TestModel:
         assert np.hypot(*(states[:, :2] - center).T) == pytest.approx(radius, rel=1e-3)
 
     def test_the_cost_on_the_center_line_at_the_desired_speed_is_the_length(self):
-        """But for the penalty of half a cell, which is what a grid tells."""
+        """The cost has a tolerance of half a cell's penalty, the resolution of the grid."""
         _, cost = drive(empty_road(), ROOT, 0.0, 0.0, 0, 10)
         assert 0.05 * 2.0 <= cost <= 2.0 * (0.05 + 0.2 * 100.0 * 0.05 / 1.75)
 
@@ -71,7 +71,7 @@ class TestModel:
         scene = empty_road()._replace(sizes_m=sizes, ways=pose)
         root = np.array([20.0, -1.75, 0.0, 5.0])
         _, with_object = drive(scene, root, 0.0, 0.0, 0, 1)
-        # it lies across: from 11 to 10.8 m beside it, where sigma is 2 m
+        # it is perpendicular: from 11 to 10.8 m to its side, where sigma is 2 m
         bells = [100.0 * math.exp(-0.5 * (off / 2.0) ** 2) for off in (11.0, 10.8)]
         _, without = drive(empty_road(), root, 0.0, 0.0, 0, 1)
         assert with_object - without == pytest.approx(0.2 * 2.0 * np.mean(bells), rel=1e-6)

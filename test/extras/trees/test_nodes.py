@@ -1,4 +1,4 @@
-"""Nodes beside py_trees' own: order, counting, ticks, simulated time."""
+"""Nodes in addition to those of py_trees: order, counts, ticks and simulated time."""
 
 import numpy as np
 import py_trees
@@ -9,7 +9,7 @@ from gz_testauto.extras.trees import nodes
 
 
 class Scripted(py_trees.behaviour.Behaviour):
-    """Returns one status after the other, the last for ever, and counts."""
+    """A node that returns the given statuses in order, then the last one, and counts its ticks."""
 
     def __init__(self, name, *statuses):
         super().__init__(name)

@@ -1,4 +1,4 @@
-"""An actor that a tree moves goes where the tree says, and a changed tree is another campaign."""
+"""Actors that a behavior tree moves, and the tree file as an input of a campaign."""
 
 import numpy as np
 import pytest
