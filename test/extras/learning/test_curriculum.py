@@ -47,7 +47,7 @@ def test_worlds_of_unknown_difficulty_are_rejected(tmp_path, capsys):
     data["worlds"] = {"directory": base[0], "files": [base[1]]}
     file.write_text(yaml.safe_dump(data))
     assert main(["train", str(file), "--out", str(tmp_path / "out")]) == 2
-    assert "nothing says the density of world room" in capsys.readouterr().err
+    assert "environment.curriculum: the density of world room" in capsys.readouterr().err
 
 
 def test_worlds_of_another_environment_are_rejected(tmp_path):
@@ -56,7 +56,7 @@ def test_worlds_of_another_environment_are_rejected(tmp_path):
     assert PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes == first
     rewarded = written(tmp_path, environment={"rewards": ["progress"]})
     assert PreparedEnvironment.of_file(rewarded, folder).world_hashes == first
-    with pytest.raises(ResultsError, match="holds worlds made for another environment"):
+    with pytest.raises(ResultsError, match="worlds of another environment"):
         PreparedEnvironment.of_file(written(tmp_path, seed=4), folder)
     shutil.rmtree(folder)  # worlds were removed, or the process was killed before they existed
     assert PreparedEnvironment.of_file(written(tmp_path, seed=4), folder).world_hashes != first

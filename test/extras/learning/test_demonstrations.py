@@ -59,7 +59,7 @@ def test_a_linear_clone_is_the_least_squares_solution():
     ("options", "says"),
     [
         (("--planner", "fgn"), "unknown planner 'fgn'; did you mean 'fgm'?"),
-        (("--planner", "fgm", "--worlds", "5"), "--worlds is 5; there are 4"),
+        (("--planner", "fgm", "--worlds", "5"), "--worlds is 5; it must be from 1 to 4"),
         (("--planner", "fgm", "--parameters", "[]"), "it must be a YAML mapping"),
     ],
 )

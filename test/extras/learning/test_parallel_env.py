@@ -57,7 +57,7 @@ def test_a_finished_robot_remains_at_rest_until_all_have_finished(file):
 def test_every_agent_needs_an_action(file):
     environment = ParallelNavigationEnv(file)
     environment.reset(seed=1)
-    with pytest.raises(ValueError, match="no action for other"):
+    with pytest.raises(ValueError, match="missing for other"):
         environment.step({"robot": np.zeros(2)})
     environment.close()
 

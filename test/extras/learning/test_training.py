@@ -52,7 +52,7 @@ def test_an_interrupted_training_continues_to_the_same_file(trained, tmp_path, c
     journal.write_text("".join(lines[:1]) + lines[1][: len(lines[1]) // 2])  # killed while writing
     capsys.readouterr()
     assert train(file, tmp_path / "cut") == 0
-    assert "goes on after generation 0" in capsys.readouterr().err
+    assert "after generation 0" in capsys.readouterr().err
     assert (tmp_path / "cut" / "policy.npz").read_bytes() == (one / "policy.npz").read_bytes()
 
 
@@ -61,7 +61,7 @@ def test_the_card_has_the_origin_of_the_policy(trained):
     assert (card.kind, card.training.environment, card.training.seed) == ("mirrored", "small", 0)
     assert 2100 < card.training.steps <= 4200
     assert len(card.training.worlds) == 4
-    assert card.terms == (("lidar", {"beams": 8}), ("way", {}), ("twist", {}))
+    assert card.terms == (("lidar", {"beams": 8}), ("plan", {}), ("twist", {}))
 
 
 def test_the_better_half_of_a_generation_has_more_episodes_and_higher_ranks(trained):
@@ -132,10 +132,13 @@ def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
         ("{}}\n", "generations.jsonl:1: is damaged (Extra data"),
         (
             lines[0] * 2,
-            "generations.jsonl:2: is no generation 1; remove this line and all",
+            "generations.jsonl:2: is not generation 1; remove this line and all",
         ),
-        (json.dumps({**first, "ranking": [0, 0, 1, 1]}) + "\n", "1: is no generation 0"),
-        (json.dumps({**first, "ranking": [3, 2, 1, 0]}) + "\n", "1: the search leads elsewhere"),
+        (json.dumps({**first, "ranking": [0, 0, 1, 1]}) + "\n", "1: is not generation 0"),
+        (
+            json.dumps({**first, "ranking": [3, 2, 1, 0]}) + "\n",
+            "1: the search gives other numbers",
+        ),
     ):
         journal.write_text(damaged)
         assert train(file, out) == 2
@@ -198,7 +201,7 @@ def test_a_held_out_world_among_the_training_worlds_is_rejected(tmp_path, capsys
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--kind", "deep"), "--kind is 'deep'; there are linear, mirrored, perceptron"),
+        (("--kind", "deep"), "--kind is 'deep'; it must be linear, mirrored, perceptron"),
         (("--population", "3"), "--population is 3; it must be at least 4"),
         (("--steps", "0"), "--steps is 0; it must be above 0"),
         (("--eval-worlds", "-1"), "--eval-worlds"),
@@ -217,10 +220,13 @@ def test_invalid_options_are_rejected(trained, tmp_path, capsys, options, says):
     [
         ({"observations": ["sonar"]}, "environment.observations"),
         ({"observations": [{"term": "lidar", "beams": 0}]}, "observation 'lidar': beams is 0"),
-        ({"observations": ["goal"]}, "must be shown lidar and way"),
-        ({"observations": [{"term": "lidar", "beams": 7}, "way"]}, "even number of lidar beams"),
+        ({"observations": ["goal"]}, "requires the observations lidar and plan"),
+        ({"observations": [{"term": "lidar", "beams": 7}, "plan"]}, "even number of lidar beams"),
         ({"rewards": [{"term": "speed"}]}, "unknown reward 'speed'"),
-        ({"terminations": [{"term": "off_way", "limit": 2}]}, "parameter of termination 'off_way'"),
+        (
+            {"terminations": [{"term": "off_plan", "limit": 2}]},
+            "parameter of termination 'off_plan'",
+        ),
         ({"reward": []}, "yaml:3: environment: unknown key 'reward'; did you mean 'rewards'?"),
     ],
 )

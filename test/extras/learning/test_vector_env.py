@@ -61,7 +61,7 @@ def test_each_environment_of_a_vector_behaves_as_a_single_one(file, mode):
     ("arguments", "says"),
     [
         ((0,), "count is 0; it must be at least 1"),
-        ((1, "Never"), "autoreset is 'Never'; there are"),
+        ((1, "Never"), "autoreset is 'Never'; it must be"),
     ],
 )
 def test_invalid_vector_environments_are_rejected(file, arguments, says):

@@ -19,7 +19,7 @@ from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.learning.policies.files import PolicyCard, TrainingCard
 from gz_testauto.extras.learning.policies.interface import PolicyInterface
 from gz_testauto.extras.learning.spec import POLICY, EnvironmentCampaignSpec
-from gz_testauto.extras.learning.terms import Judge, Transition
+from gz_testauto.extras.learning.terms import EpisodeRules, Transition
 from gz_testauto.metrics.interface import measure
 from gz_testauto.planners.timed import in_message_precision
 from gz_testauto.results.comparability import flatten, list_differences, refuse_differences
@@ -88,10 +88,10 @@ class PreparedEnvironment:
         """Return a new policy interface."""
         return PolicyInterface([term.named for term in self.spec.environment.observations])
 
-    def judge(self) -> Judge:
-        """Return a new judge."""
+    def rules(self) -> EpisodeRules:
+        """Return new reward and termination terms."""
         environment = self.spec.environment
-        return Judge(
+        return EpisodeRules(
             [term.named for term in environment.rewards],
             [term.named for term in environment.terminations],
         )
@@ -142,11 +142,13 @@ class PreparedEnvironment:
         maximum."""
         if not 0 <= world < len(self.campaign.worlds):
             raise SpecError(
-                f"campaign {self.spec.name}: world {world}; there are {len(self.campaign.worlds)}, "
-                "counted from 0"
+                f"campaign {self.spec.name}: world is {world}; it must be from 0 to "
+                f"{len(self.campaign.worlds) - 1}"
             )
         if repetition < 0:
-            raise SpecError(f"campaign {self.spec.name}: repetition {repetition}; it must be >= 0")
+            raise SpecError(
+                f"campaign {self.spec.name}: repetition is {repetition}; it must be >= 0"
+            )
         name = self.campaign.worlds[world].name
         seed = seeds.child_seed(self.spec.seed, seeds.TRIAL, world, repetition)
         return Trial(0, name, world, self._planner, repetition, seed)
@@ -176,23 +178,25 @@ the specification from which they were generated."""
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
     """Raise ``ResultsError`` if a folder contains worlds that were generated from another
     specification, and ``SpecError`` if it contains other files."""
-    made_from = spec.model_dump(
+    inputs = spec.model_dump(
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
     file = folder.with_name(folder.name + WORLDS_OF)
     if file.is_file() and folder.is_dir():  # otherwise removed or incomplete
         differences = list_differences(
-            dict(flatten(read_json_object(file, ResultsError))), dict(flatten(made_from))
+            dict(flatten(read_json_object(file, ResultsError))), dict(flatten(inputs))
         )
-        content, remedy = "worlds made for another environment", "remove it, or give another folder"
+        content, remedy = "worlds of another environment", "remove it, or specify another folder"
         refuse_differences(folder, content, differences, remedy)
         return
     if folder.is_dir() and any(folder.iterdir()):
-        raise SpecError(f"{folder}: is to hold generated worlds and is not empty; give another")
+        raise SpecError(
+            f"{folder}: is not empty, but generated worlds need an empty folder; specify another"
+        )
     if spec.worlds.directory is None:
         with reporting_disk(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(file, json.dumps(made_from, indent=1, sort_keys=True).encode())
+            write_atomically(file, json.dumps(inputs, indent=1, sort_keys=True).encode())
 
 
 def _hardness(world: WorldRecord, by: str) -> float:
@@ -200,8 +204,8 @@ def _hardness(world: WorldRecord, by: str) -> float:
     figures = world.shortest_path_m if by == "shortest_path_m" else world.difficulty
     if figures is None:
         raise SpecError(
-            f"environment.curriculum: nothing says the {by} of world {world.name} ({world.path}); "
-            "take worlds of base and obstacles, or leave the curriculum out"
+            f"environment.curriculum: the {by} of world {world.name} ({world.path}) is unknown; "
+            "use worlds of base and obstacles, or remove the curriculum"
         )
     if isinstance(figures, float):
         return figures
@@ -255,7 +259,7 @@ class Agent:
     def __init__(self, prepared: PreparedEnvironment, driver: Driver, snapshot: Snapshot) -> None:
         self._period_s = prepared.campaign.spec.control_period_s
         self._driver, self.robot = driver, driver.robot
-        self._interface, self._judge = prepared.interface(), prepared.judge()
+        self._interface, self._rules = prepared.interface(), prepared.rules()
         self._driver.look(snapshot)
         self._observation = in_message_precision(driver.observation(snapshot))
         self._command = Twist2D()
@@ -307,9 +311,9 @@ class Agent:
         self._observation = in_message_precision(driver.observation(snapshot))
         outcome = None if self.verdict is None else self.verdict.outcome
         transition = Transition(before, self._observation, self._command, self._period_s, outcome)
-        reward = self._judge.reward(transition)
+        reward = self._rules.reward(transition)
         if self.verdict is None:
-            reason = self._judge.reason(transition)
+            reason = self._rules.reason(transition)
             if reason is not None:
                 driver.verdict = TrialEnd(Outcome.PLANNER_ABORTED, reason)
         self.goal_is_new = self.verdict is None and driver.task_is_new
@@ -321,13 +325,13 @@ class Agent:
 
     def result(self) -> TrialResult:
         """Return the result of the robot's trial after its end, as a campaign records it."""
-        assert self.verdict is not None, "it goes on"
+        assert self.verdict is not None, "the trial has ended"
         return self._driver.result(math.nan)
 
     def _begin_task(self) -> None:
         task = self._driver.task
         self._interface.begin(task)
-        self._judge.begin(task)
+        self._rules.begin(task)
         self.shown = self._interface.encode(self._observation)
 
 
@@ -365,7 +369,7 @@ class Episode:
         """Execute one control period with an action for each agent; actions of agents that have
         ended are ignored. Return the rewards. Raises ``ValueError`` for an invalid action, and
         ``SimulatorError``."""
-        assert not self.has_ended, "an episode that has ended takes no step"
+        assert not self.has_ended, "the episode has not ended"
         for agent, action in zip(self.agents, actions):
             agent.command(action)
         for agent in self.agents:
@@ -386,9 +390,9 @@ class Episode:
             "time_s": agent.time_s,
             "goal_is_new": agent.goal_is_new,
         }
-        return found if agent.verdict is None else {**found, **self._told(agent)}
+        return found if agent.verdict is None else {**found, **self._end_info(agent)}
 
-    def _told(self, agent: Agent) -> Dict[str, Any]:
+    def _end_info(self, agent: Agent) -> Dict[str, Any]:
         result, campaign = self.result(agent), self._prepared.campaign
         return {
             "outcome": result.outcome.value,
@@ -412,5 +416,5 @@ def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, s
         if sha256 in names:
             raise SpecError(
                 f"environment.held_out: its world {name} is the training world {names[sha256]} "
-                f"(SHA-256 {sha256[:12]}...): take other worlds, as by another seed"
+                f"(SHA-256 {sha256[:12]}...); use other worlds, for example with another seed"
             )

@@ -1,4 +1,4 @@
-"""A campaign as a Gymnasium environment (extra ``rl``)."""
+"""A campaign as a Gymnasium environment (extra ``learning``)."""
 
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple, Union

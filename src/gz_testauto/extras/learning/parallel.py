@@ -41,8 +41,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         self.render_mode = None
         if len(prepared.learners) < 2:
             raise SpecError(
-                f"campaign {prepared.spec.name}: has one robot; give others without a planner "
-                "under robots, or take NavigationEnv"
+                f"campaign {prepared.spec.name}: has one robot for a policy; add others "
+                "without a planner to robots, or use NavigationEnv"
             )
         self._runner = EpisodeRunner(prepared)
         self._episode: Optional[Episode] = None
@@ -98,7 +98,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
             raise ResetNeeded("the episode has ended; call reset")
         lacking = [name for name in self.agents if name not in actions]
         if lacking:
-            raise ValueError(f"no action for {', '.join(lacking)}")
+            raise ValueError(f"the action is missing for {', '.join(lacking)}")
         nothing = np.zeros(ACTIONS)
         self._steps += 1
         rewards = episode.step(

@@ -76,7 +76,7 @@ class RolloutWorker:
 
     def _drive(self, drive: Rollout) -> RolloutResult:
         prepared = self._held_out if drive.held_out else self._training
-        assert prepared is not None, "who judges has brought worlds"
+        assert prepared is not None, "an evaluation has held-out worlds"
         if drive.held_out not in self._runners:
             self._runners[drive.held_out] = EpisodeRunner(prepared)
         runner = self._runners[drive.held_out]

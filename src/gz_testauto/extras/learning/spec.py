@@ -3,9 +3,9 @@
 This module defines ``environment:``, in addition to the keys of other campaigns::
 
     environment:
-      observations: [{term: lidar, beams: 24}, way, twist]
+      observations: [{term: lidar, beams: 24}, plan, twist]
       rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
-      terminations: [{term: off_way, limit_m: 4.0}]
+      terminations: [{term: off_plan, limit_m: 4.0}]
       curriculum: {criterion: density, share: 0.25, steps: 50000}
       held_out: held_out_campaign.yaml
 
@@ -20,7 +20,7 @@ from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
-from gz_testauto.extras.learning.terms import Judge
+from gz_testauto.extras.learning.terms import EpisodeRules
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple
 
@@ -71,7 +71,7 @@ class EnvironmentSpec(Spec):
     """The observations and rewards of a policy, and the terminations of an episode in addition to
     the campaign's rules."""
 
-    observations: Terms = Field(_terms(("lidar", {}), ("way", {}), ("twist", {})), min_length=1)
+    observations: Terms = Field(_terms(("lidar", {}), ("plan", {}), ("twist", {})), min_length=1)
     rewards: Terms = Field(
         _terms(
             ("progress", {"weight": 1.0}),
@@ -99,14 +99,14 @@ class EnvironmentSpec(Spec):
     @classmethod
     def _can_be_rewarded(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
         with _as_value_error():
-            Judge([term.named for term in terms], ())
+            EpisodeRules([term.named for term in terms], ())
         return terms
 
     @field_validator("terminations")
     @classmethod
     def _can_end(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
         with _as_value_error():
-            Judge((), [term.named for term in terms])
+            EpisodeRules((), [term.named for term in terms])
         return terms
 
 

@@ -33,7 +33,7 @@ REWARDS = Registry(
         "given_up": f"{_HERE}:GivenUp",
     },
 )
-TERMINATIONS = Registry("termination", {"off_way": f"{_HERE}:OffWay"})
+TERMINATIONS = Registry("termination", {"off_plan": f"{_HERE}:OffPlan"})
 
 FOLLOWED_M = 2.0
 """Half of the length (m) of the global plan in which the point nearest to the robot is searched."""
@@ -151,7 +151,7 @@ class TerminationTerm(abc.ABC):
         """Return the reason for a termination; None if the episode continues."""
 
 
-class OffWay(TerminationTerm):
+class OffPlan(TerminationTerm):
     """A distance of more than ``limit_m`` from the global plan."""
 
     def __init__(self, limit_m: Positive = 5.0) -> None:
@@ -159,17 +159,17 @@ class OffWay(TerminationTerm):
 
     def begin(self, task: Task) -> None:
         """See :class:`TerminationTerm`."""
-        self._way = shapely.LineString(task.waypoints_m)
+        self._plan = shapely.LineString(task.waypoints_m)
 
     def reason(self, transition: Transition) -> Optional[str]:
         """See :class:`TerminationTerm`."""
         pose = transition.after.pose
-        away_m = float(self._way.distance(shapely.Point(pose.x_m, pose.y_m)))
-        return f"{away_m:.2f} m off the way" if away_m > self._limit_m else None
+        away_m = float(self._plan.distance(shapely.Point(pose.x_m, pose.y_m)))
+        return f"{away_m:.2f} m from the global plan" if away_m > self._limit_m else None
 
 
-class Judge:
-    """All reward and termination terms of an environment."""
+class EpisodeRules:
+    """The reward and termination terms of an environment."""
 
     def __init__(self, rewards: Sequence[Named], terminations: Sequence[Named]) -> None:
         """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""

@@ -57,7 +57,7 @@ from gz_testauto.sampling.seeds import child_generator
 SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
 """Paths of the random generators."""
 
-MEND = "remove this line and all after it, and give the same command again"
+REMEDY = "remove this line and all later lines, and run the same command again"
 
 Pool = TaskPool[Rollout, RolloutResult]
 
@@ -78,7 +78,7 @@ class TrainingOptions:
     """Standard deviation of the first candidates about the start."""
     selection: float = 0.25
     """Share of the steps for the choice among the means; 0: the last mean is the policy."""
-    judged: int = 0
+    eval_worlds: int = 0
     """Held-out worlds in which the mean of every generation is evaluated; these steps do not
     count."""
 
@@ -137,7 +137,7 @@ class Training:
         another training; ``MissingDependencyError`` without cma."""
         self._prepared, self._held_out, self.options = training, held_out, options
         self._directory = directory
-        _require_sense(options)
+        _require_valid(options)
         if held_out is not None:
             require_apart(
                 training, [(world.name, world.sha256) for world in held_out.campaign.worlds]
@@ -157,14 +157,16 @@ class Training:
             number, ranked = len(self.generations), sorted(generation.ranking)
             place = f"{directory.generations}:{number + 1}"
             if generation.number != number or ranked != list(range(options.population)):
-                raise SpecError(f"{place}: is no generation {number}; {MEND}")
+                raise SpecError(f"{place}: is not generation {number}; {REMEDY}")
             self._search.ask()
             self._means.append(self._search.tell(generation.ranking))
             if generation.mean != _digest(self._means[-1]):
                 raise SpecError(
-                    f"{place}: the search leads elsewhere here than where it was made, with "
-                    "another version of gz_testauto, cma or numpy, or on a processor "
-                    "that rounds otherwise; continue there, or give another --out"
+                    f"{place}: the search gives other numbers than the stored ones, since "
+                    "gz_testauto, "
+                    "cma or numpy have another version or the processor rounds differently; "
+                    "continue "
+                    "with the previous installation, or specify another --out"
                 )
             self.generations.append(generation)
 
@@ -224,7 +226,7 @@ class Training:
             before + sum(one.steps for one in every),
             share_reached(every),
             _digest(self._means[-1]),
-            self._judge(pool, self._means[-1]),
+            self._share_held_out(pool, self._means[-1]),
             sum(not one.valid for one in every),
         )
 
@@ -243,11 +245,11 @@ class Training:
             for place, one in enumerate(who)
         }
 
-    def _judge(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
+    def _share_held_out(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
         """Return the share of held-out worlds in which the mean reaches the goal."""
-        if self._held_out is None or not self.options.judged:
+        if self._held_out is None or not self.options.eval_worlds:
             return None
-        count = min(self.options.judged, len(self._held_out.campaign.worlds))
+        count = min(self.options.eval_worlds, len(self._held_out.campaign.worlds))
         weights = tuple(mean.tolist())
         return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
 
@@ -267,7 +269,7 @@ class Training:
             try:
                 selection.take(portion)
             except ValueError as error:
-                raise SpecError(f"{journal}:{taken}: {error}; {MEND}") from error
+                raise SpecError(f"{journal}:{taken}: {error}; {REMEDY}") from error
         every = range(len(self._prepared.campaign.worlds))
         while True:
             means = selection.next()
@@ -276,7 +278,7 @@ class Training:
             random = child_generator(options.seed, SELECTION, taken)
             driven = self._drive(pool, self._means, means, drawn_places(random, every, WORLDS))
             together = [one for mean in means for one in driven[mean]]
-            mean_worth(together)  # raises if the simulator failed in all
+            mean_worth(together)  # raises an error if the simulator failed in all
             portion = portion_of(means, together, selection.steps)
             self._append(journal, portion)
             selection.take(portion)
@@ -330,7 +332,7 @@ def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
         try:
             data = json.loads(line)
         except ValueError as error:
-            raise SpecError(f"{journal}:{number}: is damaged ({error}); {MEND}") from error
+            raise SpecError(f"{journal}:{number}: is damaged ({error}); {REMEDY}") from error
         yield validate_as(kind, data, f"{journal}:{number}", SpecError)
 
 
@@ -343,16 +345,16 @@ def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -
     return sorted(who, key=lambda one: (-mean_worth(driven[one]), one))
 
 
-def _require_sense(options: TrainingOptions) -> None:
+def _require_valid(options: TrainingOptions) -> None:
     if options.kind not in WEIGHTED:
-        raise SpecError(f"--kind is {options.kind!r}; there are {', '.join(sorted(WEIGHTED))}")
+        raise SpecError(f"--kind is {options.kind!r}; it must be {', '.join(sorted(WEIGHTED))}")
     for name in ("steps", "episodes", "sigma"):
         if not getattr(options, name) > 0:
             raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")
     if options.population < 4:
         raise SpecError(f"--population is {options.population}; it must be at least 4")
-    if options.judged < 0:
-        raise SpecError(f"--eval-worlds is {options.judged}; it must be at least 0")
+    if options.eval_worlds < 0:
+        raise SpecError(f"--eval-worlds is {options.eval_worlds}; it must be at least 0")
     if not 0 <= options.selection < 1:
         raise SpecError(f"--selection is {options.selection:g}; it must be at least 0 and below 1")
 

@@ -1,4 +1,4 @@
-"""Several environments in parallel, each in a process with its own simulator (extra ``rl``).
+"""Several environments in parallel, each in a process with its own simulator (extra ``learning``).
 
 This module creates the environments for Gymnasium's ``AsyncVectorEnv``. ``observations`` are in
 shared memory, one row for each environment, and a step returns a copy. To get the buffer without a
@@ -38,6 +38,6 @@ def vector_env(
     modes = {mode.value: mode for mode in AutoresetMode}
     mode = autoreset if isinstance(autoreset, AutoresetMode) else modes.get(autoreset)
     if mode is None:
-        raise SpecError(f"autoreset is {autoreset!r}; there are {', '.join(sorted(modes))}")
+        raise SpecError(f"autoreset is {autoreset!r}; it must be {', '.join(sorted(modes))}")
     make = functools.partial(NavigationEnv, prepared)
     return AsyncVectorEnv([make] * count, context="spawn", autoreset_mode=mode, **options)

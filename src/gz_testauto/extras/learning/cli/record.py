@@ -1,7 +1,7 @@
 """Record a planner in an environment, for imitation learning.
 
-FILE.npz has for every control period what a policy would have been shown, and the action that would
-have commanded what the planner did (docs/learning.md).
+FILE.npz has, for each control period, the observation vector that a policy would receive, and the
+action that gives the planner's command (docs/learning.md).
 
 example:
   gz_testauto record config/learning/arena.yaml --planner fgm_improved --worlds 50 --out drives.npz
@@ -23,21 +23,27 @@ from gz_testauto.trial.outcome import Outcome
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
-    parser.add_argument("--planner", required=True, metavar="NAME", help="who drives, a plugin")
+    parser.add_argument("--planner", required=True, metavar="NAME", help="the planner to record")
     parser.add_argument(
-        "--parameters", default="{}", metavar="YAML", help="its parameters: '{lookahead_m: 2.0}'"
+        "--parameters",
+        default="{}",
+        metavar="YAML",
+        help="the planner's parameters: '{lookahead_m: 2.0}'",
     )
     parser.add_argument("--worlds", type=int, metavar="N", help="the first N worlds (default: all)")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="where to write")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the file to write")
     parser.add_argument(
-        "--clone", type=Path, metavar="POLICY", help="write the nearest linear policy here, too"
+        "--clone",
+        type=Path,
+        metavar="POLICY",
+        help="also write the linear policy that fits best to this file",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Record the planner's runs and print a summary of the written file."""
     if arguments.out.suffix != ".npz":
-        raise SpecError(f"--out is {arguments.out}; it must end in .npz")
+        raise SpecError(f"--out is {arguments.out}; it must end with .npz")
     parameters = yaml.safe_load(arguments.parameters)
     if not isinstance(parameters, dict):
         raise SpecError(f"--parameters is {arguments.parameters!r}; it must be a YAML mapping")
@@ -46,11 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
     there = len(prepared.campaign.worlds)
     count = there if arguments.worlds is None else arguments.worlds
     if not 1 <= count <= there:
-        raise SpecError(f"--worlds is {count}; there are {there}, and at least 1 must be driven")
-    found = record(prepared, arguments.planner, parameters, range(count), _tell)
+        raise SpecError(f"--worlds is {count}; it must be from 1 to {there}")
+    found = record(prepared, arguments.planner, parameters, range(count), _report)
     found.write(arguments.out)
     print(
-        f"{arguments.out}: {len(found.actions)} control periods of {count} drives, "
+        f"{arguments.out}: {len(found.actions)} control periods of {count} trials, "
         f"{int(found.reached.sum())} of which reached the goal"
     )
     if arguments.clone is not None:
@@ -59,5 +65,5 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(world: str, outcome: Outcome) -> None:
+def _report(world: str, outcome: Outcome) -> None:
     print(f"{world}: {outcome.value}", file=sys.stderr, flush=True)

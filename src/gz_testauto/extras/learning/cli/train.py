@@ -1,7 +1,7 @@
 """Train a policy in the worlds of a campaign, by CMA-ES.
 
 ENV.yaml is a campaign with a key `environment` (docs/learning.md). The policy is DIR/policy.npz,
-for the planner `policy` of any campaign. The same command goes on where it was interrupted.
+for the planner `policy` of any campaign. The same command continues an interrupted training.
 
 example:
   gz_testauto train config/learning/arena.yaml --out results/arena_policy --workers 2
@@ -30,54 +30,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     default = TrainingOptions()
     parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
-    parser.add_argument("--seed", type=int, default=default.seed, help="of the search (default 0)")
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="DIR", help="the directory to write"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=default.seed, help="seed of the search (default 0)"
+    )
     parser.add_argument(
         "--steps",
         type=int,
         default=default.steps,
         metavar="N",
-        help=f"control periods to drive at most (default {default.steps})",
+        help=f"largest number of control periods (default {default.steps})",
     )
     parser.add_argument(
-        "--kind", default=default.kind, help="mirrored (default), linear or perceptron"
+        "--kind",
+        default=default.kind,
+        help="kind of policy: mirrored (default), linear or perceptron",
     )
     parser.add_argument(
         "--population",
         type=int,
         default=default.population,
         metavar="N",
-        help=f"candidates of a generation (default {default.population})",
+        help=f"number of candidates of a generation (default {default.population})",
     )
     parser.add_argument(
         "--episodes",
         type=int,
         default=default.episodes,
         metavar="N",
-        help=f"worlds that each drives, the better half twice (default {default.episodes})",
+        help=(
+            "worlds in which each candidate runs; the better half runs in as many others "
+            f"(default {default.episodes})"
+        ),
     )
     parser.add_argument(
         "--sigma",
         type=float,
         default=default.sigma,
-        help=f"how far the first candidates spread (default {default.sigma:g})",
+        help=f"standard deviation of the first candidates' weights (default {default.sigma:g})",
     )
     parser.add_argument(
         "--selection",
         type=float,
         default=default.selection,
         metavar="SHARE",
-        help="of the steps, to choose among the last generations' means with; 0: takes the last "
-        f"(default {default.selection:g})",
+        help="share of the steps to select among the last generations' means; 0: the last mean is "
+        f"the policy (default {default.selection:g})",
     )
     parser.add_argument(
         "--eval-worlds",
         type=int,
-        default=default.judged,
+        default=default.eval_worlds,
         metavar="N",
-        help="judge every generation in N worlds of environment.held_out (default 0: do not)",
+        help=(
+            "evaluate each generation in N worlds of environment.held_out (default 0: no "
+            "evaluation)"
+        ),
     )
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default 1)")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="number of processes (default 1)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -98,7 +112,7 @@ def _train(
     prepared = PreparedEnvironment(spec, directory.worlds)
     held_out = _held_out(spec, directory.held_out)
     if arguments.eval_worlds and held_out is None:
-        raise SpecError(f"{arguments.environment}: --eval-worlds needs environment.held_out")
+        raise SpecError(f"{arguments.environment}: --eval-worlds requires environment.held_out")
     options = TrainingOptions(
         seed=arguments.seed,
         steps=arguments.steps,
@@ -107,12 +121,12 @@ def _train(
         episodes=arguments.episodes,
         sigma=arguments.sigma,
         selection=arguments.selection,
-        judged=arguments.eval_worlds,
+        eval_worlds=arguments.eval_worlds,
     )
     training = Training(prepared, held_out, options, directory)
     if training.generations:
-        print(f"goes on after generation {training.generations[-1].number}", file=sys.stderr)
-    path = training.run(arguments.workers, _tell)
+        print(f"continues after generation {training.generations[-1].number}", file=sys.stderr)
+    path = training.run(arguments.workers, _report)
     print(path)
     return 0
 
@@ -123,27 +137,29 @@ def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedE
     file = spec.environment.held_out
     if file is None:
         return None
-    judged = load(file, BuiltinCampaignSpec)
-    taken = ("seed", "worlds", "robot", "goal", "limits", "actors", "randomize", "global_plan")
-    update = {name: getattr(judged, name) for name in taken}
+    held_out = load(file, BuiltinCampaignSpec)
+    fields = ("seed", "worlds", "robot", "goal", "limits", "actors", "randomize", "global_plan")
+    update = {name: getattr(held_out, name) for name in fields}
     return PreparedEnvironment(spec.model_copy(update=update), folder)
 
 
-def _tell(done: Union[Generation, Portion]) -> None:
-    said = _said_portion(done) if isinstance(done, Portion) else _said_generation(done)
-    print(said, file=sys.stderr, flush=True)
+def _report(done: Union[Generation, Portion]) -> None:
+    text = _portion_text(done) if isinstance(done, Portion) else _generation_text(done)
+    print(text, file=sys.stderr, flush=True)
 
 
-def _said_portion(portion: Portion) -> str:
+def _portion_text(portion: Portion) -> str:
     means = ", ".join(map(str, portion.means))
-    return f"chooses among the means of {means}: {portion.steps} steps"
+    return f"selection among the means of generations {means}: {portion.steps} steps"
 
 
-def _said_generation(generation: Generation) -> str:
-    judged = "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
-    left_out = f", {generation.invalid} episodes invalid" if generation.invalid else ""
+def _generation_text(generation: Generation) -> str:
+    held_out = (
+        "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
+    )
+    invalid = f", {generation.invalid} episodes invalid" if generation.invalid else ""
     best = generation.worth[generation.ranking[0]]
     return (
         f"generation {generation.number}: {generation.steps} steps, best candidate {best:.2f}, "
-        f"candidates reached {100 * generation.reached:.0f} %{judged}{left_out}"
+        f"candidates reached {100 * generation.reached:.0f} %{held_out}{invalid}"
     )

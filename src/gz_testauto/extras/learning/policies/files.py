@@ -9,7 +9,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -73,7 +73,7 @@ def read_card(path: Path) -> PolicyCard:
     """Return the card of a policy file without reading the policy. Raises ``SpecError`` as
     :func:`read_policy` does."""
     if not path.is_file():
-        raise SpecError(f"{path}: there is no such policy file")
+        raise SpecError(f"{path}: the policy file does not exist")
     if path.suffix == OWN:
         return _card(_read_arrays(path)[1], path)
     if path.suffix not in (ONNX, STABLE_BASELINES):
@@ -83,9 +83,8 @@ def read_card(path: Path) -> PolicyCard:
         text = beside.read_text(encoding="utf-8")
     except OSError as error:
         raise SpecError(
-            f"{beside}: is needed beside the policy, and says what it must be shown: "
-            '{"kind": "PPO", "observations": [{"term": "lidar"}, ...]} '
-            f"({error.strerror or error})"
+            f"{beside}: cannot be read ({error.strerror or error}); it must describe the policy's "
+            'observations: {"kind": "PPO", "observations": [{"term": "lidar"}, ...]}'
         ) from error
     return _card(text, beside)
 
@@ -118,7 +117,7 @@ def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
             return np.array(file[WEIGHTS]), str(file[CARD])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise SpecError(
-            f"{path}: is damaged or no policy ({error}); train it again or restore it"
+            f"{path}: is damaged or not a policy ({error}); train it again or restore it"
         ) from error
 
 
@@ -147,11 +146,11 @@ class _OnnxPolicy(Policy):
                 str(path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime raises many exception types
-            raise SpecError(f"{path}: is no ONNX model that can be run: {error}") from error
+            raise SpecError(f"{path}: is not an executable ONNX model: {error}") from error
         (put,) = self._session.get_inputs()[:1]
         length = put.shape[-1] if put.shape else None
         if isinstance(length, int) and length != size:
-            raise SpecError(f"{path}: takes {length} numbers; its observations are {size}")
+            raise SpecError(f"{path}: the model requires {length} numbers, but its card has {size}")
         self._input = put.name
 
     def act(self, shown: np.ndarray) -> np.ndarray:
@@ -182,12 +181,12 @@ class _StableBaselinesPolicy(Policy):
             raise SpecError(f"{path}: cannot be read by {algorithm}: {error}") from error
         shape = self._model.observation_space.shape
         if shape != (size,):
-            raise SpecError(f"{path}: is shown {shape}; its observations are ({size},)")
+            raise SpecError(f"{path}: the model requires shape {shape}, but its card has ({size},)")
         actions = self._model.action_space
         bounds = (getattr(actions, "low", None), getattr(actions, "high", None))
         if actions.shape != (ACTIONS,) or not np.array_equal(bounds, [[-1, -1], [1, 1]]):
             raise SpecError(
-                f"{path}: its actions are {actions}; a policy's are {ACTIONS} numbers from -1 to 1"
+                f"{path}: its actions are {actions}; they must be {ACTIONS} numbers from -1 to 1"
             )
 
     def act(self, shown: np.ndarray) -> np.ndarray:
@@ -198,8 +197,3 @@ class _StableBaselinesPolicy(Policy):
 def _action(answer: Any) -> np.ndarray:
     """Return the first two numbers of a model's output; the caller rejects fewer."""
     return np.asarray(answer, dtype=float).ravel()[:ACTIONS]
-
-
-def training_worlds(cards: Mapping[str, PolicyCard]) -> Dict[str, str]:
-    """Return, by the hash of each training world, the name of a policy that was trained in it."""
-    return {sha256: name for name, card in cards.items() for sha256 in card.training.worlds}

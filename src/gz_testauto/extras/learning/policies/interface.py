@@ -41,10 +41,10 @@ class PolicyInterface:
         and for numbers that are not finite."""
         numbers = np.asarray(action, dtype=float)
         if numbers.shape != (ACTIONS,):
-            raise ValueError(f"an action has shape ({ACTIONS},); this one has {numbers.shape}")
+            raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")
         forward, turn = numbers.tolist()
         if not (math.isfinite(forward) and math.isfinite(turn)):
-            raise ValueError(f"an action must be finite numbers; this one is [{forward}, {turn}]")
+            raise ValueError(f"the action is [{forward}, {turn}]; it must be finite")
         forward, turn = min(max(forward, -1.0), 1.0), min(max(turn, -1.0), 1.0)
         limits = self._limits
         if not limits.can_reverse:

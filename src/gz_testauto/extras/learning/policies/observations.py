@@ -21,7 +21,7 @@ OBSERVATIONS = Registry(
     "observation",
     {
         "lidar": "gz_testauto.extras.learning.policies.observations:Lidar",
-        "way": "gz_testauto.extras.learning.policies.observations:Way",
+        "plan": "gz_testauto.extras.learning.policies.observations:PlanAhead",
         "goal": "gz_testauto.extras.learning.policies.observations:Goal",
         "twist": "gz_testauto.extras.learning.policies.observations:MeasuredTwist",
         "objects": "gz_testauto.extras.learning.policies.observations:NearestObjects",
@@ -89,7 +89,7 @@ class Lidar(ObservationTerm):
         return 1.0 - nearest / self._range_m
 
 
-class Way(ObservationTerm):
+class PlanAhead(ObservationTerm):
     """The point of the global plan ``lookahead_m`` ahead: its distance divided by ``lookahead_m``,
     at most 1, and cosine and sine of its bearing; and the remaining length of the global plan
     divided by ``range_m``, at most 1."""

@@ -36,7 +36,7 @@ class WeightedPolicy(Policy):
         needed = self.count(parts)
         if weights.shape != (needed,):
             raise ValueError(
-                f"a {self.kind} policy for this observation has {needed} weights; there are "
+                f"a {self.kind} policy for this observation has {needed} weights, not "
                 f"{weights.shape}"
             )
         if not np.isfinite(weights).all():
@@ -70,7 +70,8 @@ def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> Non
     lacking = [name for name in names if name not in parts]
     if lacking:
         raise ValueError(
-            f"a {kind} policy must be shown {' and '.join(names)}; the observation lacks "
+            f"a {kind} policy requires the observations {' and '.join(names)}; the environment "
+            "lacks "
             f"{' and '.join(lacking)}"
         )
 
@@ -99,7 +100,7 @@ class MirroredPolicy(WeightedPolicy):
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
         """See :class:`WeightedPolicy`: three for each pair of sectors, and seven more."""
-        _require(cls.kind, parts, ("lidar", "way"))
+        _require(cls.kind, parts, ("lidar", "plan"))
         beams = parts["lidar"].stop - parts["lidar"].start
         if beams % 2:
             raise ValueError(f"a mirrored policy needs an even number of lidar beams, not {beams}")
@@ -135,7 +136,7 @@ class MirroredPolicy(WeightedPolicy):
         half = (lidar.stop - lidar.start) // 2
         self._right = np.arange(lidar.start + half - 1, lidar.start - 1, -1)  # from ahead to behind
         self._left = np.arange(lidar.start + half, lidar.stop)
-        self._way = parts["way"].start
+        self._plan = parts["plan"].start
         self._push, self._around, self._slow = self.weights[: 3 * half].reshape(3, half)
         further = self.weights[3 * half :].tolist()
         self._seek, self._speed, self._facing, self._yield = further[:4]
@@ -151,7 +152,7 @@ class MirroredPolicy(WeightedPolicy):
         seen = np.asarray(shown, dtype=float)
         left, right = seen[self._left] ** 2, seen[self._right] ** 2
         nearer = np.maximum(left, right)
-        bearing = math.atan2(seen[self._way + 2], seen[self._way + 1])
+        bearing = math.atan2(seen[self._plan + 2], seen[self._plan + 1])
         ahead = _product(np.abs(self._around), nearer)
         if ahead < abs(self._notice) * 0.1:
             self._side = 0.0
@@ -167,7 +168,7 @@ class MirroredPolicy(WeightedPolicy):
             self._speed
             + self._facing * (math.cos(bearing) - 1.0)
             - abs(self._turning * turn)
-            - abs(self._arriving) * (1.0 - seen[self._way])
+            - abs(self._arriving) * (1.0 - seen[self._plan])
             - self.BRAKING * _product(np.abs(self._slow), nearer**2)
         )
         return np.tanh([forward, turn])

@@ -1,4 +1,4 @@
-"""Policies judged as planners are."""
+"""Policies in campaigns and gates, as planners."""
 
 import json
 import shutil
@@ -13,10 +13,10 @@ from gz_testauto.extras.learning.policies.policy import MirroredPolicy
 
 pytestmark = pytest.mark.slow
 
-TERMS = [{"term": "lidar", "beams": 8}, {"term": "way"}]
+TERMS = [{"term": "lidar", "beams": 8}, {"term": "plan"}]
 
 
-def judged(folder, speed):
+def results_of(folder, speed):
     """Return a campaign with a policy that follows the global plan, faster, slower or backwards."""
     folder.mkdir()
     card = PolicyCard(kind="mirrored", observations=TERMS)
@@ -34,12 +34,12 @@ def judged(folder, speed):
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory):
-    return judged(tmp_path_factory.mktemp("judged") / "before", 1.0)
+    return results_of(tmp_path_factory.mktemp("judged") / "before", 1.0)
 
 
 def test_a_gate_compares_a_policy_with_the_previous_one(before, tmp_path, capsys):
     pytest.importorskip("gz_testauto.extras.gate")
-    stands = judged(tmp_path / "stands", -9.0)
+    stands = results_of(tmp_path / "stands", -9.0)
     capsys.readouterr()
     main(["gate", str(stands), "--baseline", str(before)])
     said = capsys.readouterr()
