@@ -33,12 +33,12 @@ VARIANTS = {
 CRITERIA = ("|a| m/s²", "|v - 5| m/s", "off lane m")
 
 
-def criteria(way):
+def criteria(planned):
     """Means over a trajectory: acceleration, deviation from the desired speed and from the nearest
     lane's center."""
-    accel = np.repeat(np.abs(way.controls[:, 0]), way.steps).mean()
-    speed = np.abs(way.states[:, 3] - 5.0).mean()
-    return accel, speed, np.abs(np.abs(way.states[:, 1]) - 1.75).mean()
+    accel = np.repeat(np.abs(planned.controls[:, 0]), planned.steps).mean()
+    speed = np.abs(planned.states[:, 3] - 5.0).mean()
+    return accel, speed, np.abs(np.abs(planned.states[:, 1]) - 1.75).mean()
 
 
 def judge(search, root_number):
@@ -46,13 +46,13 @@ def judge(search, root_number):
     random = np.random.default_rng(root_number)
     offsets = np.random.default_rng([root_number, 1]).uniform(-0.1, 0.1, 2)
     root = np.array([20.0, -1.75 + offsets[0], 0.0, 5.0 + offsets[1]])
-    found, spent, way = [], [], None
+    found, spent, planned = [], [], None
     for _ in range(PLANS):
         began = time.process_time()
-        way = search.plan(root, LANES, 0, root[0], random, previous=way)
+        planned = search.plan(root, LANES, 0, root[0], random, previous=planned)
         spent.append(time.process_time() - began)
-        if way is not None:
-            found.append(criteria(way))
+        if planned is not None:
+            found.append(criteria(planned))
         root = np.array([root[0] + APART_M, -1.75, 0.0, 5.0])
     return np.mean(found, axis=0), spent
 
@@ -79,13 +79,13 @@ def costs(search, blocked, roots):
         objects = Objects(np.array([[4.5, 1.8]]), car)
     found = []
     for number in roots:
-        random, way = np.random.default_rng(number), None
+        random, planned = np.random.default_rng(number), None
         root = np.array([20.0, -1.75, 0.0, 5.0])
         for plan in range(PLANS):
-            way = search.plan(root, LANES, 0, root[0], random, objects, way) or way
-            if way is not None and plan < PLANS - 1:  # it is driven on without fault
-                root = way.states[min(round(0.5 / way.step_s), len(way.states) - 1)]
-        found.append(np.inf if way is None else way.cost)
+            planned = search.plan(root, LANES, 0, root[0], random, objects, planned) or planned
+            if planned is not None and plan < PLANS - 1:  # it is driven on without fault
+                root = planned.states[min(round(0.5 / planned.step_s), len(planned.states) - 1)]
+        found.append(np.inf if planned is None else planned.cost)
     return found
 
 

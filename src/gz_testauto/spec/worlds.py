@@ -260,7 +260,7 @@ def _named_source(data: Mapping[str, Any]) -> Optional[str]:
 def _with_section(name: str, section: Type[WorldSourceSpec]) -> Type[WorldsSpec]:
     """Return the specification of worlds with the section ``name`` of a world source."""
     fields: Dict[str, Any] = {name: (section, ...)}
-    kind = create_model("WorldsSpec", __base__=WorldsSpec, **fields)
+    kind = create_model(f"WorldsSpec_{name}", __base__=WorldsSpec, **fields)
     kind.source_name = name
     return kind
 

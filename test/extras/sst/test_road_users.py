@@ -7,12 +7,10 @@ import pytest
 
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
-from gz_testauto.extras.sst.judged import Judged
 from gz_testauto.extras.sst.model import Trajectory, Vehicle
-from gz_testauto.extras.sst.planner import vehicle_of
+from gz_testauto.extras.sst.planner import PlanQuality, along, vehicle_of
 from gz_testauto.extras.sst.road import CenterLine
-from gz_testauto.extras.sst.road_users import predicted, without
-from gz_testauto.extras.sst.tracking import along
+from gz_testauto.extras.sst.road_users import predict_objects, remove_tracked_objects
 from gz_testauto.planners.interface import Lane, RobotLimits
 from gz_testauto.planners.limits import SpeedLimiter
 
@@ -26,7 +24,7 @@ def tracked(pose, velocity=(1.0, 0.0, 0.0), seconds=2.0):
 
 
 def test_objects_are_rectangles_at_the_times_of_the_search():
-    found = predicted([tracked((10.0, 0.0, math.pi / 2))], 1.0, 0.0, 0.04)
+    found = predict_objects([tracked((10.0, 0.0, math.pi / 2))], 1.0, 0.0, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[4.0, 2.0]]))
     assert found.poses.shape == (1, 51, 3)
     # its middle is a meter ahead of its pose, which looks along y
@@ -36,7 +34,7 @@ def test_objects_are_rectangles_at_the_times_of_the_search():
 
 
 def test_objects_are_predicted_from_the_start_of_the_plan_and_scaled():
-    found = predicted([tracked((10.0, 0.0, 0.0))], 2.0, 0.5, 0.04)
+    found = predict_objects([tracked((10.0, 0.0, 0.0))], 2.0, 0.5, 0.04)
     assert found.sizes_m == pytest.approx(np.array([[2.0, 1.0]]))
     assert found.poses[0, 0] == pytest.approx([(10.5 + 1.0) / 2, 0.0, 0.0])
 
@@ -44,12 +42,12 @@ def test_objects_are_predicted_from_the_start_of_the_plan_and_scaled():
 def test_headings_are_interpolated_over_the_smaller_angle():
     one = tracked((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1)
     one.path[:, 2] = [math.pi - 0.1, -math.pi + 0.1]
-    yaws = predicted([one], 1.0, 0.0, 0.05).poses[0, :, 2]
+    yaws = predict_objects([one], 1.0, 0.0, 0.05).poses[0, :, 2]
     assert np.abs(np.diff(yaws)) == pytest.approx([0.1, 0.1])
 
 
 def test_no_objects_give_an_empty_road():
-    assert predicted([], 1.0, 0.0, 0.04).poses.shape[0] == 0
+    assert predict_objects([], 1.0, 0.0, 0.04).poses.shape[0] == 0
 
 
 def test_rays_that_end_at_a_tracked_object_are_removed():
@@ -60,11 +58,11 @@ def test_rays_that_end_at_a_tracked_object_are_removed():
     scan = LaserScan(0.0, -math.pi / 2, math.pi / 2, 0.1, 30.0, ranges, mount)
     base = Pose2D(2.0, 1.0, math.pi / 2)
     car = tracked((2.0, 9.5, math.pi / 2))
-    seen = without(scan, base, [car])
+    seen = remove_tracked_objects(scan, base, [car])
     assert np.isinf(seen.ranges_m[85:96]).all()
     assert (seen.ranges_m[20:30] == 5.0).all()
     assert np.isfinite(scan.ranges_m).all()
-    assert without(scan, base, []) is scan
+    assert remove_tracked_objects(scan, base, []) is scan
 
 
 def test_a_steered_base_does_not_exceed_the_curvature_of_its_wheels():
@@ -107,13 +105,13 @@ def plan(speeds, y_m):
 
 
 def test_plans_are_evaluated_from_the_time_at_the_desired_speed():
-    judged, lanes = Judged(), [Lane(np.array([[0.0, 0.0], [100.0, 0.0]]), np.full(2, 3.5))]
-    judged.take(plan([0.0, 1.0], 1.0), 2.0, lanes, 1.0)
-    assert judged.numbers == {}
-    judged.take(plan([5.0, 5.5, 5.0], 0.5), 5.0, lanes, 2.0)
-    judged.take(plan([5.0, 5.0], -1.0), 1.0, lanes, 2.0)
-    judged.take(None, 5.0, lanes, 2.0)
-    found = judged.numbers
+    quality, lanes = PlanQuality(), [Lane(np.array([[0.0, 0.0], [100.0, 0.0]]), np.full(2, 3.5))]
+    quality.add(plan([0.0, 1.0], 1.0), 2.0, lanes, 1.0)
+    assert quality.numbers == {}
+    quality.add(plan([5.0, 5.5, 5.0], 0.5), 5.0, lanes, 2.0)
+    quality.add(plan([5.0, 5.0], -1.0), 1.0, lanes, 2.0)
+    quality.add(None, 5.0, lanes, 2.0)
+    found = quality.numbers
     assert found["plans"] == 3.0
     assert found["plans_failed"] == 1.0
     assert found["plan_cost"] == 7.0

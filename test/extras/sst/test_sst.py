@@ -11,11 +11,10 @@ from shapely import affinity
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.sst.model import Costs, Growth, Objects, Trajectory, Vehicle
-from gz_testauto.extras.sst.planner import vehicle_of
-from gz_testauto.extras.sst.road import CenterLine, Lane, stretch
+from gz_testauto.extras.sst.planner import track, vehicle_of
+from gz_testauto.extras.sst.road import CenterLine, Lane, road_section
 from gz_testauto.extras.sst.search import Search
-from gz_testauto.extras.sst.tracking import track
-from gz_testauto.extras.sst.tree import Scene, apart, distance, drive, replay
+from gz_testauto.extras.sst.tree import SearchScene, are_separate, distance, integrate_edge, replay
 from gz_testauto.planners.interface import RobotLimits
 
 STRAIGHT = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
@@ -34,15 +33,15 @@ def box(x_m, y_m, yaw_rad, length_m, width_m):
 
 def empty_road():
     vehicle, growth = Vehicle(), Growth()
-    road = stretch(STRAIGHT, 0, 20.0, 50.0)
+    road = road_section(STRAIGHT, 0, 20.0, 50.0)
     none = Objects.none()
-    return Scene(vehicle, Costs(), growth, road, none.sizes_m, none.poses, np.zeros(1), 0.0)
+    return SearchScene(vehicle, Costs(), growth, road, none.sizes_m, none.poses, np.zeros(1), 0.0)
 
 
 class TestModel:
     def test_a_straight_drive_has_the_calculated_length(self):
         """Euler: x = sum of v_k T with v_k = 5 + 1.0 k T."""
-        end, cost = drive(empty_road(), ROOT, 1.0, 0.0, 0, 10)
+        end, cost = integrate_edge(empty_road(), ROOT, 1.0, 0.0, 0, 10)
         assert end[0] == pytest.approx(20.0 + 0.04 * (50.0 + 0.04 * 45.0), abs=1e-12)
         assert end[3] == pytest.approx(5.4)
         assert cost > 0.0
@@ -58,22 +57,22 @@ class TestModel:
 
     def test_the_cost_on_the_center_line_at_the_desired_speed_is_the_length(self):
         """The cost has a tolerance of half a cell's penalty, the resolution of the grid."""
-        _, cost = drive(empty_road(), ROOT, 0.0, 0.0, 0, 10)
+        _, cost = integrate_edge(empty_road(), ROOT, 0.0, 0.0, 0, 10)
         assert 0.05 * 2.0 <= cost <= 2.0 * (0.05 + 0.2 * 100.0 * 0.05 / 1.75)
 
     def test_speed_and_penalty_are_integrated_over_the_path(self):
         root = np.array([20.0, -1.75 + 0.7, 0.0, 4.0])  # 0.7 m off: penalty 40
-        _, cost = drive(empty_road(), root, 0.0, 0.0, 0, 10)
+        _, cost = integrate_edge(empty_road(), root, 0.0, 0.0, 0, 10)
         assert cost == pytest.approx(1.6 * (0.05 + 0.5 * 1.0 + 0.2 * 40.0), rel=0.08)
 
     def test_the_cost_of_an_object_depends_on_its_own_axes(self):
         sizes, pose = np.array([[4.0, 2.0]]), np.array([[[32.35, -1.75, math.pi / 2]]])
-        scene = empty_road()._replace(sizes_m=sizes, ways=pose)
+        scene = empty_road()._replace(sizes_m=sizes, poses=pose)
         root = np.array([20.0, -1.75, 0.0, 5.0])
-        _, with_object = drive(scene, root, 0.0, 0.0, 0, 1)
+        _, with_object = integrate_edge(scene, root, 0.0, 0.0, 0, 1)
         # it is perpendicular: from 11 to 10.8 m to its side, where sigma is 2 m
         bells = [100.0 * math.exp(-0.5 * (off / 2.0) ** 2) for off in (11.0, 10.8)]
-        _, without = drive(empty_road(), root, 0.0, 0.0, 0, 1)
+        _, without = integrate_edge(empty_road(), root, 0.0, 0.0, 0, 1)
         assert with_object - without == pytest.approx(0.2 * 2.0 * np.mean(bells), rel=1e-6)
 
     @pytest.mark.parametrize(
@@ -86,11 +85,11 @@ class TestModel:
         ],
     )
     def test_a_drive_off_the_road_is_rejected(self, root):
-        assert drive(empty_road(), np.array(root), 0.0, 0.0, 0, 10)[1] == -1.0
+        assert integrate_edge(empty_road(), np.array(root), 0.0, 0.0, 0, 10)[1] == -1.0
 
     def test_the_line_between_two_lanes_can_be_crossed(self):
         root = np.array([20.0, -0.01, 0.0, 5.0])
-        assert drive(empty_road(), root, 0.0, 0.0, 0, 10)[1] > 0.0
+        assert integrate_edge(empty_road(), root, 0.0, 0.0, 0, 10)[1] > 0.0
 
     @pytest.mark.slow
     @given(
@@ -107,7 +106,7 @@ class TestModel:
             return
         pose = np.array([other_x, other_y, other_yaw])
         size = np.array([length, width])
-        ours = apart(x, y, math.cos(yaw), math.sin(yaw), 2.25, 0.9, pose, size)
+        ours = are_separate(x, y, math.cos(yaw), math.sin(yaw), 2.25, 0.9, pose, size)
         assert ours == (not first.intersects(second))
 
     def test_the_distance_of_states_depends_on_position_heading_and_speed(self):
@@ -128,7 +127,7 @@ class TestRoad:
         assert line.arc_of(3.0, 4.0, reach_m=2.0) == 2.0
 
     def test_penalty_increases_to_the_edge_and_is_100_off_the_road(self):
-        road = stretch(STRAIGHT, 0, 20.0, 50.0)
+        road = road_section(STRAIGHT, 0, 20.0, 50.0)
 
         def at(grid, x_m, y_m):
             row, column = np.round((np.array([y_m, x_m]) - road.origin_m[::-1]) / road.cell_m)
@@ -143,9 +142,9 @@ class TestRoad:
         assert road.aside_m == pytest.approx([-1.75, 5.25])
 
     def test_free_distance_is_the_distance_to_the_nearest_point(self):
-        road = stretch(STRAIGHT, 0, 20.0, 50.0, points_m=np.array([[30.0, 0.0], [900.0, 0.0]]))
+        road = road_section(STRAIGHT, 0, 20.0, 50.0, points_m=np.array([[30.0, 0.0], [900.0, 0.0]]))
         row, column = np.round((np.array([0.0, 33.0]) - road.origin_m[::-1]) / road.cell_m)
-        assert road.room_m[int(row), int(column)] == pytest.approx(3.0, abs=0.1)
+        assert road.free_distance_m[int(row), int(column)] == pytest.approx(3.0, abs=0.1)
 
 
 class TestSearch:
@@ -167,19 +166,21 @@ class TestSearch:
             12.0,
         )
         search = Search(iterations=600, lane_branch=informed)
-        way = plan(search, seed=seed, objects=objects)
-        if way is None:
+        planned = plan(search, seed=seed, objects=objects)
+        if planned is None:
             return
         growth, vehicle = search.growth, search.vehicle
-        again = replay(ROOT, way.controls, way.steps, growth.step_s, vehicle.wheelbase_m)
-        assert np.array_equal(again, way.states)
-        assert np.all(way.controls[:, 0] >= -vehicle.max_braking_mps2)
-        assert np.all(way.controls[:, 0] <= vehicle.max_accel_mps2)
-        assert np.all(np.abs(way.controls[:, 1]) <= vehicle.max_steer_rad)
-        assert np.all((way.states[:, 3] >= 0.0) & (way.states[:, 3] <= vehicle.max_speed_mps))
-        assert np.all(np.abs(way.states[:, 1]) <= 3.5 + search.cell_m)
-        assert 48.0 - 0.1 <= way.states[-1, 0] <= 52.0 + 0.1
-        for number, (x, y, yaw, _) in enumerate(way.states):
+        again = replay(ROOT, planned.controls, planned.steps, growth.step_s, vehicle.wheelbase_m)
+        assert np.array_equal(again, planned.states)
+        assert np.all(planned.controls[:, 0] >= -vehicle.max_braking_mps2)
+        assert np.all(planned.controls[:, 0] <= vehicle.max_accel_mps2)
+        assert np.all(np.abs(planned.controls[:, 1]) <= vehicle.max_steer_rad)
+        assert np.all(
+            (planned.states[:, 3] >= 0.0) & (planned.states[:, 3] <= vehicle.max_speed_mps)
+        )
+        assert np.all(np.abs(planned.states[:, 1]) <= 3.5 + search.cell_m)
+        assert 48.0 - 0.1 <= planned.states[-1, 0] <= 52.0 + 0.1
+        for number, (x, y, yaw, _) in enumerate(planned.states):
             body = box(
                 x + vehicle.center_m * math.cos(yaw),
                 y + vehicle.center_m * math.sin(yaw),
@@ -189,7 +190,9 @@ class TestSearch:
             )
             pose = objects.poses[0, min(number, objects.poses.shape[1] - 1)]
             assert not body.buffer(-1e-9).intersects(box(*pose, 1.0, 0.6))
-        assert search.price(way, STRAIGHT, 0, 20.0, objects) == pytest.approx(way.cost, rel=1e-9)
+        assert search.price(planned, STRAIGHT, 0, 20.0, objects) == pytest.approx(
+            planned.cost, rel=1e-9
+        )
 
     def test_the_same_seed_gives_the_same_plan(self):
         first, second = plan(seed=7), plan(seed=7)
@@ -211,8 +214,8 @@ class TestSearch:
         found = {}
         for informed in (False, True):
             search = Search(iterations=3000, lane_branch=informed, previous_branch=informed)
-            ways = [plan(search, seed=seed) for seed in range(5)]
-            found[informed] = np.mean([criteria(way) for way in ways], axis=0)
+            trajectories = [plan(search, seed=seed) for seed in range(5)]
+            found[informed] = np.mean([criteria(planned) for planned in trajectories], axis=0)
         assert np.all(found[True] < 0.4 * found[False])
         assert np.all(found[True] < [0.2, 0.12, 0.12])
 
@@ -224,9 +227,9 @@ class TestSearch:
         edge = np.linspace(-3.0, -1.2, 40)
         points = np.column_stack([np.full(40, 34.0), edge])
         by_points = plan(Search(iterations=4000), points_m=points)
-        for way in (by_object, by_points):
-            assert way is not None
-            assert way.states[:, 1].max() > -0.6
+        for planned in (by_object, by_points):
+            assert planned is not None
+            assert planned.states[:, 1].max() > -0.6
 
     def test_the_previous_plan_is_repeated_from_the_present_state(self):
         search = Search(iterations=1, lane_branch=False)
@@ -250,52 +253,52 @@ class TestSearch:
         assert plan(points_m=wall, least_m=25.0) is None
 
 
-def criteria(way):
-    accel = np.repeat(np.abs(way.controls[:, 0]), way.steps).mean()
-    speed = np.abs(way.states[:, 3] - 5.0).mean()
-    return accel, speed, np.abs(np.abs(way.states[:, 1]) - 1.75).mean()
+def criteria(planned):
+    accel = np.repeat(np.abs(planned.controls[:, 0]), planned.steps).mean()
+    speed = np.abs(planned.states[:, 3] - 5.0).mean()
+    return accel, speed, np.abs(np.abs(planned.states[:, 1]) - 1.75).mean()
 
 
 class TestTrajectory:
     @pytest.fixture
-    def way(self):
+    def planned(self):
         controls, steps = np.array([[0.5, 0.0], [-1.0, 0.1]]), np.array([10, 5])
         return Trajectory(controls, steps, replay(ROOT, controls, steps, 0.04, 2.7), 0.04, 1.0)
 
-    def test_a_plan_has_a_state_for_each_time(self, way):
-        assert way.duration_s == pytest.approx(0.6)
-        assert np.array_equal(way.state_at(0.0), ROOT)
-        assert way.state_at(0.06) == pytest.approx((way.states[1] + way.states[2]) / 2)
-        assert np.array_equal(way.state_at(9.0), way.states[-1])
-        assert way.control_at(0.39).tolist() == [0.5, 0.0]
-        assert way.control_at(0.41).tolist() == [-1.0, 0.1]
-        assert way.control_at(9.0).tolist() == [-1.0, 0.1]
-        assert way.left_m(0.0) == pytest.approx(
-            np.hypot(*np.diff(way.states[:, :2], axis=0).T).sum()
+    def test_a_plan_has_a_state_for_each_time(self, planned):
+        assert planned.duration_s == pytest.approx(0.6)
+        assert np.array_equal(planned.state_at(0.0), ROOT)
+        assert planned.state_at(0.06) == pytest.approx((planned.states[1] + planned.states[2]) / 2)
+        assert np.array_equal(planned.state_at(9.0), planned.states[-1])
+        assert planned.control_at(0.39).tolist() == [0.5, 0.0]
+        assert planned.control_at(0.41).tolist() == [-1.0, 0.1]
+        assert planned.control_at(9.0).tolist() == [-1.0, 0.1]
+        assert planned.left_m(0.0) == pytest.approx(
+            np.hypot(*np.diff(planned.states[:, :2], axis=0).T).sum()
         )
 
-    def test_the_remaining_plan_can_start_within_an_edge(self, way):
-        rest = way.later(12)
+    def test_the_remaining_plan_can_start_within_an_edge(self, planned):
+        rest = planned.later(12)
         assert rest.steps.tolist() == [3]
-        assert np.array_equal(rest.states, way.states[12:])
-        assert len(way.later(99).steps) == 0
+        assert np.array_equal(rest.states, planned.states[12:])
+        assert len(planned.later(99).steps) == 0
 
 
 class TestTracking:
     @pytest.mark.parametrize("off", [(0.5, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, 0.0, 0.2)])
     def test_a_vehicle_next_to_its_path_returns_to_it(self, off):
         vehicle, steps = Vehicle(), np.full(60, 10)
-        way_states = replay(ROOT, np.zeros((60, 2)), steps, 0.04, vehicle.wheelbase_m)
-        way = Trajectory(np.zeros((60, 2)), steps, way_states, 0.04, 0.0)
+        states = replay(ROOT, np.zeros((60, 2)), steps, 0.04, vehicle.wheelbase_m)
+        planned = Trajectory(np.zeros((60, 2)), steps, states, 0.04, 0.0)
         x, y, yaw = ROOT[:3] + off
         for period in range(200):
             pose = Pose2D(x, y, yaw)
-            speed, rate = track(way, 0.1 * period, 0.1, pose, vehicle)
+            speed, rate = track(planned, 0.1 * period, 0.1, pose, vehicle)
             for _ in range(10):
                 x += 0.01 * speed * math.cos(yaw)
                 y += 0.01 * speed * math.sin(yaw)
                 yaw += 0.01 * rate
-        assert (x, y, yaw) == pytest.approx(tuple(way.state_at(20.0)[:3]), abs=0.05)
+        assert (x, y, yaw) == pytest.approx(tuple(planned.state_at(20.0)[:3]), abs=0.05)
 
 
 def test_lengths_are_scaled_so_that_the_robot_has_the_speed_of_the_papers_car():

@@ -103,8 +103,8 @@ class Objects:
         """Return objects with a prediction of constant velocity: ``poses`` (n, 3) now, ``twists``
         (n, 3) in m/s, m/s and rad/s of the world frame."""
         times = Growth().step_s * np.arange(round(duration_s / Growth().step_s) + 1)
-        ways = poses[:, None, :] + twists[:, None, :] * times[None, :, None]
-        return cls(np.ascontiguousarray(sizes_m, dtype=float), np.ascontiguousarray(ways))
+        paths = poses[:, None, :] + twists[:, None, :] * times[None, :, None]
+        return cls(np.ascontiguousarray(sizes_m, dtype=float), np.ascontiguousarray(paths))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,37 +1,57 @@
 """``sst`` and ``dki_sst``: trajectories that a sampling-based search plans at 2 Hz, and tracking.
 
 This module determines when a plan is requested and from which state, handles a failed plan, and
-converts to the units of the paper. The paper plans for a car at 5 m/s. The plan of a robot at a
+converts to the units of the paper. It also tracks a planned trajectory, with steering from the
+lateral and heading errors and speed from the longitudinal error, and computes the measures of plans
+in the paper's table. The paper plans for a car at 5 m/s. The plan of a robot at a
 tenth of that speed is computed for that car on a map ten times as large.
 """
 
 import math
 from dataclasses import replace
-from typing import Mapping, Optional, Tuple
+from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.base.observation import TrackedObject, Twist2D
 from gz_testauto.base.parameters import Count, Fraction, NotNegative, Positive, Seed
-from gz_testauto.base.pose import Pose2D
-from gz_testauto.extras.sst.judged import PAPER_SPEED_MPS, Judged
+from gz_testauto.base.pose import Pose2D, wrap_angle
 from gz_testauto.extras.sst.model import Growth, Trajectory, Vehicle
 from gz_testauto.extras.sst.road import CenterLine
-from gz_testauto.extras.sst.road_users import predicted, without
+from gz_testauto.extras.sst.road_users import predict_objects, remove_tracked_objects
 from gz_testauto.extras.sst.search import Search
-from gz_testauto.extras.sst.tracking import along, track
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
+from gz_testauto.planners.lanes import lateral_offset_m
 from gz_testauto.planners.limits import stoppable_speed_mps
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint
+
+PAPER_SPEED_MPS = 5.0
+"""Desired speed in Smit et al. 2022."""
+
+UP_TO_SPEED = 0.97
+"""Share of the desired speed at which it counts as reached."""
+
+AHEAD_M = 1.0
+"""Length of the lane (m) from which its curvature is computed."""
+
+LATERAL_GAIN = 0.1
+"""Steering (rad) for each meter of lateral error; with :data:`HEADING_GAIN` nearly critically
+damped at 5 m/s and a wheelbase of 2.7 m."""
+
+HEADING_GAIN = 1.0
+"""Steering (rad) for each rad of heading error."""
+
+ALONG_GAIN_PER_S = 0.5
+"""Speed (m/s) for each meter of longitudinal error."""
 
 FOLLOW = ("trajectory", "lane")
 
 WHEELBASE_SHARE = 0.6
 """Wheelbase as a share of a vehicle's length, as of a mid-size car."""
 
-RIDE_M = 3.0
+DIRECT_M = 3.0
 """Distance to the goal (m, in the paper's units) below which the robot drives at it without a
 plan."""
 
@@ -48,6 +68,54 @@ LOOK_S = 1.5
 AHEAD_S = 2.0
 """Range of the search for the robot's progress: the distance at the desired speed in this time
 (s)."""
+
+
+class PlanQuality:
+    """Measures of a trial's plans, each plan by itself, followed or not: means over all samples of
+    all plans since the robot first reached the desired speed."""
+
+    def __init__(self) -> None:
+        self._requested = self._failed = 0
+        self._sums, self._counts = np.zeros(3), np.zeros(3)
+        self._cost = 0.0
+        self._is_fast = False
+
+    def add(
+        self, plan: Optional[Trajectory], speed_mps: float, lanes: Sequence[Lane], unit_m: float
+    ) -> None:
+        """Add one plan, None if none was found, that was computed at ``speed_mps``; lengths are in
+        ``unit_m``."""
+        self._is_fast = self._is_fast or speed_mps >= UP_TO_SPEED * PAPER_SPEED_MPS
+        if not self._is_fast:
+            return
+        self._requested += 1
+        if plan is None:
+            self._failed += 1
+            return
+        states = plan.states
+        errors = (
+            np.diff(states[:, 3]) / plan.step_s,
+            states[:, 3] - PAPER_SPEED_MPS,
+            lateral_offset_m(lanes, states[:, :2]),
+        )
+        self._sums += [unit_m * float(np.abs(error).sum()) for error in errors]
+        self._counts += [len(error) for error in errors]
+        self._cost += plan.cost
+
+    @property
+    def numbers(self) -> Dict[str, float]:
+        """Return ``plans`` requested and ``plans_failed``; of the others the mean absolute
+        acceleration (m/s²), deviation from the desired speed (m/s) and from the nearest lane's
+        center (m), and cost. Empty before the desired speed was reached."""
+        if not self._requested:
+            return {}
+        means = self._sums / np.maximum(self._counts, 1.0)
+        numbers = {"plans": float(self._requested), "plans_failed": float(self._failed)}
+        if self._requested > self._failed:
+            names = ("plan_accel_mps2", "plan_speed_error_mps", "plan_lane_error_m")
+            numbers.update(zip(names, means.tolist()))
+            numbers["plan_cost"] = self._cost / (self._requested - self._failed)
+        return numbers
 
 
 class StableSparseRrt(ReactivePlanner):
@@ -71,7 +139,7 @@ class StableSparseRrt(ReactivePlanner):
         Random extensions in each search, instead of a duration.
     replan_s, latency_s
         Time between two plans, and from the request of a plan to its use; seconds.
-    beside_m
+    max_offset_m
         Allowed lateral distance to the waypoints: half the width of their lane; meters.
     margin_m
         Distance kept from scan points, in addition to the half cell of rounding; meters.
@@ -98,7 +166,7 @@ class StableSparseRrt(ReactivePlanner):
         iterations: Count = 3000,
         replan_s: Positive = 0.5,
         latency_s: NotNegative = 0.0,
-        beside_m: Positive = 4.0,
+        max_offset_m: Positive = 4.0,
         margin_m: NotNegative = 0.05,
         follow: str = "trajectory",
         lane_branch: Optional[bool] = None,
@@ -112,11 +180,11 @@ class StableSparseRrt(ReactivePlanner):
             raise ValueError(f"follow is {follow!r}; it must be one of {', '.join(FOLLOW)}")
         self.speed_share, self.iterations = speed_share, iterations
         self.replan_s, self.latency_s = replan_s, latency_s
-        self.beside_m, self.margin_m, self.seed = beside_m, margin_m, seed
+        self.max_offset_m, self.margin_m, self.seed = max_offset_m, margin_m, seed
         self.follow = follow
         self.lane_branch = self.informed if lane_branch is None else lane_branch
         self.previous_branch = self.informed if previous_branch is None else previous_branch
-        self._judged = Judged()
+        self._quality = PlanQuality()
 
     def begin(self, task: Task) -> None:
         """Reset the planner and start a task."""
@@ -138,8 +206,8 @@ class StableSparseRrt(ReactivePlanner):
         self._escape = Escape(limits, self._footprint, self.margin_m)
         self._random = np.random.default_rng([task.seed, self.seed])
         unit, points = self._unit_m, task.waypoints_m
-        ways = task.lanes or (Lane(points, np.full(len(points), 2 * self.beside_m)),)
-        self._lanes = [Lane(lane.center_m / unit, lane.width_m / unit) for lane in ways]
+        lanes = task.lanes or (Lane(points, np.full(len(points), 2 * self.max_offset_m)),)
+        self._lanes = [Lane(lane.center_m / unit, lane.width_m / unit) for lane in lanes]
         self._line: Optional[CenterLine] = None
         if len(points) > 1 and np.ptp(points, axis=0).max() > 1e-6:
             self._line = CenterLine(self._lanes[0].center_m)
@@ -149,7 +217,7 @@ class StableSparseRrt(ReactivePlanner):
                 self._arc_m = self._line.arc_of(first[0], first[1])
                 self._end_m = self._line.arc_of(last[0], last[1], self._arc_m)
         self._objects: Tuple[TrackedObject, ...] = ()
-        self._way: Optional[Trajectory] = None
+        self._trajectory: Optional[Trajectory] = None
         self._began_s = self._due_s = -math.inf
         self._coming: Optional[Tuple[float, Trajectory]] = None
 
@@ -159,7 +227,7 @@ class StableSparseRrt(ReactivePlanner):
         self._now_s, self._pose = observation.time_s, observation.pose
         self._objects = observation.objects
         if self._objects and observation.scan is not None:
-            seen = without(observation.scan, observation.pose, self._objects)
+            seen = remove_tracked_objects(observation.scan, observation.pose, self._objects)
             observation = replace(observation, scan=seen)
         return super().plan(observation)
 
@@ -167,44 +235,44 @@ class StableSparseRrt(ReactivePlanner):
         """Follow the present trajectory, after planning a new one if it is due."""
         unit, now_s, pose = self._unit_m, self._now_s, self._in_units(self._pose)
         if self._line is None:
-            return self._ride(situation)
+            return self._drive_to_goal(situation)
         reach_m = AHEAD_S * PAPER_SPEED_MPS
         self._arc_m = self._line.arc_of(pose.x_m, pose.y_m, self._arc_m, reach_m)
         left_m = self._end_m - self._arc_m
-        if left_m < RIDE_M:
-            return self._ride(situation)
+        if left_m < DIRECT_M:
+            return self._drive_to_goal(situation)
         if now_s >= self._due_s - 1e-9 or self._is_blocked(situation):
             self._due_s = now_s + self.replan_s
             self._replan(situation, left_m)
         if self._coming is not None and now_s >= self._coming[0] - 1e-9:
-            (self._began_s, self._way), self._coming = self._coming, None
+            (self._began_s, self._trajectory), self._coming = self._coming, None
         period_s = self.task.control_period_s
         vehicle, braking = self._search.vehicle, self.limits.max_linear_accel_mps2 / unit
         if self.follow == "lane":
             speed, rate = along(self._line, self._arc_m, PAPER_SPEED_MPS, pose, vehicle)
             slower = min(1.0, situation.speed_limit_mps / unit / speed)
             return Twist2D(speed * slower * unit, rate * slower)
-        way = self._way
-        if way is None or now_s - self._began_s > way.duration_s:
-            self._way = None
+        trajectory = self._trajectory
+        if trajectory is None or now_s - self._began_s > trajectory.duration_s:
+            self._trajectory = None
             if situation.command.linear_mps > 1e-3:
                 return Twist2D(0.0, 0.0)  # brake
             return self._escape.command(situation.points_m, situation.goal_bearing_rad)
-        speed, rate = track(way, now_s - self._began_s, period_s, pose, vehicle)
-        rest_m = way.left_m(now_s - self._began_s)  # the road after it is unknown
+        speed, rate = track(trajectory, now_s - self._began_s, period_s, pose, vehicle)
+        rest_m = trajectory.left_m(now_s - self._began_s)  # the road after it is unknown
         limit = min(situation.speed_limit_mps / unit, stoppable_speed_mps(rest_m, braking))
         slower = min(1.0, limit / speed) if speed > 0.0 else 1.0
         return Twist2D(speed * slower * unit, rate * slower)
 
     def _replan(self, situation: Situation, left_m: float) -> None:
         """Request a plan that starts at the robot's state when the plan becomes active."""
-        pose, way = self._in_units(self._pose), self._way
+        pose, trajectory = self._in_units(self._pose), self._trajectory
         begins_s = self._now_s
         moving = max(0.0, situation.command.linear_mps / self._unit_m)
         root = np.array([pose.x_m, pose.y_m, pose.yaw_rad, moving])
-        if way is not None and self.latency_s > 0.0:
+        if trajectory is not None and self.latency_s > 0.0:
             begins_s += self.latency_s
-            root = way.state_at(begins_s - self._began_s).copy()
+            root = trajectory.state_at(begins_s - self._began_s).copy()
         root[3] = min(root[3], self._search.vehicle.max_speed_mps)
         points_m = self._in_world(situation.points_m)
         growth, distance_m = self._search.growth, self._search.growth.goal_distance_m
@@ -216,45 +284,47 @@ class StableSparseRrt(ReactivePlanner):
             0,
             self._arc_m,
             self._random,
-            objects=predicted(self._objects, self._unit_m, begins_s - self._now_s, growth.step_s),
-            previous=way,
+            objects=predict_objects(
+                self._objects, self._unit_m, begins_s - self._now_s, growth.step_s
+            ),
+            previous=trajectory,
             points_m=points_m,
             distance_m=distance_m,
             least_m=LEAST_M,
         )
-        self._judged.take(found, moving, self._lanes, self._unit_m)
+        self._quality.add(found, moving, self._lanes, self._unit_m)
         if found is not None:
             self._coming = (begins_s, found)
-        elif way is not None and not self._still_free(way, points_m):
-            self._way = None
+        elif trajectory is not None and not self._still_free(trajectory, points_m):
+            self._trajectory = None
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return the measures of the plans; see :class:`~gz_testauto.extras.sst.judged.Judged`."""
-        return self._judged.numbers
+        """Return the measures of the plans; see :class:`PlanQuality`."""
+        return self._quality.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:
         """Return whether the next part of the trajectory collides with the present scan."""
-        way = self._way
-        if way is None or self._coming is not None:
+        trajectory = self._trajectory
+        if trajectory is None or self._coming is not None:
             return False
         times = self._now_s - self._began_s + np.arange(0.1, LOOK_S, 0.1)
-        soon = np.array([way.state_at(time_s)[:3] for time_s in times])
+        soon = np.array([trajectory.state_at(time_s)[:3] for time_s in times])
         soon[:, :2] *= self._unit_m
         points_m = self._in_world(situation.points_m) * self._unit_m
         return bool(self._footprint.clearance_m(soon, points_m).min(initial=np.inf) <= 0.0)
 
-    def _still_free(self, way: Trajectory, points_m: np.ndarray) -> bool:
+    def _still_free(self, trajectory: Trajectory, points_m: np.ndarray) -> bool:
         """Return whether the rest of the last trajectory is free of present obstacles."""
-        gone = round((self._now_s - self._began_s) / way.step_s)
-        left = way.later(gone)
+        gone = round((self._now_s - self._began_s) / trajectory.step_s)
+        left = trajectory.later(gone)
         if not len(left.steps):
             return False
-        objects = predicted(self._objects, self._unit_m, 0.0, way.step_s)
+        objects = predict_objects(self._objects, self._unit_m, 0.0, trajectory.step_s)
         cost = self._search.price(left, self._lanes, 0, self._arc_m, objects, points_m)
         return cost is not None
 
-    def _ride(self, situation: Situation) -> Twist2D:
+    def _drive_to_goal(self, situation: Situation) -> Twist2D:
         """Drive straight at the goal, slower the larger its bearing, and turn in place if it is to
         the side."""
         bearing = situation.goal_bearing_rad
@@ -300,3 +370,34 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
         max_accel_mps2=limits.max_linear_accel_mps2 / unit_m,
         max_steer_rad=min(most, tightest),
     )
+
+
+def track(
+    trajectory: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
+) -> Tuple[float, float]:
+    """Return speed (m/s) and yaw rate (rad/s) to be on a trajectory ``ahead_s`` from now; the robot
+    is at ``pose``, ``time_s`` after the trajectory's start."""
+    now, soon = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
+    cos, sin = math.cos(now[2]), math.sin(now[2])
+    dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
+    along, beside = cos * dx + sin * dy, cos * dy - sin * dx
+    turned = wrap_angle(pose.yaw_rad - float(now[2]))
+    steer = trajectory.control_at(time_s)[1] - LATERAL_GAIN * beside - HEADING_GAIN * turned
+    steer = min(max(steer, -vehicle.max_steer_rad), vehicle.max_steer_rad)
+    speed = min(max(float(soon[3]) - ALONG_GAIN_PER_S * along, 0.0), vehicle.max_speed_mps)
+    return speed, speed * math.tan(steer) / vehicle.wheelbase_m
+
+
+def along(
+    line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
+) -> Tuple[float, float]:
+    """Return speed (m/s) and yaw rate (rad/s) to drive along a line at a speed, from its nearest
+    point at ``arc_m`` on."""
+    points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
+    now, then = headings.tolist()
+    x_m, y_m = points[0].tolist()
+    beside = math.cos(now) * (pose.y_m - y_m) - math.sin(now) * (pose.x_m - x_m)
+    steer = math.atan(vehicle.wheelbase_m * wrap_angle(then - now) / AHEAD_M)
+    steer -= LATERAL_GAIN * beside + HEADING_GAIN * wrap_angle(pose.yaw_rad - now)
+    steer = min(max(steer, -vehicle.max_steer_rad), vehicle.max_steer_rad)
+    return speed_mps, speed_mps * math.tan(steer) / vehicle.wheelbase_m

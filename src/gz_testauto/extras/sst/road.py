@@ -28,11 +28,11 @@ INSIDE, OFF_ROAD = 98.0, 100.0
 which is invalid."""
 
 
-class Stretch(NamedTuple):
+class RoadSection(NamedTuple):
     """The section of road as the search reads it.
 
     Grids have rows along y from ``origin_m`` on, in cells of ``cell_m``: ``penalty``, ``arc_m``
-    along the lane, and ``room_m`` to the nearest static point. ``line_m`` (k, 2) and
+    along the lane, and ``free_distance_m`` to the nearest static point. ``line_m`` (k, 2) and
     ``headings_rad`` (k,) are the lane's center from ``line_arc_m`` on, every ``SPACING_M``.
     ``aside_m`` (2,) are the offsets from it to the right and left edge of the road.
     """
@@ -41,7 +41,7 @@ class Stretch(NamedTuple):
     cell_m: float
     penalty: np.ndarray
     arc_m: np.ndarray
-    room_m: np.ndarray
+    free_distance_m: np.ndarray
     line_m: np.ndarray
     headings_rad: np.ndarray
     line_arc_m: float
@@ -62,7 +62,7 @@ class CenterLine:
         steps = np.diff(self._points, axis=0)
         lengths = np.hypot(*steps.T)
         self._starts = np.concatenate([[0.0], np.cumsum(lengths)])
-        self._ways = steps / lengths[:, None]
+        self._directions = steps / lengths[:, None]
 
     @property
     def length_m(self) -> float:
@@ -72,10 +72,10 @@ class CenterLine:
     def at(self, arcs_m: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """Return points (k, 2) and headings (k,) at these arc lengths."""
         piece = np.searchsorted(self._starts, arcs_m, side="right") - 1
-        piece = np.clip(piece, 0, len(self._ways) - 1)
-        ways = self._ways[piece]
-        points = self._points[piece] + ways * (arcs_m - self._starts[piece])[:, None]
-        return points, np.arctan2(ways[:, 1], ways[:, 0])
+        piece = np.clip(piece, 0, len(self._directions) - 1)
+        directions = self._directions[piece]
+        points = self._points[piece] + directions * (arcs_m - self._starts[piece])[:, None]
+        return points, np.arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
         """Interpolate values at the polyline's points (n,) to these arc lengths (k,)."""
@@ -86,7 +86,7 @@ class CenterLine:
     ) -> float:
         """Return the arc length of the nearest point, between ``lowest_m`` and ``reach_m`` beyond
         it."""
-        along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._ways).sum(axis=1)
+        along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._directions).sum(axis=1)
         highest_m = min(self.length_m, lowest_m + reach_m)
         arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))
         arcs = np.clip(arcs, lowest_m, highest_m)
@@ -94,7 +94,7 @@ class CenterLine:
         return float(arcs[np.argmin(np.hypot(points[:, 0] - x_m, points[:, 1] - y_m))])
 
 
-def stretch(
+def road_section(
     lanes: Sequence[Lane],
     ego: int,
     start_m: float,
@@ -102,7 +102,7 @@ def stretch(
     cell_m: float = 0.1,
     behind_m: float = 2.0,
     points_m: Optional[np.ndarray] = None,
-) -> Stretch:
+) -> RoadSection:
     """Return the section of road from ``behind_m`` before arc length ``start_m`` of lane number
     ``ego`` to ``BEYOND_M`` after ``goal_m``.
 
@@ -119,21 +119,21 @@ def stretch(
     columns, rows = (np.ceil((high - low) / cell_m).astype(int) + 1).tolist()
     grid = (low, cell_m, rows, columns)
     widths = center.between(lane.width_m, arcs)
-    penalty, along, nearest = _beside(line, np.cos(headings), np.sin(headings), widths, *grid)
+    penalty, along, nearest = _lane_grids(line, np.cos(headings), np.sin(headings), widths, *grid)
     for other in lanes:
         if other is not lane:
             center = CenterLine(other.center_m)
             places = np.arange(0.0, center.length_m + SPACING_M, SPACING_M)
             points, turns = center.at(places)
             widths = center.between(other.width_m, places)
-            found = _beside(points, np.cos(turns), np.sin(turns), widths, *grid)
+            found = _lane_grids(points, np.cos(turns), np.sin(turns), widths, *grid)
             penalty = np.minimum(penalty, found[0])
     ends = (nearest == 0) | (nearest == count - 1)
     penalty[ends & (np.abs(along) > SPACING_M)] = OFF_ROAD
     room = np.full((rows, columns), np.inf)
     if points_m is not None and len(points_m):
-        room = _room(points_m, low, cell_m, (rows, columns))
-    return Stretch(
+        room = _free_distances(points_m, low, cell_m, (rows, columns))
+    return RoadSection(
         low,
         cell_m,
         penalty,
@@ -168,7 +168,7 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
 
 
 @compiled
-def _beside(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
+def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
     """Return penalty, arc offset and nearest point of each cell for one lane, each (rows, columns).
 
     The lane has the center ``line`` (k, 2), whose headings have these cosines and sines, and
@@ -212,7 +212,7 @@ def _beside(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  #
     return penalty, along, nearest
 
 
-def _room(
+def _free_distances(
     points_m: np.ndarray, origin_m: np.ndarray, cell_m: float, shape: Tuple[int, int]
 ) -> np.ndarray:
     """Return the distance (m) from each cell to the nearest cell with a point."""

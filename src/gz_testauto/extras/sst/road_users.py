@@ -17,7 +17,7 @@ GROWN_M = 0.3
 """A ray that ends within this distance (m) of a tracked object counts as a hit of that object."""
 
 
-def predicted(
+def predict_objects(
     objects: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
 ) -> Objects:
     """Return tracked objects in ``unit_m``, predicted from ``ahead_s`` after their observation
@@ -26,7 +26,7 @@ def predicted(
         return Objects.none()
     lasts = [(len(one.path) - 1) * one.path_step_s for one in objects]
     times = ahead_s + step_s * np.arange(max(0, round((max(lasts) - ahead_s) / step_s)) + 1)
-    sizes, ways = [], []
+    sizes, paths = [], []
     for one in objects:
         low, high = one.outline_m.min(axis=0), one.outline_m.max(axis=0)
         told = one.path_step_s * np.arange(len(one.path))
@@ -36,11 +36,13 @@ def predicted(
         x = np.interp(times, told, one.path[:, 0]) + cos * middle[0] - sin * middle[1]
         y = np.interp(times, told, one.path[:, 1]) + sin * middle[0] + cos * middle[1]
         sizes.append(high - low)
-        ways.append(np.column_stack([x / unit_m, y / unit_m, yaws]))
-    return Objects(np.array(sizes) / unit_m, np.array(ways))
+        paths.append(np.column_stack([x / unit_m, y / unit_m, yaws]))
+    return Objects(np.array(sizes) / unit_m, np.array(paths))
 
 
-def without(scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]) -> LaserScan:
+def remove_tracked_objects(
+    scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
+) -> LaserScan:
     """Return a scan in which rays that end at a tracked object have infinite range; ``base`` is the
     robot's pose."""
     if not objects:

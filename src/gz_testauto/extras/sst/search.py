@@ -19,16 +19,16 @@ from gz_testauto.extras.sst.model import (
     Trajectory,
     Vehicle,
 )
-from gz_testauto.extras.sst.road import BEYOND_M, SPACING_M, Stretch, stretch
+from gz_testauto.extras.sst.road import BEYOND_M, SPACING_M, RoadSection, road_section
 from gz_testauto.extras.sst.tree import (
-    Scene,
-    cheapest_way,
+    SearchScene,
+    cheapest_path,
+    free_distance_at,
     grow_at_random,
     grow_lane,
     grow_previous,
-    planted,
+    new_tree,
     replay,
-    room_at,
 )
 from gz_testauto.planners.interface import Lane
 
@@ -81,11 +81,11 @@ class Search:
         goal_m = start_m + (self.growth.goal_distance_m if distance_m is None else distance_m)
         road = self._stretch(lanes, ego, start_m, goal_m, points_m)
         scene = self._scene(road, Objects.none() if objects is None else objects)
-        scene = scene._replace(disc_m=min(scene.disc_m, room_at(scene, root) - TOUCH_M))
+        scene = scene._replace(disc_m=min(scene.disc_m, free_distance_at(scene, root) - TOUCH_M))
         edges = int(np.ceil(4 * self.growth.lane_length_m / self.growth.lane_lookahead_m))
         last = None if previous is None else self._rest_of(previous, root)
         most = 1 + self.iterations + edges + (0 if last is None else len(last.steps))
-        tree = planted(root, scene, most)
+        tree = new_tree(root, scene, most)
         if self.previous_branch and last is not None:
             grow_previous(tree, scene, last.controls, last.steps)
         # drawn without the branch, too: all variants of a seed get the same random states
@@ -95,14 +95,14 @@ class Search:
         samples = self._samples(random, road, start_m, goal_m)
         grow_at_random(tree, scene, samples, self._controls(random, (self.iterations,)))
         far_enough_m = np.inf if least_m is None else start_m + least_m
-        controls, steps, cost = cheapest_way(tree, scene, goal_m, far_enough_m)
+        controls, steps, cost = cheapest_path(tree, scene, goal_m, far_enough_m)
         if cost < 0.0:
             return None
         return self._trajectory(np.asarray(root, dtype=float), controls, steps, float(cost))
 
     def price(
         self,
-        way: Trajectory,
+        trajectory: Trajectory,
         lanes: Sequence[Lane],
         ego: int,
         start_m: float,
@@ -114,10 +114,10 @@ class Search:
         goal_m = start_m + self.growth.goal_distance_m
         road = self._stretch(lanes, ego, start_m, goal_m, points_m)
         scene = self._scene(road, Objects.none() if objects is None else objects)
-        tree = planted(way.states[0], scene, 1 + len(way.steps))
-        grow_previous(tree, scene, way.controls, way.steps)
+        tree = new_tree(trajectory.states[0], scene, 1 + len(trajectory.steps))
+        grow_previous(tree, scene, trajectory.controls, trajectory.steps)
         count = int(tree.counts[0])
-        return float(tree.costs[count - 1]) if count == 1 + len(way.steps) else None
+        return float(tree.costs[count - 1]) if count == 1 + len(trajectory.steps) else None
 
     def _stretch(
         self,
@@ -126,17 +126,19 @@ class Search:
         start_m: float,
         goal_m: float,
         points_m: Optional[np.ndarray],
-    ) -> Stretch:
-        return stretch(lanes, ego, start_m, goal_m, self.cell_m, self.growth.behind_m, points_m)
+    ) -> RoadSection:
+        return road_section(
+            lanes, ego, start_m, goal_m, self.cell_m, self.growth.behind_m, points_m
+        )
 
-    def _scene(self, road: Stretch, objects: Objects) -> Scene:
+    def _scene(self, road: RoadSection, objects: Objects) -> SearchScene:
         vehicle = self.vehicle
         part = vehicle.length_m / DISCS
         ahead = vehicle.center_m + part * (np.arange(DISCS) - 0.5 * (DISCS - 1))
         radius = 0.5 * float(np.hypot(part, vehicle.width_m))
-        ways = np.ascontiguousarray(objects.poses, dtype=float)
+        poses = np.ascontiguousarray(objects.poses, dtype=float)
         sizes = np.ascontiguousarray(objects.sizes_m, dtype=float)
-        return Scene(vehicle, self.costs, self.growth, road, sizes, ways, ahead, radius)
+        return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
 
     def _trajectory(
         self, root: np.ndarray, controls: np.ndarray, steps: np.ndarray, cost: float
@@ -168,7 +170,7 @@ class Search:
         return np.asarray(sigma * ndtri(low + (high - low) * random.random((*shape, 2))))
 
     def _samples(
-        self, random: np.random.Generator, road: Stretch, start_m: float, goal_m: float
+        self, random: np.random.Generator, road: RoadSection, start_m: float, goal_m: float
     ) -> np.ndarray:
         """Return random states (n, 4): anywhere on the section, and a share of them at the goal."""
         count, threshold = self.iterations, self.growth.goal_threshold_m

@@ -19,31 +19,31 @@ from gz_testauto.extras.sst.model import (
     Growth,
     Vehicle,
 )
-from gz_testauto.extras.sst.road import SPACING_M, Stretch
+from gz_testauto.extras.sst.road import SPACING_M, RoadSection
 
 BUCKET_M = 1.0
 """Side of the squares in which nodes are indexed (m)."""
 
 NODES, WITNESSES = 0, 1
-"""Indices in ``Tree.counts``."""
+"""Indices in ``SearchTree.counts``."""
 
 
-class Scene(NamedTuple):
-    """The input of a tree. ``sizes_m`` and ``ways`` are those of the objects. Discs with the radius
+class SearchScene(NamedTuple):
+    """The input of a tree. ``sizes_m`` and ``poses`` are those of the objects. Discs with radius
     ``disc_m`` at distances ``discs_m`` ahead of the vehicle's axle must be free of static
     points."""
 
     vehicle: Vehicle
     costs: Costs
     growth: Growth
-    road: Stretch
+    road: RoadSection
     sizes_m: np.ndarray
-    ways: np.ndarray
+    poses: np.ndarray
     discs_m: np.ndarray
     disc_m: float
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """Nodes and witnesses, in arrays with a row for each possible one; their numbers are in
     ``counts``.
 
@@ -69,7 +69,7 @@ class Tree(NamedTuple):
     counts: np.ndarray
 
 
-def planted(root: np.ndarray, scene: Scene, most: int) -> Tree:
+def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
     """Return a tree with only its root (4,) and space for ``most`` nodes."""
     rows, columns = scene.road.penalty.shape
     squares = tuple(int(cells * scene.road.cell_m / BUCKET_M) + 1 for cells in (rows, columns))
@@ -77,7 +77,7 @@ def planted(root: np.ndarray, scene: Scene, most: int) -> Tree:
     def numbers() -> np.ndarray:
         return np.full(most, -1)
 
-    tree = Tree(
+    tree = SearchTree(
         np.empty((most, 4)),
         numbers(),
         np.zeros((most, 2)),
@@ -94,7 +94,7 @@ def planted(root: np.ndarray, scene: Scene, most: int) -> Tree:
         numbers(),
         np.zeros(2, dtype=np.int64),
     )
-    offer(tree, scene, -1, np.asarray(root, dtype=float), 0.0, 0.0, 0, 0.0, True)
+    add_node(tree, scene, -1, np.asarray(root, dtype=float), 0.0, 0.0, 0, 0.0, True)
     return tree
 
 
@@ -111,7 +111,7 @@ def distance(first, second):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def apart(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
+def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
     """Return whether a rectangle at (x, y) and that of an object are separate, by separating
     axes."""
     dx, dy = pose[0] - x, pose[1] - y
@@ -147,7 +147,7 @@ def _square(heads, road, state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def room_at(scene, state):  # type: ignore[no-untyped-def]
+def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
     """Return the least distance (m) from the centers of the body's discs to the nearest static
     point."""
     cos, sin = math.cos(state[2]), math.sin(state[2])
@@ -155,12 +155,12 @@ def room_at(scene, state):  # type: ignore[no-untyped-def]
     for ahead in scene.discs_m:
         row, column = _cell(scene.road, state[0] + ahead * cos, state[1] + ahead * sin)
         if row >= 0:
-            nearest_m = min(nearest_m, scene.road.room_m[row, column])
+            nearest_m = min(nearest_m, scene.road.free_distance_m[row, column])
     return nearest_m
 
 
 @compiled
-def _price(scene, state, step):  # type: ignore[no-untyped-def]
+def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
     """Return the cost per meter in a state, ``step`` steps after the plan's start; -1 if the state
     is invalid: too fast or backward, off the road, or in collision."""
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
@@ -171,17 +171,17 @@ def _price(scene, state, step):  # type: ignore[no-untyped-def]
         return -1.0
     penalty = road.penalty[row, column]
     cos, sin = math.cos(state[2]), math.sin(state[2])
-    nearest_m = room_at(scene, state)
+    nearest_m = free_distance_at(scene, state)
     if nearest_m <= scene.disc_m:
         return -1.0
     nearest_m /= costs.clearance_across_m
     field = costs.clearance_height * math.exp(-0.5 * nearest_m * nearest_m)
     x, y = state[0] + vehicle.center_m * cos, state[1] + vehicle.center_m * sin
     half_length, half_width = 0.5 * vehicle.length_m, 0.5 * vehicle.width_m
-    last = scene.ways.shape[1] - 1
+    last = scene.poses.shape[1] - 1
     for number in range(len(scene.sizes_m)):
-        pose = scene.ways[number, min(step, last)]
-        if not apart(x, y, cos, sin, half_length, half_width, pose, scene.sizes_m[number]):
+        pose = scene.poses[number, min(step, last)]
+        if not are_separate(x, y, cos, sin, half_length, half_width, pose, scene.sizes_m[number]):
             return -1.0
         dx, dy = x - pose[0], y - pose[1]
         other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
@@ -207,12 +207,12 @@ def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drive(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
+def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
     """Apply a control from a state for some steps, the first of which is number ``first`` of the
     plan. Return the final state and the cost, -1 if a state is invalid. Costs are integrated over
     the distance driven, by the trapezoidal rule."""
     here = state.copy()
-    price = _price(scene, here, first)
+    price = _cost_per_m(scene, here, first)
     if price < 0.0:
         return here, -1.0
     step_s, rate = scene.growth.step_s, math.tan(steer) / scene.vehicle.wheelbase_m
@@ -220,7 +220,7 @@ def drive(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-
     for step in range(first + 1, first + steps + 1):
         driven_m = here[3] * step_s
         _advance(here, accel, rate, step_s)
-        after = _price(scene, here, step)
+        after = _cost_per_m(scene, here, step)
         if after < 0.0:
             return here, -1.0
         cost += 0.5 * (price + after) * driven_m
@@ -230,8 +230,8 @@ def drive(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-
 
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
-    """Return the states (s, 4) of controls (e, 2), held for steps (e,), as :func:`drive` computes
-    them."""
+    """Return the states (s, 4) of controls (e, 2), held for steps (e,), as computed by
+    :func:`integrate_edge`."""
     found = np.empty((1 + steps.sum(), 4))
     here = state.copy()
     found[0] = here
@@ -246,7 +246,7 @@ def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-unty
 
 
 @compiled
-def offer(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
+def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
     """Add a node if its witness has no node that is as cheap, or if it is ``informed``. Return its
     index, -1 if it was not added."""
     total, begin = cost, 0
@@ -297,7 +297,7 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _selected(tree, road, state, within):  # type: ignore[no-untyped-def]
+def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
     """Return the cheapest active node within a distance of a state, otherwise the nearest one; -1
     without nodes. Squares are searched ring by ring, until no farther one can contain a nearer
     node."""
@@ -331,10 +331,10 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
     for edge in range(len(steps)):
         begin = tree.begins[node] + tree.steps[node]
         accel, steer = controls[edge, 0], controls[edge, 1]
-        end, cost = drive(scene, tree.states[node], accel, steer, begin, steps[edge])
+        end, cost = integrate_edge(scene, tree.states[node], accel, steer, begin, steps[edge])
         if cost < 0.0:
             break
-        node = offer(tree, scene, node, end, accel, steer, steps[edge], cost, True)
+        node = add_node(tree, scene, node, end, accel, steer, steps[edge], cost, True)
 
 
 @compiled
@@ -360,13 +360,13 @@ def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
         chosen, least, price, reached = -1, np.inf, 0.0, here
         for number in range(draws.shape[1]):
             accel, steer = draws[edge, number, 0], draws[edge, number, 1]
-            end, cost = drive(scene, here, accel, steer, begin, steps)
+            end, cost = integrate_edge(scene, here, accel, steer, begin, steps)
             if cost >= 0.0 and distance(end, target) < least:
                 chosen, least, price, reached = number, distance(end, target), cost, end
         if chosen < 0:
             break
         accel, steer = draws[edge, chosen, 0], draws[edge, chosen, 1]
-        node = offer(tree, scene, node, reached, accel, steer, steps, price, True)
+        node = add_node(tree, scene, node, reached, accel, steer, steps, price, True)
 
 
 @compiled
@@ -374,16 +374,16 @@ def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
     """Grow towards random states (n, 4) by random controls (n, 2)."""
     steps = scene.growth.edge_steps
     for number in range(len(samples)):
-        node = _selected(tree, scene.road, samples[number], scene.growth.selection)
+        node = _select_node(tree, scene.road, samples[number], scene.growth.selection)
         begin = tree.begins[node] + tree.steps[node]
         accel, steer = draws[number, 0], draws[number, 1]
-        end, cost = drive(scene, tree.states[node], accel, steer, begin, steps)
+        end, cost = integrate_edge(scene, tree.states[node], accel, steer, begin, steps)
         if cost >= 0.0:
-            offer(tree, scene, node, end, accel, steer, steps, cost, False)
+            add_node(tree, scene, node, end, accel, steer, steps, cost, False)
 
 
 @compiled
-def cheapest_way(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
+def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
     """Return controls (e, 2), steps (e,) and the cost of the cheapest trajectory to the goal, arc
     length ``goal_m`` of the lane. If none reaches it, return the one that gets farthest, if it
     passes ``least_m``; otherwise the cost is -1."""
