@@ -18,7 +18,9 @@ def with_curriculum(folder, **curriculum):
 
 
 def test_a_curriculum_starts_with_the_easiest_worlds_and_ends_with_all(tmp_path):
-    prepared = PreparedEnvironment.of_file(with_curriculum(tmp_path, criterion="density"), tmp_path / "w")
+    prepared = PreparedEnvironment.of_file(
+        with_curriculum(tmp_path, criterion="density"), tmp_path / "w"
+    )
     assert [len(prepared.worlds_after(steps)) for steps in (0, 499, 501, 1000, 9999)] == [
         2,
         3,
