@@ -86,8 +86,8 @@ randomize:
   - {name: shove, term: pose, select: {names: "door"}, add: [0, 0.1], yaw_rad: 0.1}
 """
 TREE = """<root BTCPP_format="4" main_tree_to_execute="main"><BehaviorTree ID="main"><Fallback>
-<Sequence><IsNear trigger_distance_m="1.5" who="robot"/>
-<SetLook diffuse="1 0 0" visible="true"/></Sequence>
+<Sequence><IsNear trigger_distance_m="1.5" model="robot"/>
+<ChangeVisual diffuse="1 0 0" visible="true"/></Sequence>
 <Timeout msec="900"><RandomSequence><GoTo x_m="-2" y_m="-1.8" speed_mps="0.5"/><Sleep msec="200"/>
 </RandomSequence></Timeout></Fallback></BehaviorTree></root>
 """

@@ -87,7 +87,7 @@ LIMITS: Dict[str, Limit] = {
 
 REPEATED_CLASS_NAMES = set(
     """
-    Drive Lidar Progress Reader Scene Simulator Stretch Task Tree
+    Drive Simulator Task
     """.split()  # noqa: SIM905
 )
 """Names that several classes still have; each is to get one class."""

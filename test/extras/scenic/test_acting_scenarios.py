@@ -92,7 +92,7 @@ def test_two_workers_and_a_second_run_give_the_same_bits(alone, tmp_path):
         ({"mission": {"goal": "waypoint"}}, "dynamic also needs mission.start"),
         (
             {"dynamic": False},
-            "a `behavior` is what an agent does in time, .*worlds.scenic.dynamic: true",
+            "a `behavior` refers to time: .*worlds.scenic.dynamic: true",
         ),
         ({"mission": {"start": "fetch", "goal": "waypoint"}}, "the ego is turtlebot3|no 'fetch'"),
     ],

@@ -224,7 +224,7 @@ def test_objects_fit_inside_a_hollow_model_but_do_not_intersect_its_walls(worksh
     (workshop.folder / "parts" / "hut" / "part.obj").write_text(HUT)
     inside = "new Hut at 0 @ 0, facing 0 deg\nnew Crate at Range(0, 0.1) @ 0.3, facing 0 deg\n"
     filled = workshop.source(inside)
-    with pytest.raises(PlacementError, match="apart from the others"):
+    with pytest.raises(PlacementError, match="without collision"):
         filled.make(0)
     assert any("`hollow: true` in the descriptor" in note for note in filled.notes)
     workshop.models[-1]["hollow"] = True
@@ -233,5 +233,5 @@ def test_objects_fit_inside_a_hollow_model_but_do_not_intersect_its_walls(worksh
     ((_, hut), _) = hollow.make(0).objects
     assert (hut.width, hut.length, hut.height) == pytest.approx((4, 4, 2))
     assert not hollow.notes
-    with pytest.raises(PlacementError, match="apart from the others"):
+    with pytest.raises(PlacementError, match="without collision"):
         workshop.source(inside.replace("Range(0, 0.1)", "Range(1.6, 1.9)")).make(0)

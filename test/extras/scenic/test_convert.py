@@ -42,8 +42,8 @@ def test_a_line_of_scenic_2_is_converted(old, new):
     [
         ("cube.z = table.height + 1", "new ... on table"),
         ("table.allowCollisions = True", "with allowCollisions"),
-        ("monitor Slow:\n    wait", "about time"),
-        ("from gzscenic.base import *", "without this import"),
+        ("monitor Slow:\n    wait", "refers to time"),
+        ("from gzscenic.base import *", "need no import"),
     ],
 )
 def test_an_unsupported_line_is_marked_and_reported_with_its_number(old, remedy):
@@ -65,5 +65,5 @@ def test_an_existing_file_is_not_overwritten(tmp_path):
     old.write_text("Box\n")
     convert_file(old, new)
     assert new.read_text() == "new Box\n"
-    with pytest.raises(SpecError, match="is there already"):
+    with pytest.raises(SpecError, match="exists already"):
         convert_file(old, new)

@@ -36,18 +36,18 @@ REJECTED = (
         (WORKSPACE + "class Tall(Brick):\n    def lift(self):\n        self.z = 3\n"
          "c = new Tall\nc.lift()\n", 4, "`z` is assigned to a Tall"),
         (WORKSPACE + "p = new OrientedPoint at 1 @ 1\np.position = 2 @ 2\n", 3, "`position` is"),
-        (CUBE + "y = VerifaiRange(0, 1)\n", 3, "VerifAI, .* use Range"),
-        (CUBE + "from verifai.features import Box\n", 3, "VerifAI, .* use Range"),
-        (CUBE + "param p = VerifaiOptions([1, 2])\n", 3, "VerifAI, .* use Range"),
+        (CUBE + "y = VerifaiRange(0, 1)\n", 3, "VerifAI .* use Range"),
+        (CUBE + "from verifai.features import Box\n", 3, "VerifAI .* use Range"),
+        (CUBE + "param p = VerifaiOptions([1, 2])\n", 3, "VerifAI .* use Range"),
         (CUBE + "model not_there\n", 3, "could not import world model not_there; modules are"),
-        (CUBE + "model not_there.more\n", 3, "No module named 'not_there'; modules are looked for"),
+        (CUBE + "model not_there.more\n", 3, "No module named 'not_there'; modules are searched"),
         (CUBE + "ego = new BRICK\n", 3, "name 'BRICK' is not defined; did you mean 'Brick'?"),
         (CUBE + "new Brick at 15 @ 2, facing 0 deg\n", 3, "is not within the workspace"),
-        (CUBE + "require eventually c.x > 1\n", 3, "`eventually` is .*; (remove it|write `record)"),
-        (CUBE + "scenario Sub():\n    compose:\n        wait\n", 3, "`compose` is about"),
+        (CUBE + "require eventually c.x > 1\n", 3, "`eventually` is .*; (remove it|use `record)"),
+        (CUBE + "scenario Sub():\n    compose:\n        wait\n", 3, "`compose` is for sequences"),
     ]
 )  # fmt: skip
-IN_BOTH = (LATE, "`z` is assigned to a Brick", "`eventually` is .*; (remove it|write `record)")
+IN_BOTH = (LATE, "`z` is assigned to a Brick", "`eventually` is .*; (remove it|use `record)")
 
 
 @pytest.mark.parametrize(("text", "line", "said"), REJECTED)

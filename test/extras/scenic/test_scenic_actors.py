@@ -203,12 +203,12 @@ def test_agents_stop_when_the_scenario_terminates(scenarios):
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("require always walker.position.y < 1\n", "rules this trial out at 1."),
-        ("require walker.position.y < 1 until walker.position.y > 2\n", "rules this trial out"),
+        ("require always walker.position.y < 1\n", "rejects this trial at 1."),
+        ("require walker.position.y < 1 until walker.position.y > 2\n", "rejects this trial"),
         (
             "monitor Near():\n    while walker.position.y < 1:\n        wait\n"
             "    require False\nrequire monitor Near()\n",
-            "rules this trial out at 1.",
+            "rejects this trial at 1.",
         ),
     ],
 )
@@ -254,8 +254,8 @@ def test_draws_of_a_behavior_depend_only_on_seed_and_repetition(scenarios):
     [
         ("new Waypoint at 0 @ 0, with behavior Stand()\n", "waypoint.* has a behavior"),
         ("new Train at 0 @ 0, with behavior Stand()\n", "has 2 links"),
-        ("require eventually ego.position.y > 1\n", r":8: `eventually` is known when"),
-        ("scenario Main():\n    compose:\n        wait\n", "`compose` is about scenarios"),
+        ("require eventually ego.position.y > 1\n", r":8: `eventually` is known only"),
+        ("scenario Main():\n    compose:\n        wait\n", "`compose` is for sequences"),
     ],
 )
 def test_an_agent_or_statement_that_cannot_act_is_rejected(scenarios, text, said):
@@ -284,7 +284,7 @@ def test_a_world_that_differs_from_the_generated_one_is_rejected(scenarios):
     assert isinstance(driver, ScenicDriver)
     path = scenarios.world
     path.write_bytes(path.read_bytes().replace(b"default", b"another"))
-    with pytest.raises(SpecError, match="does not make world_0000 as it is in"):
+    with pytest.raises(SpecError, match="generates another world_0000"):
         perform(scenarios.spec(text), 1, path, 0, 0, "robot")
 
 
@@ -293,14 +293,14 @@ def test_a_scenario_that_creates_objects_during_a_trial_is_rejected(scenarios):
         "behavior Breed():\n    take SetVelocityAction(0, 0)\n    new Person at 5 @ 5\n"
         "new Person at 0 @ 0, with behavior Breed()\n"
     )
-    with pytest.raises((SceneError, SpecError), match=r"play\.scenic|must not make objects"):
+    with pytest.raises((SceneError, SpecError), match=r"play\.scenic|must not create objects"):
         poses(simulation, "person_0", 3)
 
 
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("take 5", r"`take 5` in behavior Bad: it is no action"),
+        ("take 5", r"`take 5` in behavior Bad: it is not an action"),
         ("self.position = 3 @ 3", r":9: `position` is assigned to a Person during a trial"),
         ("override self with width 2", r":9: `override` of `width` has no effect"),
         ("override other with behavior Stand()", r":9: .* create it as `new Person with behavior"),

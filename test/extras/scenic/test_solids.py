@@ -62,7 +62,7 @@ def test_a_mesh_with_a_hole_is_replaced_by_its_hull_with_a_note(tmp_path):
     )
     found = solid(tmp_path, ("0 0 0 0 0 0", "<mesh><uri>open.obj</uri></mesh>"))
     assert found.mesh.is_volume
-    assert "open.obj does not go round a volume" in found.notes[0]
+    assert "open.obj does not enclose a volume" in found.notes[0]
 
 
 def test_a_flat_sheet_has_a_thickness(tmp_path):

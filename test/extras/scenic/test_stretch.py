@@ -52,7 +52,7 @@ def test_a_part_rotated_by_90_degrees_is_stretched_along_the_models_axes():
 
 
 def test_a_part_at_an_angle_is_rejected_unless_all_factors_are_equal():
-    with pytest.raises(SdfError, match=r"m.sdf:1: model 'm' .* collision 'c' stands at an angle"):
+    with pytest.raises(SdfError, match=r"m.sdf:1: model 'm' .* collision 'c' is rotated"):
         stretched(BOX.format(turn="0 0 0.5"), 2, 3, 4)
     model = stretched(BOX.format(turn="0 0 0.5"), 2, 2, 2)
     assert values(model, "link/collision/geometry/box/size") == [2, 4, 6]
@@ -66,7 +66,7 @@ def test_a_part_at_an_angle_is_rejected_unless_all_factors_are_equal():
     ],
 )
 def test_a_round_part_remains_round(shape, factors):
-    with pytest.raises(SdfError, match="must stay round"):
+    with pytest.raises(SdfError, match="must remain round"):
         stretched(
             f'<link name="l"><visual name="v"><geometry>{shape}</geometry></visual></link>',
             *factors,

@@ -357,7 +357,7 @@ def test_an_impossible_scenario_is_rejected_with_the_most_violated_requirement(w
         "workspace = Workspace(RectangularRegion(0 @ 0, 0, 2.2, 2.2))\nfor i in range(3):\n"
         "    new Brick\nrequire 1 < 2\n"
     )
-    complaint = r"no scene in 2000 draws of it; tested alone, most often fails: obstacle_brick_\d "
+    complaint = r"in 2000 draws of scenes\. .* tested alone: obstacle_brick_\d "
     with pytest.raises(PlacementError, match=complaint):
         source.make(0)
 
@@ -365,7 +365,7 @@ def test_an_impossible_scenario_is_rejected_with_the_most_violated_requirement(w
 def test_a_violated_requirement_is_reported_with_its_line(workshop):
     workshop.box("brick", "1 1 1")
     source = workshop.source("x = Range(0, 1)\nnew Brick at x @ 0\n\nrequire x > 2 + 0 * x\n")
-    complaint = r"tested alone, most often fails: `require` on line 4 \(100% of draws\): relax"
+    complaint = r"tested alone: `require` on line 4 \(100% of draws\)"
     with pytest.raises(PlacementError, match=complaint):
         source.make(0)
 
@@ -374,26 +374,26 @@ INFEASIBLE = [
     (  # "within the workspace" is tested first and fails often, but objects always collide
         "workspace = Workspace(RectangularRegion(0 @ 0, 0, 1.6, 1.6))\n"
         "for i in range(10):\n    new Brick\n",
-        r"obstacle_brick_\d+ apart from the others \(\d+% of draws\); "
-        r"obstacle_brick_\d+ within the workspace \(\d+% of draws\): ",
+        r"obstacle_brick_\d+ without collision \(\d+% of draws\); "
+        r"obstacle_brick_\d+ within the workspace \(\d+% of draws\)\. ",
     ),
     (
         "ego = new Brick at 0 @ 0\nnew Brick at Range(-0.1, 0.1) @ 0\n",
-        r"(obstacle_)?brick_\d+ apart from the others \(100% of draws\): ",
+        r"(obstacle_)?brick_\d+ without collision \(100% of draws\)\. ",
     ),
     (
         "workspace = Workspace(RectangularRegion(0 @ 0, 0, 3, 3))\n"
         "x = Range(0, 1)\nnew Brick at x @ 0\nnew Brick\nrequire x > 2\n",
-        r"`require` on line 5 \(100% of draws\); obstacle_brick_\d .*: ",
+        r"`require` on line 5 \(100% of draws\); obstacle_brick_\d .*\. ",
     ),
     (
         "x = Range(0, 1)\nnew Brick at 0 @ 0\nrequire x > 2 + 0 * x\n",
-        r"`require` on line 3 \(100% of draws\): ",
+        r"`require` on line 3 \(100% of draws\)\. ",
     ),
     (
         "new Brick in RectangularRegion(9 @ 9, 0, 1, 1).intersect(RectangularRegion(0 @ 0, 0.1, "
         "Range(1, 2), 1))\n",
-        r"a place to draw from( \(.*\))? \(100% of draws\): ",
+        r"a position to draw( \(.*\))? \(100% of draws\)\. ",
     ),
 ]
 
@@ -413,7 +413,7 @@ def test_the_requirement_that_fails_most_when_tested_alone_is_reported(
     workshop.box("brick", "0.5 0.5 1")
     source = workshop.source(text, keep=keep)
     drawn = []
-    with pytest.raises(PlacementError, match=f"tested alone, most often fails: {named}relax these"):
+    with pytest.raises(PlacementError, match=f"tested alone: {named}"):
         source.make(0, lambda draws, limit: drawn.append((draws, limit)))
     limit = 20 + 2 * len(source.program.scenario.objects) if keep else 20
     assert drawn == [(number, limit) for number in range(limit)]
@@ -441,11 +441,11 @@ def test_draws_are_reported_during_the_generation_of_a_world(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ego = new Brick\nrequire always ego.x > 0\n", ":2: `always` is about time"),
-        ("ego = new Brick\nrequire eventually ego.x > 0\n", ":2: `eventually` is about time"),
-        ("ego = new Brick\nrequire (ego.x > 0) until (ego.x < 0)\n", ":2: `until` is about time"),
-        ("behavior Go():\n    wait\nnew Brick\n", ":1: a `behavior` is what an agent does"),
-        ("monitor M():\n    wait\nrequire monitor M()\n", ":1: a `monitor` is about time"),
+        ("ego = new Brick\nrequire always ego.x > 0\n", ":2: `always` refers to time"),
+        ("ego = new Brick\nrequire eventually ego.x > 0\n", ":2: `eventually` refers to time"),
+        ("ego = new Brick\nrequire (ego.x > 0) until (ego.x < 0)\n", ":2: `until` refers to time"),
+        ("behavior Go():\n    wait\nnew Brick\n", ":1: a `behavior` refers to time"),
+        ("monitor M():\n    wait\nrequire monitor M()\n", ":1: a `monitor` refers to time"),
         ("x = 1\nmodel scenic.simulators.webots.model\n", ":2: scenic.simulators.webots.model is"),
         ("from scenic.simulators.gta.model import Car\n", ":1: scenic.simulators.gta.model is"),
         ("x = 1\nego = Brick at 0 @ 0\n", ":2: "),
@@ -472,10 +472,7 @@ def test_a_statement_without_effect_is_reported(workshop):
     workshop.box("brick", "1 1 1")
     source = workshop.source("ego = new Brick at 0 @ 0\nterminate after 5 seconds\n")
     (note,) = source.notes
-    assert note.endswith(
-        ":2: `terminate after` has no effect on a scene at one moment; a campaign with "
-        "worlds.scenic.dynamic: true has it"
-    )
+    assert ":2: `terminate after` has no effect" in note and "worlds.scenic.dynamic" in note
 
 
 def test_a_model_below_the_ground_is_reported(workshop):
@@ -483,7 +480,7 @@ def test_a_model_below_the_ground_is_reported(workshop):
     workshop.box("level", "1 1 1", z=0.5)
     source = workshop.source("ego = new Level\nnew Sunk at 2 @ 0\n")
     (note,) = source.notes
-    assert note.startswith("sunk: the descriptor's z of -0.5 puts its base at -0.50 m")
+    assert note.startswith("sunk: ") and "z of -0.5" in note and "-0.50 m" in note
 
 
 @pytest.mark.parametrize(
@@ -596,7 +593,7 @@ def test_existing_files_are_never_removed(workshop, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
-    with pytest.raises(SpecError, match="holds other files"):
+    with pytest.raises(SpecError, match="contains other files"):
         write_scenes(source, 1, out)
     assert (out / "thesis.tex").read_text() == "years of work"
     mine = tmp_path / "mine"
@@ -607,7 +604,7 @@ def test_existing_files_are_never_removed(workshop, tmp_path):
     assert (mine / "notes.txt").read_text() == "kept"
     assert (mine / "world_0000.world").read_bytes() == first
     assert json.loads((mine / "worlds.json").read_text())["count"] == 2
-    with pytest.raises(SpecError, match="made from other inputs"):
+    with pytest.raises(SpecError, match="worlds from other inputs"):
         write_scenes(workshop.source("new Brick", seed=2), 2, mine, plots=False)
 
 

@@ -8,13 +8,13 @@ from actor_scenes import person, place, run, simulated
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.resources import share_directory
 from gz_testauto.cli.main import main
-from gz_testauto.extras.trees.actor import Tree
+from gz_testauto.extras.trees.actor import TreeActor
 
 TREE = """<root BTCPP_format="4"><BehaviorTree ID="main"><Fallback>
 <Sequence><Inverter><IsNear trigger_distance_m="1.5"/></Inverter>
 <GoTo x_m="-1" y_m="2" speed_mps="1"/>
 <Sleep msec="500"/><GoTo x_m="-3" y_m="2" speed_mps="1"/></Sequence>
-<Sequence><SetLook diffuse="1 0 0"/><Stand/></Sequence></Fallback></BehaviorTree></root>"""
+<Sequence><ChangeVisual diffuse="1 0 0"/><Stand/></Sequence></Fallback></BehaviorTree></root>"""
 
 
 def positions(snapshots, name):
@@ -24,7 +24,7 @@ def positions(snapshots, name):
 def read(tmp_path, text):
     path = tmp_path / "walker.xml"
     path.write_text(text)
-    return Tree.of_file("t", (), path)
+    return TreeActor.of_file("t", (), path)
 
 
 def test_an_actor_moves_as_its_tree_defines(tmp_path):

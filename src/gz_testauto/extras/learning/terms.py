@@ -24,7 +24,7 @@ _HERE = "gz_testauto.extras.learning.terms"
 REWARDS = Registry(
     "reward",
     {
-        "progress": f"{_HERE}:Progress",
+        "progress": f"{_HERE}:PlanProgress",
         "reached": f"{_HERE}:Reached",
         "collided": f"{_HERE}:Collided",
         "time": f"{_HERE}:Time",
@@ -65,7 +65,7 @@ class RewardTerm(abc.ABC):
         """Return the reward of the period without the weight."""
 
 
-class Progress(RewardTerm):
+class PlanProgress(RewardTerm):
     """New progress along the global plan (m): driving back subtracts nothing."""
 
     def begin(self, task: Task) -> None:

@@ -27,10 +27,10 @@ def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) ->
     """Multiply all sizes and positions in ``model`` along its own axes by ``factors`` (3,), in
     place. Its own pose is unchanged, and nested models are stretched with it. Raises ``SdfError``
     with the part."""
-    _Stretch(document, str(model.get("name"))).children(model, np.asarray(factors, dtype=float))
+    _Stretching(document, str(model.get("name"))).children(model, np.asarray(factors, dtype=float))
 
 
-class _Stretch:
+class _Stretching:
     """An operation that stretches the parts of one model, each in its parent's frame."""
 
     def __init__(self, document: SdfDocument, name: str) -> None:

@@ -1,5 +1,4 @@
-"""Behaviour trees: py_trees in simulated time, with additional nodes, and BehaviorTree.CPP's XML.
+"""Behavior trees: py_trees in simulated time, with additional nodes, and BehaviorTree.CPP's XML.
 
-``nodes`` and ``bt_xml`` need py_trees and nothing else of this package but its errors; ``actor``
-has the leaves that move an actor.
+``nodes`` and ``bt_xml`` require only py_trees; ``actor`` contains the leaves that move an actor.
 """

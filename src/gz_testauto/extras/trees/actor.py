@@ -1,7 +1,8 @@
 """An actor that a behavior tree moves.
 
-Owns the leaves of these trees: moving, standing still, conditions on positions, looks and changes.
-The tree is ticked once a period; after it has finished, the next period starts it again.
+This module contains the leaves of these trees: motion, conditions on positions, visuals and other
+changes. The tree is ticked once in each period. After it has finished, the next period starts it
+again.
 """
 
 import math
@@ -19,9 +20,9 @@ from gz_testauto.extras.trees.nodes import Clock
 from gz_testauto.simulators.changes import Change
 
 
-class Tree(Actor):
-    """Executes a tree. ``make`` creates it from the actor for its leaves, a clock of simulated
-    time and the generator that it draws from."""
+class TreeActor(Actor):
+    """An actor that executes a behavior tree. ``make`` creates the tree from the actor, a clock of
+    simulated time, and the random generator of the tree."""
 
     def __init__(
         self,
@@ -35,8 +36,8 @@ class Tree(Actor):
         self.root: Optional[Node] = None
 
     @classmethod
-    def of_file(cls, name: str, tags: Sequence[str], path: Path) -> "Tree":
-        """A tree in BehaviorTree.CPP's XML with this module's leaves. Raises ``SpecError``."""
+    def of_file(cls, name: str, tags: Sequence[str], path: Path) -> "TreeActor":
+        """Read a tree in BehaviorTree.CPP's XML with this module's leaves. Raises ``SpecError``."""
 
         def make(actor: Actor, clock: Clock, random: np.random.Generator) -> Node:
             return read_tree(path, leaves(actor), clock, random)
@@ -47,17 +48,17 @@ class Tree(Actor):
 
     @property
     def activity(self) -> str:
-        """The leaf that was ticked last."""
+        """Return the name of the leaf that was ticked last."""
         tip = None if self.root is None else self.root.tip()
         return "tree" if tip is None else str(tip.name)
 
     def reset(self) -> None:
-        """Make the tree."""
+        """Create the tree."""
         self.root = self._make(self, self._clock, self.random)
 
     def act(self, context: StepContext) -> None:
-        """Tick. If no leaf moves the actor, it does not move."""
-        assert self.root is not None, "reset made it"
+        """Tick the tree. The actor moves only if a leaf moves it."""
+        assert self.root is not None, "created by reset"
         self.stop()
         self._clock.now_s = context.time_s
         for _ in self.root.tick():
@@ -65,7 +66,7 @@ class Tree(Actor):
 
 
 class Leaf(Node):
-    """A leaf of an actor's tree. ``attributes`` are what it has in XML."""
+    """A leaf of an actor's tree. ``attributes`` are those in XML."""
 
     def __init__(self, name: str, actor: Actor, **attributes: Any) -> None:
         super().__init__(name)
@@ -73,7 +74,8 @@ class Leaf(Node):
 
 
 class GoTo(Leaf):
-    """Moves straight to a point (m, world frame); succeeds when it will be there."""
+    """A leaf that moves straight to a point (m, world frame), and succeeds when the actor reaches
+    it."""
 
     def __init__(
         self, name: str, actor: Actor, x_m: float, y_m: float, speed_mps: float = 1.0
@@ -89,7 +91,7 @@ class GoTo(Leaf):
 
 
 class Stand(Leaf):
-    """Does not move, and succeeds."""
+    """A leaf that succeeds without moving the actor."""
 
     def update(self) -> Status:
         """See py_trees."""
@@ -97,33 +99,35 @@ class Stand(Leaf):
 
 
 class IsNear(Leaf):
-    """Succeeds if the robot, a tagged model or a named model is within a distance (m)."""
+    """A condition that the robot, or a model with the tag or name ``model``, is within a distance
+    (m)."""
 
     def __init__(
-        self, name: str, actor: Actor, trigger_distance_m: float, who: str = "robot"
+        self, name: str, actor: Actor, trigger_distance_m: float, model: str = "robot"
     ) -> None:
-        super().__init__(name, actor, trigger_distance_m=trigger_distance_m, who=who)
-        self._within_m, self._who = _above_0("trigger_distance_m", trigger_distance_m), who
+        super().__init__(name, actor, trigger_distance_m=trigger_distance_m, model=model)
+        self._within_m, self._model = _above_0("trigger_distance_m", trigger_distance_m), model
 
     def update(self) -> Status:
         """See py_trees."""
-        near = self.actor.nearest(self._who) <= self._within_m
+        near = self.actor.nearest(self._model) <= self._within_m
         return Status.SUCCESS if near else Status.FAILURE
 
 
 class IsInside(Leaf):
-    """Succeeds if an origin of the models ``who`` is within a circle (m, world frame)."""
+    """A condition that the origin of a model with the tag or name ``model`` is in a circle (m,
+    world frame)."""
 
     def __init__(
-        self, name: str, actor: Actor, x_m: float, y_m: float, radius_m: float, who: str = "robot"
+        self, name: str, actor: Actor, x_m: float, y_m: float, radius_m: float, model: str = "robot"
     ) -> None:
-        super().__init__(name, actor, x_m=x_m, y_m=y_m, radius_m=radius_m, who=who)
-        self._x_m, self._y_m, self._who = float(x_m), float(y_m), who
+        super().__init__(name, actor, x_m=x_m, y_m=y_m, radius_m=radius_m, model=model)
+        self._x_m, self._y_m, self._model = float(x_m), float(y_m), model
         self._radius_m = _above_0("radius_m", radius_m)
 
     def update(self) -> Status:
         """See py_trees."""
-        for name in self.actor.context.names_of(self._who):
+        for name in self.actor.context.names_of(self._model):
             state = self.actor.context.state(name)
             if state is not None:
                 x_m, y_m = state.pose.position[:2]
@@ -132,32 +136,34 @@ class IsInside(Leaf):
         return Status.FAILURE
 
 
-class SetLook(Leaf):
-    """Changes how the actor looks: ``diffuse`` as ``r g b`` from 0 to 1, ``transparency``,
-    ``visible`` (true or false)."""
+class ChangeVisual(Leaf):
+    """A leaf that changes the actor's visual: ``diffuse`` as ``r g b`` from 0 to 1,
+    ``transparency``, ``visible`` (true or false)."""
 
     def __init__(self, name: str, actor: Actor, **attributes: str) -> None:
         super().__init__(name, actor, **attributes)
-        self._looks: Dict[str, Any] = {}
+        self._visuals: Dict[str, Any] = {}
         for key, text in attributes.items():
             if key == "diffuse":
                 red, green, blue = (float(part) for part in str(text).split())
-                self._looks["diffuse"] = self._looks["ambient"] = (red, green, blue, 1.0)
+                self._visuals["diffuse"] = self._visuals["ambient"] = (red, green, blue, 1.0)
             elif key == "transparency":
-                self._looks[key] = float(text)
+                self._visuals[key] = float(text)
             elif key == "visible" and text in ("true", "false"):
-                self._looks[key] = text == "true"
+                self._visuals[key] = text == "true"
             else:
-                raise ValueError(f"takes diffuse, transparency and visible, not {key}={text!r}")
+                raise ValueError(
+                    f"{key}={text!r} is not supported; use diffuse, transparency or visible"
+                )
 
     def update(self) -> Status:
         """See py_trees."""
-        self.actor.set_visuals(**self._looks)
+        self.actor.set_visuals(**self._visuals)
         return Status.SUCCESS
 
 
 class Apply(Leaf):
-    """Hands in changes of anything in the world. From Python only."""
+    """A leaf that requests changes of the simulation; for trees in Python."""
 
     def __init__(self, name: str, actor: Actor, changes: Sequence[Change]) -> None:
         super().__init__(name, actor)
@@ -170,8 +176,8 @@ class Apply(Leaf):
 
 
 class Check(Leaf):
-    """Succeeds if a condition holds in the period: a collider is touched, a gate was passed.
-    From Python only."""
+    """A condition by a function of the period's context, such as whether a collider is touched; for
+    trees in Python."""
 
     def __init__(self, name: str, actor: Actor, holds: Callable[[StepContext], bool]) -> None:
         super().__init__(name, actor)
@@ -183,12 +189,12 @@ class Check(Leaf):
 
 
 def leaves(actor: Actor) -> Dict[str, MakeLeaf]:
-    """The leaves that XML can name, for one actor."""
+    """Return the leaves that XML can name, for one actor."""
 
     def bound(kind: Callable[..., Node]) -> MakeLeaf:
         return lambda name, **attributes: kind(name, actor, **attributes)
 
-    return {kind.__name__: bound(kind) for kind in (GoTo, Stand, IsNear, IsInside, SetLook)}
+    return {kind.__name__: bound(kind) for kind in (GoTo, Stand, IsNear, IsInside, ChangeVisual)}
 
 
 def _above_0(name: str, value: Any) -> float:

@@ -1,9 +1,9 @@
-"""Trees in the XML of BehaviorTree.CPP 4: reading and writing.
+"""Read and write behavior trees in the XML of BehaviorTree.CPP 4.
 
-Owns what its nodes are here. Composites and decorators are those of BehaviorTree.CPP, with its
-semantics; ``RandomSequence`` and ``RandomSelector`` are this package's. Leaves are the caller's, by
-their ID: ``<GoTo x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are the same. Times are in ms, as
-there, and simulated. Ports with ``{...}`` and scripts are refused: there is no blackboard.
+Composites and decorators are those of BehaviorTree.CPP, with its semantics; ``RandomSequence`` and
+``RandomSelector`` are additions of this package. The caller specifies the leaves by their ID:
+``<GoTo x_m="1"/>`` and ``<Action ID="GoTo" x_m="1"/>`` are equal. Times are simulated, in ms. Ports
+with ``{...}`` and scripts are rejected, since there is no blackboard.
 """
 
 from pathlib import Path
@@ -22,8 +22,8 @@ from gz_testauto.extras.trees.nodes import Clock
 
 Element = Any  # lxml has no public name for it
 MakeLeaf = Callable[..., Behaviour]
-"""Makes a leaf of its name and its XML attributes, which are text, given by keyword. Raises
-``ValueError`` or ``TypeError`` for what it does not take."""
+"""A function that creates a leaf from its name and its XML attributes, which are keyword arguments
+with text. Raises ``ValueError`` or ``TypeError`` for an invalid attribute."""
 
 _LEAF_TAGS = ("Action", "Condition")
 _COMPOSITES = (
@@ -62,7 +62,7 @@ def read_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """The main tree of a file. Raises ``SpecError`` naming file, line and node."""
+    """Return the main tree of a file. Raises ``SpecError`` with file, line and node."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -77,15 +77,15 @@ def parse_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Do as :func:`read_tree`, from XML; ``source`` is its name in messages."""
+    """Return the main tree of XML; ``source`` is its name in messages. Raises ``SpecError``."""
     try:
         root = parse_xml(content)
     except etree.XMLSyntaxError as error:
-        raise SpecError(f"{source}:{error.lineno}: is not XML: {error.msg}") from error
-    return _Reader(root, source, leaves, clock, random).read()
+        raise SpecError(f"{source}:{error.lineno}: is not valid XML: {error.msg}") from error
+    return _TreeReader(root, source, leaves, clock, random).read()
 
 
-class _Reader:
+class _TreeReader:
     def __init__(
         self,
         root: Element,
@@ -102,7 +102,7 @@ class _Reader:
     def read(self) -> Behaviour:
         root = self._root
         if root.tag != "root":
-            raise self._error(root, f"<{root.tag}> is no tree; it must be <root>")
+            raise self._error(root, f"<{root.tag}> is not a tree; it must be <root>")
         if root.get("BTCPP_format", "4") != "4":
             raise self._error(
                 root,
@@ -114,7 +114,7 @@ class _Reader:
                 raise self._error(tree, f"a second tree has the ID {name!r}")
             self._trees[name] = tree
         if not self._trees:
-            raise self._error(root, "holds no <BehaviorTree>")
+            raise self._error(root, "has no <BehaviorTree>")
         main = root.get("main_tree_to_execute") or next(iter(self._trees))
         if main not in self._trees:
             raise self._error(root, unknown_name("tree", main, self._trees))
@@ -122,10 +122,12 @@ class _Reader:
 
     def _tree(self, name: str, tree: Element) -> Behaviour:
         if name in self._entered:
-            raise self._error(tree, f"tree {name!r} is part of itself")
+            raise self._error(tree, f"tree {name!r} contains itself")
         inside = _elements(tree)
         if len(inside) != 1:
-            raise self._error(tree, f"tree {name!r} has {len(inside)} nodes at its top; give one")
+            raise self._error(
+                tree, f"tree {name!r} has {len(inside)} nodes at its top; it must have one"
+            )
         self._entered.append(name)
         found = self._node(inside[0])
         self._entered.pop()
@@ -217,7 +219,7 @@ class _Reader:
         if wanted not in self._leaves:
             raise self._error(element, unknown_name("node", wanted, [*KNOWN, *self._leaves]))
         if _elements(element):
-            raise self._error(element, f"{wanted} is a leaf and has no children")
+            raise self._error(element, f"{wanted} is a leaf and cannot have children")
         given = {k: v for k, v in element.attrib.items() if k not in ("ID", "name")}
         try:
             return self._leaves[wanted](name, **given)
@@ -233,19 +235,19 @@ class _Reader:
         try:
             value = int(text or "")
         except ValueError as error:
-            said = "is missing" if text is None else f"is {text!r}; it must be a whole number"
-            raise self._error(element, f"{element.tag}: {key} {said}") from error
+            fault = "is missing" if text is None else f"is {text!r}; it must be a whole number"
+            raise self._error(element, f"{element.tag}: {key} {fault}") from error
         if value < least:
             raise self._error(element, f"{element.tag}: {key} is {value}; it must be >= {least}")
         return value
 
-    def _error(self, element: Element, what: str) -> SpecError:
-        return SpecError(f"{self._source}:{element.sourceline}: {what}")
+    def _error(self, element: Element, fault: str) -> SpecError:
+        return SpecError(f"{self._source}:{element.sourceline}: {fault}")
 
 
 def write_tree(root: Behaviour, name: str = "main") -> str:
-    """A tree as XML that :func:`parse_tree` reads. Leaves are written by the name of their class
-    and what they have in ``attributes``. Raises ``SpecError`` for a node that has no name there."""
+    """Return a tree as XML that :func:`parse_tree` reads. A leaf is written with the name of its
+    class and its ``attributes``. Raises ``SpecError`` for a node without an XML name."""
     top = etree.Element("root", BTCPP_format="4", main_tree_to_execute=name)
     top.append(etree.Element("BehaviorTree", ID=name))
     _write(root, top[0])
@@ -268,7 +270,7 @@ def _ms(seconds: float) -> int:
 
 
 def _described(node: Any) -> Tuple[str, Dict[str, Any]]:
-    """The tag of a node, and its attributes."""
+    """Return the tag of a node, and its attributes."""
     kind = type(node)
     if kind in _WRITTEN:
         tag, attributes = _WRITTEN[kind]
@@ -280,7 +282,7 @@ def _described(node: Any) -> Tuple[str, Dict[str, Any]]:
     if not node.children and not isinstance(node, py_trees.decorators.Decorator):
         return kind.__name__, dict(getattr(node, "attributes", {}))
     raise SpecError(
-        f"{node.name!r} is a {kind.__name__}, which BehaviorTree.CPP's XML has no word for"
+        f"{node.name!r} is a {kind.__name__}, which BehaviorTree.CPP's XML does not have"
     )
 
 

@@ -1,8 +1,8 @@
-"""Additional nodes for py_trees, and nodes that py_trees has by wall time only.
+"""Nodes in addition to those of py_trees, and nodes with simulated time instead of wall time.
 
-Owns random composites whose order is drawn from a generator that is passed, a parallel one that
-counts, a sequence that continues at the child that failed, and decorators and leaves that end by
-simulated time or by ticks.
+This module contains random composites with a generator as parameter, a parallel composite with
+counts, a sequence that continues at the failed child, and decorators and leaves with a limit of
+simulated time or of ticks.
 """
 
 from typing import Iterator, Optional, Sequence
@@ -14,14 +14,14 @@ from py_trees.common import Status
 
 
 class Clock:
-    """Simulated time (s), set by the caller that ticks the tree."""
+    """The simulated time (s), which the caller sets before each tick."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
 
 
 class _Shuffled(py_trees.composites.Composite):
-    """Draws the order of the children at each start; a mixin."""
+    """A mixin that draws the order of the children at each start."""
 
     def __init__(
         self,
@@ -44,8 +44,7 @@ class _Shuffled(py_trees.composites.Composite):
 
 
 class RandomSequence(_Shuffled, py_trees.composites.Sequence):
-    """A sequence in an order that is drawn at each start. Another generator state is another
-    order, so one that is ticked again and again has many."""
+    """A sequence in an order that is drawn at each start."""
 
 
 class RandomSelector(_Shuffled, py_trees.composites.Selector):
@@ -53,10 +52,10 @@ class RandomSelector(_Shuffled, py_trees.composites.Selector):
 
 
 class CountingParallel(py_trees.composites.Composite):
-    """Ticks all children that have not ended, until so many have succeeded or failed.
+    """A composite that ticks all running children until a number of them has succeeded or failed.
 
-    As BehaviorTree.CPP's ``Parallel``: a number below 0 counts from all of them, so -1 is all. A
-    parallel selector succeeds with one (``success_count=1``) and fails with all
+    As in BehaviorTree.CPP's ``Parallel``, a negative number is relative to the number of children:
+    -1 is all. A parallel selector succeeds with one child (``success_count=1``) and fails with all
     (``failure_count=-1``).
     """
 
@@ -71,7 +70,7 @@ class CountingParallel(py_trees.composites.Composite):
         self.success_count, self.failure_count = success_count, failure_count
 
     def tick(self) -> Iterator[Behaviour]:
-        """Tick, count, and stop what still runs when it is decided."""
+        """Tick the running children; stop them when the status is decided."""
         if self.status != Status.RUNNING:
             for child in self.children:
                 if child.status != Status.INVALID:
@@ -104,7 +103,7 @@ class CountingParallel(py_trees.composites.Composite):
 
 
 class ParallelSelector(CountingParallel):
-    """Succeeds as soon as one child does, fails when all have failed."""
+    """A composite that succeeds when one child succeeds, and fails when all have failed."""
 
     def __init__(self, name: str, children: Optional[Sequence[Behaviour]] = None) -> None:
         super().__init__(name, 1, -1, children)
@@ -118,7 +117,7 @@ class SequenceWithMemory(py_trees.composites.Composite):
         self._at = 0
 
     def tick(self) -> Iterator[Behaviour]:
-        """Tick from where it was."""
+        """Tick the children from the last one on."""
         if self.status != Status.RUNNING:
             self.initialise()
         while self._at < len(self.children):
@@ -135,16 +134,16 @@ class SequenceWithMemory(py_trees.composites.Composite):
         yield self
 
     def terminate(self, new_status: Status) -> None:
-        """Start at the first child again after an interruption."""
+        """Continue with the first child after an interruption."""
         if new_status == Status.INVALID:
             self._at = 0
 
 
 class TickLimit(py_trees.decorators.Decorator):
-    """Fails when its child still runs after so many ticks, and stops it."""
+    """A decorator that fails and stops its child if the child still runs after ``limit`` ticks."""
 
     def __init__(self, name: str, child: Behaviour, limit: int) -> None:
-        """Raises ``ValueError`` for less than 1."""
+        """Raises ``ValueError`` for a ``limit`` less than 1."""
         if limit < 1:
             raise ValueError(f"{name}: limit is {limit}; it must be at least 1")
         super().__init__(name=name, child=child)
@@ -155,7 +154,7 @@ class TickLimit(py_trees.decorators.Decorator):
         self._ticks = 0
 
     def update(self) -> Status:
-        """The child's status, or failure."""
+        """Return the child's status, or failure at the limit."""
         self._ticks += 1
         if self.decorated.status == Status.RUNNING and self._ticks >= self.limit:
             self.decorated.stop(Status.INVALID)
@@ -164,51 +163,52 @@ class TickLimit(py_trees.decorators.Decorator):
 
 
 class UntilFail(py_trees.decorators.Decorator):
-    """Ticks its child over and over until it fails, and then succeeds."""
+    """A decorator that ticks its child repeatedly until it fails, and then succeeds."""
 
     ends_with = Status.SUCCESS
 
     def update(self) -> Status:
-        """Running, until the child fails."""
+        """Return running until the child fails."""
         return self.ends_with if self.decorated.status == Status.FAILURE else Status.RUNNING
 
 
 class KeepRunningUntilFailure(UntilFail):
-    """Differs from it in that it then fails, as in BehaviorTree.CPP."""
+    """A decorator that ticks its child repeatedly until it fails, and then fails."""
 
     ends_with = Status.FAILURE
 
 
 class Wait(Behaviour):
-    """Runs for a time (s, simulated), then succeeds."""
+    """A leaf that runs for a simulated time (s), then succeeds."""
 
     def __init__(self, name: str, clock: Clock, duration_s: float) -> None:
         super().__init__(name)
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start to wait."""
+        """Start the timer."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        """Success when the time is over."""
+        """Return success after the time."""
         over = self._clock.now_s >= self._until_s - 1e-9
         return Status.SUCCESS if over else Status.RUNNING
 
 
 class Timeout(py_trees.decorators.Decorator):
-    """Fails when its child still runs after a time (s, simulated), and stops it."""
+    """A decorator that fails and stops its child if the child still runs after a simulated time
+    (s)."""
 
     def __init__(self, name: str, child: Behaviour, clock: Clock, duration_s: float) -> None:
         super().__init__(name=name, child=child)
         self._clock, self.duration_s = clock, duration_s
 
     def initialise(self) -> None:
-        """Start to count."""
+        """Start the timer."""
         self._until_s = self._clock.now_s + self.duration_s
 
     def update(self) -> Status:
-        """The child's status, or failure."""
+        """Return the child's status, or failure at the limit."""
         over = self._clock.now_s >= self._until_s - 1e-9
         if self.decorated.status == Status.RUNNING and over:
             self.decorated.stop(Status.INVALID)
@@ -217,7 +217,7 @@ class Timeout(py_trees.decorators.Decorator):
 
 
 class Delay(py_trees.decorators.Decorator):
-    """Ticks its child only after a time (s, simulated)."""
+    """A decorator that ticks its child only after a simulated time (s)."""
 
     def __init__(self, name: str, child: Behaviour, clock: Clock, duration_s: float) -> None:
         super().__init__(name=name, child=child)
@@ -225,7 +225,7 @@ class Delay(py_trees.decorators.Decorator):
         self._until_s = 0.0
 
     def tick(self) -> Iterator[Behaviour]:
-        """Wait, then do as the child does."""
+        """Wait, then tick the child."""
         if self.status != Status.RUNNING:
             self._until_s = self._clock.now_s + self.duration_s
         if self._clock.now_s < self._until_s - 1e-9:
@@ -235,5 +235,5 @@ class Delay(py_trees.decorators.Decorator):
         yield from super().tick()
 
     def update(self) -> Status:
-        """The child's."""
+        """Return the child's status."""
         return self.decorated.status

@@ -1,4 +1,4 @@
-"""``tree``: an actor that a behavior tree moves; see :mod:`gz_testauto.extras.trees.actor`."""
+"""The specification of the actor type ``tree``; see :mod:`gz_testauto.extras.trees.actor`."""
 
 import inspect
 from typing import Tuple
@@ -16,18 +16,18 @@ _REMEDY = "python3 -m pip install 'gz_testauto[trees]'"
 
 
 class TreeSpec(PlacedActorSpec):
-    """Executes a behavior tree in BehaviorTree.CPP's XML."""
+    """An actor that executes a behavior tree in BehaviorTree.CPP's XML."""
 
     behavior: Literal["tree"]
     file: SpecPath
     """The XML file of the tree."""
 
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
-        """See :class:`ActorSpec`. Raises ``MissingDependencyError`` without a recent py_trees."""
+        """See :class:`ActorSpec`. Raises ``MissingDependencyError`` without py_trees 2.2."""
         _require_py_trees()
-        from gz_testauto.extras.trees.actor import Tree  # needs py_trees, others do not
+        from gz_testauto.extras.trees.actor import TreeActor  # requires py_trees
 
-        return Tree.of_file(new.name, self.tags, self.file), self.start.pose
+        return TreeActor.of_file(new.name, self.tags, self.file), self.start.pose
 
 
 def _require_py_trees() -> None:
@@ -38,6 +38,6 @@ def _require_py_trees() -> None:
     if "memory" not in inspect.signature(py_trees.composites.Sequence.__init__).parameters:
         raise MissingDependencyError(
             f"the py_trees in {py_trees.__file__} is too old (ROS Noetic has 0.7); behavior trees "
-            f"need 2.2 or later: {_REMEDY}, in an environment whose packages come before those of "
+            f"need 2.2 or later: {_REMEDY}, in an environment whose packages precede those of "
             "ROS on PYTHONPATH"
         )

@@ -20,7 +20,7 @@ from gz_testauto.planners.scans import obstacle_points
 OBSERVATIONS = Registry(
     "observation",
     {
-        "lidar": "gz_testauto.extras.learning.policies.observations:Lidar",
+        "lidar": "gz_testauto.extras.learning.policies.observations:LidarSectors",
         "plan": "gz_testauto.extras.learning.policies.observations:PlanAhead",
         "goal": "gz_testauto.extras.learning.policies.observations:Goal",
         "twist": "gz_testauto.extras.learning.policies.observations:MeasuredTwist",
@@ -55,7 +55,7 @@ class ObservationTerm(abc.ABC):
         """Return the numbers, shape (size,)."""
 
 
-class Lidar(ObservationTerm):
+class LidarSectors(ObservationTerm):
     """Proximity of the nearest scan point in each of ``beams`` equal sectors about the robot's
     origin, 1 at the origin, 0 at ``range_m`` and beyond. Sectors are counted counter-clockwise from
     straight behind, or cover ``field_rad`` about straight ahead."""
