@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_scenic")]
 
 WORKSPACE = "workspace = Workspace(RectangularRegion(0 @ 0, 0, 20, 20))\n"
 CUBE = WORKSPACE + "c = new Brick at 2 @ 2, facing 0 deg\n"
-LATE = "nothing acts yet: state the property where the object is created"
+LATE = "set the property where the object is created"
 
 
 @pytest.fixture
