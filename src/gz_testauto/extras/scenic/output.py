@@ -130,7 +130,7 @@ def _written(
         alone += 1
     workers = min(workers, count - alone)
     if workers > 0:
-        doing = f"generation of worlds of {maker.source.scenario}"
+        doing = f"generating worlds of {maker.source.scenario}"
         yield from map_in_processes(maker, range(alone, count), workers, doing)
 
 
