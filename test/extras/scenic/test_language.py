@@ -43,11 +43,11 @@ REJECTED = (
         (CUBE + "model not_there.more\n", 3, "No module named 'not_there'; modules are searched"),
         (CUBE + "ego = new BRICK\n", 3, "name 'BRICK' is not defined; did you mean 'Brick'?"),
         (CUBE + "new Brick at 15 @ 2, facing 0 deg\n", 3, "is not within the workspace"),
-        (CUBE + "require eventually c.x > 1\n", 3, "`eventually` is .*; (remove it|use `record)"),
+        (CUBE + "require eventually c.x > 1\n", 3, "`eventually` .*; (remove it|use `record)"),
         (CUBE + "scenario Sub():\n    compose:\n        wait\n", 3, "`compose` is for sequences"),
     ]
 )  # fmt: skip
-IN_BOTH = (LATE, "`z` is assigned to a Brick", "`eventually` is .*; (remove it|use `record)")
+IN_BOTH = (LATE, "`z` is assigned to a Brick", "`eventually` .*; (remove it|use `record)")
 
 
 @pytest.mark.parametrize(("text", "line", "said"), REJECTED)

@@ -69,7 +69,7 @@ class Bodies:
         self.names = tuple(collider.name for collider in self.colliders)
         twice = sorted({name for name in self.names if self.names.count(name) > 1})
         if twice:
-            raise SpecError(f"colliders need names of their own: {twice[0]!r} appears twice")
+            raise SpecError(f"colliders must have different names: {twice[0]!r} appears twice")
         self._index = {name: number for number, name in enumerate(self.names)}
         self._shapes = [_shape_of(collider) for collider in self.colliders]
         self._offsets_m, self._offset_turns = _stacked([one.offset for one in self.colliders])

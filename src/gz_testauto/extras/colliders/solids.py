@@ -37,7 +37,7 @@ class Convex:
         try:
             hull = ConvexHull(given)
         except QhullError as error:
-            raise SpecError("a convex body's points must not lie in one plane") from error
+            raise SpecError("the points of a convex body must not be in one plane") from error
         self.corners = given[hull.vertices]
         """Shape (m, 3)."""
         index = np.full(len(given), -1)
@@ -69,7 +69,7 @@ class Triangles:
         middle = corners.mean(axis=0)
         across = np.linalg.svd(corners - middle, full_matrices=False)[2][2]
         if np.ptp((corners - middle) @ across) < _FLAT_M:
-            raise SpecError("a surface must not lie in one plane: make it a thin box")
+            raise SpecError("a surface must not be in one plane; use a thin box")
         triangles, closed = find_solids(given)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         self.corners = corners
