@@ -78,8 +78,8 @@ class LaunchedProcess:
         lines = _lines(_readable(self._log()))
         if excluding:
             lines = [line for line in lines if excluding not in line]
-        said = _quoted(_errors(lines)[:LINES_SHOWN] or lines[-LINES_SHOWN:])
-        return said or f"nothing in {self.log_file}"
+        excerpt = _quoted(_errors(lines)[:LINES_SHOWN] or lines[-LINES_SHOWN:])
+        return excerpt or f"nothing in {self.log_file}"
 
     def node_not_found(self) -> str:
         """Return roslaunch's message about the first node that it could not start, or an empty

@@ -34,7 +34,7 @@ def scan(there):
         "set stack.names.scan to the topic of the laser",
         kind="other topics of sensor_msgs/LaserScan",
         name="/scan",
-        there=there,
+        existing=there,
     )
 
 

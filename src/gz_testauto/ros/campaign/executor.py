@@ -173,12 +173,15 @@ class RosTrialExecutor(TrialExecutor):
     def recover(self) -> None:
         """End all planners, whose state is uncertain, and wait for the simulator node, which can be
         restarting. The next trial loads a new scene."""
-        self._close_planners()
+        self.close()
         self.open()
 
     def close(self) -> None:
         """End all planners. The simulator node continues."""
-        self._close_planners()
+        planners, self._planners = self._planners, {}
+        for process, cycles in planners.values():
+            cycles.unregister()
+            process.close()
 
     def _follow(
         self,
@@ -299,12 +302,6 @@ class RosTrialExecutor(TrialExecutor):
             return
         lanes = self._campaign.static_map.lanes(self._campaign.world(trial))
         self._road.publish(road_message(lanes, stamp))
-
-    def _close_planners(self) -> None:
-        planners, self._planners = self._planners, {}
-        for process, cycles in planners.values():
-            cycles.unregister()
-            process.close()
 
 
 def _require_ros_support(spec: BuiltinCampaignSpec) -> None:

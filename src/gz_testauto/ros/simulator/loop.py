@@ -141,16 +141,16 @@ class SimulationLoop:
 
     def _iterate(self) -> None:
         """Execute one call, or wait for one, or step."""
-        standing = self._simulation is None or self.paused
+        idle = self._simulation is None or self.paused
         now = time.monotonic()
-        due = now + IDLE_POLL_S if standing else self._pace.wait_until()
+        due = now + IDLE_POLL_S if idle else self._pace.wait_until()
         try:
             if due > now:
                 call, future = self._calls.get(timeout=min(due - now, IDLE_POLL_S))
             else:
                 call, future = self._calls.get_nowait()
         except queue.Empty:
-            if not standing and time.monotonic() >= due:
+            if not idle and time.monotonic() >= due:
                 self._step()
             return
         try:

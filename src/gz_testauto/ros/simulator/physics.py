@@ -59,11 +59,11 @@ class PhysicsProperties:
         changeable: Tuple[str, ...] = () if _settings(loop) is None else ("time_step", "gravity")
         if _supports_gravity(loop):
             changeable = (*changeable, "gravity")
-        refused = [name for name in changed if name not in changeable]
-        if refused or request.max_update_rate < 0.0 or request.time_step <= 0.0:
+        rejected = [name for name in changed if name not in changeable]
+        if rejected or request.max_update_rate < 0.0 or request.time_step <= 0.0:
             return SetPhysicsPropertiesResponse(
                 False,
-                f"SetPhysicsProperties: {', '.join(refused) or 'a negative number'} cannot be "
+                f"SetPhysicsProperties: {', '.join(rejected) or 'a negative number'} cannot be "
                 "changed at run time; set it in the <physics> of the world file",
             )
         if changed:

@@ -106,8 +106,8 @@ class GroundTruth:
 
     def _take_contacts(self) -> Tuple[Contact, ...]:
         with self._lock:
-            heard, self._contacts = self._contacts, []
-        return tuple(contact for contact in heard if contact.stamp_s >= self._since_s)
+            received, self._contacts = self._contacts, []
+        return tuple(contact for contact in received if contact.stamp_s >= self._since_s)
 
 
 def require_max_gap(gap_s: float, max_gap_s: float) -> None:

@@ -119,7 +119,7 @@ class LaunchedStack:
                 "its name",
                 kind="other models than the world file's",
                 name=name,
-                there=lambda: sorted(self._models - of_world),
+                existing=lambda: sorted(self._models - of_world),
             )
         )
 
@@ -209,12 +209,12 @@ class LaunchedStack:
             if requirement.condition():
                 return
             youngest = list(self._parts.values())[-1]
-            refused = youngest.node_not_found()
-            if limit.has_expired(cannot_start=bool(refused)):
-                cause = f"{youngest.name}: {refused}; " if refused else ""
+            not_found = youngest.node_not_found()
+            if limit.has_expired(cannot_start=bool(not_found)):
+                cause = f"{youngest.name}: {not_found}; " if not_found else ""
                 raise error(
                     f"{self._silence}{cause}after {limit.waited_s:.0f} s {requirement.message()} "
-                    f"(from {youngest.name}: {youngest.log_excerpt(excluding=refused)})"
+                    f"(from {youngest.name}: {youngest.log_excerpt(excluding=not_found)})"
                 )
             time.sleep(POLL_S)
 

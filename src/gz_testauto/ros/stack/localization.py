@@ -52,7 +52,9 @@ class Localization:
         Raises ``NavigatorError`` with the error of the pose after ``timeout_s`` of wall time.
         """
         within_m = self._stack.max_localization_error_m
-        known = Requirement(lambda: False, "", "", name=self._stack.frames.base, there=self._frames)
+        known = Requirement(
+            lambda: False, "", "", name=self._stack.frames.base, existing=self._frames
+        )
         limit = RequirementTimeout(known, timeout_s)
         published_s = -math.inf
         while True:
@@ -104,8 +106,8 @@ class Localization:
 
     def _frames(self) -> List[str]:
         """Return the names of all frames in tf."""
-        heard = yaml.safe_load(self._buffer.all_frames_as_yaml()) or {}
-        return sorted({*heard, *(str(frame["parent"]) for frame in heard.values())})
+        frames = yaml.safe_load(self._buffer.all_frames_as_yaml()) or {}
+        return sorted({*frames, *(str(frame["parent"]) for frame in frames.values())})
 
     def _localization_error(
         self, estimated: Optional[Pose2D], true_pose: Pose2D, waited_s: float

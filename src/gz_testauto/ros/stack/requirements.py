@@ -32,8 +32,8 @@ def move_base_actions() -> List[str]:
 class Requirement:
     """A condition with the ``name`` and ``kind`` that it needs.
 
-    ``there`` returns the existing names of this kind; ``missing`` is the message if the condition
-    does not hold, ``remedy`` the correction.
+    ``existing`` returns the existing names of this kind; ``missing`` is the message if the
+    condition does not hold, ``remedy`` the correction.
     """
 
     condition: Callable[[], bool]
@@ -41,24 +41,26 @@ class Requirement:
     remedy: str
     kind: str = ""
     name: str = ""
-    there: Callable[[], Sequence[str]] = list
+    existing: Callable[[], Sequence[str]] = list
 
     def message(self) -> str:
         """Return what is missing, the existing names, and the remedy."""
-        others = [name for name in self.there() if name != self.name]
+        others = [name for name in self.existing() if name != self.name]
         found = f"; {self.kind}: {join_truncated(others) or 'none'}" if self.kind else ""
         return f"{self.missing}{found}; {self.remedy}"
 
 
-def required_topic(heard: Callable[[], bool], name: str, kind: str, remedy: str) -> Requirement:
+def required_topic(
+    is_received: Callable[[], bool], name: str, kind: str, remedy: str
+) -> Requirement:
     """Return the requirement of a first message on a topic."""
     return Requirement(
-        heard,
+        is_received,
         f"no message on {name}",
         remedy,
         kind=f"other topics of {kind}",
         name=name,
-        there=lambda: topics_of(kind),
+        existing=lambda: topics_of(kind),
     )
 
 
@@ -69,7 +71,7 @@ class RequirementTimeout:
         self._requirement = requirement
         self._began_s = self._changed_s = time.monotonic()
         self._timeout_s = timeout_s
-        self._there: Tuple[str, ...] = ()
+        self._existing: Tuple[str, ...] = ()
 
     @property
     def waited_s(self) -> float:
@@ -78,9 +80,9 @@ class RequirementTimeout:
 
     def has_expired(self, cannot_start: bool) -> bool:
         """Return true if the wait is over; ``cannot_start``: a node could not be started."""
-        there = tuple(self._requirement.there())
-        if there != self._there:
-            self._there, self._changed_s = there, time.monotonic()
-        under_another_name = bool(there) and self._requirement.name not in there
+        existing = tuple(self._requirement.existing())
+        if existing != self._existing:
+            self._existing, self._changed_s = existing, time.monotonic()
+        under_another_name = bool(existing) and self._requirement.name not in existing
         quiet = time.monotonic() - self._changed_s > QUIET_SHARE * self._timeout_s
         return self.waited_s > self._timeout_s or (quiet and (under_another_name or cannot_start))

@@ -270,7 +270,7 @@ class StackTrialRunner:
                 "does the navigation's launch start move_base? Set stack.names.action to its name",
                 kind="others of its type",
                 name=names.action,
-                there=move_base_actions,
+                existing=move_base_actions,
             )
         )
         running.await_requirement(

@@ -70,13 +70,13 @@ class WorldUpdater:
         if not actors and not spare_models and not self._actors:
             return
         wanted = {model.name: model for model in actors}
-        standing = self._gazebo.model_names() & self._actors.keys()
-        kept = [name for name in standing & wanted.keys() if self._actors[name] == wanted[name].sdf]
-        gone, new = sorted(standing.difference(kept)), sorted(wanted.keys() - set(kept))
-        if gone or new:
-            self._report(f"deleting {len(gone)} actors and spawning {len(new)}")
-            self._gazebo.delete(gone)
-            self._gazebo.spawn_models([wanted[name] for name in new])
+        present = self._gazebo.model_names() & self._actors.keys()
+        kept = [name for name in present & wanted.keys() if self._actors[name] == wanted[name].sdf]
+        deleted, spawned = sorted(present.difference(kept)), sorted(wanted.keys() - set(kept))
+        if deleted or spawned:
+            self._report(f"deleting {len(deleted)} actors and spawning {len(spawned)}")
+            self._gazebo.delete(deleted)
+            self._gazebo.spawn_models([wanted[name] for name in spawned])
         self._place({name: wanted[name].pose for name in sorted(kept)})
         self._actors = {model.name: model.sdf for model in (*actors, *spare_models)}
 

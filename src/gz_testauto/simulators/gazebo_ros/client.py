@@ -147,21 +147,21 @@ class GazeboRosClient:
 
     def links_of(self, models: Iterable[str]) -> Dict[str, Tuple[str, ...]]:
         """Return the scoped names of the links of those of these models that exist."""
-        asked = list(models)
-        requests = [srv.GetModelPropertiesRequest(name) for name in asked]
+        requested = list(models)
+        requests = [srv.GetModelPropertiesRequest(name) for name in requested]
         return {
             name: tuple(f"{name}::{link}" for link in answer.body_names)
-            for name, answer in zip(asked, self._call("get_model_properties", requests))
+            for name, answer in zip(requested, self._call("get_model_properties", requests))
             if answer.success
         }
 
     def link_states(self, names: Iterable[str]) -> Dict[str, ModelState]:
         """Return the states in the world frame of links that exist, by scoped name."""
-        asked = list(names)
-        requests = [srv.GetLinkStateRequest(name, WORLD) for name in asked]
+        requested = list(names)
+        requests = [srv.GetLinkStateRequest(name, WORLD) for name in requested]
         return {
             name: ros_messages.state_of(answer.link_state.pose, answer.link_state.twist)
-            for name, answer in zip(asked, self._call("get_link_state", requests))
+            for name, answer in zip(requested, self._call("get_link_state", requests))
             if answer.success
         }
 
@@ -208,20 +208,20 @@ class GazeboRosClient:
         the floor falls until it is read.
         """
         self.send_states(states)
-        left: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
+        remaining: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
 
-        def there() -> bool:
-            for name, pose in self.poses(list(left)).items():
-                wanted = left[name]
+        def is_reached() -> bool:
+            for name, pose in self.poses(list(remaining)).items():
+                wanted = remaining[name]
                 if from_above:
                     pose, wanted = pose.planar.to_pose(), wanted.planar.to_pose()
                 if is_at(pose, wanted, within_m, within_rad):
-                    del left[name]
-            return not left
+                    del remaining[name]
+            return not remaining
 
-        if not self._await(there):
+        if not self._await(is_reached):
             raise SimulatorError(
-                f"these models did not reach their poses: {join_truncated(sorted(left))}"
+                f"these models did not reach their poses: {join_truncated(sorted(remaining))}"
             )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
@@ -230,13 +230,13 @@ class GazeboRosClient:
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
         answers = self._call("set_model_state", requests)
-        refused = [
+        rejected = [
             f"{name}: {answer.status_message}"
             for name, answer in zip(states, answers)
             if not answer.success
         ]
-        if refused:
-            raise SimulatorError(f"not placed: {join_truncated(refused)}")
+        if rejected:
+            raise SimulatorError(f"not placed: {join_truncated(rejected)}")
 
     def spawn(self, name: str, xml: str) -> None:
         """Spawn a model from SDF at its own pose, and wait until it exists.
@@ -266,22 +266,24 @@ class GazeboRosClient:
         """Remove models and wait until they no longer exist; all are tried before an error is
         raised. If several models have one name, all are removed."""
         wanted = set(names)
-        said: Dict[str, str] = {}
+        faults: Dict[str, str] = {}
         deadline = math.inf
         while wanted:
-            left = sorted(wanted & self.model_names())
-            if not left:
+            remaining = sorted(wanted & self.model_names())
+            if not remaining:
                 return
             if time.monotonic() > deadline:
-                reasons = "; ".join(said[name] for name in left[:MAX_NAMES] if name in said)
-                raise SimulatorError(
-                    f"these models still exist after deletion: {join_truncated(left)} ({reasons})"
+                reasons = "; ".join(
+                    faults[name] for name in remaining[:MAX_NAMES] if name in faults
                 )
-            requests = [srv.DeleteModelRequest(name) for name in left]
-            for name, answer in zip(left, self._call("delete_model", requests)):
+                raise SimulatorError(
+                    f"these models exist after deletion: {join_truncated(remaining)} ({reasons})"
+                )
+            requests = [srv.DeleteModelRequest(name) for name in remaining]
+            for name, answer in zip(remaining, self._call("delete_model", requests)):
                 self._deleted_at[name] = time.monotonic()
                 if not answer.success:
-                    said[name] = f"{name}: {answer.status_message}"
+                    faults[name] = f"{name}: {answer.status_message}"
             deadline = min(deadline, time.monotonic() + self._effect_timeout_s)
             time.sleep(POLL_S)
 
@@ -295,21 +297,21 @@ class GazeboRosClient:
             raise _NameInUseError(f"a model named {taken[0]!r} exists already")
         free_at = max((self._deleted_at.pop(name, 0.0) + ECHO_S for name in names), default=0.0)
         time.sleep(max(0.0, free_at - time.monotonic()))
-        said: Dict[str, str] = {}
+        faults: Dict[str, str] = {}
         for name, xml, pose in parts:
             request = srv.SpawnModelRequest(model_name=name, model_xml=xml, reference_frame=WORLD)
             request.initial_pose = ros_messages.pose_message(pose)
-            said[name] = self._spawn_one(request)
-        left: Set[str] = set(names)
+            faults[name] = self._spawn_one(request)
+        remaining: Set[str] = set(names)
 
-        def shown() -> bool:
-            left.difference_update(self.model_names())
-            return not left
+        def exist() -> bool:
+            remaining.difference_update(self.model_names())
+            return not remaining
 
-        if not self._await(shown):
-            reasons = "; ".join(said[name] for name in sorted(left)[:MAX_NAMES])
+        if not self._await(exist):
+            reasons = "; ".join(faults[name] for name in sorted(remaining)[:MAX_NAMES])
             raise SimulatorError(
-                f"{join_truncated(sorted(left))} not shown after spawning: {reasons}"
+                f"{join_truncated(sorted(remaining))} do not exist after spawning: {reasons}"
             )
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:

@@ -118,7 +118,7 @@ class ServiceConnection:
 
     def _exchange(self, requests: Sequence[Any], timeout_s: float) -> List[Any]:
         answers: List[Any] = []
-        refused: List[str] = []
+        rejected: List[str] = []
         try:
             if self._socket is None:
                 self._open(timeout_s)
@@ -130,7 +130,7 @@ class ServiceConnection:
                     if accepted:
                         answers.append(self._kind._response_class().deserialize(body))
                     else:
-                        refused.append(body.decode("utf-8", "replace"))
+                        rejected.append(body.decode("utf-8", "replace"))
         except socket.timeout as error:
             self.close()
             raise ServiceTimeoutError(
@@ -144,8 +144,8 @@ class ServiceConnection:
         except BaseException:
             self.close()  # later responses would belong to other requests
             raise
-        if refused:
-            raise SimulatorError(f"{self.name} could not process a request: {refused[0]}")
+        if rejected:
+            raise SimulatorError(f"{self.name} could not process a request: {rejected[0]}")
         return answers
 
     def _open(self, timeout_s: float) -> None:

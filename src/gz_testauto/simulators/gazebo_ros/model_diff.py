@@ -48,11 +48,11 @@ def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
 
 def diff_models(
     wanted: Mapping[str, NamedModel],
-    standing: Collection[str],
+    present: Collection[str],
     known: Mapping[str, str],
     obstacles: Optional[Pattern[str]],
 ) -> ModelDiff:
-    """Return the changes from the ``standing`` models to the ``wanted`` ones.
+    """Return the changes from the ``present`` models to the ``wanted`` ones.
 
     ``known`` has the SDF texts that are known. A model with an unknown text is assumed to equal the
     scene's model of its name, unless its name is that of a random obstacle, which ``obstacles``
@@ -60,7 +60,7 @@ def diff_models(
     """
     texts = {name: model.sdf for name, model in wanted.items()}
     ours: Dict[str, Optional[str]] = {}
-    for name in standing:
+    for name in present:
         if name in known or is_obstacle(name, obstacles):
             ours[name] = known.get(name)
         elif name in wanted:

@@ -47,17 +47,17 @@ def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
         model.remove(of_another_axle)
     for sensor in model.iter("sensor"):
         if robot.lidar is not None and sensor.get("name") == robot.lidar.sensor:
-            told = {"topicName": names.scan, "frameName": robot.lidar.sensor}
-            sensor.append(_plugin("libgazebo_ros_laser.so", told))
+            elements = {"topicName": names.scan, "frameName": robot.lidar.sensor}
+            sensor.append(_plugin("libgazebo_ros_laser.so", elements))
         elif robot.imu is not None and sensor.get("name") == robot.imu.sensor:
-            told = {
+            elements = {
                 "topicName": names.imu,
                 "frameName": robot.imu.sensor,
                 "bodyName": robot.imu.link,
                 "updateRateHZ": str(robot.imu.update_rate_hz or DRIVE_RATE_HZ),
                 "initialOrientationAsReference": "false",
             }
-            sensor.append(_plugin("libgazebo_ros_imu_sensor.so", told))
+            sensor.append(_plugin("libgazebo_ros_imu_sensor.so", elements))
     if names.contacts:
         _add_bumpers(document, names.contacts[0])
     return str(etree.tostring(document.root, encoding="unicode"))
@@ -69,7 +69,7 @@ def _library(plugin: Element) -> str:
 
 def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Element:
     separation, diameter = repr(drive.wheel_separation_m), repr(drive.wheel_diameter_m)
-    told = {
+    elements = {
         "wheelSeparation": separation,
         "wheelDiameter": diameter,
         "updateRate": str(DRIVE_RATE_HZ),
@@ -79,7 +79,7 @@ def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Elemen
         "broadcastTF": "1",
     }
     if len(drive.left_joints) == 1:
-        told.update(
+        elements.update(
             leftJoint=drive.left_joints[0],
             rightJoint=drive.right_joints[0],
             wheelTorque=torque_nm,
@@ -90,9 +90,9 @@ def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Elemen
             publishWheelTF="false",
             publishWheelJointState="false",
         )
-        return _plugin("libgazebo_ros_diff_drive.so", told)
+        return _plugin("libgazebo_ros_diff_drive.so", elements)
     (left_front, left_rear), (right_front, right_rear) = drive.left_joints, drive.right_joints
-    told.update(
+    elements.update(
         leftFrontJoint=left_front,
         leftRearJoint=left_rear,
         rightFrontJoint=right_front,
@@ -101,7 +101,7 @@ def _drive(drive: DriveDescription, torque_nm: str, names: TopicNames) -> Elemen
         topicName=names.cmd_vel,
         commandTopic=names.cmd_vel,
     )
-    return _plugin("libgazebo_ros_skid_steer_drive.so", told)
+    return _plugin("libgazebo_ros_skid_steer_drive.so", elements)
 
 
 def _add_bumpers(document: SdfDocument, topic: str) -> None:
@@ -113,17 +113,17 @@ def _add_bumpers(document: SdfDocument, topic: str) -> None:
             sensor = contact_sensor("gz_testauto_contact", shapes)
             etree.SubElement(sensor, "always_on").text = "true"
             etree.SubElement(sensor, "update_rate").text = str(BUMPER_RATE_HZ)
-            told = {"bumperTopicName": topic, "frameName": "world"}
-            sensor.append(_plugin("libgazebo_ros_bumper.so", told))
+            elements = {"bumperTopicName": topic, "frameName": "world"}
+            sensor.append(_plugin("libgazebo_ros_bumper.so", elements))
             element.append(sensor)
 
 
 TOPICS = ("topicName", "commandTopic", "odometryTopic", "bumperTopicName")
 
 
-def _plugin(library: str, told: Mapping[str, str]) -> Element:
+def _plugin(library: str, elements: Mapping[str, str]) -> Element:
     plugin = etree.Element("plugin", name=library[3:-3], filename=library)
-    for tag, text in told.items():
+    for tag, text in elements.items():
         # Otherwise the plugin resolves it in its own namespace.
         etree.SubElement(plugin, tag).text = rospy.resolve_name(text) if tag in TOPICS else text
     return plugin

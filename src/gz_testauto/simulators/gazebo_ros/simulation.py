@@ -113,10 +113,10 @@ class GazeboRosSimulation(Simulation):
         """Write the scene's world file with the present models at their poses. Raises
         ``SimulatorError`` for a model of another process, whose SDF is unknown."""
         poses = self._client.poses(self._client.world().names)
-        strangers = sorted(set(poses) - set(self._texts))
-        if strangers:
+        unknown = sorted(set(poses) - set(self._texts))
+        if unknown:
             raise SimulatorError(
-                f"{', '.join(strangers)}: spawned by another process, so the SDF is unknown and "
+                f"{', '.join(unknown)}: spawned by another process, so the SDF is unknown and "
                 "the world cannot be saved; delete these models before"
             )
         texts = dict(self._texts)

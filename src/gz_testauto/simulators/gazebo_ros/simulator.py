@@ -155,9 +155,9 @@ class GazeboRosSimulator(Simulator):
         self._client.close()
 
     def _apply_diff(
-        self, wanted: Dict[str, NamedModel], standing: Sequence[str], robot: Optional[RobotModel]
+        self, wanted: Dict[str, NamedModel], present: Sequence[str], robot: Optional[RobotModel]
     ) -> None:
-        change = diff_models(wanted, standing, self._texts, self._obstacles)
+        change = diff_models(wanted, present, self._texts, self._obstacles)
         for name in change.delete:
             self._texts.pop(name, None)
         self._client.delete(change.delete)
@@ -179,12 +179,14 @@ class GazeboRosSimulator(Simulator):
 
     def _warn_about_physics(self, wanted: PhysicsSettings) -> None:
         found = self._client.physics()
-        for what, there, asked in (
+        for what, actual, required in (
             ("a physics step of {} s", found.step_size_s, wanted.step_size_s),
             ("gravity {} m/s²", tuple(found.gravity_mps2), tuple(wanted.gravity_mps2)),
         ):
-            text = f"gazebo_ros runs with {what.format(there)}, the world has {what.format(asked)}"
-            if there != asked and text not in self._warned:
+            text = (
+                f"gazebo_ros runs with {what.format(actual)}, the world has {what.format(required)}"
+            )
+            if actual != required and text not in self._warned:
                 self._warned.add(text)
                 LOGGER.warning("%s: start it with this world's physics", text)
 

@@ -58,7 +58,7 @@ class RobotTopics:
         self._imu: List[ImuSample] = []
         self._contacts: List[Contact] = []
         self._commands = rospy.Publisher(names.cmd_vel, Twist, queue_size=10, tcp_nodelay=True)
-        heard = [
+        topics = [
             (names.clock, Clock, self._take_clock),
             (names.scan, LaserScanMessage, self._take_scan),
             (names.imu, Imu, self._take_imu),
@@ -66,7 +66,7 @@ class RobotTopics:
         ]
         self._subscribers = {
             topic: rospy.Subscriber(topic, kind, take, tcp_nodelay=True)
-            for topic, kind, take in heard
+            for topic, kind, take in topics
         }
 
     def close(self) -> None:
