@@ -108,7 +108,8 @@ class Description:
 
 
 class DescribedWorld:
-    """A description that is updated with every change."""
+    """A description that is updated with every change: ``now`` with all changes, ``before``
+    without."""
 
     def __init__(self, scene: WorldScene) -> None:
         """Describe a world. Raises ``SdfError``."""
@@ -121,12 +122,7 @@ class DescribedWorld:
             self._add(model.node)
         for name, _, light in read_lights(scene.document, self._library):
             self.now.lights.setdefault(name, light)
-        self._before = copy.deepcopy(self.now)
-
-    @property
-    def before(self) -> Description:
-        """The description without any change."""
-        return self._before
+        self.before = copy.deepcopy(self.now)
 
     def copy(self) -> Description:
         """Return a copy of the present description, which does not change."""
@@ -143,12 +139,12 @@ class DescribedWorld:
     def add(self, name: str, sdf: str) -> None:
         """Add a spawned model from SDF text under ``name``. Raises ``SdfError``."""
         self._add(placed_model(sdf, name, Pose()).node)
-        for now, before in zip(self.now.parts.values(), self._before.parts.values()):
+        for now, before in zip(self.now.parts.values(), self.before.parts.values()):
             before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
 
     def remove(self, name: str) -> None:
         """Remove a deleted model."""
-        for description in (self.now, self._before):
+        for description in (self.now, self.before):
             for part, table in description.parts.items():
                 for scoped in [n for n in table if part != "light" and n.startswith(f"{name}::")]:
                     del table[scoped]
@@ -157,7 +153,10 @@ class DescribedWorld:
         """Raise ``SimulatorError`` for an unknown part, or a change that no simulator supports."""
         table = self.now.parts.get(change.part)
         if table is not None and change.name not in table:
-            raise SimulatorError(f"{type(change).__name__}: " + self._unknown(change))
+            model = change.name.split("::")[0]
+            of_model = [name for name in table if name.startswith(f"{model}::")]
+            unknown = unknown_name(change.part, change.name, of_model or table)
+            raise SimulatorError(f"{type(change).__name__}: {unknown}")
         if change.part == "link" and self.now.links[change.name].static:
             raise SimulatorError(
                 f"{type(change).__name__}: {change.name!r} is static, so it cannot move and has "
@@ -191,26 +190,20 @@ class DescribedWorld:
         """Write the changed properties into a saved world, which has the models under their names.
         Raises ``SdfError``."""
         changed = {
-            part: {n: value for n, value in table.items() if self._before.parts[part][n] != value}
+            part: {n: value for n, value in table.items() if self.before.parts[part][n] != value}
             for part, table in self.now.parts.items()
         }
         gravity = self.now.gravity_mps2
-        if not any(changed.values()) and gravity == self._before.gravity_mps2:
+        if not any(changed.values()) and gravity == self.before.gravity_mps2:
             return
         document = SdfDocument.read(path)
         writer = _PropertyWriter(document, self._library)
         writer.write(changed)
-        if gravity != self._before.gravity_mps2:
+        if gravity != self.before.gravity_mps2:
             writer.write_gravity(gravity)
         document.write(path)
 
     # inside
-
-    def _unknown(self, change: Change) -> str:
-        table = self.now.parts[change.part]
-        model = change.name.split("::")[0]
-        of_model = [name for name in table if name.startswith(f"{model}::")]
-        return unknown_name(change.part, change.name, of_model or table)
 
     def _add(self, node: ModelNode) -> None:
         fixed = frozenset(node.static_links())

@@ -7,16 +7,16 @@ import sys
 
 import pytest
 
-from gz_testauto.simulators.gazebo.threads import cpu_affinity
-from gz_testauto.simulators.gazebo.threads.cpu_affinity import ClaimedProcessor
+from gz_testauto.simulators.gazebo import server
+from gz_testauto.simulators.gazebo.server import ClaimedProcessor
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 
 HOLDER = """
 import sys, time
-from gz_testauto.simulators.gazebo.threads import cpu_affinity
-cpu_affinity.CLAIM_NAME = "\\0" + sys.argv[1] + ".{}"
-claims = [cpu_affinity.ClaimedProcessor() for _ in range(int(sys.argv[2]))]
+from gz_testauto.simulators.gazebo import server
+server.CLAIM_NAME = "\\0" + sys.argv[1] + ".{}"
+claims = [server.ClaimedProcessor() for _ in range(int(sys.argv[2]))]
 print(*(claim.number for claim in claims), flush=True)
 time.sleep(100)
 """
@@ -26,7 +26,7 @@ time.sleep(100)
 def names_of_our_own(monkeypatch):
     """Use other claim names than gzservers that run at the same time."""
     name = f"gz_testauto.test.{os.getpid()}"
-    monkeypatch.setattr(cpu_affinity, "CLAIM_NAME", f"\0{name}.{{}}")
+    monkeypatch.setattr(server, "CLAIM_NAME", f"\0{name}.{{}}")
     return name
 
 

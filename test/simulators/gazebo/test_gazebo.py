@@ -244,16 +244,8 @@ class TestChangingTheWorld:
         assert {r.text for r in world.iter("max_step_size")} == {"0.001"}
 
     def test_description_of_a_model_has_its_name_in_the_scene(self, simulation):
-        described = simulation.describe_model("robot")
-        assert described.name == "robot"
-        assert {link.name for link in described.link} == {
-            "robot::base",
-            "robot::left_wheel",
-            "robot::right_wheel",
-        }
-        assert not described.is_static
-        with pytest.raises(SimulatorError, match="nobody"):
-            simulation.describe_model("nobody")
+        links = simulation.describe().links_of("robot")
+        assert set(links) == {"robot::base", "robot::left_wheel", "robot::right_wheel"}
 
     def test_spawned_box_falls_with_gravity(self, simulation):
         simulation.set_physics(PhysicsSettings(0.001, 1000.0, (0.0, 0.0, -2.0)))

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gz_testauto.simulators.gazebo.threads.states import ThreadStates
+from gz_testauto.simulators.gazebo.lockstep import ThreadStates
 
 SCRIPT = """
 import os, sys, threading, time

@@ -7,8 +7,12 @@ import threading
 import pytest
 
 from gz_testauto.simulators.gazebo.messages import MESSAGES
-from gz_testauto.simulators.gazebo.transport import TransportNode
-from gz_testauto.simulators.gazebo.wire import ConnectionLostError, FrameConnection, frame
+from gz_testauto.simulators.gazebo.transport import (
+    ConnectionLostError,
+    FrameConnection,
+    TransportNode,
+    frame,
+)
 
 Packet = MESSAGES["Packet"]
 

@@ -43,11 +43,6 @@ class LinkPlace:
     mass_kg: float
     moments_kgm2: Tuple[float, ...]
 
-    @property
-    def key(self) -> Key:
-        """Body id and link index."""
-        return (self.body, self.index)
-
 
 @dataclass(frozen=True)
 class JointPlace:

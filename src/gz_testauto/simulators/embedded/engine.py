@@ -73,9 +73,7 @@ class Engine:
             blueprint.shapes[self._name(mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
         ]
-        self._joints = {
-            name: self._slots(name) for model in models for name, _ in joint_names(model)
-        }
+        self._joints = {name: self._slots(name) for model in models for name in joint_names(model)}
         self.refresh()
 
     # time
@@ -155,7 +153,7 @@ class Engine:
         self._settling.begin()
         present = self.state(model).pose
         turning = np.array(state.angular_radps)
-        for name, _ in joint_names(model):
+        for name in joint_names(model):
             slots = self._joints[name]
             self.data.qvel[slots.velocity] = 0.0
             self.data.qacc_warmstart[slots.velocity] = 0.0

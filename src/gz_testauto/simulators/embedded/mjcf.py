@@ -217,24 +217,20 @@ class _MjcfWriter:
         friction = _friction(shape)
         bits = str(shape.surface.collide_bitmask & 0xFFFF)
         for geom in geoms:
-            name = (
-                shape.name
-                if shape.name not in self._shapes
-                else (f"{shape.name}#{len(self._shapes)}")
-            )
+            name = shape.name
+            if name in self._shapes:
+                name = f"{shape.name}#{len(self._shapes)}"
             self._shapes[name] = shape.name
             element = etree.SubElement(body, "geom", name=name, **geom.attributes)
             _placed(element, pose * geom.pose)
             element.set("group", str(int(geom.role)))
-            if geom.role is Role.LIDAR:
-                bits_here = "0"
-            else:
-                bits_here = bits
+            touches = geom.role is not Role.LIDAR
+            if touches:
                 element.set("friction", text(friction, 0.0, 0.0))
                 element.set("priority", str(self._priority[friction]))
                 element.set("condim", str(condim(friction)))
-            element.set("contype", bits_here)
-            element.set("conaffinity", bits_here)
+            element.set("contype", bits if touches else "0")
+            element.set("conaffinity", bits if touches else "0")
 
     def _add_instruments(self, root: Element) -> None:
         actuator = etree.SubElement(root, "actuator")
@@ -296,7 +292,7 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
         return
     for index, axis in enumerate(joint.axes):
         element = etree.SubElement(body, "joint", type=_HINGES[joint.kind])
-        element.set("name", name if index == 0 else f"{name}#{index + 1}")
+        element.set("name", _axis_name(name, index))
         element.set("pos", text(*joint.anchor_m))
         element.set("axis", text(*axis.direction))
         if axis.limits is not None:
@@ -317,19 +313,19 @@ def _hold(joint: Element, wheel: Wheel) -> None:
     joint.set("solimpfriction", STIFFNESS)
 
 
-def joint_names(model: EngineModel) -> List[Tuple[str, int]]:
-    """Return the joints of a model in MJCF, each with the number of its positions."""
-    names: List[Tuple[str, int]] = []
-    for root in model.roots:
+def joint_names(model: EngineModel) -> List[str]:
+    """Return the joints of a model in MJCF."""
+    names: List[str] = []
+    for root in () if model.static else model.roots:
         for body in walk(root):
-            if model.static:
-                continue
             if body.joint is None:
-                names.append((body.name, 7))
-            elif body.joint.kind == "ball":
-                names.append((f"{model.name}::{body.joint.name}", 4))
+                names.append(body.name)
             else:
-                for index in range(len(body.joint.axes)):
-                    suffix = "" if index == 0 else f"#{index + 1}"
-                    names.append((f"{model.name}::{body.joint.name}{suffix}", 1))
+                count = 1 if body.joint.kind == "ball" else len(body.joint.axes)
+                name = f"{model.name}::{body.joint.name}"
+                names += [_axis_name(name, index) for index in range(count)]
     return names
+
+
+def _axis_name(joint: str, index: int) -> str:
+    return joint if index == 0 else f"{joint}#{index + 1}"

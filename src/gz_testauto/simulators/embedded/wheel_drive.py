@@ -8,7 +8,7 @@ robot (:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
 """
 
 from dataclasses import dataclass, replace
-from typing import List, Literal, Sequence, Set, Tuple, Union
+from typing import List, Literal, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Wheel(DrivenWheel):
     gain: float
 
     def with_load(self, load_n: float, mu: float) -> "Wheel":
-        """Return the wheel with the torque that its tire can transmit with_load a load (N)."""
+        """Return the wheel with the torque that its tire can transmit under a load (N)."""
         if load_n <= 0 or mu <= 0:
             return self
         bearable = PUSH * min(mu, 1.0) * load_n / abs(self.per_speed)
@@ -96,7 +96,8 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
         mass += body.inertial.mass_kg
         turned = body.pose.rotation @ body.inertial.matrix @ body.pose.rotation.T
         about_z += float(turned[2, 2]) + body.inertial.mass_kg * (x * x + y * y)
-    tires = [s.surface for body in bodies for s in body.shapes if body.name in _names(wheels)]
+    links = {wheel.link for wheel in wheels}
+    tires = [shape.surface for body in bodies for shape in body.shapes if body.name in links]
     mu = min((min(tire.mu, tire.mu2, 1.0) for tire in tires), default=1.0)
     grip = mu * mass * STANDARD_GRAVITY_MPS2
     torques = [wheel.torque_nm for wheel in wheels]
@@ -110,10 +111,6 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
     )
 
 
-def _names(wheels: Sequence[Wheel]) -> Set[str]:
-    return {wheel.link for wheel in wheels}
-
-
 def motorized_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
     """Return the driven wheels of a model with their motors."""
     bodies = {body.name: body for root in model.roots for body in walk(root)}
@@ -124,15 +121,5 @@ def motorized_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple
         direction = body.joint.axes[0].direction
         axis = np.asarray(direction)
         inertia = float(axis @ body.inertial.matrix @ axis)
-        found.append(
-            Wheel(
-                link=wheel.link,
-                joint=wheel.joint,
-                per_speed=wheel.per_speed,
-                per_turn=wheel.per_turn,
-                torque_nm=wheel.torque_nm,
-                axis=direction,
-                gain=inertia / RESPONSE_S,
-            )
-        )
+        found.append(Wheel(**vars(wheel), axis=direction, gain=inertia / RESPONSE_S))
     return tuple(found)

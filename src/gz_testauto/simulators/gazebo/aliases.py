@@ -6,8 +6,6 @@ time between trials. So every other scene on a server adds a suffix to the names
 suffix is not visible outside of this adaptor.
 """
 
-from typing import Any
-
 from lxml import etree
 
 SUFFIX = "__gz_testauto"
@@ -23,13 +21,6 @@ class Alias:
         """Return the name of a model on the server."""
         return name + self._suffix
 
-    def describe(self, model: Any) -> Any:
-        """Return a copy of a ``Model`` message with the names of the scene."""
-        shown = type(model)()
-        shown.CopyFrom(model)
-        _rename(shown)
-        return shown
-
     def rename_saved(self, world: "etree._Element") -> None:
         """Restore the names of the models in a saved world and in its ``<state>``."""
         for parent in (world, *world.iterchildren("state")):
@@ -43,16 +34,3 @@ def own_name(scoped: str) -> str:
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]
     return model + separator + rest
-
-
-def _rename(model: Any) -> None:
-    model.name = own_name(model.name)
-    for link in model.link:
-        link.name = own_name(link.name)
-        for collision in link.collision:
-            collision.name = own_name(collision.name)
-    for joint in model.joint:
-        joint.name, joint.parent = own_name(joint.name), own_name(joint.parent)
-        joint.child = own_name(joint.child)
-    for nested in model.model:
-        _rename(nested)

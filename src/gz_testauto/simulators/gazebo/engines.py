@@ -4,19 +4,25 @@ All engines read friction from the ODE elements, and between two surfaces the sm
 counts. But in Bullet and DART a link has one friction, in Bullet that of its last collision and in
 DART the mean. If the collisions of a link differ, all get that of the collisions on the floor.
 Bullet places the middle of a height map's heights, not their zero, at the height of its collision,
-moves it with its model, and spreads it over one vertex less than its size. In ODE wheels sink
-through the edges of height maps, so it can get meshes instead. In DART bodies fall through height
-maps, and rays detect nothing. The changes are reverted in a saved world.
+moves it with its model, and spreads it over one vertex less than its size. ODE represents a height
+map by the planes of its triangles and by its vertices, but not by its edges: a wheel at the edge of
+a step sinks into it by almost the step's height. So ODE can get meshes instead. In DART bodies fall
+through height maps, and rays detect nothing. The changes are reverted in a saved world.
 """
 
 import copy
 import functools
+import hashlib
 import logging
 from pathlib import Path
 from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
+import trimesh
 from lxml import etree
+from trimesh.exchange.stl import export_stl
 
+from gz_testauto.base.disk import replace_file
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
@@ -26,7 +32,6 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.sdf.values import ensure_child, number, set_numbers
 from gz_testauto.simulators.changes import ChangeKind, Push, SetFriction, SetMass, SetModel
-from gz_testauto.simulators.gazebo.ground_meshes import write_mesh
 
 LOGGER = logging.getLogger(__name__)
 
@@ -163,7 +168,7 @@ def _as_meshes(
         element = _element_of(model, shape)
         before[shape.scoped_name] = copy.deepcopy(element)
         try:
-            path = write_mesh(shape.geometry, folder)
+            path = _write_mesh(shape.geometry, folder)
         except OSError as error:
             raise SdfError(
                 f"{document.where(element)}: {shape.scoped_name} cannot become a mesh: {error}"
@@ -177,6 +182,35 @@ def _as_meshes(
             geometry.remove(child)
         ensure_child(ensure_child(geometry, "mesh"), "uri").text = f"file://{path}"
     return before
+
+
+def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
+    """Write a height map's surface as an STL file into ``folder`` and return its path. The mesh is
+    centered, starts at the height of black, and has two upward triangles per cell. Equal meshes
+    share a file. Raises ``OSError`` if writing fails, and ``SdfError`` for an unreadable map."""
+    heights = terrain.heights
+    rows, columns = heights.shape
+    length_m, width_m, _ = terrain.size
+    x_m, y_m = np.meshgrid(
+        np.linspace(-length_m / 2, length_m / 2, columns),
+        np.linspace(width_m / 2, -width_m / 2, rows),
+    )
+    number = np.arange(rows * columns).reshape(rows, columns)
+    north_west, north_east = number[:-1, :-1].ravel(), number[:-1, 1:].ravel()
+    south_west, south_east = number[1:, :-1].ravel(), number[1:, 1:].ravel()
+    faces = np.concatenate(
+        [
+            np.column_stack([north_west, south_west, south_east]),
+            np.column_stack([north_west, south_east, north_east]),
+        ]
+    )
+    vertices = np.column_stack([x_m.ravel(), y_m.ravel(), heights.ravel()])
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    content = bytes(export_stl(mesh))
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:16]}.stl"
+    if not path.exists():
+        replace_file(path, content)
+    return path
 
 
 def _move(element: Element, in_link: Pose) -> None:

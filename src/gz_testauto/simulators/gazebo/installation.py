@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Dict, Iterable, Mapping, Optional, Tuple
 
 from gz_testauto.base.errors import MissingDependencyError
 
@@ -53,32 +53,18 @@ class GazeboInstallation:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def process_environment(
-        self,
-        master_port: int,
-        model_path: Iterable[Path] = (),
-        resource_path: Iterable[Path] = (),
-        plugin_path: Iterable[Path] = (),
+        self, master_port: int, model_path: Iterable[Path] = ()
     ) -> Dict[str, str]:
         """Return the environment for a server or client.
 
         Everything connects on loopback and accepts connections from loopback only; Gazebo cannot
-        listen there only. ``model_path`` and the other paths are searched before those of the
-        user's environment.
+        listen there only. ``model_path`` is searched before that of the user's environment.
         """
-        environment = dict(os.environ)
-        inherited = {
-            name: environment.get(name, "")
-            for name in ("GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH", "GAZEBO_PLUGIN_PATH")
-        }
-        environment.update(self.environment)
-        for name, first in (
-            ("GAZEBO_MODEL_PATH", model_path),
-            ("GAZEBO_RESOURCE_PATH", resource_path),
-            ("GAZEBO_PLUGIN_PATH", plugin_path),
-        ):
-            environment[name] = _joined(
-                [*map(str, first), inherited[name], self.environment.get(name, "")]
-            )
+        environment = {**os.environ, **self.environment}
+        first = {"GAZEBO_MODEL_PATH": map(str, model_path)}
+        for name in ("GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH", "GAZEBO_PLUGIN_PATH"):
+            own = (os.environ.get(name), self.environment.get(name))
+            environment[name] = ":".join(filter(None, (*first.get(name, ()), *own)))
         environment.update(
             GAZEBO_MASTER_URI=f"http://127.0.0.1:{master_port}",
             GAZEBO_IP="127.0.0.1",
@@ -206,7 +192,3 @@ def _first(root: Path, patterns: Iterable[str]) -> Optional[Path]:
 
 def _found(root: Path, pattern: str) -> str:
     return ":".join(str(path) for path in sorted(root.glob(pattern)))
-
-
-def _joined(parts: List[str]) -> str:
-    return ":".join(part for part in parts if part)

@@ -8,20 +8,26 @@ two parts:
 2. *rest*: physics is disabled and time advanced by one tiny step, in which every sensor is due. The
    world does not change until all have measured; the probes measure the poses.
 
-Gazebo's clock is ahead of the simulated time by one tick per rest. ``LockStep`` converts.
+Gazebo's clock is ahead of the simulated time by the steps of all rests. ``LockStep`` converts.
 
 Only the clock is published with every step. More topics would halve the speed: gzserver's threads
 then wait for each other, and the last messages of a step can be delayed until the next.
 """
 
-from typing import Dict, Optional, Set
+import contextlib
+import os
+import time
+import weakref
+from pathlib import Path
+from typing import Dict, Iterable, List, Optional, Set
 
+from gz_testauto.simulators.gazebo.instruments import PREFIX
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import leading_stamp
-from gz_testauto.simulators.gazebo.threads.states import ThreadStates
 from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
+from gz_testauto.simulators.interface import NamedModel
 
-TICK_NS = 1000
+MARGIN_NS = 1000
 """Difference (ns) between a sensor's period and the longest interval of physics: large enough not
 to be lost when a rate is rounded, and small enough to have no visible effect."""
 
@@ -38,6 +44,24 @@ poll costs a message."""
 SETTLING_CPU_S, SETTLING_S = 1.0, 20.0
 """CPU time that no thread of a server at rest uses before it sleeps, except one of a plugin that
 never sleeps; and the wall time after which a busy machine is no longer waited for."""
+
+_AWAKE_STATES = b"RD"
+_STAT_BYTES = 256
+"""Size of the start of a thread's ``stat`` file, including its two CPU times."""
+_LOOK_AGAIN_S = 0.00005
+_CLOCK_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+
+_MODEL = """<sdf version="1.6"><model name="{name}"><static>true</static><link name="link">
+<sensor name="sensor" type="{kind}"><always_on>1</always_on><update_rate>{rate_hz!r}</update_rate>
+{own}</sensor></link></model></sdf>"""
+
+_RAY = """<ray><scan><horizontal><samples>1</samples><min_angle>0</min_angle>
+<max_angle>0</max_angle></horizontal></scan><range><min>0.001</min><max>0.01</max></range></ray>"""
+
+_LOGICAL_CAMERA = """<logical_camera><near>0.001</near><far>0.01</far><aspect_ratio>1</aspect_ratio>
+<horizontal_fov>0.1</horizontal_fov></logical_camera>"""
+"""Not a camera: it reports the names of near models. Of the sensors without rays it is the one that
+measures without physics, and whose last message is sent to later subscribers."""
 
 
 class LockStep:
@@ -67,7 +91,7 @@ class LockStep:
     @property
     def sensor_period_ns(self) -> int:
         """The period (ns) that every sensor must have."""
-        return self.stretch_ns + TICK_NS
+        return self.stretch_ns + MARGIN_NS
 
     @property
     def gazebo_ns(self) -> int:
@@ -89,7 +113,7 @@ class LockStep:
         has a lasting effect: Gazebo normalizes the direction of a ray each time, so the last bits
         of a scan depend on the number of earlier scans. All start at zero here.
         """
-        # The alarms of the sensor threads expire in one long tick, so that none wakes them at a
+        # The alarms of the sensor threads expire in one long step, so that none wakes them at a
         # wrong time later. A reset replaces a step, so its effect must be visible, which requires a
         # clock that was not at zero before.
         self.pass_period()
@@ -144,9 +168,9 @@ class LockStep:
     def _rest(self, expected: Set[str]) -> None:
         """Advance Gazebo's clock, without physics, until every sensor is due, and wait for the
         ``expected`` topics."""
-        tick_ns = self._measured_ns + self.sensor_period_ns - self.gazebo_ns
-        self._switch_physics(on=False, step_ns=tick_ns)
-        self._ahead_ns += tick_ns
+        rest_ns = self._measured_ns + self.sensor_period_ns - self.gazebo_ns
+        self._switch_physics(on=False, step_ns=rest_ns)
+        self._ahead_ns += rest_ns
         self._measured_ns = self.gazebo_ns
         self._link.control(multi_step=1)
         self._wait_for_clock("resting")
@@ -173,3 +197,89 @@ class LockStep:
                 f"its clock is at {self._clock_ns / 1e9:.9f} s instead of "
                 f"{self.gazebo_ns / 1e9:.9f} s, so another client steps it"
             )
+
+
+def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
+    """Measure with one sensor of each kind separately, on a server that has no sensors yet.
+
+    This avoids a fault of gzserver. One thread updates ray sensors, another all other sensors. A
+    thread computes its period when sensors were added, as signaled by a flag that both threads
+    share. If both kinds are added together, the thread that runs first clears the flag, and the
+    other one has no period. It then sets its alarm for the very next step, all through physics. If
+    it does not return in time, or if the flag is set later and it computes its period in the middle
+    of an interval, its sensors do not measure at the next rest.
+
+    Here time passes until the first sensor has measured, while there is no sensor for the other
+    thread. No time passes until the second has measured, which would wake the first thread. A
+    thread keeps its period for the lifetime of the server.
+
+    Returns the names of the models that were spawned for it and can be deleted. Raises
+    ``SimulatorError`` if one does not measure.
+    """
+    ray, other = f"{PREFIX}ray", f"{PREFIX}logical_camera"
+    rate_hz = 1e9 / clock.sensor_period_ns
+
+    scans: List[bytes] = []
+    sdf = _MODEL.format(name=ray, kind="ray", rate_hz=rate_hz, own=_RAY)
+    link.listen(f"{ray}/link/sensor/scan", "LaserScanStamped", scans.append)
+    link.spawn([NamedModel(ray, sdf)])
+    link.wait_for_topics()
+    clock.pass_period()
+    link.wait_for(lambda: bool(scans), "measuring with the first ray")
+
+    images: List[bytes] = []
+    sdf = _MODEL.format(name=other, kind="logical_camera", rate_hz=rate_hz, own=_LOGICAL_CAMERA)
+    link.spawn([NamedModel(other, sdf)])  # its period has passed, so it measures immediately
+    topic = f"{other}/link/sensor/models"
+    link.listen(topic, "LogicalCameraImage", images.append, latching=True)
+    link.wait_for(lambda: bool(images), "measuring with the first sensor without rays")
+    return [ray, other]
+
+
+class ThreadStates:
+    """The kernel's states of the present threads of a process, without those that it starts later.
+
+    Gazebo's sensor threads set an alarm after they have measured, and publish no message about it.
+    A thread that has set its alarm sleeps. A file is open for each of them for the lifetime of the
+    object. If the kernel does not provide them, there are none.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._files: List[int] = []
+        weakref.finalize(self, _close, self._files)
+        with contextlib.suppress(OSError):
+            for thread in sorted(Path(f"/proc/{pid}/task").iterdir()):
+                with contextlib.suppress(OSError):  # it has ended since
+                    self._files.append(os.open(thread / "stat", os.O_RDONLY | os.O_CLOEXEC))
+
+    def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:
+        """Wait until each thread has been seen asleep; return False if one computed for ``cpu_s``
+        before that, or after ``timeout_s`` of wall time. A thread that waits for a processor or a
+        disk is awake, too, and computes nothing."""
+        awake = _awake(self._files)
+        started_s = awake
+        deadline_s = time.monotonic() + timeout_s
+        while awake and time.monotonic() < deadline_s:
+            if any(used_s - started_s[file] >= cpu_s for file, used_s in awake.items()):
+                return False
+            time.sleep(_LOOK_AGAIN_S)
+            awake = _awake(awake)
+        return not awake
+
+
+def _close(files: List[int]) -> None:
+    for file in files:
+        os.close(file)
+
+
+def _awake(files: Iterable[int]) -> Dict[int, float]:
+    """Return the CPU time (s) of each awake thread, see ``proc(5)``, by file. An ended thread is
+    not awake."""
+    awake = {}
+    for file in files:
+        with contextlib.suppress(OSError):
+            _, _, rest = os.pread(file, _STAT_BYTES, 0).rpartition(b") ")
+            if rest and rest[:1] in _AWAKE_STATES:
+                fields = rest.split(maxsplit=13)
+                awake[file] = (int(fields[11]) + int(fields[12])) * _CLOCK_TICK_S
+    return awake

@@ -47,31 +47,19 @@ Light               name!=1:string pose=3:Pose diffuse=4:Color specular=5:Color 
                     attenuation_quadratic=8:float direction=9:Vector3d range=10:float \
                     cast_shadows=11:bool
 Scene               name!=1:string light*=9:Light
-Axis                xyz!=1:Vector3d
-Joint               name!=1:string type=4:int32 parent=5:string child=7:string pose=9:Pose \
-                    axis1=10:Axis
-Link                id=1:uint32 name!=2:string self_collide=3:bool gravity=4:bool \
-                    kinematic=5:bool enabled=6:bool inertial=8:Inertial pose=9:Pose \
-                    collision*=11:Collision canonical=14:bool
-Plugin              name!=1:string filename!=2:string
-Model               name!=1:string id=2:uint32 is_static=3:bool pose=4:Pose joint*=5:Joint \
-                    link*=6:Link deleted=7:bool model*=12:Model plugin*=13:Plugin
+Link                id=1:uint32 name!=2:string inertial=8:Inertial pose=9:Pose \
+                    collision*=11:Collision
+Model               name!=1:string id=2:uint32 is_static=3:bool pose=4:Pose link*=6:Link \
+                    model*=12:Model
 Model_V             models*=2:Model
-WorldReset          all=1:bool time_only=2:bool model_only=3:bool
+WorldReset          all=1:bool time_only=2:bool
 WorldControl        pause=1:bool step=2:bool multi_step=3:uint32 reset=4:WorldReset seed=5:uint32
 WorldStatistics     sim_time!=2:Time paused!=5:bool iterations!=6:uint64
-Physics             type=1:int32 solver_type=2:string min_step_size=3:double \
-                    precon_iters=4:int32 iters=5:int32 sor=6:double cfm=7:double erp=8:double \
-                    contact_max_correcting_vel=9:double contact_surface_layer=10:double \
-                    gravity=11:Vector3d enable_physics=12:bool real_time_factor=13:double \
-                    real_time_update_rate=14:double max_step_size=15:double
-LinkData            time!=1:Time name!=2:string linear_velocity=3:Vector3d \
-                    angular_velocity=4:Vector3d
+Physics             gravity=11:Vector3d enable_physics=12:bool real_time_update_rate=14:double \
+                    max_step_size=15:double
 Wrench              force!=1:Vector3d torque!=2:Vector3d force_offset=3:Vector3d
-JointWrench         body_1_name!=1:string body_1_id!=2:uint32 body_2_name!=3:string \
-                    body_2_id!=4:uint32 body_1_wrench!=5:Wrench body_2_wrench!=6:Wrench
 Contact             collision1!=1:string collision2!=2:string position*=3:Vector3d \
-                    normal*=4:Vector3d depth*=5:double wrench*=6:JointWrench time!=7:Time
+                    normal*=4:Vector3d depth*=5:double time!=7:Time
 Contacts            contact*=1:Contact time!=2:Time
 LaserScan           frame!=1:string world_pose!=2:Pose angle_min!=3:double angle_max!=4:double \
                     angle_step!=5:double range_min!=6:double range_max!=7:double \

@@ -1,21 +1,25 @@
-"""A gzserver process: started, monitored, and stopped with everything it started.
+"""A gzserver process, its window and its processor: started, monitored and stopped.
 
 This module manages the process group, the choice of a free port and the log file;
 :mod:`~gz_testauto.processes` stops the server when this process ends.
 """
 
+import contextlib
 import logging
+import os
+import shutil
 import signal
+import socket
+import tempfile
 import time
 from pathlib import Path
-from typing import Iterable, List, Optional, Sequence
+from typing import Iterable, Iterator, List, Optional, Sequence
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 from gz_testauto.processes import ChildProcess, free_port, start_with_watchdog
 from gz_testauto.sdf.missing import is_allowed
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory, remove_orphans
-from gz_testauto.simulators.gazebo.threads.cpu_affinity import ClaimedProcessor
 
 LOGGER = logging.getLogger(__name__)
 
@@ -31,6 +35,10 @@ _FATAL_ERRORS = (
 )
 _UP = "Connected to gazebo master"
 
+CLAIM_NAME = "\0gz_testauto.processor.{}"
+"""Name in Linux's abstract socket namespace with which a server claims a processor: it is visible
+to every process on the machine and disappears with the process that created it."""
+
 
 class ServerProcess:
     """One running gzserver, paused at time zero, with its master on ``port`` of loopback."""
@@ -41,7 +49,6 @@ class ServerProcess:
         world: str,
         seed: int,
         model_path: Iterable[Path] = (),
-        resource_path: Iterable[Path] = (),
         start_timeout_s: float = 60.0,
         one_processor: bool = True,
     ) -> None:
@@ -50,7 +57,6 @@ class ServerProcess:
         is bound to a processor that no other server uses, if there is one."""
         self._installation = installation
         self._model_path = tuple(model_path)
-        self._resource_path = tuple(resource_path)
         remove_orphans()
         self._scratch = ScratchDirectory()
         self.directory = self._scratch.path
@@ -153,9 +159,7 @@ class ServerProcess:
             str(seed),
             str(self._world_file),
         ]
-        environment = self._installation.process_environment(
-            self.port, model_path=self._model_path, resource_path=self._resource_path
-        )
+        environment = self._installation.process_environment(self.port, self._model_path)
         self._process = start_with_watchdog(
             command,
             environment,
@@ -186,3 +190,88 @@ def _without_color(line: str) -> str:
         before, _, rest = line.partition("\x1b[")
         line = before + rest.partition("m")[2]
     return line.strip()
+
+
+class ClaimedProcessor:
+    """A processor to which no other gzserver of this package is bound, or none.
+
+    gzserver's threads pass work to each other thousands of times per second. On several processors
+    they spend more time on waking each other than on the work, and two servers in parallel are
+    hardly faster than one. So each server has its own processor, and a woken thread waits until the
+    working one has nothing left to do (SCHED_BATCH): one message covers a hundred steps. The
+    simulation is the same, bit for bit.
+
+    ``number`` is None if all processors that this process can use are claimed, or if the system
+    does not support it.
+    """
+
+    def __init__(self) -> None:
+        self.number: Optional[int] = None
+        self._claim: Optional[socket.socket] = None
+        allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        for number in allowed:
+            self._claim = _claim(CLAIM_NAME.format(number))
+            if self._claim is not None:
+                self.number = number
+                break
+
+    @contextlib.contextmanager
+    def for_children(self) -> Iterator[None]:
+        """Bind all processes that this thread starts in the context to the processor."""
+        if self.number is None:
+            yield
+            return
+        allowed = os.sched_getaffinity(0)
+        ordinary = os.sched_getscheduler(0) == os.SCHED_OTHER  # else the user has chosen
+        os.sched_setaffinity(0, {self.number})
+        try:
+            if ordinary:
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            yield
+        finally:
+            if ordinary:
+                os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+            os.sched_setaffinity(0, allowed)
+
+    def release(self) -> None:
+        """Release the processor for another server."""
+        if self._claim is not None:
+            self._claim.close()
+        self._claim = self.number = None
+
+
+def _claim(name: str) -> Optional[socket.socket]:
+    """Return a socket with this name; None if another process has it or names are unsupported."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(name)
+    except OSError:
+        claim.close()
+        return None
+    return claim
+
+
+class GuiClient:
+    """A gzclient that is connected to a gzserver and stopped with this process, as the server is.
+
+    A client that cannot start, or that the user closes, does not affect the trial.
+    """
+
+    def __init__(self, installation: GazeboInstallation, master_port: int) -> None:
+        """Start; raises ``MissingDependencyError`` without a gzclient or a display."""
+        if installation.client is None:
+            raise MissingDependencyError(f"{installation.where} has no gzclient; run without gui")
+        if not os.environ.get("DISPLAY"):
+            raise MissingDependencyError("gzclient needs a display: DISPLAY is not set")
+        self._directory = Path(tempfile.mkdtemp(prefix="gz_testauto_gzclient_"))
+        self._process = start_with_watchdog(
+            list(installation.client),
+            installation.process_environment(master_port),
+            self._directory / "gzclient.log",
+            remove=[self._directory],
+        )
+
+    def close(self) -> None:
+        """Close the window."""
+        self._process.kill()
+        shutil.rmtree(self._directory, ignore_errors=True)

@@ -189,10 +189,12 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         others = [c for c in changes if not isinstance(c, (SetModel, Push))]
         if others:
             self._properties.send(others, self._described_world.now)
+            # models that are not spawned again are not restored for the next trial
             if any(
-                isinstance(c, (SetGravity, SetLight)) or not self._is_respawned(c) for c in others
+                isinstance(c, (SetGravity, SetLight)) or c.name.split("::")[0] not in self._fitted
+                for c in others
             ):
-                self._link.broken = True  # not restored for the next trial
+                self._link.broken = True
         for change in changes:
             if isinstance(change, Push):
                 self._impulses.push(change)
@@ -201,10 +203,6 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
     def _check_change(self, change: Change) -> None:
         check(change, lambda: self._described_world.now)
-
-    def _is_respawned(self, change: Change) -> bool:
-        """Return whether the changed model is spawned again for the next trial."""
-        return change.name.split("::")[0] in self._fitted
 
     def _set_twist(self, change: SetModel) -> None:
         """Set the twist of a model with one link by an impulse, since Gazebo has no message."""
@@ -254,15 +252,6 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             raise SimulatorError(f"gzserver has died: {self._link.server.describe_end()}")
 
     # in addition to the interface
-
-    def describe_model(self, name: str) -> Any:
-        """Return Gazebo's description of a model, a ``gazebo.msgs.Model`` with links and joints.
-        Raises ``SimulatorError`` for an unknown model."""
-        self._check_usable()
-        self._check_known([name])
-        if self._on_server(name) not in self._link.models:
-            self._link.list_models()
-        return self._alias.describe(self._link.models[self._on_server(name)])
 
     def physics(self) -> PhysicsSettings:
         """Return the present physics settings."""

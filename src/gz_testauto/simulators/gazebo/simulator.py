@@ -19,15 +19,17 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive
 from gz_testauto.simulators.gazebo.engines import NOT_REUSABLE, UNSUPPORTED_CHANGES, check_engine
-from gz_testauto.simulators.gazebo.gzclient import GuiClient
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
 from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
-from gz_testauto.simulators.gazebo.lockstep import RESTING_RATE_HZ, LockStep
+from gz_testauto.simulators.gazebo.lockstep import (
+    RESTING_RATE_HZ,
+    LockStep,
+    initialize_sensor_periods,
+)
 from gz_testauto.simulators.gazebo.scratch import ScratchDirectory
-from gz_testauto.simulators.gazebo.server import ServerProcess
+from gz_testauto.simulators.gazebo.server import GuiClient, ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, standalone_model
 from gz_testauto.simulators.gazebo.split_world import SplitWorld, split_world
-from gz_testauto.simulators.gazebo.threads.sensor_threads import initialize_sensor_periods
 from gz_testauto.simulators.gazebo.world import WorldLink
 from gz_testauto.simulators.interface import Scene, Simulator
 

@@ -2,25 +2,97 @@
 
 It is for one caller in one thread: bytes are transferred and callbacks run only in
 :meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`.
-Frames to and from the master, and the first frame on a connection between publisher and
-subscriber, are ``Packet`` messages; after that a publisher sends its bare messages.
+A frame is eight hexadecimal digits, the length of the payload, and the payload. Frames to and from
+the master, and the first frame on a connection between publisher and subscriber, are ``Packet``
+messages; after that a publisher sends its bare messages.
 """
 
 import selectors
 import socket
 import time
+from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from gz_testauto.simulators.gazebo.messages import MESSAGES, type_name
-from gz_testauto.simulators.gazebo.wire import ConnectionLostError, FrameConnection
 
 _HOST = "127.0.0.1"
 _SEND_TIMEOUT_S = 10.0
+_HEADER_BYTES = 8
+_CHUNK_BYTES = 1 << 18
 
 Packet = MESSAGES["Packet"]
 Publish = MESSAGES["Publish"]
 Subscribe = MESSAGES["Subscribe"]
 RawCallback = Callable[[bytes], None]
+
+
+class ConnectionLostError(Exception):
+    """The peer closed the connection or the network broke it."""
+
+
+def frame(payload: bytes) -> bytes:
+    """Return a payload with its header."""
+    return b"%08X" % len(payload) + payload
+
+
+class FrameConnection:
+    """A connected socket that transfers frames. The owner calls :meth:`receive` when data is
+    available; :meth:`send` blocks at most for the socket's timeout."""
+
+    def __init__(
+        self, peer: socket.socket, on_frame: Callable[[bytes], None], latest_only: bool = False
+    ) -> None:
+        """Take a connected socket; ``on_frame`` is called with every payload, or with the last one
+        of each read."""
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = peer
+        self.on_frame = on_frame
+        self._latest_only = latest_only
+        self._pending = b""
+
+    def fileno(self) -> int:
+        """Return the file descriptor, for selectors."""
+        return self.socket.fileno()
+
+    def send(self, *payloads: bytes) -> None:
+        """Send frames in one write, so that the peer reads them together."""
+        try:
+            self.socket.sendall(b"".join(map(frame, payloads)))
+        except OSError as error:
+            raise ConnectionLostError(str(error)) from error
+
+    def receive(self) -> None:
+        """Read the available data and pass on every complete frame."""
+        try:
+            data = self.socket.recv(_CHUNK_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            raise ConnectionLostError(str(error)) from error
+        if not data:
+            raise ConnectionLostError("closed by the peer")
+        frames = self._cut(self._pending + data)
+        for payload in frames[-1:] if self._latest_only else frames:
+            self.on_frame(payload)
+
+    def _cut(self, data: bytes) -> List[bytes]:
+        """Return all complete frames of ``data``; the rest remains pending."""
+        start, frames = 0, []
+        while len(data) - start >= _HEADER_BYTES:
+            try:
+                end = start + _HEADER_BYTES + int(data[start : start + _HEADER_BYTES], 16)
+            except ValueError as error:
+                raise ConnectionLostError("the peer does not speak Gazebo's protocol") from error
+            if end > len(data):
+                break
+            frames.append(data[start + _HEADER_BYTES : end])
+            start = end
+        self._pending = data[start:]
+        return frames
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
 
 
 class Publisher:
@@ -43,30 +115,18 @@ class Publisher:
             link.send(*payloads)
 
 
+@dataclass
 class Subscription:
     """A subscription to one topic: ``on_payload`` is called with every unparsed message, with
     ``latest_only`` only with the last of several pending ones. With ``latching``, the last message
     that was published before is also received."""
 
-    def __init__(
-        self,
-        topic: str,
-        message_class: Any,
-        on_payload: RawCallback,
-        latest_only: bool = False,
-        latching: bool = False,
-    ) -> None:
-        self.topic = topic
-        self.message_class = message_class
-        self.on_payload = on_payload
-        self.latest_only = latest_only
-        self.latching = latching
-        self.peers: Dict[Tuple[str, int], FrameConnection] = {}
-
-    @property
-    def connected(self) -> bool:
-        """True if a publisher has been found and is connected."""
-        return bool(self.peers)
+    topic: str
+    message_class: Any
+    on_payload: RawCallback
+    latest_only: bool = False
+    latching: bool = False
+    peers: Dict[Tuple[str, int], FrameConnection] = field(default_factory=dict)
 
 
 class TransportNode:
@@ -74,9 +134,7 @@ class TransportNode:
 
     def __init__(self, master_port: int, timeout_s: float = 30.0) -> None:
         """Connect; raises ``ConnectionLostError`` or ``TimeoutError``."""
-        self.topics: Dict[str, str] = {}
         self.namespaces: List[str] = []
-        self.server_version = ""
         self._welcomed = False
         self._publishers: Dict[str, Publisher] = {}
         self._subscriptions: Dict[str, Subscription] = {}
@@ -116,7 +174,7 @@ class TransportNode:
         also received."""
         subscription = Subscription(topic, message_class, on_payload, latest_only, latching)
         self._subscriptions[topic] = subscription
-        self._send_to_master("subscribe", self._subscribe_message(subscription, self._port))
+        self._send_to_master("subscribe", self._subscribe_message(subscription))
         return subscription
 
     def disconnect(self, publisher: Publisher) -> None:
@@ -127,7 +185,7 @@ class TransportNode:
     def is_connected(self, topic: str) -> bool:
         """Return whether a subscription of this node has found its publisher."""
         subscription = self._subscriptions.get(topic)
-        return subscription is not None and subscription.connected
+        return subscription is not None and bool(subscription.peers)
 
     def subscriber_count(self, topic: str, timeout_s: float = 5.0) -> int:
         """Return the number of subscribers of a topic at the master."""
@@ -210,31 +268,24 @@ class TransportNode:
             port=self._port,
         )
 
-    def _subscribe_message(self, subscription: Subscription, port: int) -> Any:
+    def _subscribe_message(self, subscription: Subscription) -> Any:
         return Subscribe(
             topic=subscription.topic,
             msg_type=type_name(subscription.message_class),
             host=_HOST,
-            port=port,
+            port=self._port,
             latching=subscription.latching,
         )
 
     def _on_master_frame(self, payload: bytes) -> None:
         packet = Packet.FromString(payload)
         kind, body = packet.type, packet.serialized_data
-        if kind == "version_init":
-            self.server_version = MESSAGES["GzString"].FromString(body).data
-        elif kind == "topic_namepaces_init":  # Gazebo's spelling
+        if kind == "topic_namepaces_init":  # Gazebo's spelling
             self.namespaces.extend(MESSAGES["GzString_V"].FromString(body).data)
         elif kind == "topic_namespace_add":
             self.namespaces.append(MESSAGES["GzString"].FromString(body).data)
         elif kind == "publishers_init":
-            for known in MESSAGES["Publishers"].FromString(body).publisher:
-                self.topics[known.topic] = known.msg_type
             self._welcomed = True
-        elif kind == "publisher_add":
-            known = Publish.FromString(body)
-            self.topics[known.topic] = known.msg_type
         elif kind in ("publisher_subscribe", "publisher_advertise"):
             self._connect_publisher(Publish.FromString(body))
         elif kind == "topic_info_response":
@@ -254,7 +305,7 @@ class TransportNode:
         except OSError:  # closed again; the master will announce its successor
             return
         subscription.peers[address] = peer
-        peer.send(_packed("sub", self._subscribe_message(subscription, self._port)))
+        peer.send(_packed("sub", self._subscribe_message(subscription)))
 
     def _on_peer_frame(self, connection: FrameConnection, payload: bytes) -> None:
         packet = Packet.FromString(payload)

@@ -20,12 +20,12 @@ from gz_testauto.simulators.gazebo.aliases import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.transport import (
+    ConnectionLostError,
     Publisher,
     RawCallback,
     Subscription,
     TransportNode,
 )
-from gz_testauto.simulators.gazebo.wire import ConnectionLostError
 from gz_testauto.simulators.interface import NamedModel
 
 CLOCK_TOPIC = "pose/local/info"
@@ -60,11 +60,11 @@ class WorldLink:
         with self.watched("connecting to gzserver"):
             self.node = TransportNode(server.port, stall_timeout_s)
             self.name = self.node.namespaces[0]
-            self._factory = self._publish("factory", "Factory")
-            self._requests = self._publish("request", "Request")
-            self._control = self._publish("world_control", "WorldControl")
-            self._physics = self._publish("physics", "Physics")
-            self._modify = self._publish("model/modify", "Model")
+            self._factory = self.advertise("factory", "Factory")
+            self._requests = self.advertise("request", "Request")
+            self._control = self.advertise("world_control", "WorldControl")
+            self._physics = self.advertise("physics", "Physics")
+            self._modify = self.advertise("model/modify", "Model")
             self.listen("model/info", "Model", self._on_model)
             self.listen("response", "Response", self._on_response)
             self.listen("request", "Request", self._on_request)
@@ -123,11 +123,7 @@ class WorldLink:
 
     def advertise(self, relative: str, kind: str) -> Publisher:
         """Return a new publisher on a topic of this world."""
-        return self._publish(relative, kind)
-
-    def is_connected(self, relative: str) -> bool:
-        """Return whether a subscribed topic has a publisher."""
-        return self.node.is_connected(self.topic(relative))
+        return self.node.advertise(self.topic(relative), MESSAGES[kind])
 
     def advertise_to(self, model: str, relative: str, kind: str) -> Publisher:
         """Return the publisher on a command topic of a model that exists or is about to be spawned.
@@ -354,9 +350,6 @@ class WorldLink:
         return all(publisher.connected for publisher in ours) and all(
             self.node.is_connected(self.topic(name)) for name in theirs
         )
-
-    def _publish(self, relative: str, kind: str) -> Publisher:
-        return self.node.advertise(self.topic(relative), MESSAGES[kind])
 
     def _next_id(self) -> int:
         self._last_id += 1

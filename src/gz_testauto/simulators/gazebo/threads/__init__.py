@@ -1,1 +1,0 @@
-"""Threads of gzserver: their states and the processors that they use."""
