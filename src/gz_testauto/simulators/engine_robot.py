@@ -102,8 +102,8 @@ class ImuMotion(NamedTuple):
         """Return the sample of a step of ``step_s`` that started with ``velocity_before``. As of a
         digital IMU, its acceleration is the change of velocity over the step, minus gravity."""
         change = np.subtract(self.velocity_mps, velocity_before) / step_s
-        felt = Pose(quaternion=self.quaternion).rotation.T @ (change - self.gravity_mps2)
-        return [ImuSample(stamp_s, self.quaternion, self.angular_radps, tuple(felt.tolist()))]
+        linear = Pose(quaternion=self.quaternion).rotation.T @ (change - self.gravity_mps2)
+        return [ImuSample(stamp_s, self.quaternion, self.angular_radps, tuple(linear.tolist()))]
 
 
 class SimulatedRobot(abc.ABC):

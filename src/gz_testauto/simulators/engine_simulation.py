@@ -55,7 +55,7 @@ AT_REST: Vector = (0.0, 0.0, 0.0)
 
 
 class PhysicsEngine(Protocol):
-    """One world in a physics engine. All states have a twist; a model is at rest without one."""
+    """One world in a physics engine. All states that it receives and returns have a twist."""
 
     def step(self, pushes: Sequence[Push]) -> None:
         """Advance by one physics step, in which these pushes act."""
@@ -79,10 +79,10 @@ class PhysicsEngine(Protocol):
         """Return the state of a link that is not attached to a joint."""
 
     def place_link(self, link: str, state: ModelState) -> None:
-        """Set the state of such a link."""
+        """Set the state of a link that is not attached to a joint."""
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of such a link, which is at the pose of ``state``."""
+        """Set the twist of a link without a joint, which is at the pose of ``state``."""
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
         """Set position and speed of a joint with one axis; None does not change."""

@@ -53,29 +53,29 @@ class TestModelPoses:
     def test_model_moves_with_its_canonical_link(self):
         poses = ModelPoses()
         links = {"m::a": Pose((0.0, 0.0, 1.0)), "m::b": Pose((2.0, 0.0, 0.0))}
-        poses.put("m", Pose(), links)
-        poses.see("m::a", Pose.from_rpy(5, 0, 1, 0, 0, math.pi / 2))
+        poses.add("m", Pose(), links)
+        poses.set_link("m::a", Pose.from_rpy(5, 0, 1, 0, 0, math.pi / 2))
         assert poses.models["m"].position == pytest.approx((5, 0, 0))
         # a link without a measurement keeps its pose in the model
         states = poses.link_states()
         assert states["m::b"].pose.position == pytest.approx((5, 2, 0))
-        poses.see("m::b", Pose((9.0, 9.0, 9.0)))
+        poses.set_link("m::b", Pose((9.0, 9.0, 9.0)))
         assert poses.models["m"].position == pytest.approx((5, 0, 0))
         assert states["m::b"].pose.position == pytest.approx((5, 2, 0))  # unchanged
         assert poses.link_states()["m::b"].pose.position == (9, 9, 9)
 
     def test_pose_without_offset_is_identical(self):
         poses = ModelPoses()
-        poses.put("m", Pose(), {"m::a": Pose()})
+        poses.add("m", Pose(), {"m::a": Pose()})
         pose = Pose((0.1 + 0.2, 1e-17, 3.0), (1e-9, -0.0, 0.6, 0.8))
-        poses.see("m::a", pose)
+        poses.set_link("m::a", pose)
         assert poses.models["m"] == pose
 
     def test_removed_model_has_no_poses(self):
         poses = ModelPoses()
-        poses.put("m", Pose(), {"m::a": Pose()})
-        poses.see("m::a", Pose())
-        poses.forget("m")
+        poses.add("m", Pose(), {"m::a": Pose()})
+        poses.set_link("m::a", Pose())
+        poses.remove("m")
         assert not poses.models
         assert not list(poses.link_states())
 

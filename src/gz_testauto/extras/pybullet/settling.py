@@ -74,11 +74,11 @@ class BulletSettling:
                 deep.update((hit[1], hit[2]))
         self._settled = self._steps >= MIN_STEPS and not deep & before.keys()
         for body in sorted(deep & before.keys()):
-            held = before[body]
-            if self._speeds(body, tuple(index for index, _ in held.joints)).size <= held.size:
+            speeds = before[body]
+            if self._speeds(body, tuple(index for index, _ in speeds.joints)).size <= speeds.size:
                 continue
-            client.resetBaseVelocity(body, held.linear_mps, held.angular_radps)
-            for index, rate in held.joints:
+            client.resetBaseVelocity(body, speeds.linear_mps, speeds.angular_radps)
+            for index, rate in speeds.joints:
                 client.resetJointState(body, index, client.getJointState(body, index)[0], rate)
 
     def _speeds(self, body: int, joints: Tuple[int, ...]) -> _Speeds:

@@ -120,11 +120,11 @@ class BulletWorld:
             self.client.applyExternalTorque(
                 place.body, place.index, push.torque_nm, self.client.WORLD_FRAME
             )
-        held = self._settling.before_step(
+        before = self._settling.before_step(
             built for name, built in self.models.items() if name not in self._robots
         )
         self.client.stepSimulation()
-        self._settling.after_step(held)
+        self._settling.after_step(before)
 
     def check(self) -> None:
         """Raise ``SimulatorError`` if the state has diverged."""
@@ -189,7 +189,8 @@ class BulletWorld:
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of such a link, which moves with a frame at the pose of ``state``."""
+        """Set the twist of a link without a joint, as that of a frame that moves with the link and
+        is at the pose of ``state``."""
         linear, angular = state.linear_mps, state.angular_radps
         assert linear is not None and angular is not None, "it has a twist"
         body = self._link(link).body

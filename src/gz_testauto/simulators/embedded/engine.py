@@ -90,12 +90,12 @@ class Engine:
         for push in pushes:
             forces = self.data.xfrc_applied[self.body(push.name)]
             forces += (*push.force_n, *push.torque_nm)
-        held = self._settling.before_step()
+        before = self._settling.before_step()
         if self.grip is not None:
             self.grip.before_forces()
         try:
             mujoco.mj_step2(self.model, self.data)
-            self._settling.after_step(held)
+            self._settling.after_step(before)
             mujoco.mj_step1(self.model, self.data)
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
@@ -194,7 +194,7 @@ class Engine:
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of such a link, which is at the pose of ``state``."""
+        """Set the twist of a link without a joint, which is at the pose of ``state``."""
         self._set_velocity(link, state.pose, *_twist(state))
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
@@ -325,7 +325,7 @@ class Engine:
     def _id(self, kind: Any, name: str) -> int:
         found = int(mujoco.mj_name2id(self.model, kind, name))
         if found < 0:
-            raise SimulatorError(f"MuJoCo has nothing named {name!r}")
+            raise SimulatorError(f"the MuJoCo model has no element {name!r}")
         return found
 
     def _name(self, kind: Any, number: int) -> str:

@@ -47,13 +47,13 @@ class MujocoSettling:
         deep = contact.geom[contact.dist < -OVERLAP_M].ravel()
         trees = set(self._model.body_treeid[self._model.geom_bodyid[deep]].tolist())
         found = [self._velocities[tree] for tree in sorted(trees) if tree in self._velocities]
-        return [(velocities, self._data.qvel[velocities]) for velocities in found]
+        return [(indices, self._data.qvel[indices]) for indices in found]
 
-    def after_step(self, held: List[Tuple[np.ndarray, np.ndarray]]) -> None:
+    def after_step(self, before: List[Tuple[np.ndarray, np.ndarray]]) -> None:
         """Restore the velocities of trees that the separation has accelerated."""
-        for velocities, before in held:
-            if np.linalg.norm(self._data.qvel[velocities]) > np.linalg.norm(before):
-                self._data.qvel[velocities] = before
+        for indices, velocities in before:
+            if np.linalg.norm(self._data.qvel[indices]) > np.linalg.norm(velocities):
+                self._data.qvel[indices] = velocities
 
 
 def _driven_trees(model: Any) -> Set[int]:

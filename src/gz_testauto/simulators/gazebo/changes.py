@@ -43,17 +43,17 @@ _LIGHT_FIELDS = {
 }
 
 
-def check(change: Change, truth: Callable[[], Description]) -> None:
+def check(change: Change, description: Callable[[], Description]) -> None:
     """Raise ``SimulatorError`` for a change without a message in Gazebo's transport."""
     kind = type(change).__name__
     if isinstance(change, SetModel) and (change.linear_mps or change.angular_radps):
-        links = truth().links_of(change.name)
+        links = description().links_of(change.name)
         if len(links) != 1:
             raise SimulatorError(
                 f"{kind}: {change.name!r} has {len(links)} links, and Gazebo can set the twist "
                 "of a model with one link only"
             )
-        if truth().links[links[0]].static:
+        if description().links[links[0]].static:
             raise SimulatorError(f"{kind}: {change.name!r} is static, so it has no twist")
     if isinstance(change, (SetMass, SetFriction)):
         depth = 2 if isinstance(change, SetMass) else 3
@@ -72,12 +72,12 @@ class PropertyMessages:
         self._lights: Optional[Publisher] = None
         self._visuals: Optional[Publisher] = None
 
-    def send(self, changes: Sequence[Change], truth: Description) -> None:
+    def send(self, changes: Sequence[Change], description: Description) -> None:
         """Publish the changes; return when physics has processed them."""
         models: Dict[str, Any] = {}
         for change in changes:
             if isinstance(change, SetMass):
-                inertial = truth.links[change.name].inertial
+                inertial = description.links[change.name].inertial
                 assert inertial is not None, "checked by require()"
                 xx, yy, zz, xy, xz, yz = inertial.tensor_kgm2
                 self._link_message(models, change.name).inertial.CopyFrom(
@@ -93,13 +93,13 @@ class PropertyMessages:
                     )
                 )
             elif isinstance(change, SetFriction):
-                self._add_friction(models, change.name, truth)
+                self._add_friction(models, change.name, description)
             elif isinstance(change, SetGravity):
                 self._link.set_physics(gravity=_vector(change.mps2))
             elif isinstance(change, SetLight):
                 self._send_light(change)
             elif isinstance(change, SetVisual):
-                self._send_look(change, truth)
+                self._send_visual(change, description)
         if models:
             self._link.modify(list(models.values()))
 
@@ -114,12 +114,12 @@ class PropertyMessages:
                 return part
         return message.link.add(id=known.id, name=link)
 
-    def _add_friction(self, models: Dict[str, Any], scoped: str, truth: Description) -> None:
+    def _add_friction(self, models: Dict[str, Any], scoped: str, description: Description) -> None:
         link, _, collision = scoped.rpartition("::")
         model, of_model = link.split("::")
         known = self._described(self._on_server(model), of_model)
         number = next(c.id for c in known.collision if c.name.split("::")[-1] == collision)
-        now = truth.collisions[scoped]
+        now = description.collisions[scoped]
         message = self._link_message(models, link)
         part = next((c for c in message.collision if c.id == number), None)
         if part is None:
@@ -153,15 +153,15 @@ class PropertyMessages:
         with self._link.watched("changing a light"):
             self._lights.send(message)
 
-    def _send_look(self, change: SetVisual, truth: Description) -> None:
+    def _send_visual(self, change: SetVisual, description: Description) -> None:
         model, _, rest = change.name.partition("::")
         name = f"{self._on_server(model)}::{rest}"
-        look = truth.visuals[change.name]
+        visual = description.visuals[change.name]
         material = MESSAGES["Material"](
-            ambient=_color(look.ambient),
-            diffuse=_color(look.diffuse),
-            specular=_color(look.specular),
-            emissive=_color(look.emissive),
+            ambient=_color(visual.ambient),
+            diffuse=_color(visual.diffuse),
+            specular=_color(visual.specular),
+            emissive=_color(visual.emissive),
         )
         if self._visuals is None:
             self._visuals = self._link.advertise("visual", "Visual")
@@ -170,8 +170,8 @@ class PropertyMessages:
                 MESSAGES["Visual"](
                     name=name,
                     parent_name=name.rpartition("::")[0],
-                    transparency=look.transparency,
-                    visible=look.visible,
+                    transparency=visual.transparency,
+                    visible=visual.visible,
                     material=material,
                 )
             )
@@ -183,7 +183,7 @@ class _GazeboPush:
 
     push: Push
     left_s: float
-    owed_s: float = 0.0
+    deferred_s: float = 0.0
 
 
 class Impulses:
@@ -197,51 +197,48 @@ class Impulses:
     def __init__(self, link: WorldLink, on_server: Callable[[str], str], step_s: float) -> None:
         self._link, self._on_server, self._step_s = link, on_server, step_s
         self._pushing: List[_GazeboPush] = []
-        self._kicks: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
+        self._impulses: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
 
     def push(self, push: Push) -> None:
         """Apply a push from the next interval on."""
         self._link_topic(push.name)
         self._pushing.append(_GazeboPush(push, max(push.duration_s, self._step_s)))
 
-    def kick(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
+    def set_impulse(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
         """Set the impulse through a link's center of mass (N s) and the angular impulse (N m s), in
         the world frame, for the next interval; they replace earlier ones."""
         self._link_topic(link)
-        self._kicks[link] = (linear_ns, angular_nms)
+        self._impulses[link] = (linear_ns, angular_nms)
 
-    def forget(self, model: str) -> None:
+    def drop(self, model: str) -> None:
         """Drop all pushes of a model that is about to be deleted."""
         self._pushing = [p for p in self._pushing if p.push.name.split("::")[0] != model]
-        for link in [name for name in self._kicks if name.split("::")[0] == model]:
-            del self._kicks[link]
+        for link in [name for name in self._impulses if name.split("::")[0] == model]:
+            del self._impulses[link]
         self._link.release([self._on_server(model)])
 
     def deliver(
         self,
-        stretch_s: float,
+        interval_s: float,
         pose_of: Callable[[str], Pose],
-        truth: Callable[[], Description],
+        description: Callable[[], Description],
     ) -> None:
         """Publish the wrenches for the start of an interval of physics; ``pose_of`` returns the
         pose of a link."""
-        total = {
-            name: (linear.copy(), angular.copy()) for name, (linear, angular) in self._kicks.items()
-        }
-        self._kicks.clear()
+        total, self._impulses = self._impulses, {}
         for pushing in self._pushing:
-            acting_s = min(pushing.left_s, stretch_s)
-            early = 1.0 - acting_s / (2.0 * stretch_s)
-            now_s = pushing.owed_s + early * acting_s
-            pushing.owed_s, pushing.left_s = (1.0 - early) * acting_s, pushing.left_s - acting_s
+            acting_s = min(pushing.left_s, interval_s)
+            early = 1.0 - acting_s / (2.0 * interval_s)
+            now_s = pushing.deferred_s + early * acting_s
+            pushing.deferred_s, pushing.left_s = (1.0 - early) * acting_s, pushing.left_s - acting_s
             linear, angular = total.setdefault(pushing.push.name, (np.zeros(3), np.zeros(3)))
             linear += np.asarray(pushing.push.force_n) * now_s
             angular += np.asarray(pushing.push.torque_nm) * now_s
-        self._pushing = [p for p in self._pushing if p.left_s > 0 or p.owed_s > 0]
+        self._pushing = [p for p in self._pushing if p.left_s > 0 or p.deferred_s > 0]
         for name, (linear, angular) in total.items():
             if not (linear.any() or angular.any()):
                 continue
-            inertial = truth().links[name].inertial
+            inertial = description().links[name].inertial
             assert inertial is not None, "checked by require()"
             into_link = pose_of(name).rotation.T / self._step_s
             wrench = MESSAGES["Wrench"](

@@ -71,13 +71,13 @@ class LockStep:
     with a message only after physics. Their subscribers add them and call :meth:`answered`.
     """
 
-    def __init__(self, link: WorldLink, stretch_ns: int, step_ns: int) -> None:
+    def __init__(self, link: WorldLink, max_interval_ns: int, step_ns: int) -> None:
         """Set the longest time between two rests (ns) and the physics step (ns)."""
         self._link = link
-        self.stretch_ns = min(max(stretch_ns // step_ns, 1), MAX_STEPS) * step_ns
+        self.max_interval_ns = min(max(max_interval_ns // step_ns, 1), MAX_STEPS) * step_ns
         self.step_ns = step_ns
         self.time_ns = 0
-        self.begun_ns = 0
+        self.interval_start_ns = 0
         self.sensors: Set[str] = set()
         self.motion_sensors: Set[str] = set()
         self._ahead_ns = 0
@@ -91,7 +91,7 @@ class LockStep:
     @property
     def sensor_period_ns(self) -> int:
         """The period (ns) that every sensor must have."""
-        return self.stretch_ns + MARGIN_NS
+        return self.max_interval_ns + MARGIN_NS
 
     @property
     def gazebo_ns(self) -> int:
@@ -129,11 +129,11 @@ class LockStep:
 
     def advance(self, duration_ns: int) -> None:
         """Advance by ``duration_ns``, a whole number of physics steps not longer than
-        ``stretch_ns``, and rest."""
+        ``max_interval_ns``, and rest."""
         self._await_sensor_threads()
         self._switch_physics(on=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
-        self.begun_ns = self.time_ns
+        self.interval_start_ns = self.time_ns
         self.time_ns += duration_ns
         self._link.control(multi_step=duration_ns // self.step_ns)
         self._wait_for_clock("stepping")
@@ -148,9 +148,9 @@ class LockStep:
         """Note that a message of a sensor arrived."""
         self._answers[topic] = self._measured_ns
 
-    def our_ns(self, gazebo_ns: int) -> int:
+    def simulated_ns(self, gazebo_ns: int) -> int:
         """Convert a stamp of Gazebo (ns) to simulated time, for an event in the last interval of
-        physics. An event in a rest gets a time up to ``begun_ns`` or after ``time_ns``."""
+        physics. An event in a rest gets a time up to ``interval_start_ns`` or after ``time_ns``."""
         return gazebo_ns - self._ahead_in_physics_ns
 
     # inside

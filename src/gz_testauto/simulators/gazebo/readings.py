@@ -40,44 +40,44 @@ class ModelPoses:
         self.models: Dict[str, Pose] = {}
         self._links: Dict[str, Mapping[str, Pose]] = {}
         self._carrier: Dict[str, str] = {}
-        self._seen: Dict[str, Pose] = {}
+        self._measured: Dict[str, Pose] = {}
 
-    def put(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
+    def add(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
         """Add a model or replace it; ``links`` are poses in its frame, the first of the canonical
         link."""
         self.models[name] = pose
         self._links[name] = links
         self._carrier.update((link, name) for link in list(links)[:1])
         for link in links:
-            self._seen.pop(link, None)
+            self._measured.pop(link, None)
 
     def place(self, name: str, pose: Pose) -> None:
         """Set the pose of a known model."""
-        self.put(name, pose, self._links[name])
+        self.add(name, pose, self._links[name])
 
-    def see(self, link: str, pose: Pose) -> None:
+    def set_link(self, link: str, pose: Pose) -> None:
         """Set the measured pose of a link; its model moves with the canonical link."""
-        self._seen[link] = pose
+        self._measured[link] = pose
         name = self._carrier.get(link)
         if name is not None:
             in_model = self._links[name][link]
             self.models[name] = pose if in_model == _IDENTITY else pose * in_model.inverse()
 
-    def forget(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """Remove a model."""
         del self.models[name]
         for link in self._links.pop(name):
-            self._seen.pop(link, None)
+            self._measured.pop(link, None)
             self._carrier.pop(link, None)
 
     def link_pose(self, link: str) -> Pose:
         """Return the pose of a link in the world."""
         name = link.split("::", 1)[0]
-        return self._seen.get(link) or self.models[name] * self._links[name][link]
+        return self._measured.get(link) or self.models[name] * self._links[name][link]
 
     def link_states(self) -> "GazeboLinkStates":
         """Return the present states of all links."""
-        return GazeboLinkStates(dict(self.models), dict(self._links), dict(self._seen))
+        return GazeboLinkStates(dict(self.models), dict(self._links), dict(self._measured))
 
 
 class GazeboLinkStates(Mapping[str, ModelState]):
@@ -87,17 +87,17 @@ class GazeboLinkStates(Mapping[str, ModelState]):
         self,
         models: Mapping[str, Pose],
         links: Mapping[str, Mapping[str, Pose]],
-        seen: Mapping[str, Pose],
+        measured: Mapping[str, Pose],
     ) -> None:
         self._models = models
         self._in_model = {
             link: (name, pose) for name, own in links.items() for link, pose in own.items()
         }
-        self._seen = seen
+        self._measured = measured
 
     def __getitem__(self, link: str) -> ModelState:
         name, pose = self._in_model[link]
-        return ModelState(self._seen.get(link) or self._models[name] * pose)
+        return ModelState(self._measured.get(link) or self._models[name] * pose)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._in_model)
@@ -149,16 +149,16 @@ class ImuReader:
         self._measured_ns = 0
         self._since_ns = 0
         self._time_ns = 0
-        self._begun_ns: Optional[int] = None
+        self._start_ns: Optional[int] = None
 
     def begin(self, gazebo_ns: int) -> None:
         """Start at simulated time zero, which is ``gazebo_ns`` on the server's clock."""
-        self._begun_ns = gazebo_ns
+        self._start_ns = gazebo_ns
 
     def receive(self, message: Any) -> None:
         """Add a message; any number of them can arrive between two samples."""
         stamp_ns, a = nanoseconds(message.stamp), message.linear_acceleration
-        if self._begun_ns is None or stamp_ns <= self._begun_ns:
+        if self._start_ns is None or stamp_ns <= self._start_ns:
             self._measured_ns = self._since_ns = stamp_ns
             return
         self._gained += np.array((a.x, a.y, a.z)) * ((stamp_ns - self._measured_ns) / 1e9)

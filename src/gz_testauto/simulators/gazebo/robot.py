@@ -120,10 +120,10 @@ class GazeboRobot:
     def _contact_reader(self, topic: str) -> RawCallback:
         def read(payload: bytes) -> None:
             clock = self._clock
-            earliest_ns = clock.begun_ns + clock.step_ns
+            earliest_ns = clock.interval_start_ns + clock.step_ns
             for contact in MESSAGES["Contacts"].FromString(payload).contact:
                 # It can be of the rest, or of the first step, which Gazebo can have dropped.
-                stamp_ns = clock.our_ns(nanoseconds(contact.time))
+                stamp_ns = clock.simulated_ns(nanoseconds(contact.time))
                 if earliest_ns < stamp_ns <= clock.time_ns:
                     self._contacts.append(contact_from(contact, stamp_ns))
             clock.answered(topic)

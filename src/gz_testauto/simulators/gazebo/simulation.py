@@ -84,9 +84,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         self._fitted = {fitted.name: fitted for fitted in models}
         self._poses = ModelPoses()
         for name, pose in split.poses.items():
-            self._poses.put(name, pose, split.links[name])
+            self._poses.add(name, pose, split.links[name])
         for fitted in models:
-            self._poses.put(fitted.name, fitted.model.pose, fitted.links)
+            self._poses.add(fitted.name, fitted.model.pose, fitted.links)
 
     # used by other modules of this adaptor
 
@@ -127,9 +127,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     def _step(self, count: int) -> None:
         left_ns = count * self._clock.step_ns
         while left_ns:
-            stretch_ns = min(left_ns, self._clock.stretch_ns)
-            self._advance(stretch_ns)
-            left_ns -= stretch_ns
+            interval_ns = min(left_ns, self._clock.max_interval_ns)
+            self._advance(interval_ns)
+            left_ns -= interval_ns
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
@@ -148,7 +148,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             raise
         for one in fitted:
             self._fitted[one.name] = one
-            self._poses.put(one.name, one.model.pose, one.links)
+            self._poses.add(one.name, one.model.pose, one.links)
             self._listen_to_probes(one)
         self._link.wait_for_topics()
         self._clock.refresh()
@@ -159,14 +159,14 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
     def _delete(self, names: Sequence[str]) -> None:
         for name in names:
-            self._impulses.forget(name)
+            self._impulses.drop(name)
             self._motions.pop(name, None)
         self._link.delete([self._on_server(name) for name in names])
         for name in names:
             robot = self._onboard.pop(name, None)
             if robot is not None:
                 robot.forget()
-            self._poses.forget(name)
+            self._poses.remove(name)
             fitted = self._fitted.pop(name, None)
             if fitted is None:
                 self._link.broken = True  # the base is not as the next trial expects it
@@ -208,9 +208,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         """Set the twist of a model with one link by an impulse, since Gazebo has no message."""
         if not (change.linear_mps or change.angular_radps):
             return
-        truth = self._described_world.now
-        (link,) = truth.links_of(change.name)
-        inertial = truth.links[link].inertial
+        description = self._described_world.now
+        (link,) = description.links_of(change.name)
+        inertial = description.links[link].inertial
         assert inertial is not None, "checked by require()"
         linear, angular = self._motions.setdefault(change.name, (np.zeros(3), np.zeros(3)))
         turned = np.asarray(angular if change.angular_radps is None else change.angular_radps)
@@ -219,10 +219,10 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         arm = rotation @ np.asarray(inertial.center_m)
         gained = moved - linear + np.cross(turned - angular, arm)
         tensor = rotation @ inertial.matrix @ rotation.T
-        self._impulses.kick(link, inertial.mass_kg * gained, tensor @ (turned - angular))
+        self._impulses.set_impulse(link, inertial.mass_kg * gained, tensor @ (turned - angular))
 
     def _save_world(self, path: Path) -> None:
-        response = self._link.ask("world_sdf")
+        response = self._link.request("world_sdf")
         text = MESSAGES["GzString"].FromString(response.serialized_data).data
         try:
             root = parse_xml(text.encode())
@@ -273,18 +273,18 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     def _on_server(self, name: str) -> str:
         return self._fitted[name].model.name if name in self._fitted else name
 
-    def _advance(self, stretch_ns: int) -> None:
+    def _advance(self, interval_ns: int) -> None:
         for robot in self._onboard.values():
             robot.deliver_command()
         self._impulses.deliver(
-            stretch_ns / 1e9, self._poses.link_pose, lambda: self._described_world.now
+            interval_ns / 1e9, self._poses.link_pose, lambda: self._described_world.now
         )
         moved = {name: self._poses.models[name] for name in self._motions}
         before = {name: self._poses.models[name] for name in self._onboard}
-        self._clock.advance(stretch_ns)
-        self._note_motions(moved, stretch_ns / 1e9)
+        self._clock.advance(interval_ns)
+        self._note_motions(moved, interval_ns / 1e9)
         for name, robot in self._onboard.items():
-            robot.moved(before[name], self._poses.models[name], stretch_ns / 1e9)
+            robot.moved(before[name], self._poses.models[name], interval_ns / 1e9)
 
     def _note_motions(self, before: Mapping[str, Pose], passed_s: float) -> None:
         """Store the twists of models whose twist was set."""
@@ -300,7 +300,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     def _probe_reader(self, topic: str, link: str) -> RawCallback:
         def read(payload: bytes) -> None:
             message = MESSAGES["LaserScanStamped"].FromString(payload)
-            self._poses.see(link, pose_from(message.scan.world_pose))
+            self._poses.set_link(link, pose_from(message.scan.world_pose))
             self._clock.answered(topic)
 
         return read

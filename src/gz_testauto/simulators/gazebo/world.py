@@ -32,7 +32,7 @@ CLOCK_TOPIC = "pose/local/info"
 """Publishes the time with every step, and at rest with every poll for commands. It is the one topic
 whose last message is never delayed for long."""
 
-_ASK_AGAIN_S = 0.05
+_REPEAT_S = 0.05
 _PHYSICS_TRIES = 1000
 
 
@@ -190,15 +190,15 @@ class WorldLink:
         Messages on different topics can overtake each other; this response arrives one full round
         trip after all messages that were sent before.
         """
-        asked: List[int] = []
+        request_ids: List[int] = []
         deadline_s = time.monotonic() + self.stall_timeout_s
         with self.watched("answering"):
             while time.monotonic() < deadline_s:
                 # a publisher can hold back a response until it has another message to send
-                asked.append(self._send_request("physics_info", ""))
-                again_s = time.monotonic() + _ASK_AGAIN_S
+                request_ids.append(self._send_request("physics_info", ""))
+                again_s = time.monotonic() + _REPEAT_S
                 while time.monotonic() < again_s:
-                    answered = [i for i in asked if i in self._responses]
+                    answered = [i for i in request_ids if i in self._responses]
                     if answered:
                         response = self._responses.pop(answered[-1])
                         return MESSAGES["Physics"].FromString(response.serialized_data)
@@ -223,10 +223,10 @@ class WorldLink:
                 return
         raise SimulatorError(f"gzserver does not accept the physics settings {scalar}")
 
-    def ask(self, request: str, data: str = "") -> Any:
+    def request(self, kind: str, data: str = "") -> Any:
         """Send a request, which the world handles in its next update; return the response."""
-        request_id = self._send_request(request, data)
-        self.wait_for(lambda: request_id in self._responses, f"answering {request}")
+        request_id = self._send_request(kind, data)
+        self.wait_for(lambda: request_id in self._responses, f"answering {kind}")
         return self._responses.pop(request_id)
 
     def spawn(self, models: Sequence[NamedModel], places: Sequence[Tuple[str, Pose]] = ()) -> None:
@@ -265,16 +265,16 @@ class WorldLink:
             self._wait_with_progress(missing_now, "spawning models")
         except SimulatorError as error:
             absent = sorted(map(own_name, names - set(self.models)))
-            said = self.server.errors_since(mark)
-            cause = " | ".join(said[-4:]) if said else error.full
+            errors = self.server.errors_since(mark)
+            cause = " | ".join(errors[-4:]) if errors else error.full
             raise SimulatorError(
                 f"gzserver spawned {len(names) - len(absent)} of {len(names)} models: {cause}"
                 + (f"; missing: {join_truncated(absent)}" if absent else "")
             ) from error
 
     def _count_lost_moves(self, mark: int) -> int:
-        said = self.server.errors_since(mark)
-        return sum("Unable to find model" in line for line in said)
+        errors = self.server.errors_since(mark)
+        return sum("Unable to find model" in line for line in errors)
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove models in one batch; their names can be used again when this returns."""
@@ -332,7 +332,7 @@ class WorldLink:
 
     def list_models(self) -> Dict[str, Any]:
         """Return every model of the world as a ``Model`` message, by name."""
-        response = self.ask("entity_list")
+        response = self.request("entity_list")
         listed = MESSAGES["Model_V"].FromString(response.serialized_data).models
         self.models = {model.name: model for model in listed}
         return dict(self.models)
