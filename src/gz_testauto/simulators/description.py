@@ -234,7 +234,7 @@ class DescribedWorld:
 
 
 class _PropertyWriter:
-    """Writes properties into the models that :func:`model_elements` finds in a document."""
+    """A writer of properties into the models that :func:`model_elements` finds in a document."""
 
     def __init__(self, document: SdfDocument, library: ModelLibrary) -> None:
         self._document, self._library = document, library

@@ -133,7 +133,7 @@ Robot = TypeVar("Robot", bound=SimulatedRobot)
 
 
 class EngineSimulation(SeveralRobotsSimulation[Robot]):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`.
+    """A world in a physics engine; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Contacts of a robot's body are those of every physics step. IMU samples and the latest due scan
     are measured in the physics step in which they are due; the first scan is of time 0.

@@ -24,8 +24,8 @@ Robot = TypeVar("Robot", bound=OnboardRobot)
 
 
 class SeveralRobotsSimulation(Simulation, Generic[Robot]):
-    """See :class:`~gz_testauto.simulators.interface.Simulation`. An adaptor sets ``_onboard``, its
-    robots by name, without those that were deleted."""
+    """A world with robots; see :class:`~gz_testauto.simulators.interface.Simulation`. An adaptor
+    sets ``_onboard``, its robots by name, without those that were deleted."""
 
     _onboard: Dict[str, Robot]
 

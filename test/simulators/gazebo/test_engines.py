@@ -109,7 +109,7 @@ class TestChoosing:
 
 
 class TestTerrain:
-    def test_bullet_height_map_is_at_the_pose_of_odes(self, tmp_path, terrain, levels):
+    def test_height_map_in_bullet_has_the_pose_that_it_has_in_ode(self, tmp_path, terrain, levels):
         text = terrain(place="1 2 0.4 0 0 0.3", above="0 0 0.5")
         split = split_text(write(tmp_path, text), "bullet")
         collision = etree.fromstring(split.base).find(".//collision")
@@ -214,7 +214,7 @@ class TestFriction:
     def test_ode_keeps_the_friction_of_each_collision(self):
         assert self.lump("ode", 0.2, 0.9)[0] == [0.2, 0.9]
 
-    def test_shared_friction_is_logged(self, caplog):
+    def test_common_friction_of_the_collisions_of_a_link_is_logged(self, caplog):
         self.lump("bullet", 0.31, 0.9)
         assert "lump" in caplog.text
         assert "get mu 0.31" in caplog.text

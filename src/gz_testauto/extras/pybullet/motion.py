@@ -47,7 +47,7 @@ class BulletLinkStates(Mapping[str, ModelState]):
     """States of links, computed when they are read, which a planner never does."""
 
     def __init__(self, client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]) -> None:
-        """Copy the present state."""
+        """Store the present states."""
         self._motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
         self._still: Dict[str, Pose] = {}
         for model, built in models:

@@ -146,7 +146,7 @@ class _LinkRow:
 
 
 class _LinkTreeBuilder:
-    """Creates one body from one tree of links."""
+    """A builder of one body from one tree of links."""
 
     def __init__(self, client: Any, factory: ShapeFactory, built: BulletModel, root: Body) -> None:
         self._client, self._factory, self._built, self._root = client, factory, built, root

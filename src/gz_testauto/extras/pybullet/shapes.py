@@ -40,7 +40,7 @@ class Part:
 
 
 class ShapeFactory:
-    """Creates the shapes of one world; equal static shapes share one."""
+    """A factory of the shapes of one world; equal static shapes share one."""
 
     def __init__(self, client: Any, coverage: SdfCoverage) -> None:
         self._client = client

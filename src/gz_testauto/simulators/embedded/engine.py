@@ -343,7 +343,7 @@ class MujocoLinkStates(Mapping[str, ModelState]):
     """States of links, computed when they are read, which a planner never does."""
 
     def __init__(self, engine: Engine, models: Sequence[EngineModel]) -> None:
-        """Copy the present state."""
+        """Store the present states."""
         data = engine.data
         self._engine, self._models = engine, models
         self._positions, self._turns = data.xpos.copy(), data.xquat.copy()

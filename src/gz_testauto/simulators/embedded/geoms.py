@@ -57,7 +57,7 @@ class Geom:
 
 
 class GeomFactory:
-    """Creates geoms, and collects their assets, one for equal surfaces."""
+    """A factory of geoms, with their assets, one for equal surfaces."""
 
     def __init__(self, coverage: SdfCoverage) -> None:
         self._coverage = coverage

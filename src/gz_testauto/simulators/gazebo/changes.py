@@ -64,7 +64,7 @@ def check(change: Change, description: Callable[[], Description]) -> None:
 
 
 class PropertyMessages:
-    """Publishes changes of masses, friction, gravity, lights and visuals."""
+    """The publishers of changes of masses, friction, gravity, lights and visuals."""
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str]) -> None:
         """Set up; ``on_server`` returns the name of a model on the server."""
@@ -187,7 +187,7 @@ class _GazeboPush:
 
 
 class Impulses:
-    """Applies impulses to links at the start of intervals of physics.
+    """The pushes and impulses that act on links from the start of the next interval of physics.
 
     A push acts during physics, but a link accepts a wrench for one step only. So in each interval
     the link gets at the start the part of the impulse that gives the displacement of the whole

@@ -52,7 +52,7 @@ def _warn_about_free_wheels(robot: str) -> None:
 
 
 class DriveCommand:
-    """Converts velocity commands to messages for the drive plugin of one robot."""
+    """The conversion of velocity commands to messages for the drive plugin of one robot."""
 
     def __init__(self, robot: RobotModel) -> None:
         """Select the conversion; a robot without a supported plugin has none."""

@@ -130,7 +130,7 @@ RESOLUTION_DIGITS = 6
 
 
 class ImuReader:
-    """Converts the messages of an IMU to samples in simulated time.
+    """The conversion of an IMU's messages to samples in simulated time.
 
     Gazebo's linear acceleration is the change of velocity since the last measurement divided by the
     time on its own clock, minus gravity. That clock advances at every rest, and a measurement has
