@@ -7,7 +7,6 @@ largest weight, then those with static models, then those of moving models; the 
 logged.
 """
 
-from dataclasses import dataclass
 from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
@@ -22,8 +21,7 @@ WARN_ERROR = 0.05
 """Relative error of a pair's friction from which on it is logged."""
 
 
-@dataclass(frozen=True)
-class FrictionSurface:
+class FrictionSurface(NamedTuple):
     """The friction of a collision: its coefficient, its model if that can move, and whether it is
     ground (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
 
@@ -41,8 +39,7 @@ class InexactPair(NamedTuple):
     wanted: float
 
 
-@dataclass(frozen=True)
-class FrictionSolution:
+class FrictionSolution(NamedTuple):
     """Bullet's coefficient of each collision, by name, and the pair with the largest error; None if
     all are exact."""
 

@@ -229,7 +229,7 @@ class BulletWorld:
 
     def set_friction(self, collision: str, coefficient: float) -> None:
         """Set the friction coefficient of a collision."""
-        self._surfaces[collision] = replace(self._surfaces[collision], mu=coefficient)
+        self._surfaces[collision] = self._surfaces[collision]._replace(mu=coefficient)
         self._set_frictions()
 
     # inside

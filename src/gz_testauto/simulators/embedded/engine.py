@@ -70,7 +70,7 @@ class Engine:
         self._settling = MujocoSettling(self.model, self.data, held)
         self.grip = CoulombFriction(self.model, self.data, held) if blueprint.grip else None
         self._shapes = [
-            blueprint.shapes[self._name(mujoco.mjtObj.mjOBJ_GEOM, geom)]
+            blueprint.shapes[mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_GEOM, geom)]
             for geom in range(self.model.ngeom)
         ]
         self._joints = {name: self._slots(name) for model in models for name in joint_names(model)}
@@ -327,9 +327,6 @@ class Engine:
         if found < 0:
             raise SimulatorError(f"the MuJoCo model has no element {name!r}")
         return found
-
-    def _name(self, kind: Any, number: int) -> str:
-        return str(mujoco.mj_id2name(self.model, kind, number))
 
     def _slots(self, name: str) -> _Slots:
         joint = self._id(mujoco.mjtObj.mjOBJ_JOINT, name)
