@@ -492,7 +492,7 @@ def test_a_model_below_the_ground_is_reported(workshop):
         ),
         (
             "ego = new Object with shape MeshShape.fromFile('nothere.obj')",
-            r"test\.scenic:1: 'nothere.obj' is not a file, .*localPath\('nothere.obj'\)",
+            r"test\.scenic:1: 'nothere.obj' is not a file.*localPath\('nothere.obj'\)",
         ),
     ],
 )
