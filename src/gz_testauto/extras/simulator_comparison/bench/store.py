@@ -1,11 +1,12 @@
 """Files of a bench in its results directory.
 
-=======================================  ==================================================
-``bench.json``                           the bench as loaded, with absolute paths ``manifest.json``
-inputs and versions of the stored runs ``worlds/STEP_us/TERRAIN.world``         the worlds with this
-physics step ``runs/ENTRY/TERRAIN/MANEUVER/N.npz``     one run: its channels and its state
-``grounds/ENTRY/TERRAIN.json``           result of the probe of an entry's ground
-=======================================  ==================================================
+=====================================  =====================================================
+``bench.json``                         the bench as loaded, with absolute paths
+``manifest.json``                      inputs and versions of the stored runs
+``worlds/STEP_us/TERRAIN.world``       the worlds with this physics step
+``runs/ENTRY/TERRAIN/MANEUVER/N.npz``  one run: its channels and its state
+``grounds/ENTRY/TERRAIN.json``         result of the probe of an entry's ground
+=====================================  =====================================================
 
 Every file is written atomically; an existing file is complete.
 """
