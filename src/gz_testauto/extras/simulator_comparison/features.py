@@ -38,20 +38,16 @@ class FeaturesSpec(Spec):
     """Date of the source: ``"2026-11-24"``."""
 
 
-def _languages(features: FeaturesSpec) -> Optional[float]:
-    if features.languages is None:
-        return None
-    supported = {name.lower() for name in features.languages}
+def _languages(features: FeaturesSpec) -> float:
+    supported = {name.lower() for name in features.languages or ()}
     c, python = bool(supported & {"c", "c++"}), "python" in supported
     if c and python and "matlab" in supported and supported - {"c", "c++", "python", "matlab"}:
         return 1.0
     return 0.667 if c and python else 0.333 if c or python else 0.0
 
 
-def _formats(features: FeaturesSpec) -> Optional[float]:
-    if features.formats is None:
-        return None
-    supported = {name.lower() for name in features.formats}
+def _formats(features: FeaturesSpec) -> float:
+    supported = {name.lower() for name in features.formats or ()}
     both = {"urdf", "sdf"}
     if both < supported:
         return 1.0
@@ -60,47 +56,27 @@ def _formats(features: FeaturesSpec) -> Optional[float]:
     return 0.25 if both & {name.lower() for name in features.formats_by_plugin} else 0.0
 
 
-def _engines(features: FeaturesSpec) -> Optional[float]:
-    return None if features.engines is None else float(len(set(features.engines)) > 1)
+ROS = {"included": 1.0, "plugin": 0.8, "none": 0.0}
+UI = {"full": 1.0, "part": 0.667, "view": 0.333, "none": 0.0}
 
-
-def _described_world(name: str) -> "Rule":
-    def score(features: FeaturesSpec) -> Optional[float]:
-        value: Optional[bool] = getattr(features, name)
-        return None if value is None else float(value)
-
-    return score
-
-
-def _choice(name: str, scores: Mapping[str, float]) -> "Rule":
-    def score(features: FeaturesSpec) -> Optional[float]:
-        value = getattr(features, name)
-        return None if value is None else scores[value]
-
-    return score
-
-
-Rule = Callable[[FeaturesSpec], Optional[float]]
-
-RULES: Mapping[str, Rule] = {
-    "free": _described_world("free"),
-    "open_source": _described_world("open_source"),
-    "ros": _choice("ros", {"included": 1.0, "plugin": 0.8, "none": 0.0}),
+RULES: Mapping[str, Callable[[FeaturesSpec], float]] = {
+    "free": lambda features: float(features.free is True),
+    "open_source": lambda features: float(features.open_source is True),
+    "ros": lambda features: ROS[features.ros or "none"],
     "languages": _languages,
-    "ui": _choice("ui", {"full": 1.0, "part": 0.667, "view": 0.333, "none": 0.0}),
+    "ui": lambda features: UI[features.ui or "none"],
     "formats": _formats,
-    "engines": _engines,
+    "engines": lambda features: float(len(set(features.engines or ())) > 1),
 }
-"""By name: 1 or 0; included 1, by plugin 0.8; C or C++, Python, MATLAB and more 1, C or C++ and
-Python 0.667, either 0.333; full 1, part 0.667, view only 0.333; URDF, SDF and more 1, either 0.5,
-by plugin 0.25; more than one engine 1."""
+"""Scores by name: languages: C or C++, Python, MATLAB and more 1, C or C++ and Python 0.667, either
+0.333; formats: URDF, SDF and more 1, either 0.5, by plugin 0.25; more than one engine 1."""
 
 
 def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
     """Return the score of a feature, None if it is not specified."""
-    if name in RULES:
-        return RULES[name](features)
-    return features.additional.get(name)
+    if name not in RULES:
+        return features.additional.get(name)
+    return None if getattr(features, name) is None else RULES[name](features)
 
 
 def quoted_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, ...]]]:

@@ -72,51 +72,44 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
     robot = request.robots[0].robot.name
     rest_height_m = simulation.snapshot().models[robot].pose.position[2] - request.ground_m[0]
     settle(simulation, piece_s)
-    snapshot = simulation.snapshot()
-    start_s = snapshot.time_s
-    poses: List[Pose] = [snapshot.models[robot].pose]
-    surfaces = wheel_surfaces(request.robots[0].robot)
-    wheels = [transform_surfaces(surfaces, snapshot.links)]
-    joints = driven_wheels(request.robots[0].robot)
-    turned = [joints.poses(snapshot.links)]
-    boxes: List[Pose] = [] if request.box is None else [snapshot.models[request.box.name].pose]
+    snapshots = [simulation.snapshot()]
     samples: List[ImuSample] = []
     for linear_mps, angular_radps in request.commands.tolist():
         simulation.drive(Twist2D(linear_mps, angular_radps))
         for _ in range(round(PERIOD_S / piece_s)):
             snapshot = simulation.step(piece_s)
             samples.extend(snapshot.imu)
-        poses.append(snapshot.models[robot].pose)
-        wheels.append(transform_surfaces(surfaces, snapshot.links))
-        turned.append(joints.poses(snapshot.links))
-        if request.box is not None:
-            boxes.append(snapshot.models[request.box.name].pose)
+        snapshots.append(snapshot)
+    poses = [one.models[robot].pose for one in snapshots]
     count = len(request.commands)
     channels = {
-        "imu": _means(samples, start_s, round(count * PERIOD_S / SAMPLE_S), request.source),
+        "imu": _means(
+            samples, snapshots[0].time_s, round(count * PERIOD_S / SAMPLE_S), request.source
+        ),
         "odometry": _odometry(poses),
-        "wheels": joints.speeds(turned, request.commands),
         "command": Series(np.arange(count) * PERIOD_S, request.commands),
-        "box": _places(boxes) if boxes else None,
     }
+    joints = driven_wheels(request.robots[0].robot)
+    speeds = joints.speeds([joints.poses(one.links) for one in snapshots], request.commands)
+    if speeds is not None:
+        channels["wheels"] = speeds
+    if request.box is not None:
+        places = [one.models[request.box.name].pose.position[:2] for one in snapshots]
+        channels["box"] = Series(np.arange(count + 1) * PERIOD_S, np.array(places))
+    try:
+        recording = RunRecording.of(request.source, channels)
+    except ResultsError as error:  # a repetition would give the same
+        raise SceneError(str(error)) from error
+    surfaces = wheel_surfaces(request.robots[0].robot)
+    wheels = [transform_surfaces(surfaces, one.links) for one in snapshots]
     return SimulatedRun(
-        _recording(request.source, channels),
+        recording,
         np.array([pose.position[2] for pose in poses]),
         np.array([pose.tilt_rad for pose in poses]),
         rest_height_m,
         simulation.step_size_s,
         {link: np.array([at[link] for at in wheels]) for link in wheels[0]},
     )
-
-
-def _recording(source: str, channels: Mapping[str, Optional[Series]]) -> RunRecording:
-    """Return a recording of the channels that are not None. Raises ``SceneError`` for non-finite
-    numbers."""
-    recorded = {name: series for name, series in channels.items() if series is not None}
-    try:
-        return RunRecording.of(source, recorded)
-    except ResultsError as error:  # a repetition would give the same
-        raise SceneError(str(error)) from error
 
 
 def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
@@ -172,11 +165,6 @@ def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str
     sums = np.zeros((count, 6))
     np.add.at(sums, period[is_inside], values[is_inside])
     return Series((np.arange(count) + 1) * SAMPLE_S, sums / found[:, None])
-
-
-def _places(boxes: Sequence[Pose]) -> Series:
-    values = np.array([pose.position[:2] for pose in boxes])
-    return Series(np.arange(len(boxes)) * PERIOD_S, values)
 
 
 def _odometry(poses: Sequence[Pose]) -> Series:

@@ -6,7 +6,7 @@ first stamp of any channel. Invalid stamps and non-finite numbers are rejected h
 """
 
 from dataclasses import dataclass, replace
-from typing import Dict, Optional
+from typing import Any, Dict, Optional
 
 import numpy as np
 
@@ -127,13 +127,8 @@ class RunRecording:
         Channels with fewer than 2 samples there are None."""
         found = {name: series.between(begin_s, end_s) for name, series in self.channels.items()}
         kept = {name: series for name, series in found.items() if len(series.time_s) > 1}
-        return replace(
-            self,
-            imu=kept.get("imu"),
-            odometry=kept.get("odometry"),
-            wheels=kept.get("wheels"),
-            command=kept.get("command"),
-        )
+        cut: Dict[str, Any] = {name: kept.get(name) for name in CHANNELS if name != "box"}
+        return replace(self, **cut)
 
     @classmethod
     def of(cls, source: str, channels: Dict[str, Series]) -> "RunRecording":
@@ -144,17 +139,10 @@ class RunRecording:
         if not channels:
             raise ResultsError(f"{source}: has none of {', '.join(CHANNELS)}")
         zero = min(series.time_s[0] for series in channels.values())
-        shifted = {
+        shifted: Dict[str, Any] = {
             name: Series(series.time_s - zero, series.values) for name, series in channels.items()
         }
-        return cls(
-            source,
-            shifted.get("imu"),
-            shifted.get("odometry"),
-            shifted.get("wheels"),
-            shifted.get("command"),
-            shifted.get("box"),
-        )
+        return cls(source, **shifted)
 
 
 def _check(where: str, series: Series, width: int) -> None:
