@@ -47,6 +47,7 @@ from gz_testauto.extras.simulator_comparison.sensitivity import (
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, spectrum
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
 from gz_testauto.results.loaded import load_campaign
+from gz_testauto.results.records import CampaignResults
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +131,13 @@ class Findings:
         """Measures that count but have no interval for a ranked entry, so that they are the same in
         all draws."""
         table = self.ranking.table
-        return [
-            name
-            for name, counts, weight in zip(table.criteria, table.counted, table.weights)
-            if counts and weight > 0 and name not in self.spec.features
-            for of_all in [[self.measured[entry][name] for entry in table.entries]]
-            if any(math.isnan(one.estimate.low) and not one.ties for one in of_all)
-        ]
+        found = []
+        for name, counts, weight in zip(table.criteria, table.counted, table.weights):
+            if counts and weight > 0 and name not in self.spec.features:
+                of_all = [self.measured[entry][name] for entry in table.entries]
+                if any(not one.estimate.has_interval and not one.ties for one in of_all):
+                    found.append(name)
+        return found
 
 
 def evaluate_bench(
@@ -153,18 +154,20 @@ def evaluate_bench(
             all_recordings[entry.name] = read_recordings(entry.recording)
     aligned = align_recordings(all_recordings)
     all_recordings = dict(aligned.entries)
-    reference = None if spec.reference is None else all_recordings.get(spec.reference)
+    campaigns = {
+        entry.name: load_campaign(entry.campaign).results
+        for entry in spec.entries
+        if entry.campaign is not None
+    }
     measures = [find_measure(name) for name in MEASURES.names()]
+    measures.sort(key=lambda measure: measure.planners is not None)
     measured = {
         entry.name: {
-            measure.name: _measured(measure, entry, all_recordings.get(entry.name), reference, spec)
+            measure.name: _measured(spec, measure, entry, all_recordings, campaigns)
             for measure in measures
-            if measure.planners is None
         }
         for entry in spec.ranked
     }
-    for name, of_planners in _planner_measures(spec, measures).items():
-        measured[name].update(of_planners)
     not_ranked = _not_ranked(spec, all_recordings, conditions)
     kept = {name: own for name, own in measured.items() if name not in not_ranked}
     table, drawn = _score_entries(spec, kept)
@@ -197,39 +200,20 @@ def _not_ranked(
 
 
 def _measured(
+    spec: BenchSpec,
     measure: Measure,
     entry: EntrySpec,
-    own: Optional[RecordingsByCase],
-    reference: Optional[RecordingsByCase],
-    spec: BenchSpec,
+    recordings: Mapping[str, RecordingsByCase],
+    campaigns: Mapping[str, CampaignResults],
 ) -> Measured:
+    name, reference = entry.name, spec.reference or ""
     if measure.name in entry.published:
         return Measured.quoted(measure, entry.published[measure.name])
-    if own is None:
+    if measure.planners is not None:
+        return measure_planners(measure, campaigns.get(name), campaigns.get(reference), spec.seed)
+    if name not in recordings:
         return Measured.absent(measure, NOTHING)
-    return measure_entry(measure, entry.name, own, reference, spec.seed)
-
-
-def _planner_measures(
-    spec: BenchSpec, measures: Sequence[Measure]
-) -> Dict[str, Dict[str, Measured]]:
-    """Return the measures of two campaigns by entry. Raises ``ResultsError``."""
-    campaigns = {
-        entry.name: load_campaign(entry.campaign).results
-        for entry in spec.entries
-        if entry.campaign is not None
-    }
-    reference = campaigns.get(spec.reference or "")
-    return {
-        entry.name: {
-            measure.name: Measured.quoted(measure, entry.published[measure.name])
-            if measure.name in entry.published
-            else measure_planners(measure, campaigns.get(entry.name), reference, spec.seed)
-            for measure in measures
-            if measure.planners is not None
-        }
-        for entry in spec.ranked
-    }
+    return measure_entry(measure, name, recordings[name], recordings.get(reference), spec.seed)
 
 
 def _score_entries(

@@ -11,7 +11,7 @@ from gz_testauto.extras.simulator_comparison.estimates import RecordingsByCase
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
-from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
 BUSY = 0.1
 """Share of the machine's processors used by other programs above which a cost is reported as
@@ -57,21 +57,17 @@ def read_simulated(
 ) -> SimulatedData:
     """Return all stored runs. ``unavailable`` has the reasons why entries were not simulated.
     Raises ``ResultsError`` for damaged files."""
-    readers = [_SimulatedDataReader(spec, directory, entry) for entry in spec.simulated]
-    recordings = {reader.entry: reader.read() for reader in readers}
-    grounds = tuple(one for reader in readers for one in reader.grounds)
-    invalid = tuple(one for reader in readers for one in reader.invalid)
-    missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()]
-    missing += [line for reader in readers for line in reader.missing]
-    disturbed = [line for reader in readers for line in reader.disturbed]
+    reader = _RunReader(spec, directory)
+    recordings = {entry.name: reader.read(entry.name) for entry in spec.simulated}
+    missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()] + reader.missing
     conditions = RunConditions(
         simulators=_simulators(spec, directory),
-        grounds=grounds,
-        invalid=invalid,
-        notes=(*missing, *disturbed),
+        grounds=tuple(reader.grounds),
+        invalid=tuple(reader.invalid),
+        notes=(*missing, *reader.disturbed),
     )
-    refused = any(ground.refusal is not None for ground in grounds)
-    return SimulatedData(recordings, conditions, not (refused or invalid or missing))
+    refused = any(ground.refusal is not None for ground in reader.grounds)
+    return SimulatedData(recordings, conditions, not (refused or reader.invalid or missing))
 
 
 def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
@@ -85,70 +81,67 @@ def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
     return found
 
 
-class _SimulatedDataReader:
-    """Reads the stored runs of one entry."""
+class _RunReader:
+    """A reader of stored runs that lists probes, invalid and missing runs, and disturbed
+    measurements of cost."""
 
-    def __init__(self, spec: BenchSpec, directory: BenchDirectory, entry: EntrySpec) -> None:
-        self._spec, self._directory, self.entry = spec, directory, entry.name
+    def __init__(self, spec: BenchSpec, directory: BenchDirectory) -> None:
+        self._spec, self._directory = spec, directory
         self.grounds: List[GroundProbeSummary] = []
         self.invalid: List[InvalidRun] = []
         self.missing: List[str] = []
         self.disturbed: List[str] = []
 
-    def read(self) -> RecordingsByCase:
-        """Return the valid recordings on the correct ground by case."""
+    def read(self, entry: str) -> RecordingsByCase:
+        """Return the valid recordings of an entry on correct grounds, by case."""
         found: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
-            if self._is_right(terrain.name):
+            if self._is_correct_ground(entry, terrain.name):
                 for case in self._spec.cases:
                     if case.startswith(f"{terrain.name}/"):
-                        found[case] = self._case(case)
+                        found[case] = self._read_case(entry, case)
         if self._spec.measure_load:
-            for maneuver in LOADS:
-                case = f"{LOAD}/{maneuver}"
-                found[case] = self._case(case)
-                self._note_disturbances(case, found[case])
+            for case in (f"{LOAD}/{name}" for name in LOADS):
+                found[case] = self._read_case(entry, case)
+                self._list_disturbances(entry, case, found[case])
         return {case: recordings for case, recordings in found.items() if recordings}
 
-    def _is_right(self, terrain: str) -> bool:
-        stored = self._directory.read_probe(self.entry, terrain)
+    def _is_correct_ground(self, entry: str, terrain: str) -> bool:
+        stored = self._directory.read_probe(entry, terrain)
         if stored is None:
             return True  # missing runs are reported by case
         self.grounds.append(stored)
         return stored.refusal is None
 
-    def _case(self, case: str) -> List[RunRecording]:
+    def _read_case(self, entry: str, case: str) -> List[RunRecording]:
         found: List[RunRecording] = []
         missing = 0
         for repetition in range(self._spec.repetitions):
-            stored = self._stored(case, repetition)
+            stored = self._read_run(entry, case, repetition)
             if stored is None:
                 missing += 1
-            elif stored.recording is None:
-                self.invalid.append(InvalidRun(self.entry, case, repetition, stored.invalid))
-            else:
-                half = self._stored(case + HALF, repetition)
-                if half is not None and half.recording is None:
-                    self.invalid.append(
-                        InvalidRun(self.entry, case + HALF, repetition, half.invalid)
-                    )
+            elif stored.recording is not None:
+                half = self._read_run(entry, case + HALF, repetition)
                 halved = None if half is None else half.recording
                 found.append(replace(stored.recording, half_step=halved))
         if missing:
+            repetitions = self._spec.repetitions
             self.missing.append(
-                f"{self.entry}: {case}: {missing} of {self._spec.repetitions} repetitions are "
-                "missing"
+                f"{entry}: {case}: {missing} of {repetitions} repetitions are missing"
             )
         return found
 
-    def _stored(self, case: str, repetition: int) -> Optional[StoredRun]:
-        return self._directory.read_run(self._directory.run_path(self.entry, case, repetition))
+    def _read_run(self, entry: str, case: str, repetition: int) -> Optional[StoredRun]:
+        stored = self._directory.read_run(self._directory.run_path(entry, case, repetition))
+        if stored is not None and stored.recording is None:
+            self.invalid.append(InvalidRun(entry, case, repetition, stored.invalid))
+        return stored
 
-    def _note_disturbances(self, case: str, recordings: List[RunRecording]) -> None:
+    def _list_disturbances(self, entry: str, case: str, recordings: List[RunRecording]) -> None:
         shares = [one.load.others for one in recordings if one.load is not None]
         busy = [share for share in shares if share > BUSY]
         if busy:
             self.disturbed.append(
-                f"{self.entry}: {case}: other programs used the machine in {len(busy)} of "
+                f"{entry}: {case}: other programs used the machine in {len(busy)} of "
                 f"{len(shares)} repetitions (up to {100 * max(busy):.0f} % of its processors)"
             )

@@ -21,22 +21,12 @@ def _imu(message: Any) -> List[float]:
     return [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z]
 
 
-def _odometry(message: Any) -> List[float]:
-    return _pose(message.pose.pose)
-
-
-def _pose_stamped(message: Any) -> List[float]:
-    return _pose(message.pose)
-
-
-def _transform_stamped(message: Any) -> List[float]:
-    moved, q = message.transform.translation, message.transform.rotation
-    return [moved.x, moved.y, float(yaw_of(q.x, q.y, q.z, q.w))]
+def _planar(position: Any, q: Any) -> List[float]:
+    return [position.x, position.y, float(yaw_of(q.x, q.y, q.z, q.w))]
 
 
 def _pose(pose: Any) -> List[float]:
-    q = pose.orientation
-    return [pose.position.x, pose.position.y, float(yaw_of(q.x, q.y, q.z, q.w))]
+    return _planar(pose.position, pose.orientation)
 
 
 def yaw_of(x: Any, y: Any, z: Any, w: Any) -> Any:
@@ -48,22 +38,22 @@ def _twist(message: Any) -> List[float]:
     return [message.linear.x, message.angular.z]
 
 
-def _twist_stamped(message: Any) -> List[float]:
-    return _twist(message.twist)
+Read = Callable[[Any], List[float]]
 
-
-READERS: Dict[str, Dict[str, Callable[[Any], List[float]]]] = {
+READERS: Dict[str, Dict[str, Read]] = {
     "imu": {"sensor_msgs/msg/Imu": _imu},
     "odometry": {
-        "nav_msgs/msg/Odometry": _odometry,
-        "geometry_msgs/msg/PoseStamped": _pose_stamped,
-        "geometry_msgs/msg/PoseWithCovarianceStamped": _odometry,
-        "geometry_msgs/msg/TransformStamped": _transform_stamped,
+        "nav_msgs/msg/Odometry": lambda message: _pose(message.pose.pose),
+        "geometry_msgs/msg/PoseStamped": lambda message: _pose(message.pose),
+        "geometry_msgs/msg/PoseWithCovarianceStamped": lambda message: _pose(message.pose.pose),
+        "geometry_msgs/msg/TransformStamped": lambda message: _planar(
+            message.transform.translation, message.transform.rotation
+        ),
     },
     "wheels": {},
     "command": {
         "geometry_msgs/msg/Twist": _twist,
-        "geometry_msgs/msg/TwistStamped": _twist_stamped,
+        "geometry_msgs/msg/TwistStamped": lambda message: _twist(message.twist),
     },
 }
 """Fields of a message, by channel and type. Those of wheels depend on the joints' names."""
@@ -91,7 +81,7 @@ def read_topics(
             "python3 -m pip install 'gz_testauto[simulator_comparison]'"
         ) from error
     found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
-    readers: Dict[str, List[Tuple[str, Callable[[Any], List[float]]]]] = {}
+    readers: Dict[str, List[Tuple[str, Read]]] = {}
     try:
         store = get_typestore(Stores.ROS2_HUMBLE)  # for bags without type definitions
         with AnyReader([path], default_typestore=store) as reader:
@@ -127,9 +117,7 @@ def _stamp(header: Any, recorded_ns: int) -> Decimal:
     return Decimal(header.stamp.sec) + header.stamp.nanosec * NANO
 
 
-def _reader(
-    path: Path, channel: str, topic: str, kind: str, joints: Sequence[str]
-) -> Callable[[Any], List[float]]:
+def _reader(path: Path, channel: str, topic: str, kind: str, joints: Sequence[str]) -> Read:
     if channel == "wheels" and kind == JOINT_STATE:
         if not joints:
             raise ResultsError(
