@@ -8,6 +8,7 @@ import math
 from typing import Any, Dict, List
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.extras.simulator_comparison.maneuvers import BenchRobotSpec
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.extras.simulator_comparison.steps import (
     physics_step_s,
@@ -61,11 +62,7 @@ def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> 
             "name": "open_loop",
             "seed": first.seed,
             "robot": {
-                "model": robot.model,
-                "max_linear_mps": robot.max_linear_mps,
-                "max_angular_radps": robot.max_angular_radps,
-                "max_linear_accel_mps2": robot.max_linear_accel_mps2,
-                "max_angular_accel_radps2": robot.max_angular_accel_radps2,
+                name: getattr(robot, name) for name in BenchRobotSpec.model_fields if name != "name"
             },
             "terrains": [
                 {

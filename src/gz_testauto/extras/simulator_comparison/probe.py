@@ -115,11 +115,6 @@ class GroundProbe:
         """The greatest error, without its sign."""
         return float(np.abs(self.errors_m).max())
 
-    @property
-    def median_m(self) -> float:
-        """The median error, with its sign: the height offset of the ground as a whole."""
-        return float(np.median(self.errors_m))
-
     def summary(self, entry: str) -> GroundProbeSummary:
         """Return the summary for the entry with this simulator."""
         return GroundProbeSummary(
@@ -137,18 +132,16 @@ def probe_ground(
     terrain: Terrain,
     folder: Path,
     points: int = 200,
-    seed: int = 0,
-    step_s: float = 0.001,
 ) -> GroundProbe:
-    """Measure the ground of ``terrain`` in ``simulator``, at ``points`` points drawn from ``seed``.
-    Worlds with the physics step ``step_s`` (s) are written into ``folder``.
+    """Measure the ground of ``terrain`` in ``simulator``, at ``points`` drawn points. Worlds are
+    written into ``folder``.
 
     Loads two scenes. Raises ``SimulatorError`` if one cannot be loaded, and ``SpecError`` for a
     terrain with too few points at which all simulators agree.
     """
-    places, expected = _places(terrain, points, seed)
+    places, expected = _places(terrain, points)
     balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
-    simulation = simulator.load(Scene(write_world(terrain, folder, step_s), models=balls))
+    simulation = simulator.load(Scene(write_world(terrain, folder), models=balls))
     friction: Optional[float] = None
     if isinstance(simulation, GroundHeightProvider):
         errors = simulation.ground_m(*places.T) - terrain.height_m(*places.T)
@@ -156,7 +149,7 @@ def probe_ground(
     else:
         errors = _settled_m(simulation, len(places)) - expected
         errors[errors < -FALLEN_M] = -np.inf
-        friction = _friction(simulator, terrain, folder, step_s)
+        friction = _friction(simulator, terrain, folder)
     return GroundProbe(
         terrain=terrain.name,
         simulator=simulator.name,
@@ -168,10 +161,10 @@ def probe_ground(
     )
 
 
-def _places(terrain: Terrain, points: int, seed: int) -> Tuple[np.ndarray, np.ndarray]:
+def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
     """Return points (k, 2) of the grid with a minimum distance, and the heights (k,) of balls at
     rest there in any simulator."""
-    draw = child_generator(seed, PROBE, terrain.name)
+    draw = child_generator(0, PROBE, terrain.name)
     radius = _radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
     drawn = draw.integers(border, terrain.pixels - border, (CANDIDATES_PER_POINT * points, 2))
@@ -266,7 +259,7 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
     return now
 
 
-def _friction(simulator: Simulator, terrain: Terrain, folder: Path, step_s: float) -> float:
+def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
     """Return mu = (g sin θ - a) / (g cos θ + b) of a sled on level ground under gravity that is
     tilted by θ.
 
@@ -280,7 +273,7 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path, step_s: floa
     level = Terrain(f"{terrain.name}_level", heights, size_m, terrain.friction)
     slope = math.atan(terrain.friction) + EXTRA_SLOPE_RAD
     down, into = GRAVITY_MPS2 * math.sin(slope), GRAVITY_MPS2 * math.cos(slope)
-    world = write_world(level, folder, step_s, (down, 0.0, -into))
+    world = write_world(level, folder, gravity_mps2=(down, 0.0, -into))
     # with 1 the pair has the ground's coefficient, for the minimum and for the product of the two
     own = max(1.0, terrain.friction)
     sled = NamedModel("probe", _sled_sdf(own), Pose((*SLED_AT_M, 0.0)))

@@ -32,23 +32,23 @@ def resample(series: Series, rate_hz: float) -> Series:
     return Series(time_s, np.stack(columns, axis=1))
 
 
-def in_band(series: Series, band_hz: float, rate_hz: float = RATE_HZ) -> np.ndarray:
-    """Return samples (n, k) below ``band_hz`` at ``rate_hz`` since the first stamp.
+def in_band(series: Series, band_hz: float) -> np.ndarray:
+    """Return samples (n, k) below ``band_hz`` at :data:`RATE_HZ` since the first stamp.
 
     The filter is a Butterworth low-pass of order 4, applied forward and backward, so that it adds
-    no delay. It runs at ``rate_hz`` for all series, because its slope depends on the rate. A faster
+    no delay. It runs at one rate for all series, because its slope depends on the rate. A faster
     series is decimated by polyphase filtering first, which avoids aliasing. Interpolation is a
     spline of degree 5: at 0.4 of the sampling rate it loses 0.7 dB, linear interpolation 4.8 (M.
     Unser, IEEE Signal Process. Mag. 16(6), 1999).
     """
-    times = max(1, int(np.ceil(series.rate_hz / rate_hz - 0.01)))
-    count = (_count(series, rate_hz) - 1) * times + 1
-    time_s = series.time_s[0] + np.arange(count) / (times * rate_hz)
+    times = max(1, int(np.ceil(series.rate_hz / RATE_HZ - 0.01)))
+    count = (_count(series, RATE_HZ) - 1) * times + 1
+    time_s = series.time_s[0] + np.arange(count) / (times * RATE_HZ)
     values = _between_samples(series, time_s)
     if times > 1:
         values = resample_poly(values, 1, times, axis=0, padtype="line")
-    ends = min(len(values) - 1, round(3.0 * rate_hz / band_hz))
-    sections = butter(4, band_hz, fs=rate_hz, output="sos")
+    ends = min(len(values) - 1, round(3.0 * RATE_HZ / band_hz))
+    sections = butter(4, band_hz, fs=RATE_HZ, output="sos")
     return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=ends))
 
 

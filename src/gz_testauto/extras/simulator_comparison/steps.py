@@ -42,15 +42,11 @@ def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: flo
     return float(options.get("step_s", options_taken(simulator)["step_s"].default))
 
 
-def divides_sample(step_s: float) -> bool:
-    """Return whether the period of IMU samples is a whole number of physics steps."""
-    count = round(SAMPLE_S / step_s)
-    return count >= 1 and math.isclose(count * step_s, SAMPLE_S, rel_tol=1e-9)
-
-
 def step_fault(step_s: float) -> Optional[str]:
-    """Return the error in a physics step, a text to follow its name; None if it is valid."""
-    if divides_sample(step_s):
+    """Return the error in a physics step, a text to follow its name; None if the period of IMU
+    samples is a whole number of these steps."""
+    count = round(SAMPLE_S / step_s)
+    if count >= 1 and math.isclose(count * step_s, SAMPLE_S, rel_tol=1e-9):
         return None
     below = max((one for one in REMEDIES_S if one < step_s), default=min(REMEDIES_S))
     above = min((one for one in REMEDIES_S if one > step_s), default=max(REMEDIES_S))

@@ -9,8 +9,7 @@ interruption.
 
 import contextlib
 import time
-from dataclasses import dataclass
-from typing import Iterable, List, Tuple
+from typing import Iterable, List, NamedTuple, Tuple
 
 import numpy as np
 import psutil
@@ -34,8 +33,7 @@ MIN_CPU_S = 1.5
 """Segments are added up to the maximum until this processor time was used."""
 
 
-@dataclass(frozen=True)
-class Clocks:
+class Clocks(NamedTuple):
     """Readings (s) at one moment: wall time, processor time of the simulator, of the busy machine,
     and of all processes of the measurement."""
 
@@ -73,8 +71,7 @@ def _measured(
         simulation.step(SEGMENT_S)
         readings.append(_read(simulator, owner))
     count = len(readings) - 1
-    wall_s = float(np.median(np.diff([one.wall_s for one in readings])))
-    cpu_s = float(np.median(np.diff([one.simulator_s for one in readings])))
+    wall_s, cpu_s, *_ = np.median(np.diff(readings, axis=0), axis=0).tolist()
     first, last = readings[0], readings[-1]
     others_s = (last.busy_s - first.busy_s) - (last.ours_s - first.ours_s)
     processors_s = (last.wall_s - first.wall_s) * (psutil.cpu_count() or 1)

@@ -89,8 +89,8 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
         "odometry": _odometry(poses),
         "command": Series(np.arange(count) * PERIOD_S, request.commands),
     }
-    joints = driven_wheels(request.robots[0].robot)
-    speeds = joints.speeds([joints.poses(one.links) for one in snapshots], request.commands)
+    links = [one.links for one in snapshots]
+    speeds = driven_wheels(request.robots[0].robot).speeds(links, request.commands)
     if speeds is not None:
         channels["wheels"] = speeds
     if request.box is not None:
@@ -101,7 +101,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
     except ResultsError as error:  # a repetition would give the same
         raise SceneError(str(error)) from error
     surfaces = wheel_surfaces(request.robots[0].robot)
-    wheels = [transform_surfaces(surfaces, one.links) for one in snapshots]
+    wheels = [transform_surfaces(surfaces, one) for one in links]
     return SimulatedRun(
         recording,
         np.array([pose.position[2] for pose in poses]),

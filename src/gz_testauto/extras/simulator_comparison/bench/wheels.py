@@ -10,10 +10,9 @@ plug-in. They are computed from the poses of links, which more simulators report
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -102,21 +101,15 @@ def _surface(geometry: Union[Cylinder, Sphere]) -> np.ndarray:
     return np.asarray(points.reshape(-1, 3))
 
 
-@dataclass(frozen=True)
-class WheelJoint:
+class WheelJoint(NamedTuple):
     """A driven wheel: links by scoped name, and its joint's axis in its own frame."""
 
     link: str
     parent: str
     axis: Tuple[float, float, float]
 
-    def pose(self, links: Mapping[str, ModelState]) -> Pose:
-        """Return the wheel's pose in the frame of its parent."""
-        return links[self.parent].pose.inverse() * links[self.link].pose
 
-
-@dataclass(frozen=True)
-class DrivenWheels:
+class DrivenWheels(NamedTuple):
     """Wheels of both sides, with one radius (m) and separation (m); empty for a robot with unknown
     wheels."""
 
@@ -125,30 +118,22 @@ class DrivenWheels:
     radius_m: float = 0.0
     separation_m: float = 0.0
 
-    def poses(self, links: Mapping[str, ModelState]) -> Optional[Dict[str, Pose]]:
-        """Return the pose of each wheel on the robot, by link; None if the simulator does not
-        report one."""
-        wheels = (*self.left, *self.right)
-        if not wheels or not all(one.link in links and one.parent in links for one in wheels):
-            return None
-        return {one.link: one.pose(links) for one in wheels}
-
     def speeds(
-        self, poses: Sequence[Optional[Mapping[str, Pose]]], commands: np.ndarray
+        self, links: Sequence[Mapping[str, ModelState]], commands: np.ndarray
     ) -> Optional[Series]:
-        """Return speeds (n, 2) of the left and of the right wheels (m/s) between consecutive poses,
-        with stamps in the middle, as means over a side's wheels. None without poses, or if
-        ``commands`` (n, 2) turn a wheel too fast for them."""
-        known = [one for one in poses if one is not None]
+        """Return speeds (n, 2) of the left and of the right wheels (m/s) between the states of the
+        links in consecutive periods, with stamps in the middle, as means over a side's wheels. None
+        if the links of a wheel are unknown, or if ``commands`` (n, 2) turn a wheel too fast."""
+        names = {name for one in (*self.left, *self.right) for name in (one.link, one.parent)}
         fastest = np.abs(commands) @ np.array([1.0, self.separation_m / 2.0])
         too_fast = fastest.max(initial=0.0) * PERIOD_S > MAX_TURN_RAD * self.radius_m
-        if len(known) < len(poses) or too_fast:
+        if not names or too_fast or not all(name in states for states in links for name in names):
             return None
         turned = [
-            np.mean([_turns_rad(wheel, known) for wheel in side], axis=0)
+            np.mean([_turns_rad(wheel, links) for wheel in side], axis=0)
             for side in (self.left, self.right)
         ]
-        middle_s = (np.arange(len(known) - 1) + 0.5) * PERIOD_S
+        middle_s = (np.arange(len(links) - 1) + 0.5) * PERIOD_S
         return Series(middle_s, np.column_stack(turned) * self.radius_m / PERIOD_S)
 
 
@@ -180,11 +165,12 @@ def _wheel(robot: str, joint: Joint) -> WheelJoint:
     )
 
 
-def _turns_rad(wheel: WheelJoint, poses: Sequence[Mapping[str, Pose]]) -> np.ndarray:
-    """Return the rotation about the axis from each pose to the next, (n - 1,), each less than half
+def _turns_rad(wheel: WheelJoint, links: Sequence[Mapping[str, ModelState]]) -> np.ndarray:
+    """Return the rotation about the axis from each state to the next, (n - 1,), each less than half
     a turn."""
+    poses = [states[wheel.parent].pose.inverse() * states[wheel.link].pose for states in links]
     found = []
     for first, second in zip(poses, poses[1:]):
-        x, y, z, w = (first[wheel.link].inverse() * second[wheel.link]).quaternion
+        x, y, z, w = (first.inverse() * second).quaternion
         found.append(2.0 * math.atan2(float(np.dot((x, y, z), wheel.axis)), w))
     return (np.array(found) + math.pi) % (2.0 * math.pi) - math.pi

@@ -58,11 +58,11 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
     return Pair(early, taken, delay / RATE_HZ)
 
 
-def mean_and_range(values: np.ndarray, extreme: float = 0.01) -> Tuple[np.ndarray, np.ndarray]:
+def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Return equations (5) and (6) of Farley et al. 2022 for each column of ``values`` (n, k): the
     mean, and the range from the mean of the lowest to that of the highest hundredth, at least one
     sample."""
-    count = max(1, round(extreme * len(values)))
+    count = max(1, round(0.01 * len(values)))
     ordered = np.sort(values, axis=0)
     return values.mean(axis=0), ordered[-count:].mean(axis=0) - ordered[:count].mean(axis=0)
 

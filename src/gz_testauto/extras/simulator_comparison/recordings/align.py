@@ -6,7 +6,7 @@ would score worse.
 """
 
 from dataclasses import dataclass, replace
-from typing import Dict, List, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Sequence
 
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     BAND_HZ,
@@ -61,14 +61,15 @@ class AlignedRecordings:
 def align_recordings(entries: Entries) -> AlignedRecordings:
     """Cut all recordings to the shortest of each case, and limit the band to that of the slowest
     sensor. Recordings without channels, such as those of cost, are unchanged."""
-    every = [(case, one) for own in entries.values() for case in own for one in own[case]]
-    lengths: Dict[str, Length] = {}
+    by_case: Dict[str, List[RunRecording]] = {}
     band_hz, slowest = BAND_HZ, ""
-    for case, one in every:
-        if one.channels:
-            lengths[case] = _shorter(lengths.get(case), one)
-        if one.imu is not None and round(BAND_OF_RATE * one.imu.rate_hz, 1) < band_hz:
-            band_hz, slowest = round(BAND_OF_RATE * one.imu.rate_hz, 1), one.source
+    for own in entries.values():
+        for case, recordings in own.items():
+            by_case.setdefault(case, []).extend(one for one in recordings if one.channels)
+            for one in recordings:
+                if one.imu is not None and round(BAND_OF_RATE * one.imu.rate_hz, 1) < band_hz:
+                    band_hz, slowest = round(BAND_OF_RATE * one.imu.rate_hz, 1), one.source
+    lengths = {case: _common_length(found) for case, found in by_case.items() if found}
     cut = {
         name: {
             case: tuple(
@@ -84,11 +85,7 @@ def align_recordings(entries: Entries) -> AlignedRecordings:
     return AlignedRecordings(cut, lengths, band_hz, slowest)
 
 
-def _shorter(length: Optional[Length], one: RunRecording) -> Length:
-    lasts_s = one.duration_s
-    if length is None:
-        return Length(lasts_s, one.source, lasts_s)
-    longest_s = max(length.longest_s, lasts_s)
-    if lasts_s < length.duration_s:
-        return Length(lasts_s, one.source, longest_s)
-    return replace(length, longest_s=longest_s)
+def _common_length(recordings: Sequence[RunRecording]) -> Length:
+    durations_s = [one.duration_s for one in recordings]
+    shortest = durations_s.index(min(durations_s))
+    return Length(durations_s[shortest], recordings[shortest].source, max(durations_s))

@@ -17,6 +17,14 @@ GRAVITY_MPS2 = 9.80665
 GRAVITY_TOLERANCE = 0.02
 """Relative tolerance of gravity at rest."""
 
+WRONG_GRAVITY = (
+    (1.0, "1 g: set units.linear: g"),
+    (GRAVITY_MPS2**2, "g times g: set units.linear: m/s2"),
+    (1000.0, "1000 mg: set units.linear: mg"),
+    (2.0 * GRAVITY_MPS2, "twice g: set gravity: measured"),
+)
+"""Values at rest (m/s²) of wrong settings, with the cause and the remedy."""
+
 REST_S = 1.0
 LEAST_HZ = 10.0
 """A slower sensor does not measure the vibration of a robot."""
@@ -55,9 +63,9 @@ def check_plausible(recording: RunRecording) -> None:
         _check_axis(recording.source, "speeds up", "x", slow, _slow(sped, recording.imu.rate_hz))
 
 
-def find_rest(imu: Series, duration_s: float = REST_S) -> slice:
+def _find_rest(imu: Series) -> slice:
     """Return the samples of the interval with the least motion."""
-    length = min(len(imu.time_s), max(2, round(duration_s * imu.rate_hz)))
+    length = min(len(imu.time_s), max(2, round(REST_S * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
     centered = (imu.values - imu.values.mean(axis=0)) / scale
     sums, squares = (
@@ -83,23 +91,18 @@ def _check_extent(source: str, imu: Series) -> None:
 
 
 def _check_gravity(source: str, imu: Series) -> None:
-    mean = imu.values[find_rest(imu), 3:].mean(axis=0)
+    mean = imu.values[_find_rest(imu), 3:].mean(axis=0)
     size = float(np.linalg.norm(mean))
     reads = "({:.3g}, {:.3g}, {:.3g})".format(*mean)
     reading = f"{source}: imu: at rest the accelerometer reads {reads} m/s²"
     if abs(size / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
-        if abs(size - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{reading}, which is 1 g: set units.linear: g")
         if size < 0.05 * GRAVITY_MPS2:
             raise ResultsError(
                 f"{reading}: gravity was subtracted; set gravity: subtracted to add it again"
             )
-        if abs(size / GRAVITY_MPS2**2 - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{reading}, which is g times g: set units.linear: m/s2")
-        if abs(size / 1000.0 - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{reading}, which is 1000 mg: set units.linear: mg")
-        if abs(size / (2.0 * GRAVITY_MPS2) - 1.0) <= GRAVITY_TOLERANCE:
-            raise ResultsError(f"{reading}, which is twice g: set gravity: measured")
+        for expected, remedy in WRONG_GRAVITY:
+            if abs(size / expected - 1.0) <= GRAVITY_TOLERANCE:
+                raise ResultsError(f"{reading}, which is {remedy}")
         raise ResultsError(
             f"{reading}, {size:.4g} in all, not within {100 * GRAVITY_TOLERANCE:.0f} % of "
             f"{GRAVITY_MPS2:.2f}: calibrate it, or set imu: null to compare without it"
