@@ -5,7 +5,7 @@ Simulation Modeling Practice and Theory 120, 2022, section 3.2. The features are
 source with a date; this module does not determine them.
 """
 
-from typing import Callable, Dict, Mapping, Optional, Tuple, Union
+from typing import Callable, Dict, Mapping, Optional, Tuple
 
 from pydantic import BeforeValidator, Field
 from typing_extensions import Annotated, Literal
@@ -77,15 +77,3 @@ def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
     if name not in RULES:
         return features.additional.get(name)
     return None if getattr(features, name) is None else RULES[name](features)
-
-
-def quoted_features(features: FeaturesSpec) -> Dict[str, Union[str, Tuple[str, ...]]]:
-    """Return the specified features as text, for a report."""
-    quoted: Dict[str, Union[str, Tuple[str, ...]]] = {}
-    for name in RULES:
-        value = getattr(features, name)
-        if isinstance(value, bool):
-            quoted[name] = "yes" if value else "no"
-        elif value is not None:
-            quoted[name] = value
-    return {**quoted, **{name: f"{value:g}" for name, value in features.additional.items()}}

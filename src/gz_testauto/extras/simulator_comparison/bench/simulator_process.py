@@ -11,7 +11,7 @@ import os
 import signal
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Set, Tuple, Type
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Set, Tuple, Type, TypeVar
 
 import psutil
 
@@ -37,6 +37,9 @@ REQUEST_TIMEOUT_S = 600.0
 CLOSE_TIMEOUT_S, ABORT_TIMEOUT_S = 15.0, 0.5
 """Wall time for closing the simulator, normally and after an error or a second Ctrl-C. A simulator
 in a separate process exits with this process in any case."""
+
+
+Result = TypeVar("Result")
 
 
 class Identity(NamedTuple):
@@ -117,29 +120,25 @@ class SimulatorProcess(SimulatorRunner):
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
         """See :meth:`SimulatorRunner.open`."""
-        identity: Identity = self._request("open", name, options)
-        return identity
+        return self._request(SimulatorRunner.open, name, options)
 
     def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
         """See :meth:`SimulatorRunner.run_maneuver`."""
-        run: SimulatedRun = self._request("run_maneuver", request)
-        return run
+        return self._request(SimulatorRunner.run_maneuver, request)
 
     def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
         """See :meth:`SimulatorRunner.measure_load`."""
-        load: SimulatorCost = self._request("measure_load", request)
-        return load
+        return self._request(SimulatorRunner.measure_load, request)
 
     def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
         """See :meth:`SimulatorRunner.probe`."""
-        found: GroundProbe = self._request("probe", terrain, folder)
-        return found
+        return self._request(SimulatorRunner.probe, terrain, folder)
 
     def close(self) -> None:
         """Close the simulator; the process continues. A process that does not answer is killed."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
-                self._request("close")
+                self._request(SimulatorRunner.close)
 
     def end(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """End the process with its simulator, within ``timeout_s`` (wall time)."""
@@ -162,14 +161,15 @@ class SimulatorProcess(SimulatorRunner):
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
         self.end(CLOSE_TIMEOUT_S if kind is None else ABORT_TIMEOUT_S)
 
-    def _request(self, method: str, *arguments: Any) -> Any:
+    def _request(self, method: Callable[..., Result], *arguments: Any) -> Result:
         try:
-            return send_request(self._started(), (method, arguments), self._timeout_s)
+            reply: Result = send_request(self._started(), (method, arguments), self._timeout_s)
         except NoReplyError as error:
             end = self._kill()
             if error.is_silent:
-                raise simulator_stalled(self._timeout_s, f"executing {method!r}") from None
+                raise simulator_stalled(self._timeout_s, f"executing {method.__name__!r}") from None
             raise SimulatorError(f"its process died{end}") from None
+        return reply
 
     def _started(self) -> Connection:
         if self._line is None:
@@ -232,5 +232,5 @@ def _serve(owner: Connection, owner_pid: int) -> None:
     handler.addFilter(_RepeatedMessageFilter().is_new)
     logging.basicConfig(handlers=[handler], format="%(message)s")
     runner = SimulatorRunner()
-    serve_requests(owner, lambda request: getattr(runner, request[0])(*request[1]))
+    serve_requests(owner, lambda request: request[0](runner, *request[1]))
     runner.close()

@@ -1,11 +1,11 @@
 """Compare simulators with each other, or with a real robot.
 
-compare  runs the maneuvers of BENCH.yaml, measures them, ranks the entries by weights, and writes
+compare  run the maneuvers of BENCH.yaml, measure them, rank the entries by weights, and write
          DIR/findings.json, measures.csv and report.html; stored runs are not repeated
-report   measures, ranks and writes again from the stored runs in DIR probe    measures the ground
-of each simulator on each terrain import   reads recordings (CSV or rosbag) as BENCH.yaml specifies,
-validates them, and writes
-         them as CSV files that need no settings
+report   measure, rank and write again from the stored runs in DIR
+probe    measure the ground of each simulator on each terrain
+import   read recordings (CSV or rosbag) as BENCH.yaml specifies, validate them, and write them
+         as CSV files that need no settings
 
 docs/simulator_comparison.md describes BENCH.yaml.
 
@@ -16,8 +16,7 @@ exit status of compare: 0 if all runs are done and compared, 1 if something was 
 signal after Ctrl-C (the same command continues); of probe: 0 if all grounds are correct, else 1
 
 examples:
-  gz_testauto simulators compare config/simulator_comparison/farley_2022.yaml --out
-  results/farley_2022
+  gz_testauto simulators compare config/simulator_comparison/farley_2022.yaml --out results/paper
   gz_testauto simulators compare config/simulator_comparison/farley.yaml --out results/farley
   gz_testauto simulators probe config/simulator_comparison/farley.yaml --entry bullet
   gz_testauto simulators import bench.yaml real --out recordings/real

@@ -105,17 +105,15 @@ def chart(found: Findings, measure: Measure) -> Chart:
         None if math.isnan(floor) else number(floor),
         at(floor),
         any(row.score for row in rows),
-        _cases([one.by_case for one in of_all.values()]),
+        _case_rows([one.by_case for one in of_all.values()]),
     )
 
 
-def _cases(of_entries_: Sequence[Mapping[str, float]]) -> List[Tuple[str, List[str]]]:
-    names = list(dict.fromkeys(name for by_case in of_entries_ for name in by_case))
+def _case_rows(of_entries: Sequence[Mapping[str, float]]) -> List[Tuple[str, List[str]]]:
+    names = list(dict.fromkeys(name for by_case in of_entries for name in by_case))
     if len(names) < 2:
         return []
-    return [
-        (name, [number(by_case.get(name, math.nan)) for by_case in of_entries_]) for name in names
-    ]
+    return [(name, [number(one.get(name, math.nan)) for one in of_entries]) for name in names]
 
 
 class Bar(NamedTuple):

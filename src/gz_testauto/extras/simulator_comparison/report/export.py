@@ -9,7 +9,6 @@ from typing import Any, Dict, Optional
 
 from gz_testauto.extras.simulator_comparison.bench.simulated import RunConditions
 from gz_testauto.extras.simulator_comparison.estimates import Measured
-from gz_testauto.extras.simulator_comparison.features import quoted_features
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.results.directory import write_atomically
 
@@ -47,7 +46,7 @@ def write_measures(found: Findings, path: Path) -> None:
 
 
 def findings_to_json(found: Findings) -> Dict[str, Any]:
-    """Return the content of ``findings.json``."""
+    """Return the content of ``findings.json``; ``bench`` has the features and their sources."""
     return {
         "format": 1,
         "bench": found.spec.model_dump(mode="json"),
@@ -88,14 +87,6 @@ def findings_to_json(found: Findings) -> Dict[str, Any]:
             }
             for one in found.spec.examples
         ],
-        "features": {
-            entry.name: {
-                "features": quoted_features(entry.features),
-                "source": entry.features.source,
-                "date": entry.features.date,
-            }
-            for entry in found.spec.ranked
-        },
     }
 
 

@@ -6,7 +6,7 @@ import platform
 import shlex
 from importlib.metadata import version
 from pathlib import Path
-from typing import List, Sequence, Tuple
+from typing import Sequence, Tuple
 
 import jinja2
 import yaml
@@ -57,6 +57,11 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
     style = "\n".join(
         path.read_text(encoding="utf-8").strip() for path in (_SHARED, _HERE / "page.css")
     )
+    libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    versions = (
+        f"gz_testauto {__version__}, Python {platform.python_version()}, {libraries}; "
+        f"seed {found.spec.seed}."
+    )
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     return environment.get_template("page.html.jinja").render(
         policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
@@ -76,7 +81,7 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
         spectra=[plot(case, own) for case, own in found.spectra.items()],
         features=sentences.feature_texts(found),
         left_out=sentences.left_out_lines(found),
-        made=[*sentences.notes(found), _versions(found)],
+        made=[*sentences.notes(found), versions],
         again=again,
         bench=yaml.safe_dump(
             found.spec.model_dump(mode="json", exclude_defaults=True),
@@ -84,12 +89,4 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
             allow_unicode=True,
             width=100,
         ),
-    )
-
-
-def _versions(found: Findings) -> str:
-    of_libraries: List[str] = [f"{name} {version(name)}" for name in LIBRARIES]
-    return (
-        f"gz_testauto {__version__}, Python {platform.python_version()}, "
-        f"{', '.join(of_libraries)}; seed {found.spec.seed}."
     )

@@ -1,14 +1,14 @@
 """Sentences of a report on a comparison of simulators, for terminal and page."""
 
 import math
-from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
 import numpy as np
 
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import NOTHING, PUBLISHED, Measured
-from gz_testauto.extras.simulator_comparison.features import quoted_features
+from gz_testauto.extras.simulator_comparison.features import RULES
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
@@ -223,19 +223,25 @@ def feature_texts(found: Findings) -> List[FeatureText]:
     """Return the quoted features of each entry that has some."""
     entries = []
     for entry in found.spec.ranked:
-        quoted = quoted_features(entry.features)
-        if quoted:
-            date = entry.features.date
-            where = "; ".join(one for one in (entry.features.source, date) if one)
-            texts = {
-                name: value if isinstance(value, str) else ", ".join(value) or "none"
-                for name, value in quoted.items()
-            }
-            by_plugin = entry.features.formats_by_plugin
-            if by_plugin and "formats" in texts:
-                texts["formats"] += f"; by plugin {', '.join(by_plugin)}"
+        features = entry.features
+        texts = {
+            name: _feature_text(getattr(features, name))
+            for name in RULES
+            if getattr(features, name) is not None
+        }
+        if features.formats_by_plugin and "formats" in texts:
+            texts["formats"] += f"; by plugin {', '.join(features.formats_by_plugin)}"
+        texts.update({name: f"{score:g}" for name, score in features.additional.items()})
+        if texts:
+            where = "; ".join(one for one in (features.source, features.date) if one)
             entries.append(FeatureText(entry.name, where or "no source specified", texts))
     return entries
+
+
+def _feature_text(value: Union[bool, str, Sequence[str]]) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else ", ".join(value) or "none"
 
 
 def feature_names(entries: Sequence[FeatureText]) -> List[str]:
