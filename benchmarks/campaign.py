@@ -1,10 +1,10 @@
-"""What a whole campaign costs on real Gazebo, against the same gzserver left to run freely.
+"""Measure the wall time of a whole campaign in Gazebo, compared with a freely running gzserver.
 
-Takes everything into account that `gz_testauto run` does between its first line and its table:
-starting and swapping, stepping, planning, recording, measuring and writing. Beside it the same
-gzserver runs the same worlds, robot and subscribed sensors at an unlimited rate without anybody
-steering (see gazebo_lockstep.py). Both are measured in turns within one run. Prints wall time per
-simulated second of both and their ratio, for each number of workers.
+The time includes everything that `gz_testauto run` does between its first line and its table:
+starting and replacing simulators, stepping, planning, recording, computing metrics and writing. For
+comparison, the same gzserver runs the same worlds, robot and subscribed sensors at an unlimited
+rate without velocity commands (see gazebo_lockstep.py). Both are measured alternately in one run.
+Prints wall time per simulated second of both and their ratio, for each number of workers.
 
     python3 benchmarks/campaign.py [--turns 3] [--worlds 4] [--workers 1,2] [--json]
 """
@@ -28,7 +28,7 @@ from gz_testauto.workers.processes import local_workers
 
 FREE_S = 20.0
 FREE_WORLDS = 4
-"""How many of a campaign's worlds a gzserver runs freely in."""
+"""Number of the campaign's worlds in which a gzserver runs freely."""
 
 
 def run_once(spec, workers, out):

@@ -1,14 +1,14 @@
-"""Whether colliders answer right, by formulas that none of their libraries uses, and how fast.
+"""Check the answers of the colliders against independent formulas, and time them.
 
-Pairs, for each two kinds, of random sizes and poses. Two that are said to be apart are, by just as
-much, if the ends of the shortest way are points of theirs, which formulas of their insides say,
-and if the plane across that way has each of them on its side, which their support functions say.
-Two that are said to meet do if MuJoCo, which was not asked, finds no way between them. Rays: along
-one the gauge of a convex body is a convex function, of which bisection finds the least value and
-the first zero. The mesh is L-shaped; its answers must be those of the two boxes that it is made of.
-What grazes by less than 1e-6 m is counted apart. Then the time of all pairs of 200 bodies, beside
-that of one control period of the embedded simulator with the wheelchair alone in the arena, and
-with the same 200 bodies standing in it.
+Pairs of random sizes and poses are drawn for each two kinds of shape. If a collider reports a
+distance, it is correct if the two closest points belong to the bodies, and if each body is
+completely on its side of the plane across the connecting line; this is verified by inequalities and
+support functions of the shapes. If a collider reports an intersection, MuJoCo must report no
+distance. Along a ray, the gauge of a convex body is a convex function; bisection finds its minimum
+and its first zero. The mesh is L-shaped; its answers must be those of the two boxes of the L.
+Contacts of less than 1e-6 m are counted separately. Then the time of all pairs of 200 bodies is
+measured, and for comparison one control period of the embedded simulator with the wheelchair in
+the empty arena, and in the arena with the same 200 bodies.
 
     python3 benchmarks/colliders.py [--pairs 100000] [--rays 100000] [--seed 1]
 """
@@ -40,7 +40,7 @@ from gz_testauto.simulators.interface import NamedModel, Scene
 ROOT = Path(__file__).resolve().parents[1]
 GRAZES_M = 1e-6
 EXACT_M, MESH_M = 1e-5, 2e-3
-"""How far a distance may be from the true one: between convex bodies, and to a mesh."""
+"""Largest errors of a distance: between convex bodies, and to a mesh."""
 
 L_SHAPE = (((0.0, 0.0, 0.0), (0.4, 0.4, 1.2)), ((0.4, 0.0, -0.4), (1.2, 0.4, 0.4)))
 """Center and size of the two boxes of an L."""
@@ -54,7 +54,7 @@ class Kind(NamedTuple):
     """At points (n, 3) in its frame: convex, at most 0 in the body; meters near its surface or
     within a factor of that."""
     support: Callable[[Any, np.ndarray], np.ndarray]
-    """How far (m) it reaches along unit vectors (n, 3)."""
+    """The support function (m) along unit vectors (n, 3)."""
 
 
 def norm(points: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ def seen(**poses: Pose) -> Snapshot:
 
 
 def shortest_line(bodies: Bodies) -> Tuple[float, np.ndarray]:
-    """MuJoCo's distance of the first two, and the ends of the way."""
+    """Return MuJoCo's distance of the first two bodies, and the closest points."""
     ends = np.zeros(6)
     model, data = bodies._scene
     return mujoco.mj_geomDistance(model, data, 0, 1, 1e4, ends), ends.reshape(2, 3)
@@ -200,7 +200,7 @@ def check_mesh_pairs(name: str, pairs: int, draw: np.random.Generator) -> Dict[s
 
 
 def first_zero(gauge: Callable[[np.ndarray], np.ndarray], start: Any, to: Any) -> Any:
-    """Where along rays a convex gauge is first 0, inf where never, and its least value."""
+    """Return where along rays a convex gauge is first 0 (inf without a zero), and its minimum."""
     low, high = np.zeros(len(start)), np.full(len(start), 20.0)
     for _ in range(120):
         third = (high - low) / 3
@@ -260,7 +260,7 @@ def check_rays(name: str, count: int, draw: np.random.Generator) -> Dict[str, An
 
 
 def in_box(points: np.ndarray, box: Any) -> np.ndarray:
-    """Which points are in a box of the L."""
+    """Return whether points are in a box of the L."""
     center, size = (np.array(part) for part in box)
     return (np.abs(points - center) <= size / 2).all(axis=-1)
 

@@ -1,10 +1,10 @@
-"""A campaign on a Dask cluster of two hosts, against one of one host and against no cluster.
+"""Compare a campaign on a Dask cluster of two hosts with one host and with no cluster.
 
-The hosts are network namespaces of this machine, joined by a pair of virtual Ethernet ends, each
-held to one processor. The example campaign runs embedded in this process,
-then with a worker on the first host, then with one on both; scheduler and campaign are on the
-first. Prints trials per minute from the first finished trial to the last, their ratio to one host,
-and how many trials have the bits of this process. Needs root, iproute2 and two processors.
+The hosts are network namespaces of this machine, connected by a pair of virtual Ethernet devices,
+each limited to one processor. The example campaign runs embedded in this process, then with a
+worker on the first host, then with one on each host; scheduler and campaign are on the first host.
+Prints trials per minute from the first finished trial to the last, their ratio to one host, and the
+number of trials with the same bits as in this process. Needs root, iproute2 and two processors.
 
     python3 benchmarks/dask_hosts.py [--worlds 30] [--json]
 """
@@ -99,7 +99,7 @@ def run(path, out, *options, before=()):
 
 
 def alike(one, other):
-    """How many trials of two campaigns have the same bits, but for what is about computing."""
+    """Return the number of trials with the same bits in two campaigns, without computing times."""
     same = 0
     for file in sorted((one / "trajectories").glob("*.npz")):
         with np.load(file) as a, np.load(other / "trajectories" / file.name) as b:

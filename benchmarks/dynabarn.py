@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Worlds by DynaBARN's recipe in three levels, for all planners.
+"""Run all planners in worlds as in DynaBARN, in three levels.
 
     python3 benchmarks/dynabarn.py --out DIR [--seed 60] [--worlds 20] [--simulator gazebo]
         [--planners fgm]
 
-Cylinders of 1 m go there and back along random polynomials through a field of 20 x 20 m, which the
-robot is to cross. The levels are ours: how many, how winding, how fast.
+Cylinders of 1 m move back and forth along random polynomials through a field of 20 x 20 m, which
+the robot must cross. The levels are defined here: number of cylinders, curvature and speed.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def campaign(level, seed, worlds, simulator, planners):
 
 
 def main():
-    """Run the levels, and say how each planner came through."""
+    """Run the levels, and print the results of each planner."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--out", type=Path, required=True)
     arguments.add_argument("--seed", type=int, default=60, help="campaign seed")

@@ -1,16 +1,16 @@
-"""What an embedded trial costs, where its time goes, and what obstacles and rays cost.
+"""Measure the CPU time of an embedded trial, of its parts, and the influence of obstacles and rays.
 
-First every trial of the example campaign is driven a second time by the commands that it gave,
-which takes physics, lidar and stepping alone and must end at the same pose to the bit; the whole
-trial, from its world's loading to its row in the store, is told as a multiple of that. A process of
-its own says how much CPU time passes from its start to its first trial, and, where BARN_ROOT is
-set, dwa is timed with 541 rays among BARN's cylinders.
+First, every trial of the example campaign runs a second time with its recorded commands. This takes
+the time of physics, lidar and stepping only and must end at the same pose to the bit. The time of
+the whole trial, from loading its world to its row in the store, is printed as a multiple of it. A
+separate process measures the CPU time from its start to its first trial. If BARN_ROOT is set, dwa
+is timed with 541 rays among BARN's cylinders.
 
-Then the example campaign runs in one process, and every few milliseconds of CPU time a signal
-asks what it is doing: physics, lidar, planner, metrics (ground truth, clearance and metrics), or
-the rest, which is this package's own overhead. Then worlds with 8 to 256 obstacles, and lidars with
-90 to 1440 rays, are driven through without a planner, in turns within one run. Prints shares, and
-milliseconds per simulated second with their ratios to the first.
+Then the example campaign runs in one process. Every few milliseconds of CPU time, a signal handler
+records the active part: physics, lidar, planner, metrics (ground truth, clearance and metrics), or
+the rest, which is the overhead of this package. Then the robot drives without a planner through
+worlds with 8 to 256 obstacles, and with lidars of 90 to 1440 rays, alternately in one run. Prints
+shares, and milliseconds per simulated second with their ratios to the first.
 
     python3 benchmarks/embedded.py [--worlds 10] [--turns 5] [--only trials,start,dwa,shares,costs]
                                    [--json]
@@ -61,7 +61,7 @@ PARTS = (
     ("metrics", "/metrics/", None),
     ("metrics", "trial/recorder.py", None),
 )
-"""What a frame of the stack counts for, by a part of its file's name and its functions."""
+"""The part to which a frame of the stack belongs, by its file's name and its function."""
 
 
 START = """
@@ -74,7 +74,7 @@ def first(self, trial, should_stop):
 LockstepExecutor.execute = first
 main(["run", sys.argv[1], "--simulator", "embedded", "--workers", "1", "--out", sys.argv[2]])
 """
-"""A campaign that ends where its first trial would begin, and says how much CPU time had passed."""
+"""A campaign that stops before its first trial and prints the used CPU time."""
 
 
 class Trials(CampaignListener):
@@ -120,7 +120,7 @@ class TwiceDriving(LockstepExecutor):
 
 
 def measure_trials(worlds, directory):
-    """What whole trials cost, over physics, lidar and stepping alone."""
+    """Measure whole trials as a multiple of physics, lidar and stepping alone."""
     run(example_campaign("embedded", 1, seed=0), Path(directory) / "warm_trials")
     listener = Trials()
     make_executor = functools.partial(TwiceDriving, open_simulator=start_simulator)
@@ -185,7 +185,7 @@ def measure_dwa(directory):
 
 
 def part_of(frame):
-    """What the innermost frame that says something says."""
+    """Return the part of the innermost frame that belongs to one."""
     while frame is not None:
         name, function = frame.f_code.co_filename, frame.f_code.co_name
         for part, place, functions in PARTS:

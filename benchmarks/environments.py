@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What an environment costs over the trials that it is made of, embedded.
+"""Measure the overhead of an environment compared with the embedded trials that it runs.
 
     python3 benchmarks/environments.py [--rounds 5]
 
-In turns within one run, medians of CPU time: a policy's trials as a campaign runs them, and the
-same as episodes; a reset in steps; and two environments side by side against one, as a vector that
-steps together, and in processes that have nothing to do with each other: more than these reach
-is not to be had from the machine.
+Medians of CPU time, measured alternately in one run: the trials of a policy in a campaign, and the
+same as episodes; a reset, in units of steps; and two environments in parallel compared with one, as
+a vector of environments and in two independent processes. The latter is the largest speed-up that
+the machine allows.
 """
 
 import argparse
@@ -31,7 +31,7 @@ WORLDS = 6
 
 
 def main():
-    """Run the rounds, and say the ratios."""
+    """Run the rounds, and print the ratios."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--rounds", type=int, default=5)
     given = arguments.parse_args()
@@ -109,7 +109,7 @@ ACTION = (0.2, 0.6)
 
 
 def side_by_side(prepared):
-    """How many times as many steps two environments of a vector make in the same time."""
+    """Return the speed-up of two environments in a vector, compared with one."""
     rates = []
     for count in (1, 2):
         several = vector_env(prepared, count)
@@ -126,7 +126,7 @@ def side_by_side(prepared):
 
 
 def apart(prepared):
-    """The same of two processes with an environment each."""
+    """Return the speed-up of two processes with one environment each."""
     context = multiprocessing.get_context("spawn")
     rates = []
     for count in (1, 2):
@@ -143,7 +143,7 @@ def apart(prepared):
 
 
 def alone(prepared, barrier, told):
-    """Tell how many steps a second an environment of this process makes."""
+    """Report the steps per second of one environment in this process."""
     environment = NavigationEnv(prepared)
     environment.reset(seed=1)
     for _ in range(20):

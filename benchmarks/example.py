@@ -1,4 +1,4 @@
-"""What the benchmarks share: the example campaign, and how figures are printed."""
+"""The example campaign, and functions that print results, for the other benchmarks."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def example_campaign(simulator, worlds, seed):
 
 
 def standing_in_the_way(shapes, robot):
-    """What of a world's shapes a robot on its ground would touch, from above."""
+    """Return the outlines of the shapes that obstruct a robot on the ground."""
     low, high = robot.height_m
     return shapely.union_all(
         [shape.footprint(max(low, 0.0) + 0.03, high) for shape in shapes if not shape.is_ground]

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Do intervals, tests, gate and early end keep their promises? Synthetic campaigns whose truth is
-known.
+"""Check the guarantees of intervals, tests, gate and early stop on synthetic campaigns.
+
+The true values of the campaigns are known.
 
 Coverage: in each cell (worlds x repetitions x rates x correlation within worlds) at least 93 % of
-the 95 % intervals hold the true success rate, or the true difference of two planners in the same
-worlds. False alarms: in each cell a test calls two equal planners different in at most 5.5 % of
-campaigns; the gate and the early end, looked at after every world, are ever wrong in at most alpha.
-A cell that misses its promise by chance is drawn again with ten times as many campaigns, and that
-figure counts. Savings: how many of 500 worlds a campaign saves that ends when decided, at a true
-difference of 15 points; a third at least.
+the 95 % intervals must contain the true success rate, or the true difference of two planners in the
+same worlds. False alarms: in each cell a test may find a difference between two equal planners in
+at most 5.5 % of campaigns; the gate and the early stop, evaluated after every world, may be wrong
+in at most alpha. A cell that misses its limit by chance is drawn again with ten times as many
+campaigns, and that result counts. Savings: the share of 500 worlds that a campaign with early stop
+saves, at a true difference of 15 points; at least a third.
 
     python3 benchmarks/false_alarms.py [--campaigns 1000] [--seed 0] [--processes 2] [--only PART]
 
-Exit status 1 when a promise is broken. No simulator; about a quarter of an hour on two cores.
+The exit status is 1 if a guarantee is violated. Needs no simulator; takes about a quarter of an
+hour on two cores.
 """
 
 import argparse
@@ -56,7 +58,7 @@ PAIRS = ((0.5, 0.5), (0.9, 0.9), (0.99, 0.99), (0.8, 0.6), (0.97, 0.99), (1.0, 0
 
 
 class Table:
-    """Prints findings, and knows whether a promise was broken."""
+    """A printed table of results that records whether a guarantee is violated."""
 
     def __init__(self):
         self.broken = False
@@ -70,8 +72,8 @@ class Table:
 
 @functools.lru_cache(maxsize=None)
 def of_worlds(rate, correlation):
-    """What worlds' rates are drawn from: quantiles of a Beta distribution with that mean and
-    intra-class correlation, made to have exactly that mean."""
+    """Return the success rates of worlds: quantiles of a Beta distribution with this mean and
+    intra-class correlation, corrected to have exactly this mean."""
     if correlation == 0.0 or rate in (0.0, 1.0):
         return np.full(QUANTILES, rate)
     size = 1.0 / correlation - 1.0
@@ -91,7 +93,7 @@ def rates_of(rng, cell, campaigns):
 
 
 def differences_of(rng, cell, campaigns):
-    """The same of differences of two planners; ``alike`` ones find the same worlds hard."""
+    """Draw differences of two planners; for ``alike`` ones the same worlds are hard."""
     worlds, repetitions, (first, second), correlation, alike = cell
     at = rng.integers(QUANTILES, size=(campaigns, worlds))
     other_at = at if alike else rng.integers(QUANTILES, size=(campaigns, worlds))
@@ -194,7 +196,7 @@ def misses(found, truth):
 
 
 def slope_found(rng, worlds, repetitions):
-    """Whether a curve is said to depend on a figure that says nothing."""
+    """Return whether a dependence on an irrelevant number is found."""
     reached = rng.binomial(repetitions, of_worlds(0.7, 0.4)[rng.integers(QUANTILES, size=worlds)])
     curve = success_curve(rng.uniform(size=worlds), reached, [repetitions] * worlds, points=2)
     return misses(curve.slope, 0.0)
@@ -219,7 +221,7 @@ TESTS = {
     "slope of the curve": lambda rng, n: slope_found(rng, n, 1),
     "slope of the curve, 5 repetitions": lambda rng, n: slope_found(rng, n, 5),
 }
-"""Each says of one synthetic campaign whether it finds a difference that is not there."""
+"""Functions that return whether a difference is found in a synthetic campaign without one."""
 
 
 def alarms_of_test(cell, campaigns, seed):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How often intervals cover, and how often two records of one process tie.
+"""Measure the coverage of the intervals of measures, and how often two records of one process tie.
 
     python3 benchmarks/fidelity_statistics.py [--sets 1000] [--repetitions 5] [--cases 1]
         [--measures gain delay]
     python3 benchmarks/fidelity_statistics.py --noise-density
 
-Synthetic drives whose noise, bias, delay, gain, way and load differ from repetition to repetition;
-the true value of a measure is its mean over 20,000 drives or pairs of drives that are drawn anew.
-The second says how near the density of white noise is to the true one, by the length of a record.
+Noise, bias, delay, gain, path and load of synthetic recordings differ between repetitions. The true
+value of a measure is its mean over 20,000 other recordings or pairs of recordings. The second
+command compares the measured density of white noise with the true one, by the length of a record.
 """
 
 import argparse
@@ -32,7 +32,7 @@ OWN = {"noise": 0.3, "gain": 1.1, "delay_s": 0.1, "bias": 0.1, "turns": 0.05, "s
 the heading in rad/s, and a factor on the load."""
 TRUTH = 20_000
 MADE_UP = {"imu", "odometry", "load"}
-"""Channels of the synthetic drives; measures that need others are not asked unless named."""
+"""Channels of the synthetic recordings; measures that need others run only if specified."""
 RECORDS_S = (8, 10, 20, 30, 60)
 """Lengths of records at rest."""
 A_BLOCK = 25
@@ -156,7 +156,7 @@ def drive(random, kind):
 
 
 def forget():
-    """What is kept of drives that are not asked for again."""
+    """Clear the caches of recordings that are not used again."""
     inertial.cache_clear()
     comparable.cache_clear()
 

@@ -1,28 +1,28 @@
-"""Reads ten thousand damaged files as the commands would, and counts what became of each.
+"""Read ten thousand damaged files as the commands do, and count the results.
 
-Worlds, meshes, robots, models, obstacle specifications, campaigns, launch files, maps and results
-directories that are whole are damaged by a few edits each, drawn by hypothesis from a seed. Every
-case runs in a process of its own, forked from one that has imported everything, with 20 s of CPU
-time and 3 GB of address space beyond what the imports take. CPU time and not wall time, so that a
-busy machine makes no difference.
+Valid worlds, meshes, robots, models, obstacle specifications, campaigns, launch files, maps and
+results directories are damaged by a few edits each, which hypothesis draws from a seed. Every case
+runs in a separate process, forked from one that has imported everything, with 20 s of CPU time and
+3 GB of address space in addition to those of the imports. The limit is CPU time, not wall time, so
+that the load of the machine has no influence.
 
     python3 benchmarks/fuzz.py [--cases 10000] [--seed 1] [--groups map,report] [--keep DIR]
                                [--seconds 600 --tally FILE]
 
-In stretches: ``--seconds`` ends a run early, and ``--tally`` adds its figures to those of a file;
-give each stretch another seed.
+To distribute the cases over several runs, use ``--seconds``, which ends a run early, and
+``--tally``, which adds the counts to those in a file. Use another seed for each run.
 
 =========  ======================================================================================
-ok         exit 0
-refused    exit 2 and one line that says why
-traceback  a bug: an exception that nobody expected
-hang       more than 20 s of CPU time, or 300 s without using any
-memory     more than 3 GB, or an exception that says so
+ok         exit status 0
+refused    exit status 2 and one line with the reason
+traceback  a bug: an unexpected exception
+hang       more than 20 s of CPU time, or 300 s without using CPU time
+memory     more than 3 GB, or an exception for lack of memory
 crash      ended by a signal
 =========  ======================================================================================
 
-What is not ok or refused is kept in DIR, a folder per case with what was read and what was said.
-The exit status is then 1.
+Cases that are neither ok nor refused are kept in DIR, in a folder each, with input and output. The
+exit status is then 1.
 """
 
 import argparse
@@ -121,11 +121,11 @@ def verdict_of(status, said, cpu_s):
 
 
 class TimeIsUp(BaseException):
-    """Ends the run; hypothesis lets pass what is no ``Exception``."""
+    """Ends the run; hypothesis does not catch it, since it is not an ``Exception``."""
 
 
 class Tally:
-    """What became of the cases so far; keeps those that are bad."""
+    """The counts of the outcomes; keeps the files of bad cases."""
 
     def __init__(self, scratch, keep, until_s):
         self.scratch, self.keep, self.until_s = scratch, keep, until_s

@@ -1,4 +1,4 @@
-"""How whole files are damaged: small edits, drawn by hypothesis, applied to bytes or to rows."""
+"""Damage valid files by small edits of bytes or rows, drawn by hypothesis."""
 
 import re
 import sqlite3

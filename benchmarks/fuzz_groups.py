@@ -1,7 +1,7 @@
-"""What the fuzzer damages and how each is read: one group per kind of input.
+"""Groups of inputs of the fuzzer, and the commands that read them.
 
-Owns the whole files that damage begins from, made anew in a directory, and for each group what is
-copied, edited and called. Commands are called as a user gives them, in-process.
+Creates the valid files in a directory. Each group defines what is copied and edited, and which
+command is called, in this process.
 """
 
 import shutil
@@ -33,7 +33,7 @@ from gz_testauto.trial.checks import check_trials
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORLDS = 20
-"""A damaged campaign may ask for many; making those is work that was asked for."""
+"""Limit of the worlds of a damaged campaign; creating many is not a fault."""
 
 SPEC = """
 obstacles:

@@ -1,14 +1,14 @@
-"""What lock-step costs on real Gazebo, and whether it repeats itself.
+"""Measure the cost of lock-step in Gazebo, and check that trials are repeatable to the bit.
 
-Speed: the same gzserver, world (30 m x 30 m, 8 boxes, 8 cylinders), robot and subscribed
-sensors (lidar 270 degrees at 10 Hz, IMU at 100 Hz), once let run freely at an unlimited update
-rate and once in lock-step with a new command every 0.1 s. Both are measured in turns within
-one run, each turn on a fresh server, so that what else the machine does meets both alike.
-Prints wall time per simulated second of both, and their ratio with its spread.
+Speed: the same gzserver, world (30 m x 30 m, 8 boxes, 8 cylinders), robot and subscribed sensors
+(lidar 270 degrees at 10 Hz, IMU at 100 Hz) run freely at an unlimited update rate, and in lock-step
+with a new command every 0.1 s. Both are measured alternately in one run, each time on a new server,
+so that other load of the machine affects both. Prints wall time per simulated second of both, and
+their ratio with its spread.
 
-Repeatability (--repeat): trials that steer by their own scans, so that one different bit would
-show. Every repeat has a fresh server, and serves the trials in another order, so that each
-trial is compared between servers that are fresh and servers that have served others.
+Repeatability (--repeat): the robot follows commands computed from its scans, so that one different
+bit would change the trial. Every repetition has a new server, which runs the trials in another
+order. So each trial is compared between new servers and servers that have already run others.
 
     python3 benchmarks/gazebo_lockstep.py [--turns 5] [--seconds 30] [--json]
     python3 benchmarks/gazebo_lockstep.py --repeat 5 --trials 10
@@ -56,11 +56,10 @@ def make_worlds(directory, count, dynamic):
 
 
 def run_freely(world, robot, seconds):
-    """Wall time per simulated second of a gzserver at an unlimited rate, without stopping, with
-    all processors to itself.
+    """Return the wall time per simulated second of a gzserver that runs at an unlimited rate.
 
-    The server tells its time five times a second only, so it is taken between the first and the
-    last that it tells while it runs.
+    The server publishes its time only five times per second. So the time between the first and the
+    last message is measured.
     """
     split = split_world(world, update_rate_hz=0.0)
     with_models = [*split.movables, NamedModel(robot.name, robot.sdf, START.to_pose())]

@@ -1,15 +1,16 @@
-"""Figure 6 of the DeepSim paper: reading and setting the states of many models at once.
+"""Measure reading and setting the states of many models, as in figure 6 of the DeepSim paper.
 
-For 10, 20 ... 100 models, through the services of the gazebo_ros at ROS_MASTER_URI, three ways:
-one call per model, each over a new connection, as people who use gazebo_ros write it; one call
-per model over a kept connection; and all requests written on a kept connection before the first
-answer is read. Where our simulator node serves them, a fourth: all of them in one request, over a
-kept connection. They take turns within every round, so that what else the machine does meets
-all alike. Prints the median time of a round in ms, the least in brackets, and the medians of the
-ratios to the pipelined one, and of the first to the last.
+Uses the services of gazebo_ros at ROS_MASTER_URI for 10, 20 ... 100 models, by three methods: one
+call per model over a new connection each, as users of gazebo_ros usually write it; one call per
+model over a persistent connection; and all requests sent on a persistent connection before the
+first reply is read (pipelined). If the simulator node of this package provides the services, there
+is a fourth method: all models in one request over a persistent connection. The methods alternate in
+every round, so that other load of the machine affects all. Prints the median time of a round in ms,
+the minimum in brackets, and the medians of the ratios to the pipelined method, and of the first to
+the last.
 
-The models are static boxes, spawned for the purpose and deleted afterwards; whether time runs is
-left as it is. With --node, a roscore and our simulator node are started first, and ended.
+The models are static boxes, which are spawned and deleted by this program. It does not change
+whether the simulation is paused. With --node, it starts and stops a roscore and the simulator node.
 
     python3 benchmarks/gazebo_ros_states.py [--rounds 50] [--json]
     python3 benchmarks/gazebo_ros_states.py --node embedded
@@ -88,7 +89,7 @@ def await_world(launch):
 
 
 def served_by():
-    """Who offers the services: node, simulator, version."""
+    """Return the node, simulator and version that provide the services."""
     _, _, services = rosgraph.Master(rospy.get_name()).getSystemState()
     node = next(nodes[0] for name, nodes in services if name == GET)
     identity = rospy.get_param(f"{node}/identity", {"name": "gazebo_ros", "version": ""})
@@ -111,7 +112,7 @@ def place(number, shift_m=0.0):
 
 
 class Ways:
-    """The three ways of asking ``service`` for many models."""
+    """The three methods of calling ``service`` for many models."""
 
     def __init__(self, service):
         kept = rospy.ServiceProxy(service, KINDS[service], persistent=True)
@@ -144,14 +145,14 @@ class Ways:
 
 
 def all_in_one(many, service, requests):
-    """The one answer, to what the requests ask for together."""
+    """Return the reply to one request for all models."""
     if service == GET:
         return [many([request.model_name for request in requests])]
     return [many([request.model_state for request in requests])]
 
 
 def measure(service, names, rounds):
-    """Figures of one row: medians (ms) by way, and median ratios to the pipelined way."""
+    """Return one row: medians (ms) by method, and median ratios to the pipelined method."""
     ways = Ways(service)
     asked = list(ways.ask)
     times = {way: [] for way in asked}
@@ -175,7 +176,7 @@ def measure(service, names, rounds):
 
 
 def check_places(client, names, shift_m):
-    """That the states that were set are those that stand."""
+    """Check that the simulation has the states that were set."""
     for number, (name, pose) in enumerate(client.poses(names).items()):
         if (
             max(map(abs, (a - b for a, b in zip(pose.position, place(number, shift_m).position))))

@@ -1,11 +1,11 @@
-"""Kills what runs a campaign, again and again, and says what became of the results.
+"""Kill processes of a campaign at random, continue it, and check the results.
 
-Runs a campaign in peace, and the same once more in a storm: at random moments it sends KILL, TERM
-or INT to the runner, a worker, a gzserver or what watches over it, chosen by a seed, and gives the
-same command again whenever it has ended. When the campaign is done before all kills are, it runs
-in another directory. Then it compares each with the one in peace: rows of the database but
-wall-clock columns, every array of every trajectory but cycle times and wall time, byte for byte.
-Prints what was lost, doubled, different or invalid, and which processes and files stayed.
+Runs a campaign without kills, and the same campaign with kills: at random moments, drawn from a
+seed, KILL, TERM or INT is sent to the runner, a worker, a gzserver or the process that watches it.
+Whenever the command has ended, it is repeated. If the campaign is finished before all kills, it
+runs in another directory. Then each result is compared with that without kills, byte by byte: rows
+of the database without wall times, and every array of every recording without cycle times and wall
+time. Prints lost, doubled, different and invalid trials, and remaining processes and files.
 
     python3 benchmarks/kill_storm.py [--campaign FILE] [--simulator embedded] [--worlds 20]
                                      [--kills 60] [--json]
@@ -44,13 +44,13 @@ ROLES = (
 WALL_TIMES = ("cycle_time_s", "cycle_cpu_s", "wall_time_s")
 WALL_METRICS = ("cycle_", "real_time_factor")
 WAIT_FOR_ROLE_S = 3.0
-"""Wall time; a tracker that was killed does not come back before the runner does."""
+"""Wall time; a tracker that was killed does not start again before the runner."""
 LEFT_S = 30.0
 """Wall time after the runner's end in which all that it started must have ended."""
 
 
 class Storm:
-    """A campaign that is killed and begun again, in directories of ``place``."""
+    """A campaign that is killed and continued, in directories of ``place``."""
 
     def __init__(self, command, place, generator, arguments):
         self._command = command
@@ -66,14 +66,14 @@ class Storm:
         self.processes_left = []
 
     def calm(self, out):
-        """Run the campaign once without a kill; what it leaves beside results is no news later."""
+        """Run the campaign once without kills; its remaining files are ignored later."""
         if self._run_and_kill(out, uuid.uuid4().hex, kill=False) != 0:
             raise SystemExit(f"the campaign fails by itself; see {self._place / 'log'}")
         self._files_of_calm = set(self._files())
 
     def rage(self):
-        """Kill and begin again until all kills are done; returns the directories, each with the
-        campaign run to its end."""
+        """Kill and continue until all kills are done; return the directories, each with a finished
+        campaign."""
         done = []
         while self._kills_left > 0:
             out = self._place / f"stormy-{len(done)}"
@@ -85,8 +85,8 @@ class Storm:
 
     @property
     def files_left(self):
-        """What nobody removed of temporary and Gazebo's own directories, but for what stays after
-        a calm run, too."""
+        """Return remaining temporary and Gazebo directories, except those that also remain after
+        a run without kills."""
         return sorted(set(self._files()) - self._files_of_calm)
 
     def _files(self):
@@ -121,7 +121,7 @@ class Storm:
             return runner.wait()
 
     def _kill_one(self, runner, mark):
-        """Kill one of the role that is drawn; where none comes up in time, another is drawn."""
+        """Kill a process of a drawn role; if none starts in time, draw another role."""
         roles = ["runner", *(role for role, _ in ROLES)]
         if self._arguments.simulator != "gazebo":
             roles = [role for role in roles if role not in ("watcher", "gzserver")]
@@ -149,7 +149,7 @@ def processes_of(role, runner, mark):
 
 
 def role_of(command):
-    """What a process is in a campaign, by its command line; empty for none of :data:`ROLES`."""
+    """Return the role of a process by its command line; empty for none of :data:`ROLES`."""
     return next((role for role, word in ROLES if word in command), "")
 
 
@@ -188,7 +188,7 @@ def what_is_in(out):
 
 
 def same_arrays(one, other):
-    """Whether two trajectories are the same bytes but for wall times."""
+    """Return whether two recordings have the same bytes except wall times."""
     with np.load(one) as here, np.load(other) as there:
         return set(here.files) == set(there.files) and all(
             here[name].dtype == there[name].dtype
@@ -200,12 +200,12 @@ def same_arrays(one, other):
 
 
 def causes(attempts):
-    """How often each cause is named."""
+    """Count each cause."""
     return dict(collections.Counter(attempt.cause[:80] for attempt in attempts))
 
 
 def compared(calm, stormy):
-    """What the storm did to the results."""
+    """Compare the results with those without kills."""
     expected, calm_rows, _ = what_is_in(calm)
     results, rows, damage = what_is_in(stormy)
     different = []

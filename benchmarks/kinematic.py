@@ -1,11 +1,11 @@
-"""What a trial costs in the simulator `kinematic`, as a multiple of `embedded`.
+"""Measure the cost of a trial in the simulator `kinematic`, as a multiple of `embedded`.
 
-The worlds of the example campaign are driven in both simulators, in turns, by the planners of the
-campaign or those given. Each trial is driven a second time by the commands that it gave, which
-measures the simulator alone: its steps with their scans and snapshots. A trial ends where its robot
-arrives or collides, so costs are CPU time per simulated second. Prints for each simulator, for the
-simulator alone and for the whole trial (from the loading of its world to its row in the store), the
-median over the turns, and the ratio of kinematic to embedded.
+The planners of the campaign, or the specified ones, drive through the worlds of the example
+campaign in both simulators alternately. Each trial runs a second time with its recorded commands,
+which measures the simulator alone: its steps with their scans and snapshots. Since trials have
+different durations, costs are CPU time per simulated second. Prints for each simulator, for the
+simulator alone and for the whole trial (from loading its world to its row in the store), the median
+over the repetitions, and the ratio of kinematic to embedded.
 
     python3 benchmarks/kinematic.py [--worlds 6] [--turns 3] [--planners fgm,straight] [--json]
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Policies trained with several seeds, and the curve of success over control periods driven.
+"""Train policies with several seeds, and print the success rate by simulated control periods.
 
     python3 benchmarks/learning.py --out DIR [--seeds 5] [--environment ENV.yaml] [--workers 2]
 
-The curve is of what each generation's mean reaches in the first 25 held-out worlds of the
-environment; these drives are not part of the training. What is there already is not trained again.
-Afterwards judge DIR/seed_*/policy.npz in all held-out worlds by a campaign.
+The success rate is that of each generation's mean in the first 25 held-out worlds of the
+environment; these trials are not part of the training. Existing results are not computed again. To
+evaluate DIR/seed_*/policy.npz in all held-out worlds, run a campaign.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""What a world costs whose base holds hundreds of meshes, and what reading them costs once.
+"""Measure the cost of worlds whose base world has hundreds of meshes, and of reading these once.
 
-Makes a base world of 600 models, each of one of 60 mesh files of 1,280 triangles (STL and COLLADA),
-and runs an embedded campaign of two and of ten worlds of it, each in a process of its own: making
-the worlds, checking them, driving through each and writing the page. Prints processor seconds of a
-further world, of what comes once in a campaign, and the ratio of both, which falls where something
-is done for every world again.
+Creates a base world of 600 models, each with one of 60 mesh files of 1,280 triangles (STL and
+COLLADA). Runs an embedded campaign of two and of ten worlds of it, each in a separate process:
+creating and checking the worlds, one trial in each, and writing the page. Prints the CPU time of
+an additional world, the CPU time that is needed once per campaign, and the ratio of both. The ratio
+falls if work is repeated for every world.
 
     python3 benchmarks/mesh_base.py [--models 600] [--json]
 """
@@ -25,7 +25,7 @@ FILES = 60
 FEW, MANY = 2, 10
 SPACING_M = 2.0
 LANE_M = 2.5
-"""On both sides of the way that the robot drives, nothing of the base stands."""
+"""Width without models on both sides of the robot's path."""
 
 CAMPAIGN = """
 name: meshes
@@ -72,7 +72,7 @@ def write_base(place, models):
 
 
 def processor_s(place, count):
-    """Of a whole campaign in so many worlds, in a process of its own."""
+    """Return the CPU time of a campaign in ``count`` worlds, in a separate process."""
     campaign = place / f"{count}.yaml"
     campaign.write_text(CAMPAIGN.format(count=count))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Errors of the metrics that differentiate, on drives whose values are known on paper.
+"""Measure the errors of metrics that differentiate, on trajectories with values known on paper.
 
-Circles, a clothoid and lines, at constant and at swinging speeds from 0.1 to 5 m/s, sampled at 2 to
-50 Hz; then with independent normal noise of 1 mm in positions and 1 mrad in the yaw, and with as
-much of 1 mm/s and 1 mrad/s in velocities.
+Circles, a clothoid and lines, at constant and at oscillating speeds from 0.1 to 5 m/s, sampled at 2
+to 50 Hz; then with independent normal noise of 1 mm in positions and 1 mrad in the yaw, and of 1
+mm/s and 1 mrad/s in velocities.
 
     python3 benchmarks/metrics_on_paper.py [--cells METRIC] [--seed 0]
 
 Prints the error of largest magnitude over all speeds and rates, and in brackets at 10 Hz and more:
-in percent of the exact value, or in the metric's unit where the exact value is 0 and for a
-logarithm, a count and a time. With --cells it prints the errors of one metric at each speed and
-rate.
+in percent of the exact value, or in the metric's unit if the exact value is 0 and for a logarithm,
+a count and a time. With --cells it prints the errors of one metric at each speed and rate.
 
-Exit status 1 when an error without noise is above 1 % (0.02 of the logarithm, a reversal, a sample
-period at each stop) and its cause is not in EXPLAINED. Half a minute on one core.
+The exit status is 1 if an error without noise is above 1 % (0.02 of the logarithm, a reversal, a
+sample period at each stop) and its cause is not in EXPLAINED. Takes half a minute on one core.
 """
 
 import argparse
@@ -121,7 +120,7 @@ def errors(noise, rng):
 
 
 def error(name, value, exact):
-    """Of a value: in percent, or absolute where that says nothing."""
+    """Return the error of a value: in percent, or absolute if the exact value is 0."""
     if name in ABSOLUTE or name == "standing_s" or abs(exact) < 1e-12:
         return value - exact, False
     return 100.0 * (value - exact) / exact, True
@@ -152,7 +151,7 @@ def print_all(title, found, cells):
 
 
 def kept(name, one, rate):
-    """Whether an error is small enough."""
+    """Return whether an error is within its limit."""
     value, in_percent = one
     if math.isnan(value):  # no jerk, no logarithm
         return name == "log_dimensionless_jerk"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What it costs to move bodies in every period, and how exactly and repeatably they move.
+"""Measure the cost, accuracy and repeatability of bodies that move in every control period.
 
-Bodies of one link go around circles, each period told a new twist. Of a simulator it gives the wall
-time of a period without any, with so many that stand, moved by twists and, in Gazebo, by placing
-them; the largest error against the circles; and how many of several fresh simulators gave the same
-bits.
+Bodies of one link move along circles and receive a new twist in each period. For a simulator,
+prints the wall time of a period without bodies, with bodies at rest, with bodies moved by twists
+and, in Gazebo, by poses; the largest error against the circles; and the number of new simulators
+that gave the same bits.
 
     python3 benchmarks/movers.py --simulator gazebo --movers 20
 """

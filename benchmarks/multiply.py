@@ -1,10 +1,10 @@
-"""How fast worlds are multiplied, against the least that could be done, and how that grows.
+"""Measure the speed of world generation relative to reading and writing the same files.
 
-Makes worlds of the paper's kind (30 m x 30 m, 8 boxes, 8 cylinders, solvable), of 50 obstacles, and
-one of 1,000 at the same density, judged and not, and, in the same run, reads each of the files made
-with lxml and writes it again: that is what it costs to have these bytes go through an XML library
-at all. Prints milliseconds of processor time per world, and the ratios with their limits, which are
-for the paper's kind.
+Generates worlds as in the paper (30 m x 30 m, 8 boxes, 8 cylinders, solvable), worlds of 50
+obstacles, and one of 1,000 at the same density, with and without their difficulty. In the same run,
+reads each generated file with lxml and writes it again, which is the least time for these bytes.
+Prints milliseconds of CPU time per world, and the ratios with their limits, which are for the
+worlds of the paper.
 
     python3 benchmarks/multiply.py [--count 500] [--fifty 2000] [--thousand 1] [--json]
 """
@@ -51,7 +51,7 @@ mission:
 
 
 class Kind(NamedTuple):
-    """Worlds of one kind: how many obstacles each has, and how many of them are made."""
+    """Worlds of one kind: obstacles per world, and number of worlds."""
 
     obstacles: int
     count: int
@@ -76,7 +76,7 @@ def bare_parse_and_write(worlds, directory):
 
 
 def processor_s(function, *arguments):
-    """Seconds of processor time, and what came back."""
+    """Return the CPU time (s) of a call, and its result."""
     began = time.process_time()
     result = function(*arguments)
     return time.process_time() - began, result

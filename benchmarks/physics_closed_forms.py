@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Physics of the simulators against values known on paper.
+"""Compare the physics of the simulators with values known on paper.
 
     python3 benchmarks/physics_closed_forms.py [--entry NAME ...] [--json FILE] [--markdown]
 
 Runs every check of gz_testauto.extras.simulator_comparison.physics for each entry whose simulator
-is there, and
-prints value, exact value and deviation. A skid-steer turn is measured at two physics steps; values
-that differ by more than 5 % are marked as not converged.
+is installed, and prints value, exact value and deviation. A skid-steer turn is measured at two
+physics steps; values that differ by more than 5 % are marked as not converged.
 """
 
 import argparse
@@ -29,7 +28,7 @@ ENTRIES = {
     "kinematic": ("kinematic", {}),
 }
 WITHOUT_MASSES = {"kinematic": ("circle", "skid_turn", "imu_at_rest")}
-"""Entries in which nothing has a mass, and what they can be asked."""
+"""Entries without masses, and the checks that they support."""
 PROMISED = {"gazebo ode", "embedded", "embedded, wheels"}
 WITHIN = 0.02
 
@@ -108,7 +107,7 @@ def print_table(outcomes):
 
 
 def cell(outcome):
-    """What a table says of an outcome, if there is one."""
+    """Return the cell of the table for a result, if it exists."""
     if outcome is None or outcome.value is None:
         return "–" if outcome is None else "not measured"
     text = f"{outcome.value:.4f} ({outcome.deviation:+.1%})"

@@ -1,8 +1,8 @@
-"""What a plot of a world costs, by one process and side by side.
+"""Measure the time of drawing a world, in one process and in parallel processes.
 
-Repeats the worlds and recordings of a finished campaign until there are as many worlds as asked
-and draws them all: once in this process, once in as many as there are processors. Prints seconds
-per world of both, and whether every picture has the same pixels. The limit is 0.1 s a world.
+Repeats the worlds and recordings of a finished campaign until the specified number of worlds is
+reached, and draws them all: once in this process, once in one process per processor. Prints seconds
+per world of both, and whether the pictures have the same pixels. The limit is 0.1 s per world.
 
     python3 benchmarks/plots.py results/first [--worlds 64] [--workers N]
 """
@@ -25,7 +25,7 @@ LIMIT_S = 0.1
 
 
 def main() -> int:
-    """Draw both ways and compare."""
+    """Draw in one process and in parallel, and compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", type=Path, help="results of a finished campaign")
     parser.add_argument("--worlds", type=int, default=64, help="default: %(default)s")
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def same_pixels(one: Path, other: Path) -> bool:
-    """Whether two pictures show the same."""
+    """Return whether two pictures have the same pixels."""
     return bool(np.array_equal(*(np.asarray(Image.open(path)) for path in (one, other))))
 
 

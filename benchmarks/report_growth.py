@@ -1,8 +1,8 @@
-"""What the report of a campaign costs, and how that grows with its trials.
+"""Measure the CPU time of a campaign's report by its number of trials.
 
-Repeats the worlds and recordings of a finished campaign until there are as many trials as asked
-for, and has the table written by a process of its own for each number. Prints processor seconds,
-and how many times those of the least number the others take.
+Repeats the worlds and recordings of a finished campaign until the specified number of trials is
+reached, and prints the table in a separate process for each number. Prints CPU seconds, and their
+ratios to those of the smallest number.
 
     python3 benchmarks/report_growth.py results/first [--trials 500,1000,2000,5000] [--json]
 """

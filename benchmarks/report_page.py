@@ -1,9 +1,9 @@
-"""Is a page of three planners in a thousand worlds below 30 MB, and open in under 3 s?
+"""Check that a page of three planners in a thousand worlds has less than 30 MB and opens in 3 s.
 
-Repeats the worlds and recordings of a finished campaign until there are as many worlds as asked,
-writes the page of that, and opens it in Chromium from disk. Prints how long making it takes, how
-large it is, and how long it takes from the request until the page can be used; the last is a
-median of --times. Without Chromium or Playwright the last is left out.
+Repeats the worlds and recordings of a finished campaign until the specified number of worlds is
+reached, writes the page, and opens it in Chromium from disk. Prints the time of writing, the size,
+and the time from the request until the page can be used, as a median of --times. The last is
+omitted without Chromium or Playwright.
 
     python3 benchmarks/report_page.py results/first [--worlds 1000] [--times 5] [--keep FILE]
 """
@@ -94,7 +94,7 @@ def repeat(source: CampaignDirectory, out: Path, count: int) -> int:
 
 
 def opened(playwright: object, program: str, page: Path, times: int) -> str:
-    """How long it takes to open the page, and a world on it."""
+    """Return the times of opening the page, and a world on it, as text."""
     browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
     whole, world = [], []
     for _ in range(times):

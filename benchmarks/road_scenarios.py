@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The five scenarios of Smit et al. 2022 as campaigns, run, and judged beside the paper's table.
+"""Run the five scenarios of Smit et al. 2022 as campaigns, and compare them with the paper's table.
 
     python3 benchmarks/road_scenarios.py --out DIR --seeds 10 --worlds 3 [--simulator gazebo]
         [--seed 0] [--only II]
 
-The paper gives no position, speed, size or width; those here made the behavior that it describes.
-Each campaign seed is a campaign with worlds and planners' random numbers of its own. Judged are
-trajectories planned (I) and driven (II to V). The seed is the unit: an interval of a mean is
-Student's over the means of the seeds, one of a rate that of repetitions, with a seed in the place
-of a world (docs/statistics.md), so that both include the correlation within a seed. The same
-command continues what was interrupted, and prints the tables again.
+The paper specifies no position, speed, size or width; those here cause the behavior that it
+describes. Each seed is a campaign with different worlds and different random numbers of the
+planners. Planned trajectories (I) and driven ones (II to V) are evaluated. The interval of a mean
+is Student's over the means of the seeds. That of a rate is the interval of repetitions, with a seed
+in the place of a world (docs/statistics.md). So both include the correlation within a seed. The
+same command continues an interrupted run, and prints the tables again.
 """
 
 import argparse
@@ -39,7 +39,7 @@ WALKER_AHEAD_M = 30.0
 FULL_SPEED_AFTER_M = 25.0
 
 TIMING = {"latency_s": 0.3, "margin_m": 0.25}
-"""A plan begins where the car will be on its way; the margin is for how it keeps to that."""
+"""A plan starts at the predicted pose of the car; the margin is for its tracking error."""
 
 ABLATION = {
     "sst": {},
@@ -71,7 +71,7 @@ def straight(length_m):
 
 
 def campaign(name, seed, worlds, road, goal, planners, **more):
-    """What all five have in common."""
+    """Return a campaign with the common keys of all five."""
     return {
         "name": f"roads_{name}",
         "seed": seed,
@@ -100,7 +100,7 @@ def uniform(middle, aside):
 
 
 def files(count, start):
-    """The plain world ``count`` times, with a start that a function says of each number."""
+    """Return the empty world ``count`` times, each with the start that ``start`` returns."""
     return [
         {"file": "plain.world", "name": f"world_{number:02d}", "start": start(number)}
         for number in range(count)
@@ -125,7 +125,7 @@ def scenario_i(seed, count, names):
 
 
 def scenario_ii(seed, count, names):
-    """A car stands in the lane, a little to the right."""
+    """Return scenario II: a parked car in the lane, slightly to the right."""
     parked = {
         "name": "parked",
         "behavior": "script",
@@ -182,7 +182,7 @@ def scenario_iii(seed, count, names):
 
 
 def walker(speed_mps, speed_aside, start_aside):
-    """Who crosses from the right when the car has come within so much of the crossing."""
+    """Return a walker that crosses from the right when the car is near the crossing."""
     x_m, from_m = 60.0, -5.5
     near_m = math.hypot(WALKER_AHEAD_M, from_m - RIGHT_M)
     return {
@@ -205,12 +205,12 @@ def crossing(name, seed, count, entries, who):
 
 
 def scenario_iv(seed, count, names):
-    """A walker who has just begun to cross."""
+    """Return scenario IV: a walker that has just started to cross."""
     return crossing("IV", seed, count, planners(names), walker(0.6, 0.1, 0.5))
 
 
 def scenario_v(seed, count, names):
-    """A walker who is well into crossing."""
+    """Return scenario V: a walker in the middle of its crossing."""
     return crossing("V", seed, count, planners(names), walker(0.95, 0.05, 0.2))
 
 

@@ -1,10 +1,10 @@
-"""Kills processes of a campaign over ROS at random, and says what it did to the results.
+"""Kill processes of a campaign over ROS at random, and check the results.
 
-campaign.launch runs in the embedded simulator on a ROS master of its own; again and again one
-process gets SIGKILL: simulator node, planner process, the shell that watches it, campaign node,
-rosmaster or roslaunch. When the launch has ended, the same command is given again. In the end the
-results are compared with those of the same campaign run in-process and undisturbed, as
-kill_storm.py compares them. From a sourced workspace::
+campaign.launch runs in the embedded simulator on a separate ROS master. Repeatedly, one process
+receives SIGKILL: simulator node, planner process, the shell that watches it, campaign node,
+rosmaster or roslaunch. When the launch has ended, the same command is repeated. Finally the results
+are compared with those of the same campaign without ROS and without kills, as in kill_storm.py.
+From a sourced workspace::
 
     python benchmarks/ros_kills.py --kills 24 --worlds 12
 """
@@ -112,7 +112,7 @@ class Launch:
         return False
 
     def drives(self):
-        """Whether a planner is up, and with it everything else."""
+        """Return whether a planner runs, which starts last."""
         commands = " ".join(self.living().values())
         return all(VICTIMS[name] in commands for name in ("simulator node", "planner process"))
 
@@ -123,8 +123,8 @@ class Launch:
 
 
 def finished(out):
-    """The trials in the store, in the plan's order; none before it is made, or while a writer that
-    was killed in the middle of a commit has not been followed by another."""
+    """Return the trials in the store, in the plan's order; none before the store exists, or after a
+    writer was killed during a commit, until another one has opened it."""
     if not (out / "results.sqlite").is_file():
         return []
     place = f"file:{out / 'results.sqlite'}?mode=ro"
@@ -136,7 +136,7 @@ def finished(out):
 
 
 def storm(launch, out, trials, kills, seconds, generator):
-    """Kill until enough are dead or the time is up, then let it finish."""
+    """Kill processes until the number or the time limit is reached, then wait for the end."""
     done, begun_s = collections.Counter(), time.monotonic()
     order = [name for name in VICTIMS for _ in range(-(-kills // len(VICTIMS)))]
     generator.shuffle(order)

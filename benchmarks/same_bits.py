@@ -44,7 +44,7 @@ WALL = re.compile(r"^(wall|cycle|cpu|real_time_factor|finished_at|attempts)|wall
 DESCRIPTIONS = {"format", "about", "card"}
 """Arrays of text that describe a file."""
 ABSOLUTE_FOLDER = re.compile(r"(?<![\w.])/[^\s<>\"']*/")
-"""Folder of an absolute path in a world file; the checkouts lie in different places."""
+"""Folder of an absolute path in a world file; the checkouts are in different folders."""
 IDENTITY = ("world", "planner", "repetition", "measure", "entry", "number")
 """Columns that identify a row."""
 TIMEOUT_S = 3600.0
@@ -103,7 +103,7 @@ class CommandError(Exception):
 
 
 def find_file(folder, name):
-    """Return the only file ``name`` below ``folder``, wherever a checkout has moved it."""
+    """Return the only file ``name`` below ``folder``, which can be in any folder."""
     found = [
         path for path in sorted(folder.rglob(Path(name).name)) if str(path).endswith("/" + name)
     ]

@@ -1,10 +1,10 @@
-"""Places every model of a collection by ``gz_testauto scenic``, and counts the outcomes.
+"""Place every model of a collection by ``gz_testauto scenic``, and count the outcomes.
 
-The claim: each folder with a ``model.sdf`` is placed, or rejected by name with a remedy that works;
-none ends with a traceback, and no warning of a library reaches the terminal. Each model is placed
-alone, at the origin. A model that belongs into the descriptor's world is then included there. The
-other remedies are for missing files, which this program cannot supply. Prints a line for each model
-that is not placed, then the counts.
+The claim: each folder with a ``model.sdf`` is placed, or rejected by name with a correct remedy; no
+model causes a traceback, and no warning of a library reaches the terminal. Each model is placed
+alone, at the origin. If the remedy is to include a model in the descriptor's world, this is done.
+The other remedies are for missing files, which this program cannot supply. Prints a line for each
+model that is not placed, then the counts.
 
     python3 benchmarks/scenic_models.py ~/gazebo_models
     python3 benchmarks/scenic_models.py ~/gazebo_models --only postbox --only 'mpl_*'
@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 import yaml
 
 from gz_testauto.cli.main import main as gz_testauto
-from gz_testauto.extras.scenic.descriptor import class_name
+from gz_testauto.spec.class_names import class_name
 
 IN_WORLD = "<include> it in the descriptor's world"
 PLACED, REFUSED, CRASHED, INCLUDED = "placed", "refused", "crashed", "included in the world"
@@ -112,7 +112,7 @@ def main() -> int:
     for cause, names in sorted(causes.items(), key=lambda item: -len(item[1])):
         print(f"{len(names):>4}  {cause}: {', '.join(names)}")
     placed = [outcome.text for outcome in outcomes.values() if outcome.kind == PLACED]
-    for what in ("convex hull", "repaired line", "was not found and is unchanged"):
+    for what in ("convex hull", "repaired line", "is not there and was left as it is"):
         print(f"{sum(what in text for text in placed):>4}  of those placed have a note: {what}")
     failed = [
         outcome

@@ -1,10 +1,9 @@
-"""Makes worlds of eight scenarios for many seeds, checks them from their files, times the drawing.
+"""Create worlds of eight scenarios for many seeds, check their files, and time the drawing.
 
-Two claims. That nothing is amiss in any world: names, files, penetration under 1 mm, workspace,
-support, mission (``test/extras/scenic/output_check.py`` reads the output folders and nothing
-else). And
-speed: 30 × 30 m with 16 objects in a median under 0.3 s per scene by rejection, 100 objects under
-5 s where what fits is kept; a scene is drawn and written as a world's bytes, on one processor.
+The claims: no world has a fault in names, files, penetration (under 1 mm), workspace, support and
+mission (``test/extras/scenic/output_check.py`` reads only the output folders). A scene of 30 × 30 m
+with 16 objects takes a median under 0.3 s by rejection, and 100 objects under 5 s if objects that
+fit are kept; a scene is drawn and written as a world's bytes, on one processor.
 
     python3 benchmarks/scenic_worlds.py --seeds 50
     python3 benchmarks/scenic_worlds.py --seeds 0 --scenes 30      # the speed alone
@@ -47,7 +46,9 @@ def check(seeds: int) -> int:
             path = scenario_file(name, Path(place))
             source = ScenicSource(path, EXAMPLES / "models.yaml", 0)
             for seed in range(seeds):
-                source.seed = seed  # a scenario is compiled alike for all seeds: none draws then
+                source.seed = (
+                    seed  # compiling a scenario draws no random numbers, so it is done once
+                )
                 out = Path(place) / f"seed_{seed}"
                 write_scenes(source, 1, out, plots=False)
                 faulty += faults_of(out, (-side / 2, -side / 2, side / 2, side / 2), ROBOTS)

@@ -1,16 +1,16 @@
-"""How far two simulators are apart in any world: does the robot stand, what does its lidar read.
+"""Compare the resting pose and the scan of a robot in two simulators, in any world.
 
-In each world the robot is put at free poses drawn from a seed: on the ground, clear of every
-collision between the ground and its own height. After two seconds at rest its height, its roll
-and pitch, and its scan are read. A ray differs when it is apart by more than --apart-m, or meets
-something in one simulator only. A pose counts as bad where the robot's height differs by more
-than 0.02 m or its lean by more than 0.05 rad.
+In each world the robot is placed at free poses drawn from a seed: on the ground, without collision
+shapes between the ground and its own height. After two seconds at rest its height, its roll and
+pitch, and its scan are read. A ray differs if its ranges differ by more than --apart-m, or if it
+is finite in one simulator only. A pose is bad if the robot's height differs by more than 0.02 m or
+its tilt by more than 0.05 rad.
 
-Prints for each world: the share of rays that differ, bad poses, height (m) and lean (rad) of the
-robot farthest from those on level ground in each simulator, and the wall time of a load in each:
-the first, and the median of the others.
+Prints for each world: the share of rays that differ, bad poses, the largest differences of height
+(m) and tilt (rad) from level ground in each simulator, and the wall time of loading in each: the
+first, and the median of the others.
 
-    export GAZEBO_MODEL_PATH=models  # where the worlds' models are, as for Gazebo
+    export GAZEBO_MODEL_PATH=models  # the folders of the worlds' models, as for Gazebo
     python3 benchmarks/simulators_apart.py WORLD... [--poses 10] [--seed 0] [--pose X,Y,YAW]
         [--robot models/wheelchair] [--simulators gazebo,embedded] [--apart-m 0.1] [--each]
 """
@@ -77,7 +77,7 @@ def free_poses(world, robot, count, seed):
 
 
 def rest(simulator, world, robot, pose):
-    """Let the robot stand there."""
+    """Place the robot, and wait until it is at rest."""
     began = time.monotonic()
     simulation = simulator.load(Scene(world, robot, pose))
     load_s = time.monotonic() - began
@@ -89,7 +89,7 @@ def rest(simulator, world, robot, pose):
 
 
 def rays_apart(first, second, apart_m):
-    """Which rays differ."""
+    """Return whether rays differ."""
     with np.errstate(invalid="ignore"):
         return ~((first == second) | (np.abs(first - second) <= apart_m))
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the informed branches of ``dki_sst`` are worth, and what a search costs.
+"""Measure the benefit of the informed branches of ``dki_sst``, and the cost of a search.
 
-Scenario I of Smit et al. 2022: a car on a free road of two lanes, carried along its lane at the
-desired speed, whose planned trajectories are judged. Each of so many roots, drawn beside the
-lane's center and the desired speed, is planned from several times, half a second of driving apart.
-For each variant the means over all, its CPU time per search, and how much less each criterion is
-than plain SST's, with a 95 % bootstrap interval over the roots.
+Scenario I of Smit et al. 2022: a car on a free road of two lanes that moves along its lane at the
+desired speed. The planned trajectories are evaluated. Each root is drawn near the lane's center and
+the desired speed. From each, several searches are planned, half a second of driving after each
+other. Prints for each variant the means over all, its CPU time per search, and the reduction of
+each criterion compared with plain SST, with a 95 % bootstrap interval over the roots.
 
     python3 benchmarks/sst.py --roots 30 --iterations 3000 10000 [--seed 0]
 """
@@ -58,7 +58,7 @@ def judge(search, root_number):
 
 
 def less(values, base):
-    """How much less the mean of ``values`` is than that of ``base`` (%), and the interval."""
+    """Return the reduction (%) of the mean of ``values`` below that of ``base``, with interval."""
     result = bootstrap(
         (values, base),
         lambda ours, theirs, axis: 100.0 * (1.0 - ours.mean(axis=axis) / theirs.mean(axis=axis)),
@@ -72,7 +72,7 @@ def less(values, base):
 
 
 def costs(search, blocked, roots):
-    """What the last of each root's plans costs, ``inf`` where there is none."""
+    """Return the cost of the last plan of each root, ``inf`` without a plan."""
     objects = None
     if blocked:
         car = np.array([[[20.0 + AHEAD_M, -2.15, 0.0]]])

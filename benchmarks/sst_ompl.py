@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Iterations of sst per second of CPU, beside those of OMPL's SST driven from Python.
+"""Compare the iterations of sst per second of CPU time with those of OMPL's SST, used from Python.
 
     python3 -m pip install --no-deps --target /tmp/ompl ompl==1.7.0
     PYTHONPATH=/tmp/ompl python3 benchmarks/sst_ompl.py
 
-The same query for both: a bicycle at 5 m/s on a free road of two lanes, to 30 m ahead. OMPL's is
-asked for one edge of 0.4 s an iteration, of ten steps in Python, whose end alone is looked at.
+Both have the same query: a bicycle at 5 m/s on a free road of two lanes, to 30 m ahead. OMPL
+computes one edge of 0.4 s per iteration, with ten steps in Python, of which only the end is
+validated.
 """
 
 import argparse

@@ -1,20 +1,20 @@
-"""What becomes of worlds of strangers: draws Gazebo worlds by lot and runs a trial in each.
+"""Run a trial in each of a random sample of Gazebo worlds of other projects.
 
-CHECKOUTS holds a directory per repository. Candidates are the files *.world, and *.sdf that hold a
-<world>; of equal content one counts, what --exclude matches counts not. A seed puts them in order,
-and of this order come the first --count, at most --most of one repository.
+CHECKOUTS has a directory per repository. Candidates are the files *.world, and *.sdf with a
+<world>. Files with equal content count once, and files that match --exclude do not count. A seed
+determines their order, of which the first --count are used, at most --most of one repository.
 
-In each world the wheelchair starts at a free pose drawn from the seed, on ground where the world
-has ground, and drives to a free place 2 to 8 m away, in a straight line where one was drawn; in a
-world that cannot be read or has no such place, from 0, 0 to 3, 0. Two boxes are put beside the way.
-The campaign is run by `gz_testauto run`, and the world of each that ran is multiplied by
-`gz_testauto multiply`: both in a process of its own that has --limit-s of CPU time and ten times
-that of wall time. GAZEBO_MODEL_PATH, GAZEBO_RESOURCE_PATH and ROS_PACKAGE_PATH name what the
-repository itself holds, and what --collection names.
+In each world the wheelchair starts at a free pose drawn from the seed, on ground if the world has
+ground. It drives to a free position at a distance of 2 to 8 m, in a straight line if
+possible. In a world that cannot be read or has no free position, it drives from 0, 0 to
+3, 0. Two boxes are placed next to the path. `gz_testauto run` runs the campaign, and `gz_testauto
+multiply` multiplies each world that could be run. Each is a separate process with --limit-s of CPU
+time and ten times that of wall time. GAZEBO_MODEL_PATH, GAZEBO_RESOURCE_PATH and ROS_PACKAGE_PATH
+contain the folders of the repository, and those of --collection.
 
---out gets a line of JSON per world: what came of it, and the words in which it was refused. The
-same command given again continues. --only, --campaign and --collection try the remedies that a
-refusal names:
+--out receives a line of JSON per world with its result and the error message. The same command
+continues an interrupted run. Use --only, --campaign and --collection to try the remedies of an
+error message:
 
     python3 benchmarks/strangers.py ~/checkouts --out strangers.jsonl
     python3 benchmarks/strangers.py ~/checkouts --out repaired.jsonl --only hall.world \\
@@ -92,7 +92,7 @@ def drawn(checkouts, count, most, seed, exclude):
 
 
 def set_environment(repository, collections):
-    """Where models and files of the repository are looked for."""
+    """Set the search paths of models and files of the repository."""
     models = {path.parent.parent for path in repository.rglob("model.config")}
     folders = [repository, *sorted(path.parent for path in repository.rglob("package.xml"))]
     os.environ["GAZEBO_MODEL_PATH"] = os.pathsep.join(map(str, [*sorted(models), *collections]))
@@ -130,7 +130,7 @@ def drive_in(world, robot, generator, options):
 
 
 def _ground(world, robot, options):
-    """What stands in the robot's way, the floor (None: everywhere), and bounds to draw within."""
+    """Return the obstacles, the floor (None: everywhere), and the bounds of drawn positions."""
     scene = read_scene(world, **options)
     shapes = [shape for model in scene.models.values() for shape in model.collisions]
     standing = standing_in_the_way(shapes, robot)
@@ -165,7 +165,7 @@ def merged(campaign, more):
 
 
 def campaign_of(world, start, goal, seed):
-    """One trial, beside two boxes."""
+    """Return a campaign of one trial with two boxes."""
     x = sorted((start.x_m, goal.x_m))
     y = sorted((start.y_m, goal.y_m))
     return {
@@ -253,7 +253,7 @@ def trial(world, seed, arguments, directory):
 
 
 def verb(directory, name, words):
-    """Run one verb of the command; its exit status, with what it said in files."""
+    """Run one verb with its output in files; return its exit status."""
     saved = os.dup(1), os.dup(2)
     began = time.process_time()
     for descriptor, kind in ((1, "out"), (2, "err")):
@@ -283,7 +283,7 @@ def note(directory, **facts):
 
 
 def attempt(name, arguments):
-    """Fork, limit, wait; what came of one world."""
+    """Run a world in a limited child process, and return its result."""
     world = arguments.checkouts / name
     seed = int.from_bytes(hashlib.sha256(f"{arguments.seed} {name}".encode()).digest()[:4], "big")
     directory = Path(tempfile.mkdtemp(prefix="strangers-"))
@@ -318,7 +318,7 @@ def attempt(name, arguments):
 
 
 def verdict(directory, status, usage, wall_s):
-    """What the child left, as one flat record."""
+    """Return the result of the child process as one flat record."""
     facts = directory / "facts.json"
     record = json.loads(facts.read_text()) if facts.exists() else {}
     record.update(wall_s=round(wall_s, 1), cpu_s=round(usage.ru_utime + usage.ru_stime, 1))

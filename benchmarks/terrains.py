@@ -1,7 +1,7 @@
-"""What the kinds of terrain look like, and whether simulators' ground is theirs.
+"""Draw the kinds of terrain, and check the ground of simulators.
 
-Draws them from above, lit from the side, with heights along the x axis below; and, for each
-simulator that is named, probes each kind (:mod:`gz_testauto.extras.simulator_comparison.probe`).
+Draws them from above, lit from the side, with heights along the x axis below; and probes each kind
+in each specified simulator (:mod:`gz_testauto.extras.simulator_comparison.probe`).
 
     python3 benchmarks/terrains.py --picture docs/images/terrains.png
     python3 benchmarks/terrains.py embedded gazebo kinematic
@@ -23,7 +23,7 @@ KINDS = ("step", "bumps", "gravel", "iso8608", "fbm", "flat")
 
 
 def terrains(seed: int) -> List[Terrain]:
-    """One of each kind, as it is unless told otherwise."""
+    """Return one terrain of each kind with default values."""
     reader: TypeAdapter = TypeAdapter(TerrainSpec)
     specs = [reader.validate_python({"name": kind, "kind": kind}) for kind in KINDS]
     return [make_terrain(spec, seed) for spec in specs]

@@ -1,12 +1,12 @@
-"""How many trials a minute each way of running a campaign does.
+"""Measure the trials per minute of each method of running a campaign.
 
-The example campaign's planners drive through its kind of worlds embedded and on warm gzservers,
-and, embedded, as nodes on a ROS master for each worker, with each number of workers, in turns
-within one run. The way of tools that relaunch Gazebo for
-every world and run it at real time is estimated in the same run: a fresh gzserver is started,
-loaded and closed, and the trials' simulated time is what they would last. Prints trials per minute,
-from the first finished trial to the last one (start-up comes once in a campaign and is printed
-beside it), and their ratios to that way; and what more workers bring.
+The planners of the example campaign drive through its kind of worlds in the embedded simulator, on
+gzservers that are reused, and as nodes on a ROS master for each worker, with each number of
+workers, alternately in one run. Tools that start Gazebo again for every world and run it in real
+time are estimated in the same run: a new gzserver is started, loaded and closed, and the duration
+of a trial is its simulated time. Prints trials per minute, from the first finished trial to the
+last one, and their ratios to that estimate; and the speed-up by more workers. The start-up occurs
+once in a campaign and is printed separately.
 
     python3 benchmarks/throughput.py [--turns 2] [--worlds 30] [--gazebo-worlds 6]
                                      [--ros-worlds 12] [--workers 1,2] [--json]
@@ -37,7 +37,7 @@ ROS = "ros"
 
 
 class Stopwatch(CampaignListener):
-    """When trials ended."""
+    """Records the times at which trials ended."""
 
     def __init__(self):
         self.ended_s = []
@@ -47,7 +47,7 @@ class Stopwatch(CampaignListener):
 
 
 def executors(way, out):
-    """What makes the executors of one way."""
+    """Return the functions that create the executors of one method."""
     if way != ROS:
         return functools.partial(LockstepExecutor, open_simulator=start_simulator)
     from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor  # needs ROS
@@ -69,7 +69,7 @@ def run(way, workers, worlds, seed, out):
         make_workers=local_workers(workers),
         listener=watch,
     )
-    # those that end with the first to end began together with it
+    # trials that end together with the first one also started with it
     rate = 60 * (len(watch.ended_s) - workers) / (watch.ended_s[-1] - watch.ended_s[workers - 1])
     simulated_s = statistics.mean(record.metrics["time_s"] for record in results.trials)
     return rate, watch.ended_s[0] - began_s, simulated_s

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How deep a Husky's wheels go into the ground, by simulator and terrain.
+"""Measure the depth of a Husky's wheels in the ground, by simulator and terrain.
 
     python3 benchmarks/wheels_in_ground.py [--entry NAME ...]
 
-Straight ahead at 0.5 m/s for 5 s from three starts, as `simulators compare` has them: the greatest
-depth (mm) of any point of a wheel's cylinder, and the longest time that a wheel is so deep that
-its drive is not estimated.
+The robot drives straight ahead at 0.5 m/s for 5 s from three starts, as in `simulators compare`.
+Prints the greatest depth (mm) of any point of a wheel's cylinder, and the longest time that a wheel
+is so deep that the run is invalid.
 """
 
 import argparse

@@ -23,7 +23,7 @@ class Limit(NamedTuple):
 
 
 LIMITS: Dict[str, Limit] = {
-    "benchmarks": Limit(18.0, 60),
+    "benchmarks": Limit(2.0),
     "bootstrap": Limit(2.0),
     "config": Limit(2.0),
     "docs": Limit(2.0),
