@@ -1,4 +1,4 @@
-"""Recordings of a made-up drive, of which everything is known."""
+"""Recordings of a synthetic maneuver with known values."""
 
 import numpy as np
 
@@ -13,13 +13,13 @@ def clock(duration_s, rate_hz=RATE_HZ):
 
 
 def weave(time_s):
-    """A yaw rate (rad/s) that nothing else has."""
+    """Return a yaw rate (rad/s) with a unique shape over time."""
     return 0.5 * np.sin(1.3 * time_s) * np.exp(-0.05 * time_s) + 0.2 * np.sin(0.4 * time_s**1.5)
 
 
 def drive(seed, duration_s=10.0, noise=0.3, yaw_rate=weave, speed_mps=None, bias=0.0, gain=1.0):
-    """A robot that follows its commands and vibrates by white noise ``noise`` (m/s²); ``gain`` and
-    ``bias`` are of the accelerometer's vertical axis."""
+    """Return the recording of a robot that follows its commands and vibrates with white noise
+    ``noise`` (m/s²); ``gain`` and ``bias`` are of the accelerometer's vertical axis."""
     random = np.random.default_rng(seed)
     time_s = clock(duration_s)
     values = np.zeros((len(time_s), 6))
@@ -46,7 +46,7 @@ def delayed(recording, delay_s):
 
 
 def changed(recording, change):
-    """With ``change(values)`` in place of the IMU's values (n, 6)."""
+    """Return the recording with ``change(values)`` of the IMU's values (n, 6)."""
     channels = dict(recording.channels)
     channels["imu"] = Series(recording.imu.time_s, change(recording.imu.values.copy()))
     return RunRecording.of("changed", channels)

@@ -40,8 +40,8 @@ def bench(tmp_path):
     return file
 
 
-def begun(bench, out, drives):
-    """The command, once so many drives of this run are done."""
+def started(bench, out, runs):
+    """Start the command, and return its process when ``runs`` runs are done."""
     process = subprocess.Popen(
         [*COMMAND, str(bench), "--out", str(out)],
         stdout=subprocess.PIPE,
@@ -49,13 +49,13 @@ def begun(bench, out, drives):
         text=True,
         start_new_session=True,
     )
-    while f"[{drives}/" not in process.stderr.readline():
+    while f"[{runs}/" not in process.stderr.readline():
         assert process.poll() is None
     return process
 
 
 def still_running(processes):
-    """Those that have not ended after a while."""
+    """Return the processes that still run after 20 s."""
     _, left = psutil.wait_procs(
         [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE],
         timeout=20,
@@ -77,7 +77,7 @@ def test_killed_bench_continues_with_the_same_result(bench, tmp_path, capsys):
     whole, out = tmp_path / "whole", tmp_path / "killed"
     assert main(["simulators", "compare", str(bench), "--out", str(whole)]) == 0
     for drives in (1, 3):
-        process = begun(bench, out, drives)
+        process = started(bench, out, drives)
         children = psutil.Process(process.pid).children(recursive=True)
         process.kill()
         process.communicate(timeout=60)
@@ -97,7 +97,7 @@ def test_killed_bench_continues_with_the_same_result(bench, tmp_path, capsys):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_to_the_process_group_stops_after_the_present_runs(bench, tmp_path, number, status):
-    process = begun(bench, tmp_path / "out", 1)
+    process = started(bench, tmp_path / "out", 1)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, number)
     at_signal = len(stored(tmp_path / "out"))
@@ -136,8 +136,8 @@ def test_second_ctrl_c_stops_immediately_and_stores_nothing(bench, tmp_path):
     assert [ground["refusal"] for ground in grounds] == [None, None]
 
 
-def test_a_station_that_is_killed_is_replaced(bench, tmp_path):
-    process = begun(bench, tmp_path / "out", 1)
+def test_a_killed_simulator_process_is_replaced(bench, tmp_path):
+    process = started(bench, tmp_path / "out", 1)
     workers = [
         child
         for child in psutil.Process(process.pid).children()
@@ -157,6 +157,6 @@ def test_request_without_a_reply_in_time_is_the_error_of_a_stalled_simulator():
         process.open("kinematic", {})
 
 
-def test_what_holds_no_comparison_is_refused(tmp_path, capsys):
+def test_a_directory_without_a_comparison_is_rejected(tmp_path, capsys):
     assert main(["simulators", "report", str(tmp_path)]) == 2
     assert "no comparison" in capsys.readouterr().err

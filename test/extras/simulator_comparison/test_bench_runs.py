@@ -1,4 +1,4 @@
-"""A bench from its file to its drives: in turns, once each, and on where it was ended."""
+"""Execution of a bench: the order of its runs, continuation, and errors."""
 
 import time
 from pathlib import Path
@@ -44,7 +44,7 @@ def bench(duration=1.0, repetitions=2, load="false", seed=3):
 
 
 class Counted(SimulatorRunner):
-    """In this process, by a simulator that is quick."""
+    """A runner in this process with a fast simulator, which lists its runs."""
 
     driven: ClassVar[list] = []
 
@@ -76,7 +76,7 @@ def run(spec, out, server=Counted, stop=lambda: False, told=None, workers=1):
 
 
 def stored(out):
-    """Arrays of all drives, by file."""
+    """Return the arrays of all runs, by file."""
     return {
         path.relative_to(out).as_posix(): {
             name: array.tobytes() for name, array in np.load(path).items()
@@ -85,7 +85,7 @@ def stored(out):
     }
 
 
-def test_entries_take_turns_repetition_by_repetition(tmp_path):
+def test_entries_alternate_after_each_repetition(tmp_path):
     run(bench(), tmp_path)
     turns = [tuple(source.split(": ")) for source in Counted.driven]
     assert [entry for entry, _ in turns[:8]] == ["one", "one", "two", "two"] * 2
@@ -102,7 +102,7 @@ def test_all_entries_start_a_repetition_at_the_same_pose(tmp_path):
     assert first[0] != first[1]
 
 
-def test_entries_side_by_side_drive_the_same_and_load_is_measured_alone(tmp_path):
+def test_parallel_entries_have_the_same_recordings_and_load_is_measured_alone(tmp_path):
     at_once, most = set(), []
 
     class Watched(Counted):
@@ -144,14 +144,14 @@ def test_stopped_bench_continues_with_the_same_result(tmp_path):
         ({"seed": 4}, "bench: seed is 4, was 3"),
     ],
 )
-def test_a_changed_bench_in_the_same_folder_is_refused_with_what_changed(tmp_path, changed, said):
+def test_a_changed_bench_in_the_same_directory_is_rejected_with_changes(tmp_path, changed, said):
     run(bench(), tmp_path)
     with pytest.raises(ResultsError, match="another --out") as raised:
         run(bench(**changed), tmp_path)
     assert said in str(raised.value)
 
 
-def test_the_directory_of_a_campaign_is_refused_and_unchanged(tmp_path):
+def test_the_directory_of_a_campaign_is_rejected_and_unchanged(tmp_path):
     files = {"manifest.json": '{"format": 1, "inputs": {}, "campaign": "c"}', "campaign.json": "{}"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -160,7 +160,7 @@ def test_the_directory_of_a_campaign_is_refused_and_unchanged(tmp_path):
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
 
 
-def test_remains_of_a_killed_comparison_are_removed(tmp_path):
+def test_partial_files_of_a_killed_comparison_are_removed(tmp_path):
     run(bench(), tmp_path)
     remains = [tmp_path / "runs/one/flat/circle/9.npz.partial", tmp_path / "bench.json.partial"]
     for path in remains:
@@ -169,14 +169,14 @@ def test_remains_of_a_killed_comparison_are_removed(tmp_path):
     assert [path for path in remains if path.exists()] == []
 
 
-def test_another_version_of_a_simulator_is_refused(tmp_path, monkeypatch):
+def test_another_version_of_a_simulator_is_rejected(tmp_path, monkeypatch):
     run(bench(repetitions=1), tmp_path)
     monkeypatch.setattr(KinematicSimulator, "version", "2")
     with pytest.raises(ResultsError, match="entry one: version is 2, was 1"):
         run(bench(), tmp_path)
 
 
-def test_repetitions_are_added_to_what_there_is(tmp_path):
+def test_repetitions_are_added_to_stored_ones(tmp_path):
     run(bench(repetitions=1), tmp_path)
     before = stored(tmp_path)
     Counted.driven.clear()
@@ -186,7 +186,7 @@ def test_repetitions_are_added_to_what_there_is(tmp_path):
 
 
 class Dying(Counted):
-    """Dies whenever ``flat/circle`` is driven, ``deaths`` times."""
+    """A runner that fails in ``flat/circle``, ``deaths`` times."""
 
     deaths = 0
 
@@ -218,11 +218,11 @@ def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path
     drift = evaluate_bench(spec, *result[:2]).measured["two"]["pose_drift"]
     assert drift.missing == "flat/circle is missing"
     assert np.isnan(drift.estimate.value)
-    again = run(spec, tmp_path, Dying)  # an invalid drive is an answer, and stays
+    again = run(spec, tmp_path, Dying)  # an invalid run is stored and is not repeated
     assert again.conditions.invalid == result.conditions.invalid
 
 
-def test_an_entry_whose_ground_is_off_is_not_driven_there_and_named(tmp_path):
+def test_an_entry_with_a_wrong_ground_does_not_run_there_and_is_reported(tmp_path):
     class OffGround(Counted):
         def probe(self, terrain, folder):
             off = "its surface is 13 mm too low" if terrain.name == "ice" else None
@@ -235,7 +235,7 @@ def test_an_entry_whose_ground_is_off_is_not_driven_there_and_named(tmp_path):
     assert refused == [(name, "its surface is 13 mm too low") for name in ("one", "two")]
 
 
-def test_an_entry_that_is_not_installed_is_left_out_but_the_reference_is_needed(tmp_path):
+def test_an_entry_that_is_not_installed_is_omitted_but_the_reference_is_required(tmp_path):
     class NotInstalled(Counted):
         lacking = 1
 
@@ -253,7 +253,7 @@ def test_an_entry_that_is_not_installed_is_left_out_but_the_reference_is_needed(
     assert "two: not simulated: the simulator needs PyBullet" in result.conditions.notes
 
 
-def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_stays_so(tmp_path):
+def test_load_is_measured_again_on_a_busy_machine_and_reported_if_it_stays_busy(tmp_path):
     class Busy(Counted):
         shares: ClassVar[list] = [0.5, 0.4, 0.02, 0.6, 0.5, 0.7, *[0.0] * 20]
 
@@ -268,12 +268,12 @@ def test_a_load_is_measured_again_while_the_machine_is_busy_and_marked_if_it_sta
     assert result.complete
 
 
-def test_two_runners_in_one_directory_are_refused(tmp_path):
+def test_a_second_runner_in_one_directory_is_rejected(tmp_path):
     with BenchDirectory(tmp_path).locked(), pytest.raises(ResultsError, match="another process"):
         run(bench(), tmp_path)
 
 
-def test_a_damaged_drive_is_named_with_what_to_do(tmp_path):
+def test_a_damaged_stored_run_is_reported_with_a_remedy(tmp_path):
     run(bench(repetitions=1), tmp_path)
     path = BenchDirectory(tmp_path).run_path("one", "flat/circle", 0)
     path.write_bytes(path.read_bytes()[:200])

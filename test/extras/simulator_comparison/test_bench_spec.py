@@ -31,7 +31,7 @@ def read(tmp_path, *changes):
     return load(file, BenchSpec)
 
 
-def test_cases_are_every_drive_on_every_terrain(tmp_path):
+def test_cases_are_every_maneuver_on_every_terrain(tmp_path):
     assert read(tmp_path).cases == ["flat/straight", "flat/slow"]
 
 
@@ -112,21 +112,21 @@ def test_step_of_the_worlds_is_validated_for_simulators_that_use_it(tmp_path):
         )
 
 
-def test_steps_that_are_named_as_a_remedy_can_be_driven_and_halved():
+def test_suggested_steps_are_valid_and_can_be_halved():
     for step_s in REMEDIES_S:
         assert step_fault(step_s) is None and step_fault(step_s / 2) is None
     assert step_fault(0.02).endswith("use 0.01")
     assert step_fault(0.00003).endswith("use 0.0001")
 
 
-def test_a_simulator_is_not_a_recording(tmp_path):
+def test_an_entry_with_simulator_and_recording_is_rejected(tmp_path):
     (tmp_path / "drive.csv").write_text("")
     recording = "recording: {cases: {flat/straight: [drive.csv]}}, simulator: embedded}"
     with pytest.raises(SpecError, match=r"bench.yaml:9: .*make them two entries"):
         read(tmp_path, ("simulator: embedded}", recording))
 
 
-def test_drives_of_a_recording_are_those_it_has(tmp_path):
+def test_recorded_commands_need_a_repetition_that_exists(tmp_path):
     (tmp_path / "drive.csv").write_text("")
     given = ("reference: one", "reference: real")
     real = (
@@ -154,7 +154,7 @@ def test_invalid_entries_are_each_reported(tmp_path):
     assert [line.split(": ")[1] for line in lines] == ["entries[0]", "entries[1]"]
 
 
-def test_a_bench_without_entries_is_refused(tmp_path):
+def test_a_bench_without_entries_is_rejected(tmp_path):
     begin = BENCH.index("entries:")
     with pytest.raises(SpecError, match="entries: the list is empty"):
         read(tmp_path, (BENCH[begin:], "entries: []\n"))

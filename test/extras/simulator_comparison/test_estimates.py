@@ -15,7 +15,7 @@ LINEAR = find_measure("imu_linear_error")
 
 
 def of_level(level, source="made up"):
-    """A recording of which :data:`LEVEL_APART` and :data:`LEVEL` see but one number."""
+    """Return a recording with one number, for :data:`LEVEL_APART`."""
     return RunRecording(source, imu=Series(np.arange(2.0), np.full((2, 6), float(level))))
 
 
@@ -46,7 +46,7 @@ def test_one_repetition_per_case_gives_no_tie():
 
 
 def test_tie_is_tested_only_with_enough_permutations():
-    """Two and two have 3 different permutations, 9 in two cases: too few for 5 %."""
+    """Two and two repetitions have 3 different permutations, 9 in two cases: too few for 5 %."""
     random = np.random.default_rng(0)
 
     def p_tie(*sizes):
@@ -60,7 +60,7 @@ def test_tie_is_tested_only_with_enough_permutations():
 
 
 def test_a_reference_with_one_repetition_has_no_floor_and_no_ties():
-    """Else an entry that ties with it would be without fault."""
+    """With a floor and ties, an entry would seem to have no error."""
     random = np.random.default_rng(1)
     cases = ["a/x", "b/x", "c/x"]
     reference = {case: levels(random, 0.0, 1) for case in cases}
@@ -100,12 +100,12 @@ def test_two_records_of_one_process_tie_in_nineteen_of_twenty_sets():
         ).ties
         for seed in range(sets)
     )
-    # of a binomial with 0.95 the lowest hundredth is 369
+    # the first percentile of a binomial with 0.95 is 369
     assert tied >= 369
 
 
-def test_an_entry_that_is_nearer_to_the_reference_than_that_to_itself_ties():
-    """It scatters less, which the test finds, but its error is within the floor."""
+def test_an_entry_with_a_distance_below_the_floor_ties():
+    """Its variance is smaller, which the test finds, but its distance is below the floor."""
     random = np.random.default_rng(4)
     reference = {"a/x": levels(random, 0.0, 10)}
     middle = {"a/x": [of_level(np.mean([r.imu.values[0, 0] for r in reference["a/x"]]))] * 10}
@@ -115,9 +115,9 @@ def test_an_entry_that_is_nearer_to_the_reference_than_that_to_itself_ties():
     assert found.ties
 
 
-def test_a_case_counts_by_its_repetitions_in_the_interval():
-    """Of 20 and 2 drives of one process the mean is as sure as that of 22, about 2.1 / sqrt(22):
-    the two do not make it unsure."""
+def test_a_case_with_few_repetitions_does_not_widen_the_interval():
+    """With cases of 20 and 2 repetitions of one process, the interval is that of 22 repetitions,
+    about 2.1 / sqrt(22)."""
     random = np.random.default_rng(3)
     level = Measure("level", "m", "d", "f", "s", ("imu",), own=lambda r: (r.imu.values[0, 0], 1.0))
     own = {"a/x": levels(random, 0.0, 20), "b/x": levels(random, 0.0, 2)}

@@ -1,4 +1,4 @@
-"""The ideal robot on ground whose shape is known, against what follows on paper."""
+"""The kinematic simulator on terrains, compared with values known on paper."""
 
 import math
 
@@ -29,7 +29,7 @@ def simulator():
 
 @pytest.fixture
 def rover(tmp_path):
-    """Wheels of 0.12 m at ±0.2 m along x."""
+    """Return a robot with wheels of 0.12 m at ±0.2 m along x."""
     return scenes.rover(tmp_path, scenes.SKID_STEER, IMU)
 
 
@@ -46,7 +46,7 @@ def pose_of(snapshot):
     return snapshot.models["robot"].pose
 
 
-def test_with_its_front_axle_on_a_step_it_leans_back(simulator, rover, tmp_path):
+def test_kinematic_robot_with_its_front_axle_on_a_step_pitches_up(simulator, rover, tmp_path):
     step = terrain_of("step", height_m=0.05, position_m=2.0)
     pose = pose_of(on_terrain(simulator, tmp_path, rover, step, (2.0, 0.0, 0.0)).snapshot())
     assert pose.position == pytest.approx((2.0, 0.0, 0.025), abs=1e-9)
@@ -77,7 +77,7 @@ def test_robot_is_supported_by_slabs_and_planes(simulator, rover, tmp_path):
     assert there.rpy[1] == pytest.approx(-math.atan(0.1), abs=1e-3)  # a wheel touches ahead
 
 
-def test_its_imu_feels_gravity_on_a_slope_and_the_turn(simulator, rover, tmp_path):
+def test_kinematic_imu_measures_gravity_on_a_slope_and_the_turn(simulator, rover, tmp_path):
     slope = scenes.FLOOR.replace("0 0 1<", "-0.1 0 1<")
     gravity = f"<gravity>0 0 -{G}</gravity>"
     world = scenes.write_world(tmp_path, floor=slope, more=gravity)
@@ -94,8 +94,8 @@ def test_its_imu_feels_gravity_on_a_slope_and_the_turn(simulator, rover, tmp_pat
 
 
 @pytest.mark.slow
-def test_what_its_imu_felt_is_how_it_moved(simulator, rover, tmp_path):
-    """Sums of the samples give back velocity and attitude, over any ground and any command."""
+def test_kinematic_imu_agrees_with_the_motion(simulator, rover, tmp_path):
+    """Sums of the samples equal velocity and attitude, for any ground and any command."""
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("gravel"))
     samples, moved = [], []
     for command in (Twist2D(0.6, 0.4), Twist2D(-0.2, -1.0), Twist2D(0.8, 0.0)):
@@ -125,7 +125,7 @@ def test_robot_follows_commands_on_any_ground(simulator, rover, tmp_path):
     assert last.yaw_rad == pytest.approx(1.5, abs=1e-9)
 
 
-def test_it_does_not_leave_the_ground(simulator, rover, tmp_path):
+def test_kinematic_robot_does_not_leave_the_ground(simulator, rover, tmp_path):
     simulation = on_terrain(simulator, tmp_path, rover, terrain_of("fbm"), (5.5, 0.0, 0.0))
     simulation.drive(Twist2D(1.0, 0.0))
     with pytest.raises(SimulatorError, match=r"no ground under the robot at \(6\.\d"):
@@ -143,13 +143,13 @@ def test_placed_robot_is_at_rest(simulator, rover, tmp_path):
 
 
 @pytest.mark.slow
-def test_its_ground_is_the_terrain_and_it_has_no_friction(simulator, tmp_path):
+def test_kinematic_ground_is_the_terrain_without_friction(simulator, tmp_path):
     for kind in ("flat", "gravel"):
         probe = probe_ground(simulator, terrain_of(kind), tmp_path, points=50)
         assert probe.refusal is None and probe.friction is None
         assert probe.worst_m < 1e-9
 
 
-def test_a_step_out_of_bounds_is_refused():
+def test_a_physics_step_out_of_range_is_rejected():
     with pytest.raises(Exception, match="'kinematic': step_s must be above 0"):
         open_simulator("kinematic", step_s=1.0)

@@ -1,4 +1,4 @@
-"""Errors that were put into recordings are found, in the size that they have."""
+"""Known errors that were added to recordings are measured with their size."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def value(name, first, second):
 
 
 @pytest.mark.parametrize("bias", [0.05, 0.5])
-def test_a_bias_is_found_within_a_hundredth(bias):
+def test_a_bias_is_measured_within_1_percent(bias):
     recording = drive(1)
 
     def shifted(values):
@@ -39,12 +39,12 @@ def test_a_bias_is_found_within_a_hundredth(bias):
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.234, 0.8])
-def test_a_delay_is_found_within_a_sample(delay_s):
+def test_a_delay_is_measured_within_a_sample(delay_s):
     found = comparable(delayed(drive(2), delay_s), drive(3)).delay_s
     assert found == pytest.approx(delay_s, abs=1.0 / RATE_HZ + 1e-9)
 
 
-def test_bias_noise_delay_and_gain_are_found_together():
+def test_bias_noise_delay_and_gain_are_measured_together():
     recording = drive(12, duration_s=120.0, noise=0.2)
     random = np.random.default_rng(13)
 
@@ -68,7 +68,7 @@ def test_noise_has_no_delay():
     assert comparable(*still).delay_s == 0.0
 
 
-def test_a_gain_is_found():
+def test_a_gain_is_measured():
     recording = drive(6)
 
     def louder(values):
@@ -80,13 +80,13 @@ def test_a_gain_is_found():
 
 
 @pytest.mark.parametrize("density", [0.001, 0.02])
-def test_the_density_of_white_noise_is_found_within_a_tenth(density):
+def test_the_density_of_white_noise_is_measured_within_10_percent(density):
     noise = density * np.sqrt(RATE_HZ) * np.random.default_rng(7).standard_normal(60_000)
     assert noise_density(noise, RATE_HZ) == pytest.approx(density, rel=0.1)
 
 
 @pytest.mark.parametrize("rate_hz", [50.0, 100.0, 1000.0])
-def test_the_noise_of_a_sensor_is_its_density_at_any_rate(rate_hz):
+def test_noise_density_does_not_depend_on_the_rate(rate_hz):
     def noisy(seed, rate_hz):
         random = np.random.default_rng(seed)
         time_s = clock(300.0, rate_hz)
@@ -140,7 +140,7 @@ def test_drift_is_the_distance_between_two_trajectories():
     assert value("pose_drift", turning, ahead) > 0.5
 
 
-def test_the_paper_s_worked_example():
+def test_the_worked_example_of_the_paper_is_reproduced():
     """Tables 6 and 7: 1.237 rad/s and 23.43 m/s², for which 23.19 is printed."""
     angular = summary_error(
         np.array([-0.120, -0.020, 0.003]),
@@ -179,7 +179,7 @@ def rolled(degrees):
     return np.kron(np.eye(2), [[1, 0, 0], [0, cos, sin], [0, -sin, cos]])
 
 
-def test_a_robot_on_a_slope_is_believed():
+def test_a_robot_on_a_slope_is_plausible():
     check_plausible(changed(drive(12, noise=0.1), lambda v: v @ rolled(23.0)))
 
 
@@ -226,8 +226,8 @@ def test_implausible_imu_is_rejected(change, says):
         check_plausible(changed(recording, change))
 
 
-def test_a_command_holds_until_the_next():
-    """A robot that is commanded to turn for half a second, in three messages."""
+def test_a_command_is_valid_until_the_next():
+    """The robot turns for half a second, commanded by three messages."""
     command = Series(np.array([0.0, 5.0, 5.5]), np.array([[0.0, 0.0], [0.0, 0.5], [0.0, 0.0]]))
     turning = drive(1, noise=0.1, yaw_rate=lambda t: np.where((t >= 5.0) & (t < 5.5), 0.5, 0.0))
     values = turning.imu.values[:, [0, 2, 1, 3, 4, 5]]
@@ -245,18 +245,18 @@ def test_a_command_holds_until_the_next():
         ([0.0], r"has 1 samples; at least 2 are needed"),
     ],
 )
-def test_stamps_that_cannot_be_are_refused(stamps, says):
+def test_impossible_stamps_are_rejected(stamps, says):
     with pytest.raises(ResultsError, match=says):
         RunRecording.of("file", {"imu": Series(np.array(stamps), np.zeros((len(stamps), 6)))})
 
 
-def test_lost_data_is_refused():
+def test_a_recording_with_lost_data_is_rejected():
     stamps = np.concatenate([clock(1.0), 2.0 + clock(1.0)])
     with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 0\.990 s, at 100 Hz"):
         check_gaps(RunRecording.of("file", {"imu": Series(stamps, np.zeros((len(stamps), 6)))}))
 
 
-def test_channels_on_two_clocks_are_refused():
+def test_channels_with_different_clocks_are_rejected():
     recording = drive(1, speed_mps=speeding)
     way = recording.odometry
     late = Series(way.time_s + 1.7e9, way.values)
@@ -265,7 +265,7 @@ def test_channels_on_two_clocks_are_refused():
         both.common_interval()
 
 
-def test_channels_are_cut_to_what_they_have_in_common_but_for_sparse_commands():
+def test_channels_are_cut_to_their_common_interval_without_sparse_commands():
     recording = drive(1, speed_mps=speeding)
     way = recording.odometry
     command = Series(np.array([0.0, 0.1]), np.zeros((2, 2)))

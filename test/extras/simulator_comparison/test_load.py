@@ -27,7 +27,7 @@ ROBOT = BenchRobotSpec(model=share_directory() / "models" / "wheelchair")
 
 @pytest.fixture
 def order(tmp_path):
-    """With so many robots."""
+    """Return a request with ``count`` robots."""
     world = write_world(make_terrain(LOAD_TERRAIN, 0), tmp_path)
     commands = compute_commands(LOAD_DRIVE, ROBOT)
 
@@ -42,7 +42,7 @@ def order(tmp_path):
 
 
 def set_readings(monkeypatch, wall_s, cpu_s, others_s=0.0):
-    """Clocks that show so much for each piece, of a machine with two processors."""
+    """Replace the clocks by ones that advance by these times per segment, on two processors."""
     shown = [Clocks(0.0, 0.0, 0.0, 0.0)]
     for wall, cpu in zip(wall_s, cpu_s):
         last = shown[-1]
@@ -75,20 +75,20 @@ def test_segments_are_added_until_enough_time_was_used(monkeypatch, order):
     assert measure_load(KinematicSimulator(), order(1), 0.0, 1).simulated_s == 120.0
 
 
-def test_use_by_other_programs_is_a_share_of_all_processors(monkeypatch, order):
+def test_load_of_other_programs_is_a_share_of_all_processors(monkeypatch, order):
     set_readings(monkeypatch, [1.0] * 12, [0.5] * 12, others_s=0.4)
     assert measure_load(KinematicSimulator(), order(1), 0.0, 1).others == pytest.approx(0.2)
 
 
 @pytest.mark.slow
-def test_idle_is_a_world_without_a_robot_and_five_need_a_simulator_that_has_several(order):
+def test_the_idle_world_has_no_robot_and_five_robots_need_a_simulator_for_several(order):
     assert measure_load(KinematicSimulator(), order(0), 0.0, 1).cpu_s >= 0.0
     with pytest.raises(SimulatorError, match="kinematic supports only one robot"):
         measure_load(KinematicSimulator(), order(5), 0.0, 1)
 
 
 @pytest.mark.slow
-def test_a_simulator_in_other_processes_is_measured_by_these_and_not_by_ours(order):
+def test_a_simulator_in_separate_processes_is_measured_by_these_processes(order):
     burn = "import time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\ninput()"
     child = subprocess.Popen(
         [sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -105,5 +105,5 @@ def test_a_simulator_in_other_processes_is_measured_by_these_and_not_by_ours(ord
         child.kill()
         child.wait(60)
     assert used_s >= 0.25
-    assert found.cpu_s == 0.0  # it waits for input while our process simulates
+    assert found.cpu_s == 0.0  # it waits for input while this process simulates
     assert found.memory_bytes > 1e6

@@ -42,7 +42,7 @@ FLAT = terrain(np.zeros((17, 17)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_commands_keep_within_the_robot_s_accelerations(kind):
+def test_commands_do_not_exceed_the_acceleration_limits(kind):
     commands = compute_commands(drive(kind), ROBOT)
     assert len(commands) == round(KINDS[kind].duration_s / PERIOD_S)
     rates = np.abs(np.diff(commands, axis=0, prepend=np.zeros((1, 2)))) / PERIOD_S
@@ -50,13 +50,13 @@ def test_commands_keep_within_the_robot_s_accelerations(kind):
     assert rates[:, 1].max() <= 1.0 + 1e-9
 
 
-def test_a_straight_drive_reaches_its_speed_and_keeps_it():
+def test_straight_reaches_its_speed_and_keeps_it():
     commands = compute_commands(drive("straight"), ROBOT)
     assert commands[-1] == pytest.approx([0.5, 0.0])
     assert ideal_path(commands)[-1] == pytest.approx([8 * 0.5 - 0.25 + 0.0125, 0.0, 0.0])
 
 
-def test_a_circle_is_driven_on_a_radius_of_speed_over_yaw_rate():
+def test_circle_has_a_radius_of_speed_over_yaw_rate():
     way = ideal_path(compute_commands(drive("circle", duration_s=20.0), ROBOT))[40:]
     middle = way[:, :2] + np.column_stack([-np.sin(way[:, 2]), np.cos(way[:, 2])])
     assert np.ptp(middle, axis=0) == pytest.approx([0.0, 0.0], abs=1e-3)
@@ -76,7 +76,7 @@ def test_maneuver_at_rest_is_long_enough_for_its_noise():
     assert np.mean(np.abs(densities / 0.1 - 1.0) < 0.1) >= 0.97
 
 
-def test_a_drive_that_is_faster_than_the_robot_is_refused():
+def test_a_maneuver_that_is_faster_than_the_robot_is_rejected():
     with pytest.raises(
         SpecError, match=r"maneuver fast: linear_mps is 2, but robot.max_linear_mps is"
     ):

@@ -22,13 +22,13 @@ CONFIG = share_directory() / "config"
 
 
 def both(campaign, **robot):
-    """A campaign in two simulators, its robot with other limits."""
+    """Return a campaign in two simulators, with other limits of its robot."""
     spec = load(CONFIG / campaign, CampaignSpec)
     spec = spec.model_copy(update={"robot": spec.robot.model_copy(update=robot)})
     return [spec.model_copy(update={"simulator": name}) for name in ("gazebo", "embedded")]
 
 
-def test_the_second_simulator_is_measured_against_the_first_at_the_robot_s_limits():
+def test_open_loop_compares_the_second_simulator_with_the_first_at_the_speed_limits():
     limits = {"max_linear_mps": 0.8, "max_angular_radps": 1.2, "max_linear_accel_mps2": 0.7}
     bench = open_loop_bench(*both("smoke_campaign.yaml", **limits))
     assert bench.reference == "gazebo" and not bench.reference_is_robot
@@ -61,7 +61,7 @@ def test_simulator_without_exact_steps_is_rejected_by_name():
         open_loop_bench(first, ros)
 
 
-def test_a_step_that_samples_cannot_have_is_refused_before_anything_is_driven():
+def test_a_step_that_does_not_divide_the_sample_period_is_rejected_before_a_run():
     first, second = both("smoke_campaign.yaml")
     slow = second.model_copy(update={"simulator_options": {"step_s": 0.004}})
     with pytest.raises(SpecError, match=r"step_s of embedded is 0.004 s, .* 0.0025 or 0.005"):
@@ -83,7 +83,7 @@ def bench_with(*drives):
 
 
 @pytest.mark.slow
-def test_the_box_is_pushed_by_what_pushes_it_and_by_nothing_else(tmp_path):
+def test_only_the_maneuver_push_moves_the_box(tmp_path):
     plan = Plan(bench_with("push", {"name": "straight", "duration_s": 2.0}))
     host, directory = SimulatorRunner(), BenchDirectory(tmp_path)
     driven = {}
@@ -104,14 +104,14 @@ def test_the_box_is_pushed_by_what_pushes_it_and_by_nothing_else(tmp_path):
     assert ways[0][-1] - ways[1][-1] == pytest.approx(0.5, abs=0.1)
 
 
-def test_no_box_is_pushed_but_on_the_flat():
+def test_push_on_terrain_with_relief_is_rejected():
     terrains = [{"name": "rough", "kind": "gravel"}]
     data = bench_with("push").model_dump(mode="json")
     with pytest.raises(ValueError, match="push needs a terrain of kind flat"):
         BenchSpec.model_validate({**data, "terrains": terrains})
 
 
-def test_a_bench_that_names_no_drives_has_no_box_and_no_turn_on_the_spot():
+def test_default_maneuvers_do_not_include_push_and_turn():
     data = bench_with("push").model_dump(mode="json", exclude={"maneuvers"})
     names = [one.name for one in BenchSpec.model_validate(data).maneuvers]
     assert names == ["rest", "straight", "circle", "stop", "s_curve"]

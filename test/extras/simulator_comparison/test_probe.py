@@ -1,4 +1,4 @@
-"""The probe finds the ground of a simulator that has it, and refuses one that has another."""
+"""The probe accepts correct ground and rejects wrong ground."""
 
 import re
 from dataclasses import replace
@@ -23,7 +23,7 @@ def terrain_of(kind, **more):
 
 
 class Altered(EmbeddedSimulator):
-    """A simulator that makes another ground of the worlds that it is given."""
+    """A simulator that changes the ground of the worlds that it loads."""
 
     def __init__(self, alter):
         super().__init__(step_s=0.001)
@@ -36,7 +36,7 @@ class Altered(EmbeddedSimulator):
 
 
 @pytest.mark.parametrize("kind", ("flat", pytest.param("gravel", marks=pytest.mark.slow)))
-def test_ground_that_is_the_terrain_is_accepted(kind, tmp_path):
+def test_ground_that_equals_the_terrain_is_accepted(kind, tmp_path):
     terrain = terrain_of(kind, friction=0.4)
     with EmbeddedSimulator(step_s=0.001) as simulator:
         probe = probe_ground(simulator, terrain, tmp_path)
@@ -72,7 +72,7 @@ def test_ground_that_bodies_fall_through_is_rejected(tmp_path):
 
 
 @pytest.mark.parametrize("mu", (0.33, 0.5))
-def test_ground_of_another_friction_is_refused_with_what_it_has(mu, tmp_path):
+def test_ground_with_another_friction_is_rejected_with_the_measured_value(mu, tmp_path):
     with Altered(lambda world: re.sub(r">0.4</mu", f">{mu}</mu", world)) as simulator:
         probe = probe_ground(simulator, terrain_of("flat", friction=0.4), tmp_path, points=20)
     assert probe.worst_m < 0.0001
@@ -83,14 +83,14 @@ def test_ground_of_another_friction_is_refused_with_what_it_has(mu, tmp_path):
         assert 0.42 < probe.friction <= mu
 
 
-def test_friction_above_1_is_measured_too(tmp_path):
+def test_friction_above_1_is_measured(tmp_path):
     with EmbeddedSimulator(step_s=0.001) as simulator:
         probe = probe_ground(simulator, terrain_of("flat", friction=1.6), tmp_path, points=20)
     assert probe.refusal is None and probe.friction == pytest.approx(1.6, rel=0.01)
 
 
 @pytest.mark.slow
-def test_ground_that_is_mirrored_is_refused(tmp_path):
+def test_mirrored_ground_is_rejected(tmp_path):
     def mirrored(world):
         for image in tmp_path.glob("fbm.png"):
             Image.fromarray(np.asarray(Image.open(image))[:, ::-1]).save(image)
@@ -102,7 +102,7 @@ def test_ground_that_is_mirrored_is_refused(tmp_path):
     assert abs(np.median(probe.errors_m)) < 0.02 < probe.worst_m
 
 
-def test_a_ball_rests_on_what_is_highest_below_it():
+def test_a_ball_rests_on_the_highest_point_below_it():
     step = terrain_of("step", position_m=1.0, height_m=0.05)
     beside = np.array([0.0, 1.0 - step.pitch_m, 1.5])
     along = np.zeros(3)
@@ -114,8 +114,8 @@ def test_a_ball_rests_on_what_is_highest_below_it():
     assert resting_m(slope, along, along, 0.01) == pytest.approx(expected, abs=1e-5)
 
 
-def test_points_that_only_one_simulator_would_have_are_not_probed():
-    """A cell whose diagonals are a ridge and a valley."""
+def test_points_at_which_simulators_differ_are_not_probed():
+    """One diagonal of the cell is a ridge, the other a valley."""
     x, y = np.meshgrid(np.arange(65), np.arange(65))
     saddles = replace(terrain_of("flat"), heights_m=0.05 * ((x + y) % 2))
     at = saddles.x_m[[30, 31]]
@@ -123,14 +123,14 @@ def test_points_that_only_one_simulator_would_have_are_not_probed():
 
 
 @pytest.mark.slow
-def test_more_points_than_there_are_is_an_error(tmp_path):
+def test_more_points_than_suitable_ones_are_rejected(tmp_path):
     with EmbeddedSimulator() as simulator, pytest.raises(SpecError, match="probe fewer"):
         probe_ground(simulator, terrain_of("flat", pixels=17), tmp_path, points=250)
 
 
 @pytest.mark.gazebo
 @pytest.mark.slow
-def test_real_gazebo_has_the_ground_that_it_is_given(tmp_path):
+def test_ground_in_gazebo_equals_the_terrain(tmp_path):
     with open_simulator("gazebo", stall_timeout_s=120.0) as simulator:
         terrain = terrain_of("gravel", friction=0.55)
         probe = probe_ground(simulator, terrain, tmp_path, points=60)

@@ -1,4 +1,4 @@
-"""Recorded drives in files."""
+"""Recordings in files."""
 
 import csv
 import json
@@ -69,7 +69,7 @@ def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
         ("time_s,{}\n", r"imu.csv: has a heading and no samples"),
     ],
 )
-def test_files_that_hold_something_else_are_refused(tmp_path, text, says):
+def test_files_with_other_contents_are_rejected(tmp_path, text, says):
     columns = "wx_radps,wy_radps,wz_radps,ax_mps2,ay_mps2,az_mps2"
     (tmp_path / "imu.csv").write_text(text.format(columns))
     spec = RecordingSpec.model_validate({"cases": {"straight": [tmp_path / "imu.csv"]}})
@@ -77,7 +77,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path, text, says):
         read_recordings(spec)
 
 
-def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
+def test_an_invalid_bag_and_a_missing_topic_are_rejected(tmp_path):
     recording = drive(1, speed_mps=speeding, noise=0.1)
     bag = as_bag(recording, tmp_path / "one.bag", "ROS 1")
 
@@ -109,8 +109,8 @@ def test_a_bag_that_is_none_and_a_topic_that_is_not_there_are_refused(tmp_path):
     ],
 )
 def test_trajectory_files_are_read_without_conversion(tmp_path, heading, line, named):
-    """Separated by commas, semicolons, tabs or spaces; named in a comment, or not at all; with rows
-    of other channels between."""
+    """Columns are separated by commas, semicolons, tabs or spaces; named in a comment or not at
+    all; with rows of other channels between."""
     recording = drive(1, duration_s=2.0, speed_mps=speeding)
     way = recording.odometry
     path = tmp_path / "way.txt"
@@ -127,7 +127,7 @@ def test_trajectory_files_are_read_without_conversion(tmp_path, heading, line, n
     assert read.odometry.values == pytest.approx(way.values, abs=1e-9)
 
 
-def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
+def test_samples_that_are_out_of_order_are_sorted(tmp_path):
     recording = drive(1, noise=0.1)
     files = as_csv(recording, tmp_path)
     heading, *rows = (tmp_path / "imu.csv").read_text().splitlines(keepends=True)
@@ -143,12 +143,12 @@ def test_samples_that_overtook_each_other_are_put_in_order(tmp_path):
         read_recordings(spec)
 
 
-def test_axes_of_a_mirror_are_refused():
+def test_left_handed_axes_are_rejected():
     with pytest.raises(ValueError, match=r"left-handed; x, -z, y is right-handed"):
         RecordingSpec.model_validate({"imu": {"axes": ["x", "z", "y"]}, "cases": {"a": ["b.csv"]}})
 
 
-def test_a_long_recording_is_cut_into_pieces_that_lack_nothing(tmp_path):
+def test_a_long_recording_is_cut_into_complete_segments(tmp_path):
     recording = drive(1, duration_s=20.0, speed_mps=speeding, noise=0.1)
     files = as_csv(recording, tmp_path / "whole")
     rows = (tmp_path / "whole" / "imu.csv").read_text().splitlines(keepends=True)
@@ -245,7 +245,7 @@ def test_baseline_is_measured_and_not_ranked(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_without_a_real_robot_it_is_agreement(tmp_path, capsys):
+def test_a_comparison_without_a_robot_is_called_agreement(tmp_path, capsys):
     file = bench_file(tmp_path, reference_is_robot=False)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 0
     assert "Measured against real: this is agreement with it, not accuracy." in (
@@ -253,7 +253,7 @@ def test_without_a_real_robot_it_is_agreement(tmp_path, capsys):
     )
 
 
-def test_an_imported_recording_is_the_same_again(tmp_path, capsys):
+def test_an_imported_recording_has_the_same_values(tmp_path, capsys):
     file = bench_file(tmp_path)
     out = tmp_path / "imported"
     assert main(["simulators", "import", str(file), "real", "--out", str(out)]) == 0
@@ -277,7 +277,7 @@ def test_an_imported_recording_is_the_same_again(tmp_path, capsys):
         ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a occurs more than once"),
     ],
 )
-def test_a_bench_that_makes_no_sense_is_refused(tmp_path, capsys, changes, says):
+def test_an_inconsistent_bench_is_rejected(tmp_path, capsys, changes, says):
     file = bench_file(tmp_path, **changes)
     assert main(["simulators", "compare", str(file), "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err

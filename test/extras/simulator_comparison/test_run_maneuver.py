@@ -60,7 +60,7 @@ class PeriodSimulator(KinematicSimulator):
 
 
 @pytest.mark.parametrize("simulator", [KinematicSimulator, PeriodSimulator])
-def test_the_imu_is_sampled_every_10_ms_and_poses_are_as_true_as_the_simulator_s(simulator, order):
+def test_imu_samples_have_a_period_of_10_ms_and_poses_are_true_poses(simulator, order):
     driven = run_maneuver(simulator(), order)
     imu, odometry = driven.recording.imu, driven.recording.odometry
     assert imu.time_s == pytest.approx(np.arange(1, 201) * 0.01)
@@ -85,7 +85,7 @@ def test_samples_are_means_over_any_number_of_physics_steps(order):
     }
     assert [driven.step_s for driven in found.values()] == [0.002, 0.01]
     assert [len(one) for one in gained.values()] == [200, 200]
-    # forward speed, less what the sensor feels of the turn: 0.5 m/s in either
+    # forward speed minus the effect of the turn on the sensor: 0.5 m/s in both
     assert gained[0.002][-1] == pytest.approx(gained[0.01][-1], abs=0.05)
     assert gained[0.002][-1] == pytest.approx(0.5, abs=0.15)
 
@@ -105,7 +105,7 @@ def test_gazebo_has_the_same_samples_and_the_cost_of_its_server(order):
     assert load.cpu_s > 0.0 and load.memory_bytes > 1e7
 
 
-def test_a_step_that_does_not_divide_10_ms_is_refused(order):
+def test_a_step_that_does_not_divide_10_ms_is_rejected(order):
     with open_simulator("embedded", step_s=0.004) as simulator:
         with pytest.raises(SimulatorError, match=r"does not divide 0.01 s"):
             run_maneuver(simulator, order)
@@ -113,7 +113,7 @@ def test_a_step_that_does_not_divide_10_ms_is_refused(order):
             run_maneuver(simulator, replace(order, step_s=0.002))
 
 
-def test_a_robot_without_samples_is_named(order):
+def test_a_robot_without_imu_samples_is_reported(order):
     class Silent(KinematicSimulator):
         def _load(self, scene):
             robot = replace(scene.robot, imu=None)
@@ -127,7 +127,7 @@ def with_(driven, **changed):
     return replace(driven, **changed)
 
 
-def test_what_cannot_have_happened_is_not_believed(order):
+def test_an_impossible_motion_is_not_plausible(order):
     driven = run_maneuver(KinematicSimulator(), order)
     count = len(driven.height_m)
     sunk = np.linspace(0.0, -1.0, count)
@@ -148,7 +148,7 @@ def test_what_cannot_have_happened_is_not_believed(order):
 
 
 def rolled(x_m, z_m):
-    """A cylinder of the Husky's wheels, upright, at places (n,) along x."""
+    """Return points of an upright wheel of the Husky at positions (n,) along x."""
     (points,) = {len(own): own for own in wheel_surfaces(HUSKY).values()}.values()
     return np.stack([points + np.array([x, 0.0, z]) for x, z in zip(x_m, z_m)])
 
@@ -160,7 +160,7 @@ def test_wheels_are_read_once_per_robot():
     assert set(wheel_surfaces(HUSKY)) != set(wheel_surfaces(robot))
 
 
-def test_a_wheel_is_inside_by_its_distance_from_the_surface_not_by_the_height_above_it():
+def test_depth_of_a_wheel_is_its_distance_from_the_surface_not_a_height():
     radius_m, edge_m = 0.1651, 2.0
     touching_m = edge_m - math.sqrt(radius_m**2 - (radius_m - 0.076) ** 2)
     assert not is_inside(STEP, rolled([touching_m - 0.002], [radius_m]), 0.001).any()
@@ -173,7 +173,7 @@ def test_a_wheel_is_inside_by_its_distance_from_the_surface_not_by_the_height_ab
     assert not is_inside(STEP, rolled([50.0], [-1.0]), 0.02).any()
 
 
-def test_a_robot_that_drives_through_a_step_is_not_believed_and_one_that_presses_into_it_is(order):
+def test_a_robot_that_drives_through_a_step_is_not_plausible_and_one_that_presses_into_it_is(order):
     driven = run_maneuver(KinematicSimulator(), order)
     count = len(driven.height_m)
     assert driven.wheels_m == {}
@@ -247,7 +247,7 @@ def test_wheels_follow_commands_and_outer_ones_are_faster(name, model, order):
     assert wheels.time_s == pytest.approx((np.arange(60) + 0.5) * 0.05)
     assert wheels.values[10:30] == pytest.approx(np.full((20, 2), 0.5), rel=0.02)
     turning = wheels.values[45:].mean(axis=0)
-    if name == "gazebo" and model == "husky_a200":  # friction turns wheels that it sets to a speed
+    if name == "gazebo" and model == "husky_a200":  # friction changes the set speed of its wheels
         assert turning[1] - turning[0] > 0.1
         return
     assert turning == pytest.approx([0.5 - 0.5 * half_m, 0.5 + 0.5 * half_m], rel=0.05)
@@ -258,7 +258,7 @@ def test_wheel_speeds_are_missing_without_links(order):
 
 
 def turning(rate_radps, count=20):
-    """Links at each period of a robot whose wheels turn at this rate, one of them backward."""
+    """Yield the links in each period of a robot with wheels at this rate, one backward."""
     base = Pose.from_rpy(1.0, 2.0, 3.0, 0.3, 0.1, 0.8)
     for turn in np.arange(count) * rate_radps * 0.05:
         yield {
@@ -298,7 +298,7 @@ def test_wheels_that_drive_by_friction_roll_over_stones_and_not_into_them(order,
         assert not is_inside(gravel, points, 0.005).any()
 
 
-def test_numbers_that_are_none_are_no_recording(order):
+def test_a_run_with_non_finite_numbers_is_a_scene_error(order):
     class Broken(KinematicSimulator):
         def _load(self, scene):
             simulation = super()._load(scene)

@@ -1,4 +1,4 @@
-"""Scores, totals, and what becomes of the first place."""
+"""Scores, totals, and the stability of the first rank."""
 
 import numpy as np
 import pytest
@@ -31,14 +31,14 @@ def test_the_paper_s_printed_scores_give_its_totals(paper):
     assert table.weights.sum() == 56.0
 
 
-def test_its_measurements_in_its_equations_give_another_winner(paper):
+def test_the_paper_s_measurements_in_its_equations_give_another_winner(paper):
     table = paper.ranking.table
     assert table.totals == pytest.approx([49.094, 49.224, 31.629, 43.485], abs=0.001)
     assert table.entries[table.order[0]] == "gazebo"
     assert paper.ranking.verdict.winner is None
 
 
-def test_its_first_place_hangs_on_the_weights(paper):
+def test_the_paper_s_first_rank_depends_on_the_weights(paper):
     printed = paper.printed
     assert printed.near_ranks[:2, 0] == pytest.approx([0.51, 0.49], abs=0.01)
     assert printed.any_ranks[:, 0] == pytest.approx([0.26, 0.39, 0.0, 0.35], abs=0.01)
@@ -51,7 +51,7 @@ def test_its_first_place_hangs_on_the_weights(paper):
         assert turning[name].needed == pytest.approx(weight, abs=0.001)
 
 
-def test_a_weight_that_turns_it_turns_it(paper):
+def test_beyond_a_reversal_weight_another_entry_is_first(paper):
     for change in paper.printed.reversals:
         table = paper.printed.table
         beyond = 1e-6 * np.sign(change.needed - change.specified)
@@ -92,7 +92,7 @@ def test_lower_and_higher_are_scored_against_the_best():
     )
 
 
-def test_what_is_not_measured_is_not_nothing():
+def test_a_missing_value_is_not_0():
     scores = {"a": {"x": 1.0, "y": None}, "b": {"x": 0.5, "y": 1.0}}
     table = ScoreTable.of(scores, {"x": 1.0, "y": 1.0})
     assert table.totals.tolist() == [1.0, 0.5]
@@ -100,20 +100,20 @@ def test_what_is_not_measured_is_not_nothing():
     assert table.bounds.tolist() == [[1.0, 2.0], [1.5, 1.5]]
 
 
-def test_equal_entries_share_the_first_place():
+def test_equal_entries_share_the_first_rank():
     table = ScoreTable.of({"a": {"x": 1.0}, "b": {"x": 1.0}}, {"x": 3.0})
     assert acceptability(table) == pytest.approx(np.full((2, 2), 0.5))
     assert ranking_verdict(table).winner is None
 
 
-def test_a_clear_winner_is_one():
+def test_an_entry_that_is_first_in_all_draws_is_the_winner():
     table = ScoreTable.of({"a": {"x": 1.0, "y": 1.0}, "b": {"x": 0.2, "y": 0.9}}, {"x": 3, "y": 1})
     verdict = ranking_verdict(table)
     assert (verdict.winner, verdict.share) == ("a", 1.0)
     assert rank_reversal_weights(table) == []
 
 
-def test_measurements_that_are_not_sure_make_no_winner():
+def test_uncertain_measurements_give_no_winner():
     table = ScoreTable.of({"a": {"x": 1.0}, "b": {"x": 0.9}}, {"x": 1.0})
     random = np.random.default_rng(0)
     drawn = np.stack([1.0 + 0.2 * random.standard_normal((2000, 2))], axis=2)
@@ -123,6 +123,6 @@ def test_measurements_that_are_not_sure_make_no_winner():
     assert "More repetitions decide" in verdict.text
 
 
-def test_the_paper_s_weights_are_those_of_a_bench_without_any():
+def test_default_weights_of_a_bench_are_those_of_the_paper():
     spec = BenchSpec.model_validate({"name": "x", "entries": [{"name": "a"}]})
     assert spec.weights == dict(PAPER_WEIGHTS)

@@ -1,4 +1,4 @@
-"""Sensors of other rates, and what they have in common."""
+"""Signals of sensors with different rates, in a common band."""
 
 import numpy as np
 import pytest
@@ -16,23 +16,23 @@ def tone(frequency_hz, rate_hz, duration_s=20.0):
 
 
 def amplitude(values):
-    """Of a tone, away from the record's ends."""
+    """Return the amplitude of a tone, without the ends of the record."""
     return np.sqrt(2.0) * values[200:-200, 0].std()
 
 
 @pytest.mark.parametrize("rate_hz", [50.0, 99.7, 200.0, 1000.0])
-def test_what_is_in_the_band_is_the_same_from_any_sensor(rate_hz):
+def test_signals_in_the_band_do_not_depend_on_the_sensor_rate(rate_hz):
     expected = amplitude(in_band(tone(15.0, RATE_HZ), 20.0))
     assert amplitude(in_band(tone(15.0, rate_hz), 20.0)) == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("frequency_hz", [90.0, 205.0, 488.0])
-def test_what_is_above_the_band_is_not_folded_into_it(frequency_hz):
+def test_signals_above_the_band_cause_no_aliasing(frequency_hz):
     assert amplitude(in_band(tone(frequency_hz, 1000.0), 20.0)) < 0.005
 
 
-def test_stamps_that_jitter_make_no_swings():
-    """Samples that arrive in pairs, one right after the other."""
+def test_jitter_of_stamps_causes_no_oscillation():
+    """Samples arrive in pairs with a short gap between the two."""
     exact = tone(5.0, RATE_HZ)
     stamps = exact.time_s.copy()
     stamps[1::2] = stamps[::2][: len(stamps[1::2])] + 1e-5
@@ -40,14 +40,14 @@ def test_stamps_that_jitter_make_no_swings():
     assert np.abs(found).max() < 1.5
 
 
-def test_a_short_record_of_a_fast_sensor_is_filtered_to_its_ends():
-    """Of a level and a tone beyond the band the level is left."""
+def test_a_short_record_of_a_fast_sensor_is_filtered_at_both_ends():
+    """Of a constant and a tone above the band, only the constant remains."""
     series = tone(200.0, 1000.0, 2.0)
     found = in_band(Series(series.time_s, series.values + 3.0), 20.0)
     assert found == pytest.approx(3.0, abs=0.2)
 
 
-def test_all_recordings_of_a_case_are_as_long_as_the_shortest():
+def test_all_recordings_of_a_case_are_cut_to_the_shortest():
     def own(*durations):
         return tuple(drive(number, duration_s=one) for number, one in enumerate(durations))
 
@@ -67,7 +67,7 @@ def test_all_recordings_of_a_case_are_as_long_as_the_shortest():
     ]
 
 
-def test_the_slowest_sensor_gives_the_band_of_all():
+def test_the_slowest_sensor_limits_the_band_of_all():
     slow = RunRecording("slow", imu=tone(1.0, 30.0))
     found = align_recordings({"real": {"flat/a": (slow,)}, "other": {"flat/b": (drive(1),)}})
     assert found.band_hz == pytest.approx(12.0)

@@ -23,9 +23,7 @@ def bench(tmp_path):
     return file
 
 
-def test_drives_that_leave_their_terrain_are_refused_before_anything_is_driven(
-    bench, tmp_path, capsys
-):
+def test_maneuvers_that_leave_their_terrain_are_rejected_before_a_run(bench, tmp_path, capsys):
     assert main(["simulators", "compare", str(bench), "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
     assert f"{bench}: hall/straight: needs " in said and "increase its size_m" in said

@@ -25,7 +25,7 @@ def run(out, *more):
 
 
 @pytest.mark.slow
-def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys):
+def test_all_trials_are_screened_and_the_selected_ones_confirmed(tmp_path, capsys):
     assert run(tmp_path, "--closest", "1", "--control", "1") == 0
     said = capsys.readouterr()
     assert "4 trials screened in embedded" in said.out
@@ -35,7 +35,7 @@ def test_all_trials_are_screened_and_the_chosen_ones_confirmed(tmp_path, capsys)
     with ResultStore.read(CampaignDirectory(tmp_path / "kinematic")) as store:
         confirmed = [record.trial for record in store.results().trials]
     assert 2 <= len(confirmed) <= 4
-    # again: the same choice, and nothing is run twice
+    # the same command again: the same selection, and no trial is repeated
     assert run(tmp_path, "--closest", "1", "--control", "1") == 0
     again = capsys.readouterr()
     assert "ended" not in again.err and again.out == said.out
@@ -58,7 +58,7 @@ def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):
 
 
 @pytest.mark.slow
-def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monkeypatch):
+def test_open_loop_runs_are_compared_and_leave_no_files(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     simulators = ["--simulators", "embedded", "embedded_again"]
     assert command.main(["agree", str(CAMPAIGN), "--open-loop", *simulators]) == 0
@@ -75,7 +75,7 @@ def test_open_loop_drives_are_compared_and_leave_nothing(tmp_path, capsys, monke
 
 
 @pytest.mark.slow
-def test_open_loop_drives_that_are_kept_are_not_driven_again(tmp_path, capsys):
+def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
     arguments = ["agree", str(CAMPAIGN), "--open-loop", "--out", str(tmp_path)]
     arguments += ["--simulators", "embedded", "embedded_again"]
     assert command.main(arguments) == 0
@@ -86,13 +86,13 @@ def test_open_loop_drives_that_are_kept_are_not_driven_again(tmp_path, capsys):
     assert again.out == first.out
 
 
-def test_two_simulators_that_are_one_are_not_compared(capsys):
+def test_a_simulator_is_not_compared_with_itself(capsys):
     twice = ["--simulators", "embedded", "embedded"]
     assert command.main(["agree", str(CAMPAIGN), "--open-loop", *twice]) == 2
     assert re.search(r"--simulators\b.*\bembedded\b", capsys.readouterr().err)
 
 
-def test_open_loop_drives_that_are_stopped_end_as_a_shell_expects(tmp_path, capsys, monkeypatch):
+def test_stopped_open_loop_runs_return_the_exit_status_of_the_signal(tmp_path, capsys, monkeypatch):
     def stopped(bench, out, report_progress, stop, create_handle):
         signal.raise_signal(signal.SIGINT)
 

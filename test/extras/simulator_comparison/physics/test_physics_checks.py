@@ -24,8 +24,8 @@ from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsResult
 from gz_testauto.simulators.embedded.simulator import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in CHECKS}
-TURNED_AS_TOLD = ("skid_turn", "locked_wheels")
-"""Results of a base on servos, by construction."""
+OF_SERVOS = ("skid_turn", "locked_wheels")
+"""Checks whose results a base on servos has by construction."""
 
 
 def outcome_of(name, entry, simulator, **options):
@@ -33,8 +33,8 @@ def outcome_of(name, entry, simulator, **options):
     return outcome
 
 
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name not in TURNED_AS_TOLD])
-def test_the_embedded_simulator_is_within_two_hundredths_of_paper(name):
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name not in OF_SERVOS])
+def test_the_embedded_simulator_is_within_2_percent_of_exact_values(name):
     assert outcome_of(name, "embedded", "embedded").deviation == pytest.approx(0, abs=0.02)
 
 
@@ -42,14 +42,14 @@ def test_the_embedded_simulator_is_within_two_hundredths_of_paper(name):
 @pytest.mark.parametrize(
     ("name", "within"), [("slide", 0.01), ("locked_wheels", 0.01), ("skid_turn", 0.02)]
 )
-def test_wheels_that_drive_by_friction_are_within_two_hundredths_of_paper(name, within):
+def test_wheels_that_drive_by_friction_are_within_2_percent_of_exact_values(name, within):
     outcome = outcome_of(name, "embedded", "embedded", skid="wheels")
     assert outcome.deviation == pytest.approx(0, abs=within)
     assert outcome.converged in (None, True)
 
 
 @pytest.mark.slow
-def test_a_husky_turns_as_it_would_on_the_rims_of_its_wheels_in_steps_of_1_and_5_ms():
+def test_a_husky_turns_as_with_contacts_on_the_rims_at_steps_of_1_and_5_ms():
     # in MuJoCo a cylinder touches a plane at its rims; least power by quadrature, below
     outcome = outcome_of("skid_turn", "embedded", "embedded", skid="wheels")
     assert [outcome.value, outcome.other_value] == pytest.approx([0.2409] * 2, rel=1e-3)
@@ -57,7 +57,7 @@ def test_a_husky_turns_as_it_would_on_the_rims_of_its_wheels_in_steps_of_1_and_5
 
 @pytest.mark.gazebo
 @pytest.mark.slow
-def test_gazebo_slides_rolls_and_feels_as_on_paper_and_does_not_turn_on_four_wheels():
+def test_gazebo_slides_rolls_and_measures_exact_values_and_does_not_turn_a_skid_steer_robot():
     names = ("slide", "rolling_ball", "imu_arm", "skid_turn")
     outcomes = check_physics("ode", "gazebo", {}, [BY_NAME[name] for name in names])
     *within, turn = outcomes
@@ -65,7 +65,7 @@ def test_gazebo_slides_rolls_and_feels_as_on_paper_and_does_not_turn_on_four_whe
     assert turn.deviation < -0.5  # its wheels slow down within the step
 
 
-def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_arms():
+def test_a_skid_steer_robot_with_equal_loads_turns_by_the_squares_of_its_dimensions():
     square = WheelContacts(((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)), (0.0, 0.0), 40.0)
     assert square.loads_n() == pytest.approx([98.0] * 4)
     twist = sliding_twist(square, Twist2D(0.0, 1.0))
@@ -93,7 +93,7 @@ def test_wheels_that_touch_along_a_line_turn_where_the_moments_along_it_balance(
     assert sliding_twist(weight, Twist2D(0.7, 0.0)) == pytest.approx((0.7, 0, 0), abs=1e-5)
 
 
-def test_the_heavy_side_of_a_husky_carries_more_and_the_loads_balance_its_weight():
+def test_the_heavy_side_of_a_husky_has_larger_loads_and_the_loads_balance_its_weight():
     loads = HUSKY.loads_n()
     assert sum(loads) == pytest.approx(56.582 * 9.8)
     moment = sum(load * y for load, (_, y) in zip(loads, HUSKY.wheels_m))
@@ -134,7 +134,7 @@ def test_unsupported_check_is_reported_and_others_are_measured():
 
 
 @pytest.mark.parametrize("name", ["sliding_stop", "imu_arm"])
-def test_a_body_that_does_not_take_a_twist_is_not_measured(name, monkeypatch):
+def test_a_body_without_the_requested_twist_is_not_measured(name, monkeypatch):
     monkeypatch.setattr(EmbeddedSimulation, "_apply", lambda self, changes: None)
     outcome = outcome_of(name, "embedded", "embedded")
     assert outcome.value is None

@@ -33,8 +33,7 @@ def paper():
 
 
 def recorded(seed, noise, repetitions, load_s=None):
-    """Repetitions by case; with ``load_s``, processor seconds per second, those of a simulator
-    whose load was measured."""
+    """Return repetitions by case; with ``load_s`` (CPU seconds per second) also a measured load."""
 
     def one(number):
         return drive(
@@ -56,8 +55,8 @@ def recorded(seed, noise, repetitions, load_s=None):
 
 
 def simulated(names=("near", "loud", "lost", "sunk"), conditions=NO_CONDITIONS, repetitions=3):
-    """A real robot and simulators: ``near`` is like it, others shake more; ``lost`` was driven on
-    the flat only, as was ``sunk``."""
+    """Return findings of a real robot and simulators: ``near`` vibrates as the robot, others more;
+    ``lost`` and ``sunk`` have only runs on flat ground."""
     features = {"free": True, "ros": "plugin", "source": "its page", "date": "2026-11-01"}
     spec = BenchSpec.model_validate(
         {

@@ -1,4 +1,4 @@
-"""The grounds of simulators on a terminal of 80 columns."""
+"""Probes of the ground on a terminal of 80 columns."""
 
 import io
 import math
@@ -15,7 +15,7 @@ REFUSAL = (
 
 
 def printed(*grounds):
-    """Lines of the grounds."""
+    """Return the printed lines."""
     text = io.StringIO()
     rows = [ProbeRow(ground, "embedded MuJoCo 4.0.0") for ground in grounds]
     print_probes(rows, report_console(text))

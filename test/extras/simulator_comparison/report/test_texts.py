@@ -33,7 +33,7 @@ from gz_testauto.report.plain import report_console
 
 
 def printed(found):
-    """The terminal's text, its lines not longer than a terminal's."""
+    """Return the text of the terminal; its lines have at most 80 columns."""
     text = io.StringIO()
     print_findings(found, report_console(text))
     assert max(map(len, text.getvalue().splitlines())) <= 80
@@ -68,7 +68,7 @@ def of_paper():
 
 @pytest.fixture(scope="module")
 def both(of_paper):
-    """The paper's report as terminal and page have it, each in one line."""
+    """Return the paper's report on the terminal and on the page, each in one line."""
     return " ".join(printed(of_paper).split()), Page(page_html(of_paper)).text_part
 
 
@@ -277,7 +277,7 @@ def test_unmeasured_entry_is_not_closer_than_the_baseline():
 
 
 def both_texts(found):
-    """The report as terminal and page have it, each in one line."""
+    """Return the report on the terminal and on the page, each in one line."""
     return " ".join(printed(found).split()), Page(page_html(found)).text_part
 
 

@@ -47,7 +47,7 @@ def test_a_robot_starts_on_flat_ground_at_height_0(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ROUGH)
-def test_readers_of_the_world_find_the_heights_of_the_grid(kind, tmp_path):
+def test_a_loaded_world_has_the_heights_of_the_grid(kind, tmp_path):
     terrain = terrain_of(kind)
     ground = summarize_probe(write_world(terrain, tmp_path / "new"))
     assert ground.geometry.heights + ground.geometry.position[2] == pytest.approx(
@@ -64,7 +64,7 @@ def test_flat_ground_is_a_plane(tmp_path):
     assert not list(tmp_path.glob("*.png"))
 
 
-def test_the_world_has_the_step_and_the_gravity_that_it_is_to_have(tmp_path):
+def test_the_world_has_the_specified_step_and_gravity(tmp_path):
     document = read_scene(write_world(terrain_of("step"), tmp_path, step_s=0.0005)).document
     assert read_physics(document, document.world, "max_step_size") == 0.0005
     assert read_gravity(document, document.world) == pytest.approx((0.0, 0.0, -9.80665))
@@ -76,7 +76,7 @@ def test_the_first_row_is_at_the_greatest_y_and_the_first_column_at_the_least_x(
     assert terrain.y_m[0] == terrain.size_m / 2 and terrain.x_m[0] == -terrain.size_m / 2
 
 
-def test_between_the_points_heights_are_bilinear_and_beyond_the_edge_there_are_none():
+def test_heights_are_bilinear_between_points_and_nan_beyond_the_edge():
     terrain = terrain_of("gravel")
     corners = terrain.heights_m[100:102, 50:52]
     x = terrain.x_m[50] + terrain.pitch_m / 4
@@ -87,7 +87,7 @@ def test_between_the_points_heights_are_bilinear_and_beyond_the_edge_there_are_n
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ("bumps", "gravel", "iso8608", "fbm"))
-def test_the_same_seed_gives_the_same_terrain_and_another_seed_another(kind):
+def test_the_same_seed_gives_the_same_terrain_and_another_seed_a_different_one(kind):
     first, again, other = terrain_of(kind, 0), terrain_of(kind, 0), terrain_of(kind, 1)
     assert np.array_equal(first.heights_m, again.heights_m)
     assert not np.array_equal(first.heights_m, other.heights_m)
@@ -102,7 +102,7 @@ def test_step_has_the_specified_height_and_is_one_cell_wide():
 
 
 def test_bumps_are_patches_on_patches_on_tiles():
-    """38 and 76 mm, of which 8 bits make 38.1 and 76."""
+    """Heights are 38 and 76 mm, which become 38.1 and 76 mm in 8 bits."""
     terrain = terrain_of("bumps", pixels=513)
     heights = np.unique(terrain.heights_m)
     assert heights == pytest.approx([0.0, 0.038, 0.076], abs=0.0002)
@@ -121,7 +121,7 @@ def test_gravel_is_97_mm_high_and_mostly_stones():
 
 
 def roughness_m3(terrain, hurst=0.5):
-    """G(n0) by the measured one-sided spectrum along rows and columns outside the flat area."""
+    """Return G(n0) from the one-sided spectrum along rows and columns outside the flat area."""
     away = abs(terrain.y_m) > 1.5
     lines = np.concatenate([terrain.heights_m[away], terrain.heights_m.T[away]])
     frequency, density = welch(
@@ -169,7 +169,7 @@ def test_user_image_of_any_size_and_depth_is_read(depth, tmp_path):
     assert terrain.height_m(np.zeros(7), at_y) == pytest.approx(expected, abs=0.01)
 
 
-def test_what_is_no_image_or_has_no_relief_is_refused(tmp_path):
+def test_an_invalid_image_and_one_without_relief_are_rejected(tmp_path):
     text, gray = tmp_path / "notes.png", tmp_path / "gray.png"
     text.write_text("no image")
     Image.fromarray(np.full((5, 5), 7, np.uint8)).save(gray)
@@ -191,7 +191,7 @@ def test_what_is_no_image_or_has_no_relief_is_refused(tmp_path):
         ({"kind": "flat", "height_m": 1.0}, "Extra inputs"),
     ),
 )
-def test_what_cannot_be_made_is_refused_with_the_reason(wrong, said):
+def test_an_impossible_terrain_is_rejected_with_the_reason(wrong, said):
     with pytest.raises(ValidationError) as caught:
         READER.validate_python({"name": "wrong", **wrong})
     assert said in str(caught.value)
