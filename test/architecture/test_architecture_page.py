@@ -43,7 +43,7 @@ def test_page_names_existing_modules_and_their_definitions():
 
 
 def test_missing_modules_and_names_are_found():
-    page = "`judge` in `trial/judge.py`, `walk` in `trial/judge.py`; `trial/gone.py`: `judge`"
+    page = "`Trial` in `trial/plan.py`, `walk` in `trial/plan.py`; `trial/gone.py`: `Trial`"
     page += "\n| 1. Step | `trial/plan.py` | `Trial` | a trial |\n| 2. | `trial/plan.py` | `gone` |"
     assert list(missing_modules(page)) == ["trial/gone.py"]
-    assert list(missing_names(page)) == ["trial/judge.py: walk", "trial/plan.py: gone"]
+    assert list(missing_names(page)) == ["trial/plan.py: walk", "trial/plan.py: gone"]

@@ -118,7 +118,7 @@ def test_obstacles_by_the_campaigns_names_are_unknown_to_the_map_and_swapped_by_
     def free(spec):
         known = prepare(spec, read_body(spec), records(spec)).static_map
         world = records(spec)[0]
-        return known.grid(known.drive(world)).is_free(0, 1)
+        return known.grid(known.inputs(world)).is_free(0, 1)
 
     named = spec(obstacle_names=r"unit_cylinder_\d+")
     assert free(named)

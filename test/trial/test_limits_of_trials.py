@@ -15,19 +15,23 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
-from gz_testauto.trial.judge import (
-    TerminationRules,
-    is_stuck,
-    judge,
-    leaning_since,
-    require_plausible,
-    require_standing,
-)
-from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.real_time_factor import pace_to_repeat, too_slow, was_too_slow
+from gz_testauto.trial.real_time_factor import (
+    is_low_factor_cause,
+    low_factor_cause,
+    low_real_time_factor,
+)
 from gz_testauto.trial.recorder import _FreeSpace as FreeSpace
-from gz_testauto.trial.route import MappedDrive
+from gz_testauto.trial.stability import LowestLevels
+from gz_testauto.trial.static_maps import MapInputs
+from gz_testauto.trial.termination import (
+    TerminationRules,
+    check_termination,
+    is_stuck,
+    require_plausible,
+    require_upright,
+    tilted_since_s,
+)
 
 RULES = TerminationRules(
     goal=Pose2D(10.0, 0.0),
@@ -75,13 +79,13 @@ def test_each_coordinate_must_be_a_number(axis):
 
 def test_a_robot_whose_top_is_at_the_lowest_point_has_not_fallen():
     require_plausible(RULES, *steps((0, 0, -3)), top_m=-2.0, bottom_m=-2.0)
-    require_standing(RULES, (0, 0, -3), 0.8, -2.0, -2.0)
+    require_upright(RULES, (0, 0, -3), 0.8, -2.0, -2.0)
     with pytest.raises(SceneError):
         require_plausible(RULES, *steps((0, 0, -3)), top_m=-2.01, bottom_m=-2.0)
     with pytest.raises(SceneError):
-        require_standing(RULES, (0, 0, -3), 0.0, -2.01, -2.0)
+        require_upright(RULES, (0, 0, -3), 0.0, -2.01, -2.0)
     with pytest.raises(SceneError):
-        require_standing(RULES, (0, 0, 0), 0.81, 1.0, 0.0)
+        require_upright(RULES, (0, 0, 0), 0.81, 1.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +127,14 @@ def test_the_sample_before_the_beginning_of_the_window_belongs_to_it():
 )
 def test_a_robot_leans_since_the_last_time_it_was_upright(tilts, since_s):
     time_s = 3.0 + 0.5 * np.arange(len(tilts))
-    assert leaning_since(RULES, time_s, np.array(tilts)) == since_s
+    assert tilted_since_s(RULES, time_s, np.array(tilts)) == since_s
 
 
 def test_a_trial_times_out_at_the_limit_with_the_distance_that_remains():
     time_s = np.array([56.0, 58.0, 59.9, 60.0])
     position_m = np.array([[0.0, 0, 0], [2.0, 0, 0], [3.0, 0, 0], [4.0, 0, 0]])
-    assert judge(RULES, time_s[:-1], position_m[:-1]) is None
-    verdict = judge(RULES, time_s, position_m)
+    assert check_termination(RULES, time_s[:-1], position_m[:-1]) is None
+    verdict = check_termination(RULES, time_s, position_m)
     assert (verdict.outcome, verdict.detail[:6]) == (Outcome.TIMED_OUT, "6.00 m")
 
 
@@ -139,11 +143,11 @@ def test_goals_are_counted_and_named_in_order():
     counts = []
     for _ in range(2):
         counts.append((rules.visited, rules.count, rules.goal.x_m, rules.goal_text))
-        rules = rules.onward
+        rules = rules.for_next_goal
     assert counts == [(0, 3, 10.0, "goal 1 of 3"), (1, 3, 1, "goal 2 of 3")]
     assert (rules.goal.x_m, rules.further, rules.goal_text) == (2, (), "goal 3 of 3")
     assert RULES.goal_text == "the goal"
-    drive = MappedDrive("w", Pose2D(0, 0), (Pose2D(1, 0), Pose2D(2, 0)))
+    drive = MapInputs("w", Pose2D(0, 0), (Pose2D(1, 0), Pose2D(2, 0)))
     assert [(a.x_m, b.x_m) for a, b in drive.legs] == [(0, 1), (1, 2)]
     names = [drive.named(pose) for pose in (drive.start, *drive.goals)]
     assert names == ["robot.start", "goal 1 of 2", "goal 2 of 2"]
@@ -214,9 +218,9 @@ def recording(simulated_s, wall_s):
 
 def test_a_trial_below_the_pace_is_repeated_alone():
     spec = SimpleNamespace(limits=SimpleNamespace(min_parallel_real_time_factor=2.0))
-    assert pace_to_repeat(spec, recording(4.0, 4.0)) == 1.0
-    assert pace_to_repeat(spec, recording(4.0, 2.0)) is None
-    assert pace_to_repeat(spec, recording(4.0, math.nan)) is None
+    assert low_real_time_factor(spec, recording(4.0, 4.0)) == 1.0
+    assert low_real_time_factor(spec, recording(4.0, 2.0)) is None
+    assert low_real_time_factor(spec, recording(4.0, math.nan)) is None
 
 
 @pytest.mark.parametrize(
@@ -226,9 +230,9 @@ def test_a_trial_below_the_pace_is_repeated_alone():
 )  # fmt: skip
 def test_a_trial_on_a_stack_below_its_least_pace_is_invalid(simulated_s, wall_s, least, shown):
     spec = SimpleNamespace(least_real_time_factor=least)
-    cause = too_slow(spec, recording(simulated_s, wall_s))
+    cause = low_factor_cause(spec, recording(simulated_s, wall_s))
     assert (f"{shown}, below" in cause) if shown else cause == ""
-    assert was_too_slow(cause) == bool(shown)
+    assert is_low_factor_cause(cause) == bool(shown)
 
 
 def test_a_pose_nearby_is_free_while_it_moves_and_turns_by_less_than_the_clearance():

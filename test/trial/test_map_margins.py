@@ -15,8 +15,8 @@ from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.trial.route import MappedDrive, StaticMap
 from gz_testauto.trial.setup import read_body, robot_limits
+from gz_testauto.trial.static_maps import MapInputs, StaticMaps
 from gz_testauto.worlds.record import WorldRecord
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -58,7 +58,7 @@ def known(smoke, tmp_path):
         spec = smoke.model_copy(update={**update, "worlds": worlds, "goal": goal})
         body = read_body(spec)
         limits = robot_limits(spec, body)
-        return StaticMap(spec, body, limits, Missions(spec)), WorldRecord(0, "g", path, ""), limits
+        return StaticMaps(spec, body, limits, Missions(spec)), WorldRecord(0, "g", path, ""), limits
 
     return make
 
@@ -70,11 +70,11 @@ def test_the_way_around_is_the_shorter_one_on_each_side(known, smoke, quarter):
     wall = box("wall", *turned(0, -2, quarter), *size)
     ends = turned(-3, 0, quarter), turned(3, 0, quarter)
     map_, world, limits = known(wall, *ends)
-    (way,) = map_.ways(world)
+    (way,) = map_.waypoints(world)
     back = np.array([turned(x, y, -quarter % 4) for x, y in way])
     assert 2 < back[:, 1].max() < 4
     assert back[:, 1].min() > -1
-    x_min, y_min, x_max, y_max = map_.grid(map_.drive(world)).bounds
+    x_min, y_min, x_max, y_max = map_.grid(map_.inputs(world)).bounds
     reach = {
         turned(1, 0, quarter): 3 + limits.circumscribed_radius_m + 0.2,
         turned(0, 1, quarter): 2 + 0.2,
@@ -89,8 +89,8 @@ def test_the_way_around_is_the_shorter_one_on_each_side(known, smoke, quarter):
 
 def test_a_map_is_calculated_once_for_each_drive(known):
     map_, world, _ = known("", (-4, 0), (4, 0))
-    first = map_.ways(world)
-    assert map_.ways(dataclasses.replace(world, name="again"))[0] is first[0]
+    first = map_.waypoints(world)
+    assert map_.waypoints(dataclasses.replace(world, name="again"))[0] is first[0]
     assert not first[0].flags.writeable
 
 
@@ -104,26 +104,26 @@ def test_the_height_of_the_map_is_that_of_the_campaign_or_of_the_lidar(known, sm
 def test_a_model_above_the_lidar_is_not_on_the_map(known):
     low = box("low", 0, 0, 0.2, 8)
     map_, world, _ = known(low, (-3, 0), (3, 0), scan_height_m=0.99)
-    assert abs(map_.ways(world)[0][:, 1]).max() > 4
+    assert abs(map_.waypoints(world)[0][:, 1]).max() > 4
     map_, world, _ = known(low, (-3, 0), (3, 0), scan_height_m=1.01)
-    assert abs(map_.ways(world)[0][:, 1]).max() == 0
+    assert abs(map_.waypoints(world)[0][:, 1]).max() == 0
 
 
 def test_the_nearest_of_two_models_is_named(known):
     crates = box("far", 3.9, 0, 1, 1) + box("near", 3, 0.8, 1, 1) + box("other", 3, -0.95, 1, 1)
     map_, world, _ = known(crates, (-3, 0), (3, 0))
     with pytest.raises(SpecError, match=r"\(3, 0\) .* 0\.30 m .*near"):
-        map_.ways(world)
+        map_.waypoints(world)
 
 
 def test_poses_of_a_drive_have_the_names_of_the_campaign():
     start, first, last = Pose2D(0, 0), Pose2D(1, 0), Pose2D(2, 0)
-    drive = MappedDrive(None, start, (first, last))
+    drive = MapInputs(None, start, (first, last))
     assert drive.legs == ((start, first), (first, last))
     assert [drive.named(pose) for pose in (start, first, last)] == [
         "robot.start", "goal 1 of 2", "goal 2 of 2"
     ]  # fmt: skip
-    assert MappedDrive(None, start, (last,)).named(last) == "goal"
+    assert MapInputs(None, start, (last,)).named(last) == "goal"
 
 
 def test_the_map_of_a_stack_reaches_around_where_actors_move(tmp_path):
@@ -136,9 +136,9 @@ def test_the_map_of_a_stack_reaches_around_where_actors_move(tmp_path):
     def reach(*grounds):
         actors = tuple(SimpleNamespace(name="a", ground=ground) for ground in grounds)
         own = spec.model_copy(update={"worlds": worlds, "actors": actors})
-        map_ = StaticMap(own, body, robot_limits(own, body), Missions(own))
+        map_ = StaticMaps(own, body, robot_limits(own, body), Missions(own))
         world = WorldRecord(0, "given", path, "")
-        return map_.grid(map_.drive(world)).bounds
+        return map_.grid(map_.inputs(world)).bounds
 
     alone = reach()
     assert reach(None, shapely.Polygon()) == alone

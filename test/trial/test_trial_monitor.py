@@ -16,17 +16,16 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.trial import first_look
+from gz_testauto.trial import stability
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
 from gz_testauto.trial.contacts import ContactSorter
 from gz_testauto.trial.executor import TrialResult, scene_faults
-from gz_testauto.trial.first_look import FirstLook
-from gz_testauto.trial.judge import TerminationRules
 from gz_testauto.trial.lockstep import with_companion
-from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.recorder import CycleTimes, Recorder
+from gz_testauto.trial.stability import LowestLevels, StabilityCheck
+from gz_testauto.trial.termination import TerminationRules
 from gz_testauto.worlds.record import WorldRecord
 
 BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
@@ -51,9 +50,9 @@ def monitor(*goals, **rules):
     scene = scene_of()
     contacts, levels = ContactSorter("robot", ["ground::l::c"]), LowestLevels(scene)
     recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)
-    look = FirstLook(scene, levels, BODY, contacts, 2.0)
+    look = StabilityCheck(scene, levels, BODY, contacts, 2.0)
     world = WorldRecord(0, "w", "w.world", "", 12.5)
-    return TrialMonitor(given, recorder, levels, look, world)
+    return TrialMonitor(given, recorder, look, world)
 
 
 def at(time_s, x_m, z_m=0.0, roll=0.0):
@@ -108,8 +107,8 @@ def test_a_robot_must_stand_when_the_goal_is_sent():
         monitor().observe(at(0.0, 0.0, roll=0.81))
     monitor().observe(at(0.0, 0.0, roll=0.79))
     with pytest.raises(SceneError):
-        monitor().require_standing(Pose((0.0, 0.0, -1.21)))
-    monitor().require_standing(Pose((0.0, 0.0, -1.19)))
+        monitor().require_upright(Pose((0.0, 0.0, -1.21)))
+    monitor().require_upright(Pose((0.0, 0.0, -1.19)))
 
 
 SHELF = CRATE.format("shelf", 0, 4, 0, "")
@@ -123,7 +122,7 @@ class Look:
         self.poses = {name: model.pose for name, model in self.scene.models.items()}
         self.poses["robot"] = Pose((0.0, 0.0, start_m))
         contacts = ContactSorter("robot", ["ground::l::c"])
-        self.look = FirstLook(self.scene, LowestLevels(self.scene), BODY, contacts, max_mps)
+        self.look = StabilityCheck(self.scene, LowestLevels(self.scene), BODY, contacts, max_mps)
         self.at(0.0)
 
     def at(self, time_s, collision=None, contacts=(), **poses):
@@ -389,7 +388,7 @@ def test_a_rise_is_counted_from_the_start(z_m, valid):
      (26.0, 0.0, False)],
 )  # fmt: skip
 def test_a_model_that_creeps_moves_sideways_only(caplog, monkeypatch, mmps, rise_mm, logged):
-    monkeypatch.setattr(first_look, "_LOGGED", set())
+    monkeypatch.setattr(stability, "_LOGGED", set())
     cube = CRATE.format("cube", 0, 4, 0, "").replace("0.5 0 0 0", "1.5 0 0 0", 1)
     look = Look(CRATE.format("table", 0, 4, 0, ""), cube)
     look.at(0.5)

@@ -21,7 +21,7 @@ from gz_testauto.metrics.interface import Metric
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
 from gz_testauto.spec.stack import MIN_REAL_TIME_FACTOR
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.trial.real_time_factor import was_too_slow
+from gz_testauto.trial.real_time_factor import is_low_factor_cause
 
 ON_STACK = "missed_control_cycles"
 """A metric that every trial on a stack has, and no other."""
@@ -142,7 +142,7 @@ def _load(records: Sequence[TrialRecord], attempts: Sequence[AttemptRecord]) -> 
     trials = {record.trial for record in records}
     metrics = [record.metrics for record in records if record.outcome.valid]
     return MachineLoad(
-        sum(one.trial in trials and was_too_slow(one.cause) for one in attempts),
+        sum(one.trial in trials and is_low_factor_cause(one.cause) for one in attempts),
         sum(
             m.get("real_time_factor", math.nan) < MIN_REAL_TIME_FACTOR
             for m in metrics

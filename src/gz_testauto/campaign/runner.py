@@ -29,7 +29,7 @@ from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import StopRequest, TrialResult, TrialStopped
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import ALL, Trial, TrialSelection, may_be_run
-from gz_testauto.trial.real_time_factor import pace_to_repeat, too_slow
+from gz_testauto.trial.real_time_factor import low_factor_cause, low_real_time_factor
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import (
     Attempt,
@@ -185,7 +185,7 @@ class _Run:
             if not self._should_stop():  # a stop may look like a failure to the simulator
                 self._handle_failure(attempt)
             return
-        slow = too_slow(self._campaign.spec, result.recording)
+        slow = low_factor_cause(self._campaign.spec, result.recording)
         if slow:
             self._note_failed(replace(attempt, cause=slow))
             (self._postponed if self._side_by_side else self._waiting).appendleft(trial)
@@ -235,7 +235,7 @@ class _Run:
 
     def _is_to_repeat(self, trial: Trial, result: TrialResult) -> bool:
         """Return whether a trial was slower than the campaign requires; notify the listener."""
-        pace = pace_to_repeat(self._campaign.spec, result.recording)
+        pace = low_real_time_factor(self._campaign.spec, result.recording)
         if pace is not None:
             self._listener.trial_postponed(trial, pace)
         return pace is not None

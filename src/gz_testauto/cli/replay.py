@@ -41,7 +41,7 @@ from gz_testauto.trial.executor import TrialResult, TrialStopped
 from gz_testauto.trial.launch_files import launch_files
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.real_time_factor import too_slow
+from gz_testauto.trial.real_time_factor import low_factor_cause
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack
 from gz_testauto.workers.interface import ExecutorFactory
 
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
                 )
         except TrialStopped:
             return stop.exit_status
-    slow = too_slow(campaign.spec, result.recording)
+    slow = low_factor_cause(campaign.spec, result.recording)
     if slow:
         raise SimulatorError(f"{trial.world} {trial.planner}: not comparable: {slow}")
     detail = escape_text(result.detail)

@@ -157,7 +157,7 @@ def _draw(
         for patch in _patches(outline, OBSTACLE_COLOR):
             axes.add_patch(patch)
     known = "route" if campaign.static_map.lanes(world) else "static map"
-    waypoints = np.concatenate(campaign.static_map.ways(world))
+    waypoints = np.concatenate(campaign.static_map.waypoints(world))
     axes.plot(waypoints[:, 0], waypoints[:, 1], ":", color="0.6", linewidth=1, label=known)
     planners = [entry.name for entry in campaign.spec.planners]
     labeled = set()

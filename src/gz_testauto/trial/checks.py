@@ -81,7 +81,7 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[i
                     f"{hits[0]}; move goal or keep the obstacle away from it"
                 )
         try:
-            campaign.static_map.ways(world)
+            campaign.static_map.waypoints(world)
         except SpecError as error:
             raise SpecError(f"{who}: {error}") from error
     return notices

@@ -49,20 +49,20 @@ class ObstacleField:
     """The obstacles of one world: its collision shapes at ``heights`` (m, world frame)."""
 
     def __init__(
-        self, scene: WorldScene, heights: Heights, beside: Sequence[SceneModel] = ()
+        self, scene: WorldScene, heights: Heights, extra_models: Sequence[SceneModel] = ()
     ) -> None:
-        """Create the field; ``beside`` are models in addition to those of the world file."""
+        """Create the field; ``extra_models`` are in the world, but not in its file."""
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
-        for name, model in (*scene.models.items(), *((model.name, model) for model in beside)):
+        for model in (*scene.models.values(), *extra_models):
             outline = model.obstacle_footprint(*heights)
             if not model.static and not model.is_ground:
-                self._movers.append(_Mover(name, model, outline, heights))
+                self._movers.append(_Mover(model, outline, heights))
                 continue
             for part in _parts(outline):
                 fixed.append(part)
-                self._fixed_names.append(name)
+                self._fixed_names.append(model.name)
         self._tree = shapely.STRtree(fixed)
 
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
@@ -151,14 +151,8 @@ class ObstacleField:
 class _Mover:
     """A model that can be pushed or driven, with its outline at any pose."""
 
-    def __init__(
-        self,
-        name: str,
-        model: SceneModel,
-        outline: BaseGeometry,
-        heights: Heights,
-    ) -> None:
-        self.name = name
+    def __init__(self, model: SceneModel, outline: BaseGeometry, heights: Heights) -> None:
+        self.name = model.name
         self.outline = outline
         self.initial_pose = model.pose
         self.radius_m = _radius_m(model)

@@ -17,7 +17,7 @@ Call order, all from one thread::
 An executor gets the data of a trial from the
 :class:`~gz_testauto.trial.setup.PreparedCampaign`:
 
-* ``campaign.watch(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
+* ``campaign.monitor(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
   records every snapshot and returns the end of the trial;
 * of a :class:`~gz_testauto.trial.setup.PreparedBuiltin`, a campaign of this package's planners:
   ``campaign.scene(trial)``, world file, robot, start pose and seed for the simulator;
@@ -30,14 +30,14 @@ An executor gets the data of a trial from the
 An executor for one of the two takes its campaign by ``require_builtin`` or ``require_stack``.
 The loop of an executor is::
 
-    watch = campaign.watch(trial)
-    verdict = watch.observe(snapshot)                  # at time 0, before any motion
+    monitor = campaign.monitor(trial)
+    verdict = monitor.observe(snapshot)                # at time 0, before any motion
     while verdict is None:
         raise_if(should_stop)                          # TrialStopped
-        watch.commanded(twist)                         # the navigation's command, if known
-        verdict = watch.observe(next_snapshot)         # or watch.planner_aborted(reason)
-        # where watch.goal_is_new: send watch.goal
-    return watch.result(verdict, cycles=..., wall_time_s=...)
+        monitor.commanded(twist)                         # the navigation's command, if known
+        verdict = monitor.observe(next_snapshot)         # or monitor.planner_aborted(reason)
+        # if monitor.goal_is_new: send monitor.goal
+    return monitor.result(verdict, cycles=..., wall_time_s=...)
 """
 
 import abc

@@ -30,12 +30,12 @@ from gz_testauto.trial.executor import (
     TrialStopped,
     scene_faults,
 )
-from gz_testauto.trial.judge import TrialEnd
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
+from gz_testauto.trial.termination import TrialEnd
 
 OpenSimulator = Callable[[PreparedBuiltin], Simulator]
 
@@ -76,18 +76,18 @@ class LockstepExecutor(TrialExecutor):
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """See :class:`TrialExecutor`."""
-        entered = self.enter(trial)
+        loaded = self.load_trial(trial)
         period_s = self._campaign.spec.control_period_s
         try:
             with scene_faults(self._require_simulator().repeatable):
-                result = drive(entered.simulation, entered.drivers, period_s, should_stop)
-                return entered.actors.complete(result)
+                result = run_trial(loaded.simulation, loaded.robots, period_s, should_stop)
+                return loaded.actors.complete(result)
         finally:
-            entered.actors.close()
+            loaded.actors.close()
 
-    def enter(
+    def load_trial(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
-    ) -> "Entered":
+    ) -> "LoadedTrial":
         """Return a trial at its start: the scene is loaded, and the planners have their tasks.
 
         With ``show_objects``, all robots receive tracked objects. ``planner`` drives the first
@@ -96,24 +96,25 @@ class LockstepExecutor(TrialExecutor):
         """
         campaign, simulator = self._campaign, self._require_simulator()
         actors = campaign.actors(trial)
-        drivers = tuple(
-            self._driver(one, trial, actors, show_objects, planner if one is campaign else None)
+        robots = tuple(
+            self._trial_robot(
+                one, trial, actors, show_objects, planner if one is campaign else None
+            )
             for one in campaign.robots
         )
         simulation = actors.simulation(simulator.load(actors.scene(campaign.scene(trial))))
-        for driver in drivers:
-            driver.begin()
-        return Entered(simulation, drivers, actors)
+        for robot in robots:
+            robot.start()
+        return LoadedTrial(simulation, robots, actors)
 
-    def _driver(
+    def _trial_robot(
         self,
         one: PreparedBuiltin,
         trial: Trial,
         actors: TrialActors,
         show_objects: bool,
         planner: Optional[LocalPlanner],
-    ) -> "Driver":
-        """Return the driver of one of the campaign's robots in a trial."""
+    ) -> "TrialRobot":
         others = self._campaign.as_models(trial, but=one.robot.name)
         if planner is None:
             spec = one.planner(trial)
@@ -121,9 +122,9 @@ class LockstepExecutor(TrialExecutor):
                 planner = make_planner(spec.plugin, **spec.parameters)
         shows = show_objects or planner.wants_objects
         tracker = one.tracker(trial, actors, others) if shows else None
-        return Driver(
+        return TrialRobot(
             TimedPlanner(planner),
-            one.watch(trial, (*actors.all_models, *others)),
+            one.monitor(trial, (*actors.all_models, *others)),
             functools.partial(one.task, trial),
             None if one is self._campaign else one.robot.name,
             tracker,
@@ -149,44 +150,47 @@ class LockstepExecutor(TrialExecutor):
         return self._simulator
 
 
-class Entered(NamedTuple):
-    """A loaded trial at its start."""
+class LoadedTrial(NamedTuple):
+    """A trial at its start: the loaded scene, the robots with their tasks, and the actors."""
 
     simulation: Simulation
-    drivers: "Tuple[Driver, ...]"
+    robots: "Tuple[TrialRobot, ...]"
     actors: TrialActors
 
 
-class Driver:
-    """One robot in a trial: its planner and its monitor. ``tasks`` returns the planner's task after
-    a number of goals; ``robot`` is None for the first robot."""
+class TrialRobot:
+    """A robot in a trial, with its planner and its monitor.
+
+    ``tasks`` returns the planner's task after a number of goals. ``name`` is None for the first
+    robot.
+    """
 
     def __init__(
         self,
         planner: TimedPlanner,
-        watch: TrialMonitor,
+        monitor: TrialMonitor,
         tasks: Callable[[int], Task],
-        robot: Optional[str] = None,
+        name: Optional[str] = None,
         tracker: Optional[ObjectTracker] = None,
     ) -> None:
-        self.robot = robot
+        self.name = name
         self.verdict: Optional[TrialEnd] = None
-        self._planner, self._watch, self._tasks = planner, watch, tasks
+        self._planner, self._monitor, self._tasks = planner, monitor, tasks
         self._tracker = tracker
-        self._stands = False
+        self._is_stopped = False
 
-    def begin(self) -> None:
-        """Pass the planner its first task."""
+    def start(self) -> None:
+        """Pass the first task to the planner."""
         self._planner.begin(self._tasks(0))
 
-    def look(self, snapshot: Snapshot) -> None:
+    def observe(self, snapshot: Snapshot) -> None:
         """Record a snapshot, until the robot's trial has ended."""
         if self.verdict is None:
-            self.verdict = self._watch.observe(self._own(snapshot))
+            self.verdict = self._monitor.observe(self._own(snapshot))
             if self._tracker is not None:
                 self._tracker.observe(snapshot)
 
-    def act(self, simulation: Simulation, snapshot: Snapshot) -> None:
+    def run_cycle(self, simulation: Simulation, snapshot: Snapshot) -> None:
         """Run a planner cycle and command the robot; stop a robot whose trial has ended."""
         if self.verdict is None:
             if self.task_is_new:
@@ -194,94 +198,93 @@ class Driver:
             try:
                 command = self._planner.plan(self.observation(snapshot))
             except PlannerGaveUp as gave_up:
-                self.verdict = self._watch.planner_aborted(str(gave_up))
+                self.verdict = self._monitor.planner_aborted(str(gave_up))
             else:
-                self.obey(command, simulation)
+                self.command(command, simulation)
         else:
-            self.stand(simulation)
+            self.stop(simulation)
 
     @property
     def task_is_new(self) -> bool:
         """Return whether the latest snapshot changed :attr:`task`."""
-        return self._watch.goal_is_new
+        return self._monitor.goal_is_new
 
     @property
     def task(self) -> Task:
         """Return the present task."""
-        return self._tasks(self._watch.visited)
+        return self._tasks(self._monitor.visited)
 
     def observation(self, snapshot: Snapshot) -> Observation:
         """Return the planner's observation of the latest snapshot."""
         own, tracker = self._own(snapshot), self._tracker
         objects = () if tracker is None else tracker.objects
-        return Observation(own.time_s, self._watch.pose, self._watch.twist, own.scan, objects)
+        return Observation(own.time_s, self._monitor.pose, self._monitor.twist, own.scan, objects)
 
-    def obey(self, command: Twist2D, simulation: Simulation) -> None:
+    def command(self, command: Twist2D, simulation: Simulation) -> None:
         """Command the robot until the next snapshot."""
-        self._watch.commanded(command)
-        simulation.drive(command, self.robot)
+        self._monitor.commanded(command)
+        simulation.drive(command, self.name)
 
-    def stand(self, simulation: Simulation) -> None:
+    def stop(self, simulation: Simulation) -> None:
         """Stop the robot, once."""
-        if not self._stands:
-            simulation.drive(Twist2D(), self.robot)
-            self._stands = True
+        if not self._is_stopped:
+            simulation.drive(Twist2D(), self.name)
+            self._is_stopped = True
 
     def result(self, wall_time_s: float) -> TrialResult:
         """Return the result."""
         assert self.verdict is not None, "the trial is over"
-        result = self._watch.result(
+        result = self._monitor.result(
             self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
         )
         return result.with_numbers(self._planner.numbers)
 
     def _own(self, snapshot: Snapshot) -> Snapshot:
-        return snapshot if self.robot is None else snapshot.of_robot(self.robot)
+        return snapshot if self.name is None else snapshot.of_robot(self.name)
 
 
-def drive(
+def run_trial(
     simulation: Simulation,
-    drivers: Sequence[Driver],
+    robots: Sequence[TrialRobot],
     control_period_s: float,
     should_stop: StopRequest,
 ) -> TrialResult:
-    """Drive a loaded simulation in control periods (s) until all robots have ended. The result is
-    the first robot's, with numbers of the others.
+    """Run a loaded simulation in control periods (s) until the trials of all robots have ended.
 
-    The planners must have their tasks. Raises ``TrialStopped`` and ``SimulatorError``.
+    The planners must have their tasks. Return the result of the first robot, with numbers of the
+    others. Raises ``TrialStopped`` and ``SimulatorError``.
     """
-    began_s = time.monotonic()
+    started_s = time.monotonic()
     snapshot = simulation.snapshot()
-    for driver in drivers:
-        driver.look(snapshot)
-    while any(driver.verdict is None for driver in drivers):
+    for robot in robots:
+        robot.observe(snapshot)
+    while any(robot.verdict is None for robot in robots):
         if should_stop():
             raise TrialStopped
-        for driver in drivers:
-            driver.act(simulation, snapshot)
-        if all(driver.verdict is not None for driver in drivers):
+        for robot in robots:
+            robot.run_cycle(simulation, snapshot)
+        if all(robot.verdict is not None for robot in robots):
             break  # the remaining planners have aborted
         snapshot = simulation.step(control_period_s)
-        for driver in drivers:
-            driver.look(snapshot)
-    wall_time_s = time.monotonic() - began_s
-    first, *others = (driver.result(wall_time_s) for driver in drivers)
-    for driver, result in zip(drivers[1:], others):
-        first = with_companion(first, str(driver.robot), result)
+        for robot in robots:
+            robot.observe(snapshot)
+    wall_time_s = time.monotonic() - started_s
+    first, *others = (robot.result(wall_time_s) for robot in robots)
+    for robot, result in zip(robots[1:], others):
+        first = with_companion(first, str(robot.name), result)
     return first
 
 
 def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
-    """Return a trial's result with that of a further robot, as numbers and in the line for the
-    reader."""
+    """Return a trial's result with that of a further robot, as numbers and in its detail."""
     recording = result.recording
-    told = {
+    values = {
         "reached": float(result.outcome.success),
         "collided": float(result.outcome is Outcome.COLLIDED),
         "time_s": float(recording.time_s[-1]),
         "clearance_min_m": float(np.nanmin(recording.clearance_m)),
     }
-    said = f"{name} {result.outcome.value}, {result.detail}".rstrip(", ")
-    detail = f"{first.detail}; {said}" if first.detail else said
-    numbers = {f"{name}_{what}": value for what, value in told.items()}
+    summary = f"{name} {result.outcome.value}, {result.detail}".rstrip(", ")
+    detail = f"{first.detail}; {summary}" if first.detail else summary
+    numbers = {f"{name}_{key}": value for key, value in values.items()}
     return replace(first, detail=detail).with_numbers(numbers)

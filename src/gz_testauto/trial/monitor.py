@@ -1,8 +1,8 @@
 """The monitor of a trial: it records every snapshot and evaluates the termination rules.
 
 The common part of every :class:`~gz_testauto.trial.executor.TrialExecutor`'s loop. It combines
-:mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.first_look` and
-:mod:`~gz_testauto.trial.judge`, and has no rules.
+:mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.stability` and
+:mod:`~gz_testauto.trial.termination`, and has no rules.
 """
 
 import math
@@ -14,16 +14,15 @@ import numpy as np
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.trial.executor import TrialResult
-from gz_testauto.trial.first_look import FirstLook
-from gz_testauto.trial.judge import (
+from gz_testauto.trial.recorder import CycleTimes, Recorder
+from gz_testauto.trial.stability import StabilityCheck
+from gz_testauto.trial.termination import (
     TerminationRules,
     TrialEnd,
-    judge,
+    check_termination,
     require_plausible,
-    require_standing,
+    require_upright,
 )
-from gz_testauto.trial.lowest_levels import LowestLevels
-from gz_testauto.trial.recorder import CycleTimes, Recorder
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -34,24 +33,22 @@ class TrialMonitor:
         self,
         rules: TerminationRules,
         recorder: Recorder,
-        levels: LowestLevels,
-        first_look: FirstLook,
+        stability: StabilityCheck,
         world: Optional[WorldRecord] = None,
     ) -> None:
         self._rules = rules
         self._recorder = recorder
-        self._levels = levels
-        self._first_look = first_look
+        self._stability = stability
         self._world = world
         self._reached_s: List[float] = []
         self._goal_is_new = False
 
-    def require_standing(self, pose: Pose) -> None:
+    def require_upright(self, pose: Pose) -> None:
         """Raise ``SceneError`` if a robot with its base at ``pose`` has fallen or tipped over
         before the goal is sent; records nothing."""
         body = self._recorder.body
-        bottom_m = self._levels.bottom_m(*pose.position[:2])
-        require_standing(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
+        bottom_m = self._stability.levels.bottom_m(*pose.position[:2])
+        require_upright(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
 
     def observe(self, snapshot: Snapshot) -> Optional[TrialEnd]:
         """Record a snapshot; return the end of the trial, or None while it continues. If the robot
@@ -60,18 +57,18 @@ class TrialMonitor:
 
         Raises ``SimulatorError`` for an invalid trial: the robot is missing, its pose jumped, or
         simulated time did not advance; and ``SceneError`` for an invalid scene: the robot fell, or
-        :class:`FirstLook` finds an error.
+        :class:`StabilityCheck` finds an error.
         """
         recorder, rules = self._recorder, self._rules
         recorder.sample(snapshot)
         time_s, position_m = recorder.time_s, recorder.position_m
         if len(time_s) == 1:
-            self.require_standing(snapshot.models[recorder.body.name].pose)
-        bottom_m = self._levels.bottom_m(*position_m[-1, :2].tolist())
+            self.require_upright(snapshot.models[recorder.body.name].pose)
+        bottom_m = self._stability.levels.bottom_m(*position_m[-1, :2].tolist())
         require_plausible(rules, time_s, position_m, recorder.span_m[1], bottom_m)
-        self._first_look.check(snapshot, float(time_s[-1]), recorder.collision)
+        self._stability.check(snapshot, float(time_s[-1]), recorder.collision)
         visited = self.visited
-        verdict = self._judge()
+        verdict = self._check_termination()
         self._goal_is_new = verdict is None and self.visited > visited
         return verdict
 
@@ -82,7 +79,7 @@ class TrialMonitor:
     def planner_aborted(self, reason: str) -> TrialEnd:
         """Return the end of an aborted trial; the robot can have arrived
         already."""
-        verdict = self._judge(given_up=reason)
+        verdict = self._check_termination(abort_reason=reason)
         assert verdict is not None  # an abort ends every trial
         return verdict
 
@@ -123,23 +120,23 @@ class TrialMonitor:
             recording = replace(recording, goal_times_s=self._goal_times_s(verdict))
         return TrialResult(verdict.outcome, recording, verdict.detail)
 
-    def _judge(self, given_up: Optional[str] = None) -> Optional[TrialEnd]:
+    def _check_termination(self, abort_reason: Optional[str] = None) -> Optional[TrialEnd]:
         """Return the end of the trial after the goals that the robot has just reached."""
         recorder = self._recorder
         while True:
-            verdict = judge(
+            verdict = check_termination(
                 self._rules,
                 recorder.time_s,
                 recorder.position_m,
                 recorder.collision,
-                given_up,
+                abort_reason,
                 recorder.tilt_rad,
             )
             reached = verdict is not None and verdict.outcome.success
             if not (reached and self._rules.further):
                 return verdict
             self._reached_s.append(float(recorder.time_s[-1]))
-            self._rules = self._rules.onward
+            self._rules = self._rules.for_next_goal
 
     def _goal_times_s(self, verdict: TrialEnd) -> np.ndarray:
         """Return the time of each goal, NaN for goals that were not reached, shape (k,)."""

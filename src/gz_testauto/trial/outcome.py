@@ -2,7 +2,7 @@
 
 Owns everything that results, tables, the page, LaTeX, ``campaign.log`` and learning environments
 need of an outcome; they read it from here. To add an outcome, declare it here and return it from
-:mod:`gz_testauto.trial.judge`, which decides which outcome a trial has.
+:mod:`gz_testauto.trial.termination`, which decides which outcome a trial has.
 """
 
 import enum

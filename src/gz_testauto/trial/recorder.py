@@ -2,7 +2,7 @@
 
 Owns the measurements during a trial: true pose and twist, the command, clearance between the
 robot's footprint and the nearest obstacle's collision shape, and collisions. The rules are in
-:mod:`gz_testauto.trial.judge`, the metrics in :mod:`gz_testauto.metrics`.
+:mod:`gz_testauto.trial.termination`, the metrics in :mod:`gz_testauto.metrics`.
 """
 
 import math

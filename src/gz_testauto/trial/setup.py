@@ -33,13 +33,12 @@ from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
 from gz_testauto.trial.contacts import ContactSorter
-from gz_testauto.trial.first_look import FirstLook
-from gz_testauto.trial.judge import TerminationRules
-from gz_testauto.trial.lowest_levels import LowestLevels
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
-from gz_testauto.trial.route import StaticMap
+from gz_testauto.trial.stability import LowestLevels, StabilityCheck
+from gz_testauto.trial.static_maps import StaticMaps
+from gz_testauto.trial.termination import TerminationRules
 from gz_testauto.worlds.record import WorldRecord
 
 
@@ -64,7 +63,7 @@ class PreparedCampaign:
         self.limits = robot_limits(spec, robot)
         self.heights = obstructing_heights(robot.height_m)
         self.trials = plan_trials(spec, [world.name for world in worlds])
-        self.static_map = StaticMap(spec, robot, self.limits, missions)
+        self.static_map = StaticMaps(spec, robot, self.limits, missions)
         self._surveyed: Optional[Tuple[str, _Survey]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
@@ -106,8 +105,8 @@ class PreparedCampaign:
         """Return the world of a trial."""
         return self.worlds[trial.world_index]
 
-    def watch(self, trial: Trial, beside: Sequence[NamedModel] = ()) -> TrialMonitor:
-        """Return a new monitor of one trial; ``beside`` are further models in its world."""
+    def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
+        """Return a new monitor of one trial; ``extra_models`` are in its world, not in its file."""
         survey = self._survey(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactSorter(self.robot.name, survey.ground_shapes)
@@ -115,13 +114,14 @@ class PreparedCampaign:
             self.rules(trial),
             Recorder(
                 body,
-                survey.obstacles(beside),
+                survey.obstacles(extra_models),
                 contacts,
-                {model.name: outline_m(model.sdf) for model in beside},
+                {model.name: outline_m(model.sdf) for model in extra_models},
                 self.static_map.lanes(self.world(trial)),
             ),
-            survey.levels,
-            FirstLook(survey.scene, survey.levels, body, contacts, self.spec.robot.max_linear_mps),
+            StabilityCheck(
+                survey.scene, survey.levels, body, contacts, self.spec.robot.max_linear_mps
+            ),
             self.world(trial),
         )
 
@@ -139,8 +139,6 @@ class PreparedCampaign:
     ) -> Optional[ObjectTracker]:
         """Return the tracker of a trial for moving objects, including ``others``; None if the
         campaign has no tracking."""
-        if self.spec.tracking is None:
-            return None
         spec, index, repetition = self.spec, trial.world_index, trial.repetition
         return tracker_of(spec, self._site(trial), actors, index, repetition, others)
 
@@ -214,7 +212,7 @@ class PreparedBuiltin(PreparedCampaign):
         return Task(
             goal=self.missions.goals_in(trial.world)[visited],
             goal_tolerance_m=self.spec.goal.tolerance_m,
-            waypoints_m=self.static_map.ways(self.world(trial))[visited],
+            waypoints_m=self.static_map.waypoints(self.world(trial))[visited],
             limits=self.limits,
             control_period_s=self.spec.control_period_s,
             lanes=self.static_map.lanes(self.world(trial)),
@@ -242,15 +240,6 @@ class PreparedStack(PreparedCampaign):
     """A campaign on the user's launch files, which spawn the robot and drive it."""
 
     spec: StackCampaignSpec
-
-    def __init__(
-        self,
-        spec: StackCampaignSpec,
-        robot: RobotBody,
-        worlds: Tuple[WorldRecord, ...],
-        missions: Missions,
-    ) -> None:
-        super().__init__(spec, robot, worlds, missions)
 
     def navigation(self, trial: Trial) -> LaunchSpec:
         """Return the launch for the planner under test."""
@@ -308,8 +297,8 @@ class _Survey:
         ground = tuple(shape.scoped_name for shape in shapes if shape.is_ground)
         return cls(scene, heights, ground, LowestLevels(scene))
 
-    def obstacles(self, beside: Sequence[NamedModel] = ()) -> ObstacleField:
-        models = [placed_model(model.sdf, model.name, model.pose) for model in beside]
+    def obstacles(self, extra_models: Sequence[NamedModel] = ()) -> ObstacleField:
+        models = [placed_model(model.sdf, model.name, model.pose) for model in extra_models]
         return ObstacleField(self.scene, self.heights, models)
 
 

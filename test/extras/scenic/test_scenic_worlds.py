@@ -262,7 +262,7 @@ def test_worlds_of_a_campaign_have_the_scenarios_poses_and_the_static_map_omits_
     assert records[0].shortest_path_m == pytest.approx(straight_m, abs=0.2)
     crates = [one.pose[:2] for one in records[1].obstacles]
     assert len(crates) == 2
-    grid = ready.static_map.grid(ready.static_map.drive(records[1]))
+    grid = ready.static_map.grid(ready.static_map.inputs(records[1]))
     assert all(grid.is_free(x, y) for x, y in crates)
     assert not grid.is_free(0.0, 3.9)  # the wall
 

@@ -34,7 +34,7 @@ def test_a_model_that_cannot_be_placed_restarts_the_stack(
 class FallenMonitor:
     """A monitor of a robot that has fallen."""
 
-    def require_standing(self, pose):
+    def require_upright(self, pose):
         raise SceneError("the robot fell: before the goal is sent it is at z = -574.00 m")
 
 
@@ -43,7 +43,7 @@ def test_a_fallen_robot_is_reported_before_the_localization_is_checked(monkeypat
     cold = StackTrialRunner.__new__(StackTrialRunner)
     cold._campaign = SimpleNamespace(
         robot=SimpleNamespace(name="limo"),
-        watch=lambda trial, models: FallenMonitor(),
+        monitor=lambda trial, extra_models: FallenMonitor(),
         actors=lambda trial: TrialActors(),
     )
     cold._stack = cold._logs = cold._localization = None

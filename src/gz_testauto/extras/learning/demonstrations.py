@@ -21,7 +21,7 @@ from gz_testauto.extras.learning.policies.policy import LinearPolicy
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, RobotLimits, Task
 from gz_testauto.results.directory import reporting_disk
-from gz_testauto.trial.lockstep import LockstepExecutor, drive
+from gz_testauto.trial.lockstep import LockstepExecutor, run_trial
 from gz_testauto.trial.outcome import Outcome
 
 LARGEST = 0.999
@@ -75,9 +75,9 @@ def record(
     try:
         for trial in trials:
             witness = _Witness(make_planner(plugin, **parameters), prepared.interface())
-            entered = executor.enter(trial, planner=witness)
-            with contextlib.closing(entered.actors):
-                result = drive(entered.simulation, entered.drivers, period_s, lambda: False)
+            loaded = executor.load_trial(trial, planner=witness)
+            with contextlib.closing(loaded.actors):
+                result = run_trial(loaded.simulation, loaded.robots, period_s, lambda: False)
             drives.append(witness)
             reached.append(result.outcome.success)
             tell(trial.world, result.outcome)

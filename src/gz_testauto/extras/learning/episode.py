@@ -29,11 +29,11 @@ from gz_testauto.simulators.interface import Simulation
 from gz_testauto.spec.loader import load
 from gz_testauto.trial.checks import check_trials
 from gz_testauto.trial.executor import TrialResult
-from gz_testauto.trial.judge import TrialEnd
-from gz_testauto.trial.lockstep import Driver, LockstepExecutor
+from gz_testauto.trial.lockstep import LockstepExecutor, TrialRobot
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, prepare, read_body, require_builtin
+from gz_testauto.trial.termination import TrialEnd
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import missions_of
 
@@ -256,12 +256,14 @@ class Agent:
     that is not the last: a policy with memory resets it then, as its planner does.
     """
 
-    def __init__(self, prepared: PreparedEnvironment, driver: Driver, snapshot: Snapshot) -> None:
+    def __init__(
+        self, prepared: PreparedEnvironment, trial_robot: TrialRobot, snapshot: Snapshot
+    ) -> None:
         self._period_s = prepared.campaign.spec.control_period_s
-        self._driver, self.robot = driver, driver.robot
+        self._robot, self.robot = trial_robot, trial_robot.name
         self._interface, self._rules = prepared.interface(), prepared.rules()
-        self._driver.look(snapshot)
-        self._observation = in_message_precision(driver.observation(snapshot))
+        self._robot.observe(snapshot)
+        self._observation = in_message_precision(trial_robot.observation(snapshot))
         self._command = Twist2D()
         self.goal_is_new = True
         self._begin_task()
@@ -269,7 +271,7 @@ class Agent:
     @property
     def verdict(self) -> Optional[TrialEnd]:
         """Return the end of the robot's trial; None while it runs."""
-        return self._driver.verdict
+        return self._robot.verdict
 
     @property
     def time_s(self) -> float:
@@ -293,30 +295,30 @@ class Agent:
         if self.verdict is None:
             self._command = self._interface.command(action, self._observation.twist)
 
-    def obey(self, simulation: Simulation) -> None:
+    def send_command(self, simulation: Simulation) -> None:
         """Send the command to the simulation; a robot whose trial has ended gets the command to
         stop."""
         if self.verdict is None:
-            self._driver.obey(self._command, simulation)
+            self._robot.command(self._command, simulation)
         else:
-            self._driver.stand(simulation)
+            self._robot.stop(simulation)
 
-    def look(self, snapshot: Snapshot) -> float:
+    def observe(self, snapshot: Snapshot) -> float:
         """Process the snapshot after a period; return the reward, 0 if the trial had ended
         before."""
         if self.verdict is not None:
             return 0.0
-        driver, before = self._driver, self._observation
-        driver.look(snapshot)
-        self._observation = in_message_precision(driver.observation(snapshot))
+        robot, before = self._robot, self._observation
+        robot.observe(snapshot)
+        self._observation = in_message_precision(robot.observation(snapshot))
         outcome = None if self.verdict is None else self.verdict.outcome
         transition = Transition(before, self._observation, self._command, self._period_s, outcome)
         reward = self._rules.reward(transition)
         if self.verdict is None:
             reason = self._rules.reason(transition)
             if reason is not None:
-                driver.verdict = TrialEnd(Outcome.PLANNER_ABORTED, reason)
-        self.goal_is_new = self.verdict is None and driver.task_is_new
+                robot.verdict = TrialEnd(Outcome.PLANNER_ABORTED, reason)
+        self.goal_is_new = self.verdict is None and robot.task_is_new
         if self.goal_is_new:
             self._begin_task()
         else:
@@ -326,10 +328,10 @@ class Agent:
     def result(self) -> TrialResult:
         """Return the result of the robot's trial after its end, as a campaign records it."""
         assert self.verdict is not None, "the trial has ended"
-        return self._driver.result(math.nan)
+        return self._robot.result(math.nan)
 
     def _begin_task(self) -> None:
-        task = self._driver.task
+        task = self._robot.task
         self._interface.begin(task)
         self._rules.begin(task)
         self.shown = self._interface.encode(self._observation)
@@ -352,13 +354,13 @@ class Episode:
         self._prepared, self.trial = prepared, trial
         self._period_s = prepared.campaign.spec.control_period_s
         shows = prepared.interface().encoder.wants_objects
-        self._simulation, drivers, self._actors = executor.enter(trial, show_objects=shows)
+        self._simulation, robots, self._actors = executor.load_trial(trial, show_objects=shows)
         self._snapshot = self._simulation.snapshot()
         learners = prepared.learners if every else (0,)
-        self.agents = tuple(Agent(prepared, drivers[one], self._snapshot) for one in learners)
-        self._others = [one for number, one in enumerate(drivers) if number not in learners]
+        self.agents = tuple(Agent(prepared, robots[one], self._snapshot) for one in learners)
+        self._others = [one for number, one in enumerate(robots) if number not in learners]
         for other in self._others:
-            other.look(self._snapshot)
+            other.observe(self._snapshot)
 
     @property
     def has_ended(self) -> bool:
@@ -373,13 +375,13 @@ class Episode:
         for agent, action in zip(self.agents, actions):
             agent.command(action)
         for agent in self.agents:
-            agent.obey(self._simulation)
+            agent.send_command(self._simulation)
         for other in self._others:
-            other.act(self._simulation, self._snapshot)
+            other.run_cycle(self._simulation, self._snapshot)
         self._snapshot = self._simulation.step(self._period_s)
         for other in self._others:
-            other.look(self._snapshot)
-        return [agent.look(self._snapshot) for agent in self.agents]
+            other.observe(self._snapshot)
+        return [agent.observe(self._snapshot) for agent in self.agents]
 
     def info(self, agent: Agent) -> Dict[str, Any]:
         """Return the ``info`` of an agent: world, repetition and time, and after its end also

@@ -73,7 +73,7 @@ class WorldContext:
         if self.campaign.spec.worlds.base is None:
             return []
         try:
-            ways = self.campaign.static_map.ways(world)
+            ways = self.campaign.static_map.waypoints(world)
             return np.concatenate(ways).round(2).tolist()  # type: ignore[no-any-return]
         except GzTestautoError as error:
             self._without_path = True

@@ -37,11 +37,11 @@ from gz_testauto.trial.executor import (
     TrialStopped,
     scene_faults,
 )
-from gz_testauto.trial.judge import TrialEnd
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.route import MappedDrive
 from gz_testauto.trial.setup import PreparedCampaign, require_builtin
+from gz_testauto.trial.static_maps import MapInputs
+from gz_testauto.trial.termination import TrialEnd
 
 SERVER_TIMEOUT_S = 60.0
 POLL_S = 0.05
@@ -111,7 +111,7 @@ class RosTrialExecutor(TrialExecutor):
         self._inbox = TrialInbox()
         self._planners: Dict[str, Tuple[PlannerProcess, rospy.Subscriber]] = {}
         self._map = advertise(interface.MAP)
-        self._published_map: Optional[MappedDrive] = None
+        self._published_map: Optional[MapInputs] = None
         self._road: Optional[rospy.Publisher] = None
         if self._campaign.spec.has_road:
             self._road = advertise(interface.ROAD)
@@ -148,7 +148,7 @@ class RosTrialExecutor(TrialExecutor):
 
     def _execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         actors = self._campaign.actors(trial)
-        monitor = self._campaign.watch(trial, actors.all_models)
+        monitor = self._campaign.monitor(trial, actors.all_models)
         planner = self._planner(trial)
         self._publish_map(trial)
         self._inbox.clear()
@@ -291,7 +291,7 @@ class RosTrialExecutor(TrialExecutor):
     def _publish_map(self, trial: Trial) -> None:
         """Publish the static map of the trial's world if it differs from the published one."""
         known = self._campaign.static_map
-        shown = known.drive(self._campaign.world(trial))
+        shown = known.inputs(self._campaign.world(trial))
         if shown != self._published_map:
             self._map.publish(grid_message(known.grid(shown), rospy.Time.now()))
             self._published_map = shown

@@ -38,12 +38,12 @@ from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.executor import TrialResult, scene_faults
-from gz_testauto.trial.judge import TrialEnd
 from gz_testauto.trial.launch_files import placeholder_values
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
-from gz_testauto.trial.route import MappedDrive
+from gz_testauto.trial.static_maps import MapInputs
+from gz_testauto.trial.termination import TrialEnd
 
 ARRIVED_GRACE_S = 1.0
 """Simulated time after the stack reports success in which the robot must be at the goal."""
@@ -87,7 +87,7 @@ class StackTrialRunner:
         self._updater = WorldUpdater(gazebo, report)
         self._halt = rospy.Publisher(names.cmd_vel, Twist, queue_size=1)
         self._traffic = TrafficPublisher(campaign)
-        self._maps: Dict[MappedDrive, Path] = {}
+        self._maps: Dict[MapInputs, Path] = {}
         self._rest_m = 0.0
         self._seen_s = 0.0
         self._checked_s = 0.0
@@ -95,7 +95,7 @@ class StackTrialRunner:
     def execute(self, trial: Trial) -> TrialResult:
         """Run one trial. Raises the errors of ``TrialExecutor.execute``."""
         actors = self._campaign.actors(trial)
-        monitor = self._campaign.watch(trial, actors.all_models)
+        monitor = self._campaign.monitor(trial, actors.all_models)
         try:
             with scene_faults(repeatable=False):
                 return self._run(trial, monitor, actors)
@@ -200,7 +200,7 @@ class StackTrialRunner:
         running.start_navigation(trial, values)
         self._await_interface()
         self._report("localizing the robot")
-        monitor.require_standing(self._true_pose())
+        monitor.require_upright(self._true_pose())
         running.require_start(trial, self._true_place())
         self._traffic.begin(trial, actors)
         try:
@@ -359,7 +359,7 @@ class StackTrialRunner:
     def _map(self, trial: Trial) -> Path:
         """Return the file of the static map of the trial's world."""
         known = self._campaign.static_map
-        shown = known.drive(self._campaign.world(trial))
+        shown = known.inputs(self._campaign.world(trial))
         if shown not in self._maps:
             name = f"map_{len(self._maps)}"
             self._maps[shown] = write_map(known.grid(shown), self._home, name)[0]

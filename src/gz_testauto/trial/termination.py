@@ -1,8 +1,8 @@
-"""The termination rules of a trial, as pure functions.
+"""The termination rules of a trial, and their precedence, as pure functions.
 
-Owns the rules and their precedence. They depend only on ground truth: a planner's report of
-success has no effect, only its true position has. With several goals, the
-rules are those of the present one; :meth:`TerminationRules.onward` are those of the next.
+They depend only on ground truth: a planner's report of success has no effect, only the robot's true
+position has. With several goals, the rules are those of the present goal;
+:meth:`TerminationRules.for_next_goal` returns those of the next.
 
 When several rules hold at the same instant, the first of this list decides:
 
@@ -16,14 +16,14 @@ When several rules hold at the same instant, the first of this list decides:
    rules are evaluated again for the next.
 4. **planner_aborted**: the planner reported that no path exists.
 5. **stuck**: it stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
-6. **timed_out**: the simulated time is up.
+6. **timed_out**: the simulated time has reached ``timeout_s``.
 
 Before these rules, impossible motions make the trial invalid (:func:`require_plausible` raises): a
 jump, a pose that is not a number, a clock that does not advance, and a robot that fell. A robot has
 fallen if it is completely below the lowest point of the world, or moves down faster than
-:data:`FREE_FALL_MPS`: no planner can cause this, so the floor has a hole or the robot has no
+:data:`FREE_FALL_MPS`: no planner can cause this, so the ground has a hole or the robot has no
 collision shapes below. Hills, ramps, curbs and ledges do not cause it. A robot that tilts too far
-before the goal is sent is also invalid (:func:`require_standing`).
+before the goal is sent is also invalid (:func:`require_upright`).
 """
 
 import math
@@ -70,7 +70,7 @@ class TerminationRules:
     visited: int = 0
 
     @property
-    def onward(self) -> "TerminationRules":
+    def for_next_goal(self) -> "TerminationRules":
         """Return the rules for the next goal, once ``goal`` is reached. There must be one."""
         return replace(
             self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
@@ -119,7 +119,7 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
     return bool(np.einsum("ij,ij->i", offset, offset).max() < rules.stuck_distance_m**2)
 
 
-def leaning_since(
+def tilted_since_s(
     rules: TerminationRules, time_s: np.ndarray, tilt_rad: np.ndarray
 ) -> Optional[float]:
     """Return the time (s) since which the robot has tilted more than ``max_tilt_rad``, or None.
@@ -130,47 +130,49 @@ def leaning_since(
     return float(time_s[upright[-1] + 1 if len(upright) else 0])
 
 
-def judge(
+def check_termination(
     rules: TerminationRules,
     time_s: np.ndarray,
     position_m: np.ndarray,
     collision: Optional[ContactEpisode] = None,
-    given_up: Optional[str] = None,
+    abort_reason: Optional[str] = None,
     tilt_rad: Optional[np.ndarray] = None,
 ) -> Optional[TrialEnd]:
-    """Return the end of the trial, or of the drive to one of several goals, or None while it
+    """Return the end of the trial, or of the path to one of several goals, or None while it
     continues.
 
     ``time_s`` (n,) and ``position_m`` (n, 3) are the trial up to now, at least one sample; time is
-    since the goal was sent. ``collision`` is the first touch of an obstacle, ``given_up`` the
+    since the goal was sent. ``collision`` is the first touch of an obstacle, ``abort_reason`` the
     reason of an abort by the planner, ``tilt_rad`` (n,) the tilt of the robot (default: none). See
     the module for the precedence.
     """
-    on_the_way = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
+    on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
     x_m, y_m = float(position_m[-1, 0]), float(position_m[-1, 1])
     timed_out = now_s >= rules.timeout_s - TIME_SLACK_S
-    since_s = None if tilt_rad is None else leaning_since(rules, time_s, tilt_rad)
+    since_s = None if tilt_rad is None else tilted_since_s(rules, time_s, tilt_rad)
     if tilt_rad is not None and since_s is not None:
-        if not (timed_out or given_up is not None or now_s - since_s >= TIPPED_S - TIME_SLACK_S):
+        if not (
+            timed_out or abort_reason is not None or now_s - since_s >= TIPPED_S - TIME_SLACK_S
+        ):
             return None
         return TrialEnd(
             Outcome.TIPPED_OVER,
-            f"at {since_s:.2f} s, and leans by {float(tilt_rad[-1]):.2f} rad "
-            f"(limits.max_tilt_rad is {rules.max_tilt_rad:g}){on_the_way}",
+            f"at {since_s:.2f} s, with a tilt of {float(tilt_rad[-1]):.2f} rad "
+            f"(limits.max_tilt_rad is {rules.max_tilt_rad:g}){on_path}",
         )
     if collision is not None:
         return TrialEnd(
             Outcome.COLLIDED,
             f"touched {collision.partner} at {collision.start_s:.2f} s, "
-            f"{collision.speed_mps:.2f} m/s (by {collision.source}){on_the_way}",
+            f"{collision.speed_mps:.2f} m/s (by {collision.source}){on_path}",
         )
     if has_reached(rules, x_m, y_m):
-        all_of_them = "" if rules.count == 1 else f", the last of {rules.count} goals"
-        return TrialEnd(Outcome.REACHED, f"after {now_s:.2f} s{all_of_them}")
-    if given_up is not None:
-        reason = given_up or "no path was found"
-        return TrialEnd(Outcome.PLANNER_ABORTED, f"{reason}{on_the_way}")
+        last_goal = "" if rules.count == 1 else f", the last of {rules.count} goals"
+        return TrialEnd(Outcome.REACHED, f"after {now_s:.2f} s{last_goal}")
+    if abort_reason is not None:
+        reason = abort_reason or "no path was found"
+        return TrialEnd(Outcome.PLANNER_ABORTED, f"{reason}{on_path}")
     left_m = rules.goal.distance_to(x_m, y_m)
     if is_stuck(rules, time_s, position_m):
         return TrialEnd(
@@ -196,14 +198,14 @@ def require_plausible(
     """Raise ``SimulatorError`` if the newest sample is impossible after the one before, and
     ``SceneError`` if the robot has fallen.
 
-    Arguments as for :func:`judge`; ``top_m`` is the height of the robot's highest point now, and
-    ``bottom_m`` that of the lowest point of the world.
+    Arguments as for :func:`check_termination`; ``top_m`` is the height of the robot's highest point
+    now, and ``bottom_m`` that of the lowest point of the world.
     """
     x_m, y_m, z_m = map(float, position_m[-1])
     if not all(map(math.isfinite, (x_m, y_m, z_m))):
         raise SimulatorError(f"the robot's pose is not a number at {time_s[-1]:.2f} s")
     if top_m < bottom_m:
-        raise SceneError(_fell(f"at {time_s[-1]:.2f} s", position_m[-1], bottom_m))
+        raise SceneError(_fall_message(f"at {time_s[-1]:.2f} s", position_m[-1], bottom_m))
     if len(time_s) < 2:
         return
     elapsed_s = float(time_s[-1] - time_s[-2])
@@ -216,18 +218,18 @@ def require_plausible(
     if down_mps > FREE_FALL_MPS:
         raise SceneError(
             f"the robot fell: at {time_s[-1]:.2f} s it is at z = {z_m:.2f} m and moves down at "
-            f"{down_mps:.1f} m/s; {_floor_wanted(x_m, y_m)}"
+            f"{down_mps:.1f} m/s; {_ground_remedy(x_m, y_m)}"
         )
     moved_m = math.hypot(x_m - float(position_m[-2, 0]), y_m - float(position_m[-2, 1]))
     # Twice the top speed: a slope or a push can move the robot faster than its command.
     if moved_m > JUMP_ALLOWANCE_M + 2.0 * rules.max_linear_mps * elapsed_s:
         raise SimulatorError(
             f"the robot jumped {moved_m:.2f} m in {elapsed_s:.3g} s at {time_s[-1]:.2f} s: "
-            "something set its pose, or the physics broke"
+            "another program set its pose, or the physics engine failed"
         )
 
 
-def require_standing(
+def require_upright(
     rules: TerminationRules,
     position_m: Sequence[float],
     tilt_rad: float,
@@ -236,29 +238,29 @@ def require_standing(
 ) -> None:
     """Raise ``SceneError`` if the robot has fallen, or tipped over, before the goal is sent.
 
-    ``position_m`` is x, y, z of its base; the rest as for :func:`judge` and
+    ``position_m`` is x, y, z of its base; the rest as for :func:`check_termination` and
     :func:`require_plausible`, now.
     """
     if top_m < bottom_m:
-        raise SceneError(_fell("before the goal is sent", position_m, bottom_m))
+        raise SceneError(_fall_message("before the goal is sent", position_m, bottom_m))
     if tilt_rad > rules.max_tilt_rad:
         raise SceneError(
-            f"the robot leans by {tilt_rad:.2f} rad, at z = {position_m[2]:.2f} m, before the goal "
-            "is sent: it tipped over by itself, or its model's frame does not point up; "
-            f"limits.max_tilt_rad is {rules.max_tilt_rad:g}, and null does not look at it"
+            f"the robot has a tilt of {tilt_rad:.2f} rad, at z = {position_m[2]:.2f} m, before the "
+            "goal is sent: it tipped over without a command, or the z axis of its model does not "
+            f"point up; limits.max_tilt_rad is {rules.max_tilt_rad:g}, and null disables this check"
         )
 
 
-def _fell(when: str, position_m: Sequence[float], bottom_m: float) -> str:
+def _fall_message(when: str, position_m: Sequence[float], bottom_m: float) -> str:
     x_m, y_m, z_m = map(float, position_m)
     return (
         f"the robot fell: {when} it is at z = {z_m:.2f} m, and nothing in the world is lower than "
-        f"{bottom_m:.2f} m; {_floor_wanted(x_m, y_m)}"
+        f"{bottom_m:.2f} m; {_ground_remedy(x_m, y_m)}"
     )
 
 
-def _floor_wanted(x_m: float, y_m: float) -> str:
+def _ground_remedy(x_m: float, y_m: float) -> str:
     return (
-        f"has its model collision shapes, and is there a floor at ({x_m:.2f}, {y_m:.2f})? "
-        "Move robot.start onto one, or give the world one (<include> of model://ground_plane)"
+        f"check that its model has collision shapes and that the world has ground at ({x_m:.2f}, "
+        f"{y_m:.2f}); move robot.start onto ground, or <include> model://ground_plane"
     )

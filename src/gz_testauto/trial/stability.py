@@ -1,8 +1,8 @@
 """The stability check of a scene within its first simulated second.
 
-Owns the rules for scenes that are physically impossible: a model that is thrown away or sinks, and
-a robot that is, or that starts inside another model. A simulator separates overlapping bodies with
-large forces, and a body without a floor falls. The trial then has no valid measurement.
+It rejects scenes that are physically impossible: a model or robot that is thrown away or sinks, or
+a robot that starts inside another model. A simulator separates overlapping bodies with large
+forces, and a body without ground below it falls. The trial then has no valid measurement.
 
 Gravity alone moves a body sideways by at most ``g/4 t²``, as on a slope of 45° without friction,
 and never up. Motions within that and :data:`SETTLE_M` are allowed: the body settles, topples, rolls
@@ -24,12 +24,13 @@ from gz_testauto.base.errors import SceneError
 from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
 from gz_testauto.metrics.recording import ContactEpisode
+from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import SceneModel, WorldScene
+from gz_testauto.sdf.shapes import Plane
 from gz_testauto.trial.contacts import ContactSorter
-from gz_testauto.trial.lowest_levels import LowestLevels
 
-LOOK_S = 1.0
+DURATION_S = 1.0
 """Simulated time from the first snapshot in which the scene is checked."""
 
 GRAVITY_MPS2 = 9.81
@@ -53,23 +54,72 @@ CREEP_MPS = (0.5e-3, 25e-3)
 """Horizontal speeds of a model that creeps: slower ones change no trial, faster ones are
 motions."""
 
-CREEP_FROM_S, CREEP_FOR_S = 0.5, 0.3
+CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3
 """Start and least duration of the check for creeping models, which have settled by then."""
 
-BESIDE_M = 0.01
+BOUNDS_TOLERANCE_M = 0.01
 """Tolerance of the bounds of the model that carries another model's bottom."""
 
-STILL_M = 0.5e-3
+CREEP_RISE_M = 0.5e-3
 """Largest vertical motion of a model that creeps."""
 
-SHOWN = 3
+LISTED = 3
+"""Number of models that a message lists."""
+
+MIN_UPWARD = 1e-6
+"""A plane with a smaller z component of its normal carries no body."""
 
 LOGGER = logging.getLogger(__name__)
 _LOGGED: Set[Tuple[str, str]] = set()
 """Worlds and models that were logged by this process."""
 
 
-class FirstLook:
+class LowestLevels:
+    """The heights (m, world frame) in one world below which no moving model can be.
+
+    They are valid in worlds with hills, ramps and storeys, since they are those of its lowest
+    surface.
+    """
+
+    def __init__(self, scene: WorldScene) -> None:
+        self._planes: List[Tuple[List[float], List[float]]] = []
+        self._bottom_m, self._floor_m = math.inf, math.inf
+        for model in scene.models.values():
+            for shape in model.collisions:
+                if isinstance(shape.geometry, Plane):
+                    normal = shape.geometry.world_normal
+                    if normal[2] > MIN_UPWARD:
+                        self._planes.append((normal.tolist(), [*shape.pose.position]))
+                    continue
+                low_m, high_m = map(float, shape.bounds[2])
+                self._bottom_m = min(self._bottom_m, low_m)
+                if shape.is_ground:
+                    surface_m = low_m if isinstance(shape.geometry, Heightmap) else high_m
+                    self._floor_m = min(self._floor_m, surface_m)
+
+    def bottom_m(self, x_m: float, y_m: float) -> float:
+        """Return the lowest point of the world, that of a plane at this position; ``-inf`` for an
+        empty world."""
+        return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
+
+    def floor_m(self, x_m: float, y_m: float) -> float:
+        """Return the lowest surface that is a floor, that of a plane at this position; ``-inf`` for
+        none."""
+        return _lowest([self._floor_m, *self._levels(x_m, y_m)])
+
+    def _levels(self, x_m: float, y_m: float) -> List[float]:
+        return [
+            point[2] - (normal[0] * (x_m - point[0]) + normal[1] * (y_m - point[1])) / normal[2]
+            for normal, point in self._planes
+        ]
+
+
+def _lowest(levels_m: List[float]) -> float:
+    lowest_m = min(levels_m)
+    return -math.inf if lowest_m == math.inf else lowest_m
+
+
+class StabilityCheck:
     """The stability check of one trial; :meth:`check` receives every snapshot in order of time."""
 
     def __init__(
@@ -83,11 +133,11 @@ class FirstLook:
         world = scene.document.world
         driven = world is not None and world.find("plugin") is not None
         self._models = [
-            _Watched.of(model, driven)
+            _MovableModel.of(model, driven)
             for model in scene.models.values()
             if not model.static and model.collisions
         ]
-        self._levels, self._body, self._contacts = levels, body, contacts
+        self.levels, self._body, self._contacts = levels, body, contacts
         self._max_linear_mps = max_linear_mps
         self._start: Dict[str, np.ndarray] = {}
         self._source = scene.document.source
@@ -99,20 +149,16 @@ class FirstLook:
     ) -> None:
         """Raise ``SceneError`` with the error of the scene, ``time_s`` after its first snapshot;
         ``collision`` is the first touch of the robot with anything but the ground."""
-        if time_s > LOOK_S:
+        if time_s > DURATION_S:
             return
         self._check_robot(snapshot, time_s, collision)
-        faults = [
-            fault
-            for model in self._models
-            for fault in [self._fault(model, snapshot, time_s, collision)]
-            if fault
-        ]
-        if faults:
-            more = f"; so did {len(faults) - SHOWN} others" if len(faults) > SHOWN else ""
+        found = (self._impossible_motion(m, snapshot, time_s, collision) for m in self._models)
+        motions = [motion for motion in found if motion]
+        if motions:
+            more = f"; so did {len(motions) - LISTED} others" if len(motions) > LISTED else ""
             raise SceneError(
-                f"{'; '.join(faults[:SHOWN])}{more}: its pose in the world file is "
-                "inside another model or above no floor; change its <pose>, or make it static"
+                f"{'; '.join(motions[:LISTED])}{more}: its pose in the world file is inside "
+                "another model or has no ground below it; change its <pose>, or make it static"
             )
         self._log_creeping(snapshot, time_s, collision)
 
@@ -120,7 +166,7 @@ class FirstLook:
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode]
     ) -> None:
         """Log each model that creeps on a dynamic model, once per process."""
-        if time_s < CREEP_FROM_S or collision is not None:
+        if time_s < CREEP_START_S or collision is not None:
             return
         middles = {
             model.name: snapshot.models[model.name].pose.apply(model.middle_m)
@@ -132,14 +178,14 @@ class FirstLook:
             return
         since_s, before = self._settled
         passed_s = time_s - since_s
-        if passed_s < CREEP_FOR_S:
+        if passed_s < CREEP_DURATION_S:
             return
         for model in self._models:
             if model.name not in middles or model.name not in before:
                 continue
             moved = middles[model.name] - before[model.name]
             speed_mps = math.hypot(moved[0], moved[1]) / passed_s
-            creeps = CREEP_MPS[0] < speed_mps < CREEP_MPS[1] and abs(moved[2]) < STILL_M
+            creeps = CREEP_MPS[0] < speed_mps < CREEP_MPS[1] and abs(moved[2]) < CREEP_RISE_M
             carrier = self._carrier(model) if creeps else None
             key = (self._source, model.name)
             if carrier is not None and key not in _LOGGED:
@@ -151,18 +197,21 @@ class FirstLook:
                     *(*key, carrier, 1000 * speed_mps, carrier),
                 )
 
-    def _carrier(self, model: "_Watched") -> Optional[str]:
+    def _carrier(self, model: "_MovableModel") -> Optional[str]:
         """Return the dynamic model within whose bounds the bottom of a model is."""
         bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
         for other in self._models:
-            low, high = other.bounds_m[:, 0] - BESIDE_M, other.bounds_m[:, 1] + BESIDE_M
+            low, high = (
+                other.bounds_m[:, 0] - BOUNDS_TOLERANCE_M,
+                other.bounds_m[:, 1] + BOUNDS_TOLERANCE_M,
+            )
             if other is not model and (low < bottom).all() and (bottom < high).all():
                 return other.name
         return None
 
-    def _fault(
+    def _impossible_motion(
         self,
-        model: "_Watched",
+        model: "_MovableModel",
         snapshot: Snapshot,
         time_s: float,
         collision: Optional[ContactEpisode],
@@ -173,7 +222,7 @@ class FirstLook:
             return ""
         middle = state.pose.apply(model.middle_m)
         if not np.isfinite(middle).all():
-            return f"{model.name} is at no place that is a number after {time_s:.2f} s"
+            return f"the position of {model.name} is not finite after {time_s:.2f} s"
         start = self._start.setdefault(model.name, middle)
         moved = middle - start
         hit = collision is not None and collision.partner == model.name
@@ -185,9 +234,9 @@ class FirstLook:
             untouched = "" if hit else " without being touched by the robot"
             return f"{model.name} moved {np.linalg.norm(moved):.2f} m in {time_s:.2f} s{untouched}"
         x_m, y_m, z_m = middle.tolist()
-        under_floor = z_m < self._levels.floor_m(x_m, y_m) - SUNK_M
+        under_floor = z_m < self.levels.floor_m(x_m, y_m) - SUNK_M
         if moved[2] < -SUNK_M and (
-            under_floor or z_m + model.radius_m < self._levels.bottom_m(x_m, y_m)
+            under_floor or z_m + model.radius_m < self.levels.bottom_m(x_m, y_m)
         ):
             return f"{model.name} sank by {-moved[2]:.2f} m in {time_s:.2f} s, to z = {z_m:.2f} m"
         return ""
@@ -210,28 +259,28 @@ class FirstLook:
             if partner is not None and deep_m > DEEP_M:
                 raise SceneError(
                     f"the robot is {deep_m:.2f} m deep in {partner} after {time_s:.2f} s: it "
-                    f"starts inside of it, or its collision shape in this simulator is not what it "
-                    "looks like; move robot.start"
+                    "starts inside it, or its collision shape in this simulator differs from its "
+                    "visual; move robot.start"
                 )
         rise_m = pose.position[2] - start.position[2]
         if rise_m > SETTLE_M + self._max_linear_mps * time_s:
             raise SceneError(
                 f"the robot was thrown up by {rise_m:.2f} m in {time_s:.2f} s: it starts in the "
-                "ground or in something; move robot.start"
+                "ground or in another model; move robot.start"
             )
         if rise_m < -SUNK_M and pose.tilt_rad < UPRIGHT_RAD:
-            floor_m = self._levels.floor_m(*pose.position[:2])
+            floor_m = self.levels.floor_m(*pose.position[:2])
             if low_m < floor_m - SUNK_M:
                 raise SceneError(
                     f"the robot sank by {-rise_m:.2f} m in {time_s:.2f} s, to z = "
-                    f"{pose.position[2]:.2f} m, {floor_m - low_m:.2f} m under the floor: has its "
-                    "model collision shapes that touch the floor, is the floor a static model, and "
-                    "does nothing press the robot down?"
+                    f"{pose.position[2]:.2f} m, {floor_m - low_m:.2f} m below the ground; check "
+                    "that its model has collision shapes that touch the ground, that the ground is "
+                    "a static model, and that no model presses the robot down"
                 )
 
 
 @dataclass(frozen=True, eq=False)
-class _Watched:
+class _MovableModel:
     """A model that can move: the center of its collision shapes in its own frame, the radius (m) of
     a ball around it that contains them, and their first bounds in the world (3, 2)."""
 
@@ -242,12 +291,11 @@ class _Watched:
     driven: bool
 
     @classmethod
-    def of(cls, model: SceneModel, driven: bool) -> "_Watched":
+    def of(cls, model: SceneModel, driven: bool) -> "_MovableModel":
         bounds = model.bounds
         assert bounds is not None, "it has collision shapes"
         middle = model.pose.inverse().apply(bounds.mean(axis=1))
-        plugins: List[object] = [
-            node for _, node, _ in model.node.walk() if node.element.find("plugin") is not None
-        ]
+        nodes = (node for _, node, _ in model.node.walk())
+        driven = driven or any(node.element.find("plugin") is not None for node in nodes)
         radius_m = float(np.linalg.norm(bounds[:, 1] - bounds[:, 0])) / 2
-        return cls(model.name, middle, bounds, radius_m, driven or bool(plugins))
+        return cls(model.name, middle, bounds, radius_m, driven)

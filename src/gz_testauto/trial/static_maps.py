@@ -1,9 +1,9 @@
-"""The global plans on the static map.
+"""The static maps of a campaign, and the global plans on them.
 
-The static map is the base world without the random obstacles. Worlds multiplied from one base share
-it; worlds from a directory have one each. Owns the extent of the map: the models of the world, the
-start, the goals and the regions of random obstacles; and, if no path exists within that, a margin
-in which a robot can drive around all of it.
+A static map is the base world without the random obstacles. Worlds multiplied from one base share
+it; worlds from a directory have one each. It contains the models of the world, the start, the goals
+and the regions of random obstacles. If no path exists within that, it also has a margin in which a
+robot can drive around all of it.
 """
 
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, map_of
 
 
-class MappedDrive(NamedTuple):
-    """The inputs of a static map: ``base``, the file that it shows without random obstacles, and
-    the start and the goals, in order, that it must contain."""
+class MapInputs(NamedTuple):
+    """The inputs of a static map: the file of the base world, and the start and goals, in order,
+    that the map must contain."""
 
     base: Path
     start: Pose2D
@@ -54,14 +54,14 @@ class MappedDrive(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Laid:
-    """The bounds of a base world's map, and the waypoints on it to each goal, shapes (n, 2)."""
+class _GlobalPlan:
+    """The bounds of a static map, and the waypoints on it to each goal, shapes (n, 2)."""
 
     bounds: Bounds
-    ways: Tuple[np.ndarray, ...]
+    waypoints_m: Tuple[np.ndarray, ...]
 
 
-class StaticMap:
+class StaticMaps:
     """The static maps of a campaign, and waypoints from start to goals in each world.
 
     ``scan_height_m``, in the world frame, is the height of the lidar, at which the map is cut.
@@ -73,106 +73,107 @@ class StaticMap:
         self._spec, self._missions = spec, missions
         self._limits = limits
         self.scan_height_m = _scan_height_m(spec, robot)
-        self._laid: Dict[MappedDrive, _Laid] = {}
+        self._plans: Dict[MapInputs, _GlobalPlan] = {}
 
-    def ways(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
+    def waypoints(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
         """Return waypoints to each goal, from the start or the previous goal, in the world frame,
         shapes (n, 2); on a road, they follow its route.
 
         Raises ``SpecError`` if the static map has no path, regardless of the random obstacles.
         """
-        lanes, drive = self.lanes(world), self.drive(world)
+        lanes, inputs = self.lanes(world), self.inputs(world)
         if not lanes:
-            return self._of(drive).ways
-        names = [drive.named(pose) for pose in (drive.start, *drive.goals)]
-        return waypoints_along(lanes[0], drive.start, drive.goals, names)
+            return self._plan(inputs).waypoints_m
+        names = [inputs.named(pose) for pose in (inputs.start, *inputs.goals)]
+        return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
     def lanes(self, world: WorldRecord) -> Tuple[Lane, ...]:
         """Return the lanes of a world's road: the joined route, and the lanes next to it."""
         road = self._missions.road_in(world.name)
         return () if road is None else lanes_of(road)
 
-    def drive(self, world: WorldRecord) -> MappedDrive:
+    def inputs(self, world: WorldRecord) -> MapInputs:
         """Return the inputs of the map of ``world``; worlds with equal ones share a map."""
         missions, base = self._missions, self._spec.worlds.base or world.path
-        return MappedDrive(base, missions.start_in(world.name), missions.goals_in(world.name))
+        return MapInputs(base, missions.start_in(world.name), missions.goals_in(world.name))
 
-    def grid(self, drive: MappedDrive) -> OccupancyGrid:
+    def grid(self, inputs: MapInputs) -> OccupancyGrid:
         """Return the map of a base world at the height of the lidar. Raises ``SpecError`` as
-        :meth:`ways` does."""
-        return self._map(self._scene(drive), self._of(drive).bounds)
+        :meth:`waypoints` does."""
+        return self._map(self._scene(inputs), self._plan(inputs).bounds)
 
-    def _scene(self, drive: MappedDrive) -> WorldScene:
+    def _scene(self, inputs: MapInputs) -> WorldScene:
         worlds = self._spec.worlds
-        return read_scene(drive.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
+        return read_scene(inputs.base, repair=worlds.repair, allow_missing=worlds.allow_missing)
 
     def _map(self, scene: WorldScene, bounds: Bounds) -> OccupancyGrid:
         resolution_m = self._spec.global_plan.resolution_m
         pattern = self._spec.worlds.obstacle_pattern
         return map_of(scene, resolution_m, self.scan_height_m, pattern, bounds)
 
-    def _of(self, drive: MappedDrive) -> _Laid:
-        if drive not in self._laid:
-            self._laid[drive] = self._lay(drive)
-        return self._laid[drive]
+    def _plan(self, inputs: MapInputs) -> _GlobalPlan:
+        if inputs not in self._plans:
+            self._plans[inputs] = self._new_plan(inputs)
+        return self._plans[inputs]
 
-    def _lay(self, drive: MappedDrive) -> _Laid:
+    def _new_plan(self, inputs: MapInputs) -> _GlobalPlan:
         spec, limits = self._spec, self._limits
-        resolution, margin = spec.global_plan.resolution_m, spec.global_plan.margin_m
-        room = limits.circumscribed_radius_m + margin
-        if self._is_driven_on:
-            room += OPEN_MARGIN_M
-        scene = self._scene(drive)
-        bounds = bounds_of(scene, resolution, self._held(drive), room, MAX_SEARCHED_CELLS)
+        resolution, plan_margin_m = spec.global_plan.resolution_m, spec.global_plan.margin_m
+        margin_m = limits.circumscribed_radius_m + plan_margin_m
+        if self._is_for_stack:
+            margin_m += OPEN_MARGIN_M
+        scene = self._scene(inputs)
+        areas = self._required_areas(inputs)
+        bounds = bounds_of(scene, resolution, areas, margin_m, MAX_SEARCHED_CELLS)
         x_min, y_min, x_max, y_max = bounds
-        around = OPEN_MARGIN_M + room
+        around = OPEN_MARGIN_M + margin_m
         wider = (x_min - around, y_min - around, x_max + around, y_max + around)
-        held = {"the path around the world": wider}
-        for covered in (bounds, bounds_of(scene, resolution, held, 0.0, MAX_SEARCHED_CELLS)):
+        areas = {"the path around the world": wider}
+        for covered in (bounds, bounds_of(scene, resolution, areas, 0.0, MAX_SEARCHED_CELLS)):
             grid = self._map(scene, covered)
-            ways: List[np.ndarray] = []
-            for leg in drive.legs:
-                way = plan_waypoints(grid, *leg, limits, margin)
-                if way is None:
+            paths: List[np.ndarray] = []
+            for leg in inputs.legs:
+                path = plan_waypoints(grid, *leg, limits, plan_margin_m)
+                if path is None:
                     break
-                way.setflags(write=False)
-                ways.append(way)
+                path.setflags(write=False)
+                paths.append(path)
             else:
-                return _Laid(covered, tuple(ways))
-        raise SpecError(f"{drive.base}: {self._refusal(drive, leg, scene, grid)}")
+                return _GlobalPlan(covered, tuple(paths))
+        raise SpecError(f"{inputs.base}: {self._no_path_message(inputs, leg, scene, grid)}")
 
     @property
-    def _is_driven_on(self) -> bool:
+    def _is_for_stack(self) -> bool:
         """Return whether the map is for a user's navigation, which does not leave it."""
         return not isinstance(self._spec, BuiltinCampaignSpec)
 
-    def _held(self, drive: MappedDrive) -> Dict[str, Bounds]:
+    def _required_areas(self, inputs: MapInputs) -> Dict[str, Bounds]:
         """Return the areas that the map must contain, by name."""
-        held = {
-            drive.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
-            for pose in (drive.start, *drive.goals)
+        areas = {
+            inputs.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
+            for pose in (inputs.start, *inputs.goals)
         }
         obstacles = self._spec.worlds.obstacles
         if obstacles is not None:
             for group in obstacles.obstacles:
                 places = places_of(obstacles, group)
                 if not places.is_empty:
-                    held[f"the region of obstacles {group.label!r}"] = places.bounds
-        for actor in self._spec.actors if self._is_driven_on else ():
+                    areas[f"the region of obstacles {group.label!r}"] = places.bounds
+        for actor in self._spec.actors if self._is_for_stack else ():
             if actor.ground is not None and not actor.ground.is_empty:
-                held[f"the area of the actor {actor.name!r}"] = actor.ground.bounds
-        return held
+                areas[f"the area of the actor {actor.name!r}"] = actor.ground.bounds
+        return areas
 
-    def _refusal(
+    def _no_path_message(
         self,
-        drive: MappedDrive,
+        inputs: MapInputs,
         leg: Tuple[Pose2D, Pose2D],
         scene: WorldScene,
         grid: OccupancyGrid,
     ) -> str:
-        """Return why one leg has no path, and a remedy."""
+        """Return the reason why one leg has no path, and a remedy."""
         start, goal = leg
-        start_name, goal_name = map(drive.named, leg)
+        start_name, goal_name = map(inputs.named, leg)
         radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
         inflated = grid.inflate(radius_m)
         for name, pose in ((start_name, start), (goal_name, goal)):
@@ -185,17 +186,17 @@ class StaticMap:
                     f"half width {radius_m:.2f} m on a map of {grid.resolution_m:g} m cells; move "
                     f"{name}{finer}"
                 )
-        said = (
+        problem = (
             f"the static map has no path from ({start.x_m:g}, {start.y_m:g}) to ({goal.x_m:g}, "
             f"{goal.y_m:g})"
         )
         if shortest_path(grid, (start.x_m, start.y_m), (goal.x_m, goal.y_m)) is None:
             return (
-                f"{said}: at a height of {self.scan_height_m:.2f} m, obstacles of the world "
+                f"{problem}: at a height of {self.scan_height_m:.2f} m, obstacles of the world "
                 f"separate the two; move {start_name} or {goal_name}"
             )
         return (
-            f"{said} for a robot {2 * radius_m:.2f} m wide, only for a narrower one; move "
+            f"{problem} for a robot {2 * radius_m:.2f} m wide, only for a narrower one; move "
             f"{start_name} or {goal_name}, make the robot's footprint narrower, or lower "
             "global_plan.resolution_m"
         )

@@ -4,15 +4,15 @@ import pytest
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import ContactEpisode
-from gz_testauto.trial.judge import (
+from gz_testauto.trial.outcome import Outcome
+from gz_testauto.trial.termination import (
     TerminationRules,
+    check_termination,
     has_reached,
     is_stuck,
-    judge,
     require_plausible,
-    require_standing,
+    require_upright,
 )
-from gz_testauto.trial.outcome import Outcome
 
 RULES = TerminationRules(
     goal=Pose2D(10.0, 0.0),
@@ -33,7 +33,7 @@ def driven(*points, period_s=0.1):
 
 
 def test_a_trial_that_has_just_begun_goes_on():
-    assert judge(RULES, *driven((0, 0))) is None
+    assert check_termination(RULES, *driven((0, 0))) is None
 
 
 def test_the_border_of_the_tolerance_is_reached():
@@ -43,13 +43,13 @@ def test_the_border_of_the_tolerance_is_reached():
 
 def test_reached_is_the_true_position_whatever_the_planner_says():
     near = driven((9.0, 0), (9.6, 0))
-    assert judge(RULES, *near, given_up="no way").outcome is Outcome.REACHED
+    assert check_termination(RULES, *near, abort_reason="no way").outcome is Outcome.REACHED
     far = driven((5.0, 0), (5.1, 0))
-    assert judge(RULES, *far, given_up="no way").outcome is Outcome.PLANNER_ABORTED
+    assert check_termination(RULES, *far, abort_reason="no way").outcome is Outcome.PLANNER_ABORTED
 
 
 def test_touching_an_obstacle_at_the_goal_is_a_collision():
-    verdict = judge(RULES, *driven((9.6, 0)), collision=TOUCH)
+    verdict = check_termination(RULES, *driven((9.6, 0)), collision=TOUCH)
     assert verdict.outcome is Outcome.COLLIDED
     assert "obstacle_box_0" in verdict.detail
     assert "0.80 m/s" in verdict.detail
@@ -65,49 +65,49 @@ def leaning(since_s, until_s, tilt_rad=1.57, at=(9.6, 0.0)):
 def test_a_robot_that_leans_for_a_second_has_tipped_over():
     for until_s in (2.0, 2.9):
         course, tilt_rad = leaning(2.0, until_s)
-        assert judge(RULES, *course, tilt_rad=tilt_rad) is None
+        assert check_termination(RULES, *course, tilt_rad=tilt_rad) is None
     course, tilt_rad = leaning(2.0, 3.0)
-    verdict = judge(RULES, *course, tilt_rad=tilt_rad)
+    verdict = check_termination(RULES, *course, tilt_rad=tilt_rad)
     assert verdict.outcome is Outcome.TIPPED_OVER
-    assert verdict.detail == "at 2.00 s, and leans by 1.57 rad (limits.max_tilt_rad is 0.8)"
+    assert verdict.detail == "at 2.00 s, with a tilt of 1.57 rad (limits.max_tilt_rad is 0.8)"
 
 
 def test_a_robot_may_lean_as_far_as_the_limit_and_come_back_from_beyond():
     course, tilt_rad = leaning(2.0, 4.0, tilt_rad=0.8)
-    assert judge(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
+    assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
     course, tilt_rad = leaning(2.0, 4.0)
     tilt_rad[35:] = 0.2
-    assert judge(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
+    assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
 
 
 def test_what_a_robot_touches_as_it_falls_is_no_collision():
     course, tilt_rad = leaning(2.0, 2.1)
-    assert judge(RULES, *course, collision=TOUCH, tilt_rad=tilt_rad) is None
+    assert check_termination(RULES, *course, collision=TOUCH, tilt_rad=tilt_rad) is None
     course, tilt_rad = leaning(2.0, 3.0)
-    verdict = judge(RULES, *course, collision=TOUCH, tilt_rad=tilt_rad)
+    verdict = check_termination(RULES, *course, collision=TOUCH, tilt_rad=tilt_rad)
     assert verdict.outcome is Outcome.TIPPED_OVER
 
 
 def test_a_robot_on_its_side_is_neither_stuck_nor_out_of_time_nor_given_up():
     course, tilt_rad = leaning(0.1, 5.1, at=(0.0, 0.0))
-    assert judge(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.TIPPED_OVER
+    assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.TIPPED_OVER
     course, tilt_rad = leaning(59.8, 60.0, at=(0.0, 0.0))
-    assert judge(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.TIPPED_OVER
+    assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.TIPPED_OVER
     course, tilt_rad = leaning(2.0, 2.1)
-    verdict = judge(RULES, *course, given_up="no way", tilt_rad=tilt_rad)
+    verdict = check_termination(RULES, *course, abort_reason="no way", tilt_rad=tilt_rad)
     assert verdict.outcome is Outcome.TIPPED_OVER
 
 
 def test_a_robot_on_its_side_before_the_goal_is_sent_makes_the_trial_invalid():
-    require_standing(RULES, (0, 0, 0.0), 0.3, 1.2, 0.0)
-    with pytest.raises(SceneError, match=r"leans by 3\.14 rad, at z = 0\.21 m, before the goal"):
-        require_standing(RULES, (0, 0, 0.21), 3.14, 0.21, 0.0)
+    require_upright(RULES, (0, 0, 0.0), 0.3, 1.2, 0.0)
+    with pytest.raises(SceneError, match=r"tilt of 3\.14 rad, at z = 0\.21 m, before the goal"):
+        require_upright(RULES, (0, 0, 0.21), 3.14, 0.21, 0.0)
 
 
 def test_a_robot_that_fell_before_the_goal_is_sent_makes_the_trial_invalid():
     says = r"the robot fell: before the goal is sent it is at z = -574\.00 m, and nothing"
     with pytest.raises(SceneError, match=says):
-        require_standing(RULES, (-2.0, 0.0, -574.0), 0.0, -572.8, 0.0)
+        require_upright(RULES, (-2.0, 0.0, -574.0), 0.0, -572.8, 0.0)
 
 
 def test_a_robot_that_falls_makes_the_trial_invalid_with_its_height():
@@ -138,7 +138,7 @@ def test_a_robot_is_stuck_when_it_has_not_left_its_place_for_the_window():
     still = np.zeros((len(time_s), 3))
     assert not is_stuck(RULES, time_s[:-1], still[:-1])
     assert is_stuck(RULES, time_s, still)
-    assert judge(RULES, time_s, still).outcome is Outcome.STUCK
+    assert check_termination(RULES, time_s, still).outcome is Outcome.STUCK
 
 
 def test_creeping_on_is_not_stuck():
@@ -157,7 +157,9 @@ def test_a_robot_that_stopped_long_after_driving_is_stuck_one_window_later():
     time_s = np.arange(0.0, 30.0, 0.1)
     x = np.minimum(time_s, 8.0)
     ended = [
-        t for n, t in enumerate(time_s, 1) if judge(RULES, time_s[:n], np.c_[x, 0 * x, 0 * x][:n])
+        t
+        for n, t in enumerate(time_s, 1)
+        if check_termination(RULES, time_s[:n], np.c_[x, 0 * x, 0 * x][:n])
     ]
     assert ended[0] == pytest.approx(8.0 + 5.0 - 0.25, abs=0.11)
 
@@ -165,15 +167,18 @@ def test_a_robot_that_stopped_long_after_driving_is_stuck_one_window_later():
 def test_time_runs_out_at_the_limit_and_not_before():
     time_s = np.arange(0.0, 60.01, 0.1)
     around = 3 * np.column_stack([np.cos(time_s), np.sin(time_s), 0 * time_s])
-    assert judge(RULES, time_s[:-1], around[:-1]) is None
-    assert judge(RULES, time_s, around).outcome is Outcome.TIMED_OUT
+    assert check_termination(RULES, time_s[:-1], around[:-1]) is None
+    assert check_termination(RULES, time_s, around).outcome is Outcome.TIMED_OUT
 
 
 def test_giving_up_comes_before_stuck_and_timeout():
     time_s = np.arange(0.0, 60.01, 0.1)
     still = np.zeros((len(time_s), 3))
-    assert judge(RULES, time_s, still, given_up="why").outcome is Outcome.PLANNER_ABORTED
-    assert judge(RULES, time_s, still).outcome is Outcome.STUCK
+    assert (
+        check_termination(RULES, time_s, still, abort_reason="why").outcome
+        is Outcome.PLANNER_ABORTED
+    )
+    assert check_termination(RULES, time_s, still).outcome is Outcome.STUCK
 
 
 @pytest.mark.parametrize(
@@ -201,14 +206,14 @@ def test_full_speed_is_plausible():
 def test_of_several_goals_the_one_driven_to_is_named():
     second = TerminationRules(
         **{**vars(RULES), "further": (Pose2D(20.0, 0.0), Pose2D(0.0, 0.0))}
-    ).onward
+    ).for_next_goal
     assert second.goal == Pose2D(20.0, 0.0)
-    said = judge(second, *driven((5.0, 0), (5.1, 0)), given_up="no way").detail
+    said = check_termination(second, *driven((5.0, 0), (5.1, 0)), abort_reason="no way").detail
     assert said == "no way, on the path to goal 2 of 3"
-    said = judge(second, *driven((9.6, 0)), collision=TOUCH).detail
+    said = check_termination(second, *driven((9.6, 0)), collision=TOUCH).detail
     assert said.endswith("on the path to goal 2 of 3")
     late = np.arange(0.0, 60.05, 0.1), np.column_stack([np.arange(601) * 0.03, *np.zeros((2, 601))])
-    assert judge(second, *late).detail == "2.00 m from goal 2 of 3 after 60 s"
-    last = second.onward
+    assert check_termination(second, *late).detail == "2.00 m from goal 2 of 3 after 60 s"
+    last = second.for_next_goal
     assert not last.further
-    assert judge(last, *driven((0.1, 0))).detail == "after 0.00 s, the last of 3 goals"
+    assert check_termination(last, *driven((0.1, 0))).detail == "after 0.00 s, the last of 3 goals"

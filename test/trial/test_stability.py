@@ -11,10 +11,9 @@ from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.trial import first_look
+from gz_testauto.trial import stability
 from gz_testauto.trial.contacts import ContactSorter
-from gz_testauto.trial.first_look import FirstLook
-from gz_testauto.trial.lowest_levels import LowestLevels
+from gz_testauto.trial.stability import LowestLevels, StabilityCheck
 
 BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
 G = 9.81
@@ -45,7 +44,7 @@ class Scene:
         self.scene = scene_of(*models)
         self.poses = {name: model.pose for name, model in self.scene.models.items()}
         self.poses["robot"] = Pose()
-        self.look = FirstLook(
+        self.look = StabilityCheck(
             self.scene,
             LowestLevels(self.scene),
             BODY,
@@ -138,7 +137,9 @@ def test_a_robot_that_starts_deep_in_something_is_told_of_what():
 def test_a_robot_that_touches_something_before_it_is_driven_stands_in_it():
     touch = ContactEpisode(0.0, 0.0, "crate", 0.0, "geometry")
     scene = Scene(PLANE)
-    again = FirstLook(scene.scene, LowestLevels(scene.scene), BODY, ContactSorter("robot", []), 1.0)
+    again = StabilityCheck(
+        scene.scene, LowestLevels(scene.scene), BODY, ContactSorter("robot", []), 1.0
+    )
     scene.look = again
     with pytest.raises(SceneError, match="the robot is inside crate before it is driven"):
         scene.at(0.0, collision=touch)
@@ -178,7 +179,7 @@ CUBE = model("cube", "4 0 1.05 0 0 0", "0.1 0.1 0.1")
 
 def creeping(caplog, models, mm_per_s, **end):
     """The warnings of a second in which the cube goes sideways at this speed."""
-    first_look._LOGGED.clear()
+    stability._LOGGED.clear()
     caplog.clear()
     scene = Scene(PLANE, *models)
     for tenth in range(1, 11):

@@ -7,8 +7,8 @@ from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.model import PoseSpec
 from gz_testauto.spec.obstacles import ObstacleSpec
-from gz_testauto.trial.route import StaticMap
 from gz_testauto.trial.setup import read_body, robot_limits
+from gz_testauto.trial.static_maps import StaticMaps
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.static_map import map_of
 
@@ -41,7 +41,7 @@ def known(smoke, tmp_path):
         robot = smoke.robot.model_copy(update={"start": start})
         spec = smoke.model_copy(update={"worlds": worlds, "robot": robot, "goal": goal})
         model = read_body(spec)
-        map_ = StaticMap(spec, model, robot_limits(spec, model), Missions(spec))
+        map_ = StaticMaps(spec, model, robot_limits(spec, model), Missions(spec))
         return map_, WorldRecord(0, "given", path, "", None)
 
     return make
@@ -49,13 +49,13 @@ def known(smoke, tmp_path):
 
 def test_several_goals_have_a_way_each_on_one_map(known):
     map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (-12, 3)])
-    ways = map_.ways(world)
+    ways = map_.waypoints(world)
     assert [(tuple(way[0]), tuple(way[-1])) for way in ways] == [
         ((-9, 0), (0, 0)),
         ((0, 0), (-12, 3)),
         ((-12, 3), (12, 1)),
     ]
-    grid = map_.grid(map_.drive(world))
+    grid = map_.grid(map_.inputs(world))
     assert grid.is_free(-12, 3)
     assert grid.is_free(12, 1)
 
@@ -63,7 +63,7 @@ def test_several_goals_have_a_way_each_on_one_map(known):
 def test_a_goal_on_the_way_that_cannot_be_reached_is_named(known):
     map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (0, 2)])
     with pytest.raises(SpecError, match=r"goal 2 of 3 \(0, 2\) is 0\.00 m from model left"):
-        map_.ways(world)
+        map_.waypoints(world)
 
 
 WALLS = box("left", 0, 2, "10 0.2") + box("right", 0, -2, "10 0.2")
@@ -71,10 +71,10 @@ WALLS = box("left", 0, 2, "10 0.2") + box("right", 0, -2, "10 0.2")
 
 def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
     map_, world = known(WALLS, (-9, 0), (12, 1))
-    (way,) = map_.ways(world)
+    (way,) = map_.waypoints(world)
     assert way[0].tolist() == [-9, 0]
     assert way[-1].tolist() == [12, 1]
-    grid = map_.grid(map_.drive(world))
+    grid = map_.grid(map_.inputs(world))
     assert grid.is_free(-9, 0)
     assert grid.is_free(12, 1)
 
@@ -82,20 +82,20 @@ def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
 def test_a_way_between_the_walls_is_not_given_up_for_one_around_them(known):
     crate = box("crate", 0, 0.7, "1 1")  # leaves less than the margin, but room enough
     map_, world = known(WALLS + crate, (-9, 0), (9, 0))
-    assert abs(map_.ways(world)[0][:, 1]).max() < 2
+    assert abs(map_.waypoints(world)[0][:, 1]).max() < 2
 
 
 def test_where_nothing_leads_through_the_way_leads_around(known):
     map_, world = known(box("block", 0, 0, "2 2"), (-4, 0), (4, 0))
-    (way,) = map_.ways(world)
+    (way,) = map_.waypoints(world)
     assert abs(way[:, 1]).max() > 1
-    assert map_.grid(map_.drive(world)).is_free(*way[len(way) // 2])
+    assert map_.grid(map_.inputs(world)).is_free(*way[len(way) // 2])
 
 
 def test_an_empty_world_has_a_static_map(known):
     map_, world = known("", (-4, 0), (4, 0))
-    assert abs(map_.ways(world)[0][:, 1]).max() == 0
-    assert not map_.grid(map_.drive(world)).occupied.any()
+    assert abs(map_.waypoints(world)[0][:, 1]).max() == 0
+    assert not map_.grid(map_.inputs(world)).occupied.any()
 
 
 def test_the_map_holds_the_places_of_the_random_obstacles(known):
@@ -104,19 +104,19 @@ def test_the_map_holds_the_places_of_the_random_obstacles(known):
         {"type": "sphere", "count": 1, "x_m": 0, "y_m": {"choice": [-40, 5]}},
     ]
     map_, world = known(WALLS, (-3, 0), (3, 0), {"obstacles": groups})
-    grid = map_.grid(map_.drive(world))
+    grid = map_.grid(map_.inputs(world))
     assert grid.is_free(31.9, 0)
     assert grid.is_free(0, -40)
 
 
 def test_the_map_stays_as_it_is_when_all_lies_within_what_stands(known, smoke):
     map_, world = known(WALLS, (-3, 0), (3, 0))
-    assert map_.grid(map_.drive(world)).bounds == map_of(read_scene(world.path), 0.1).bounds
+    assert map_.grid(map_.inputs(world)).bounds == map_of(read_scene(world.path), 0.1).bounds
     spec = smoke.model_copy()
     model = read_body(spec)
-    map_ = StaticMap(spec, model, robot_limits(spec, model), Missions(spec))
+    map_ = StaticMaps(spec, model, robot_limits(spec, model), Missions(spec))
     resolution = spec.global_plan.resolution_m
-    drive = map_.drive(world)
+    drive = map_.inputs(world)
     assert map_.grid(drive).bounds == map_of(read_scene(spec.worlds.base), resolution).bounds
 
 
@@ -151,7 +151,7 @@ def closed(side):
 def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goal, says):
     map_, world = known(models, (-2, 0), goal)
     with pytest.raises(SpecError, match=says):
-        map_.ways(world)
+        map_.waypoints(world)
 
 
 @pytest.mark.parametrize(
@@ -164,4 +164,4 @@ def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goa
 def test_a_goal_too_far_away_for_any_search_is_named(known, goal, said):
     map_, world = known(WALLS, (-3, 0), goal)
     with pytest.raises(SpecError, match=said):
-        map_.ways(world)
+        map_.waypoints(world)
