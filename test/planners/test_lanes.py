@@ -7,7 +7,7 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.lanes import lanes_of, lateral_offset_m, waypoints_along
+from gz_testauto.planners.global_plan import lanes_of, lateral_offset_m, waypoints_along
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.road import RoadSpec
 

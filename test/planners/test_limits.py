@@ -5,7 +5,7 @@ import pytest
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners.interface import RobotLimits
-from gz_testauto.planners.limits import SpeedLimiter, braking_distance_m, stoppable_speed_mps
+from gz_testauto.planners.limits import SpeedLimiter, stoppable_speed_mps
 
 FOOTPRINT = ((-1.0, -0.5), (1.0, -0.5), (1.0, 0.5), (-1.0, 0.5))
 LIMITS = RobotLimits(FOOTPRINT, 1.0, 1.5, 1.0, 3.0)
@@ -35,6 +35,6 @@ def test_reverse_needs_can_reverse():
 
 
 def test_stoppable_speed_is_the_inverse_of_braking_distance():
-    assert braking_distance_m(2.0, 1.0) == pytest.approx(2.0)
-    assert stoppable_speed_mps(braking_distance_m(0.7, 0.9), 0.9) == pytest.approx(0.7)
+    assert stoppable_speed_mps(2.0, 1.0) == pytest.approx(2.0)
+    assert stoppable_speed_mps(0.7**2 / (2 * 0.9), 0.9) == pytest.approx(0.7)
     assert stoppable_speed_mps(-1.0, 1.0) == 0.0

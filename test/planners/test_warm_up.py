@@ -8,7 +8,7 @@ import pytest
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp, RobotLimits
-from gz_testauto.planners.warm_up import warm_up
+from gz_testauto.planners.timed import warm_up
 
 SQUARE_M = np.array([[0.3, 0.3], [-0.3, 0.3], [-0.3, -0.3], [0.3, -0.3]])
 LIMITS = RobotLimits(footprint_m=SQUARE_M, max_linear_mps=1.0, max_angular_radps=1.0)

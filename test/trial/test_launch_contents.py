@@ -2,7 +2,7 @@
 
 import pytest
 
-from gz_testauto.trial.launch_contents import files_of
+from gz_testauto.trial.launch_files import files_of
 
 pytest.importorskip("rospkg", reason="packages are found by ROS")
 

@@ -8,10 +8,10 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.spec.loader import load
 from gz_testauto.spec.stack import LaunchSpec
-from gz_testauto.trial import launch_contents
-from gz_testauto.trial.launch_contents import files_of
+from gz_testauto.trial import launch_files as launch
 from gz_testauto.trial.launch_files import (
     check_launches,
+    files_of,
     fill_in,
     find_launch_file,
     launch_files,
@@ -153,9 +153,9 @@ def test_environment_variables_are_replaced(tmp_path, monkeypatch):
 
 
 def test_a_path_has_fewer_than_4096_characters():
-    assert launch_contents._path("/" + "a" * 4094) == Path("/" + "a" * 4094)
-    assert launch_contents._path("/" + "a" * 4095) is None
-    assert launch_contents._path("/a\0") is None
+    assert launch._path_in("/" + "a" * 4094) == Path("/" + "a" * 4094)
+    assert launch._path_in("/" + "a" * 4095) is None
+    assert launch._path_in("/a\0") is None
 
 
 def test_a_file_in_a_package_is_named_by_the_package(tmp_path):
@@ -229,7 +229,7 @@ def test_launch_files_are_listed_once_and_their_contents_are_inputs(stack, tmp_p
     names = ["sim.launch", "robot.launch", "nav.launch"]
     assert launch_files(spec) == tuple(tmp_path / name for name in names)
     assert launch_inputs(spec) == {
-        f"planners[{index}].launch brings a.yaml": tmp_path / "a.yaml"
+        f"planners[{index}].launch needs a.yaml": tmp_path / "a.yaml"
         for index in range(len(spec.planners))
     }
 

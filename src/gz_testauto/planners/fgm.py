@@ -92,8 +92,8 @@ class FollowTheGap(ReactivePlanner):
             # The direction is kept. Otherwise it would alternate when the goal is straight ahead,
             # and the robot would not turn at all.
             self._side = self._side or math.copysign(1.0, situation.goal_bearing_rad)
-            rate = self.turn_gain_per_s * self._side
-            return Twist2D(0.0, clamp(rate, -self._turn_limit, self._turn_limit))
+            limit = 0.5 * self.limits.max_angular_radps
+            return Twist2D(0.0, clamp(self.turn_gain_per_s * self._side, -limit, limit))
         self._side = 0.0
         widest = max(gaps, key=lambda gap: gap.width_rad)
         nearest_m = nearest_distance(points, radius_m)
@@ -103,10 +103,6 @@ class FollowTheGap(ReactivePlanner):
         share = clamp(nearest_m / self.slowdown_m, self.slowest, 1.0)
         speed = min(situation.speed_limit_mps, share * self.limits.max_linear_mps)
         return turn_towards(heading, speed, self.turn_gain_per_s, self.limits)
-
-    @property
-    def _turn_limit(self) -> float:
-        return 0.5 * self.limits.max_angular_radps
 
 
 def nearest_distance(points_m: np.ndarray, radius_m: float) -> float:

@@ -126,7 +126,7 @@ class LocalPlanner(abc.ABC):
     A subclass declares its parameters as the keyword arguments of its constructor, each with a
     default, a unit suffix and a docstring line. With ``wants_objects``, it receives tracked
     objects. With ``needs_warm_up``, it compiles or loads code in its first cycle, and must run once
-    before it is measured (:func:`~gz_testauto.planners.warm_up.warm_up`).
+    before it is measured (:func:`~gz_testauto.planners.timed.warm_up`).
     """
 
     wants_objects = False

@@ -1,7 +1,6 @@
 """Velocity and acceleration limits for commands.
 
-Owns the limits on speed and on the change of speed between control periods, which simulators do not
-apply, and the computation of braking.
+They limit the speed and its change between control periods, which simulators do not limit.
 """
 
 import math
@@ -14,11 +13,6 @@ from gz_testauto.planners.interface import RobotLimits
 def clamp(value: float, lowest: float, highest: float) -> float:
     """Return ``value``, limited to the interval."""
     return min(max(value, lowest), highest)
-
-
-def braking_distance_m(speed_mps: float, deceleration_mps2: float) -> float:
-    """Return the braking distance from now on: v² / 2a."""
-    return speed_mps * speed_mps / (2.0 * deceleration_mps2)
 
 
 def stoppable_speed_mps(distance_m: float, deceleration_mps2: float) -> float:

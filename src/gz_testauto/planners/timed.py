@@ -1,24 +1,40 @@
-"""A local planner in a trial: with measured cycle times, and with failures as an outcome.
+"""The execution of a local planner in a trial: warm-up, cycle times, and failures as an outcome.
 
-Owns the cycle times, in wall time and in CPU time of the calling thread. Simulated time does not
+Cycle times are measured in wall time and in CPU time of the calling thread. Simulated time does not
 advance meanwhile, so a slow planner does not change a trajectory. If a planner raises an exception
 or returns a command that is not finite, the outcome is ``planner_aborted``: a campaign must report
 a faulty planner, not stop.
+
+The warm-up is one cycle on an empty plane before the first trial. Compilation, loading and imports
+at the first use then do not count as cycle time, and do not delay a simulation that runs freely.
 """
 
+import contextlib
 import dataclasses
 import logging
 import math
 import time
 import traceback
-from typing import List, Mapping, Tuple
+from typing import Any, List, Mapping, Tuple
 
 import numpy as np
 
-from gz_testauto.base.observation import Twist2D
-from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
+from gz_testauto.base.observation import LaserScan, Twist2D
+from gz_testauto.base.pose import Pose2D
+from gz_testauto.planners import make_planner
+from gz_testauto.planners.interface import (
+    Lane,
+    LocalPlanner,
+    Observation,
+    PlannerGaveUp,
+    RobotLimits,
+    Task,
+)
 
 LOGGER = logging.getLogger(__name__)
+
+_GOAL_M, _RAYS, _RANGE_M, _LANE_WIDTH_M = 5.0, 360, 10.0, 4.0
+"""The distance of the goal, the scan and the lane of the warm-up."""
 
 
 def in_message_precision(observation: Observation) -> Observation:
@@ -76,3 +92,23 @@ def _describe(error: Exception) -> str:
     """Return the error in one line, with its file and line."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"the planner raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+
+
+def warm_up(
+    plugin: str, parameters: Mapping[str, Any], limits: RobotLimits, on_road: bool = False
+) -> None:
+    """Run one cycle of a new planner, if its class needs a warm-up. ``PlannerGaveUp`` is ignored.
+
+    Raises ``SpecError`` for a planner that cannot be constructed.
+    """
+    planner: LocalPlanner = make_planner(plugin, **parameters)
+    if not planner.needs_warm_up:
+        return
+    path_m = np.array([[0.0, 0.0], [_GOAL_M, 0.0]])
+    long_m = np.array([[-4 * _GOAL_M, 0.0], [4 * _GOAL_M, 0.0]])
+    lanes = (Lane(long_m, np.full(2, _LANE_WIDTH_M)),) if on_road else ()
+    empty = np.full(_RAYS, math.inf)
+    scan = LaserScan(0.0, -math.pi, math.pi, 0.1, _RANGE_M, empty)
+    with contextlib.suppress(PlannerGaveUp):
+        planner.begin(Task(Pose2D(_GOAL_M, 0.0, 0.0), 0.5, path_m, limits, lanes=lanes))
+        planner.plan(Observation(0.0, Pose2D(0.0, 0.0, 0.0), Twist2D(), scan))

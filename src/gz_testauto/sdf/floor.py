@@ -5,7 +5,7 @@ and the parts of a robot above the ground. See :mod:`gz_testauto.trial.contacts`
 of a robot that *touch* the ground in a running simulation.
 """
 
-from typing import FrozenSet, Mapping, NamedTuple, Tuple
+from typing import NamedTuple, Tuple
 
 import numpy as np
 
@@ -60,12 +60,3 @@ def is_floor_slab(bounds: np.ndarray) -> bool:
     shorter = min(length, width)
     flat = shorter >= SLAB_SIDE_M and thickness <= SLAB_FLATNESS * shorter
     return bool(flat and bounds[2, 1] <= SLAB_TOP_M)
-
-
-def parts_above_floor(lowest_m: Mapping[str, float]) -> FrozenSet[str]:
-    """Return the names of a robot's parts that are not in contact with the ground.
-
-    ``lowest_m`` has the height of the lowest point of each part by name.
-    """
-    floor_m = min(lowest_m.values(), default=0.0)
-    return frozenset(name for name, low in lowest_m.items() if low - floor_m > GROUND_TOLERANCE_M)

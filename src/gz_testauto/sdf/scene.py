@@ -17,7 +17,7 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.document import Element, SdfDocument
-from gz_testauto.sdf.floor import is_floor_slab, parts_above_floor
+from gz_testauto.sdf.floor import GROUND_TOLERANCE_M, is_floor_slab
 from gz_testauto.sdf.geometry_reader import read_geometry
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.meshes.slices import union
@@ -112,10 +112,13 @@ class SceneModel:
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
         """Return the collisions that are not in contact with the ground, for a robot."""
-        off = parts_above_floor(
-            {s.scoped_name: s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions}
+        lowest_m = [s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions]
+        ground_m = min(lowest_m, default=0.0)
+        return tuple(
+            shape
+            for shape, low_m in zip(self.collisions, lowest_m)
+            if low_m - ground_m > GROUND_TOLERANCE_M
         )
-        return tuple(shape for shape in self.collisions if shape.scoped_name in off)
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
         """Return the footprint of the collisions that are not ground."""

@@ -1,13 +1,13 @@
-"""The actors, other hooks and filters of one trial.
+"""The actors, other hooks and filters of one trial: their creation and use in a simulation.
 
-Owns their creation and their connection to a simulation. They depend only on the campaign, the
-world, its number and the repetition, so they are the same for all planners, and in this process and
-behind a node.
+They depend only on the campaign, the world, its number and the repetition. So they are the same for
+all planners, with and without ROS.
 """
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.simulators import SIMULATORS
 from gz_testauto.simulators.changes import ChangeKind, SetModel
 from gz_testauto.simulators.description import DescribedWorld
-from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
+from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.randomize import FaultTerm
 from gz_testauto.trial.clearance import ObstacleField
@@ -98,84 +98,84 @@ class TrialActors:
 
 
 class ActorContext(NamedTuple):
-    """The robot and its start, and the parsed world file of a trial."""
+    """The inputs for the actors of a trial: the campaign, the robot and its start, the number of
+    the world, its file and its parsed content, and the repetition."""
 
+    spec: CampaignSpec
     robot: RobotBody
     start: Pose2D
+    world: int
     file: Path
     scene: WorldScene
+    repetition: int
+
+    def obstacle_outlines(self) -> ObstacleOutlines:
+        """Return the obstacles of the world at the heights that obstruct the robot."""
+        heights = obstructing_heights(self.spec.robot.height_m or self.robot.height_m)
+        return ObstacleOutlines(ObstacleField(self.scene, heights).outlines())
 
 
-def prepare_actors(
-    spec: CampaignSpec, site: ActorContext, world: int, repetition: int
-) -> TrialActors:
-    """Return the actors, hooks and filters of a trial in world number ``world``.
+def prepare_actors(context: ActorContext) -> TrialActors:
+    """Return the actors, hooks and filters of a trial.
 
     Raises ``SpecError``, ``PlacementError`` if no start of an actor is free, and ``SdfError`` for
     the model of an actor.
     """
-    own = world_actors(site.scene)
+    spec, world, repetition = context.spec, context.world, context.repetition
+    own = world_actors(context.scene)
     if not (spec.changes_worlds or own):
         return TrialActors()
     hooks: List[Hook] = []
-    agents = _agents(spec, site, world, repetition)
+    agents = _agents(context)
     if spec.actors or own:
-        robot = spec.robot
-        heights = obstructing_heights(robot.height_m or site.robot.height_m)
-        outline = np.asarray(robot.footprint_m or site.robot.footprint_m)
-        ground = ActorPlacementArea(
-            ObstacleOutlines(ObstacleField(site.scene, heights).outlines()),
-            site.start,
-            float(np.hypot(*outline.T).max()),
-        )
-        hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, ground))
+        outline = np.asarray(spec.robot.footprint_m or context.robot.footprint_m)
+        radius_m = float(np.hypot(*outline.T).max())
+        area = ActorPlacementArea(context.obstacle_outlines(), context.start, radius_m)
+        hooks.extend(create_actors((*spec.actors, *own), spec.seed, world, repetition, area))
     if agents is not None:
         hooks.append(agents)
     if not spec.randomize:
         return TrialActors(tuple(hooks))
-    scene = _randomized_scene(site, TrialActors(tuple(hooks)).models)
+    scene = _randomized_scene(context, TrialActors(tuple(hooks)).models)
     drawn = draw_terms(spec.randomize, spec.seed, world, repetition, scene)
     return TrialActors((*hooks, *drawn.hooks), tuple(drawn.filters), drawn.numbers)
 
 
-def _agents(spec: CampaignSpec, site: ActorContext, world: int, repetition: int) -> Optional[Hook]:
+def _agents(context: ActorContext) -> Optional[Hook]:
     """Return the hook of the world source that moves its agents; None without agents."""
-    source = world_source(spec)
-    if source is None or not spec.worlds.has_agents:
+    source = world_source(context.spec)
+    if source is None or not context.spec.worlds.has_agents:
         return None
-    hook: Hook = source.hook(site.file, world, repetition, site.robot.name)
+    hook: Hook = source.hook(
+        context.file, context.world, context.repetition, context.robot.name
+    )
     return hook
 
 
 def tracker_of(
-    spec: CampaignSpec,
-    site: ActorContext,
-    actors: TrialActors,
-    world: int,
-    repetition: int,
-    others: Sequence[NamedModel] = (),
+    context: ActorContext, actors: TrialActors, others: Sequence[NamedModel] = ()
 ) -> Optional[ObjectTracker]:
     """Return the tracker of moving objects, including ``others``, for the robot; None if the
     campaign has no tracking."""
+    spec = context.spec
     if spec.tracking is None:
         return None
-    heights = obstructing_heights(spec.robot.height_m or site.robot.height_m)
     scene = TrackedScene(
         models=(*actors.all_models, *others),
         actors=actors.actors,
-        obstacles=ObstacleOutlines(ObstacleField(site.scene, heights).outlines()),
+        obstacles=context.obstacle_outlines(),
         seed=spec.seed,
-        world=world,
-        repetition=repetition,
+        world=context.world,
+        repetition=context.repetition,
     )
-    return ObjectTracker(spec.tracking, site.robot.name, scene)
+    return ObjectTracker(spec.tracking, context.robot.name, scene)
 
 
-def _randomized_scene(site: ActorContext, models: Sequence[NamedModel]) -> RandomizedScene:
-    described = DescribedWorld(site.scene)
-    poses: Dict[str, Pose] = {name: model.pose for name, model in site.scene.models.items()}
-    poses[site.robot.name] = site.start.to_pose()
-    robot = site.robot if isinstance(site.robot, RobotModel) else None
+def _randomized_scene(context: ActorContext, models: Sequence[NamedModel]) -> RandomizedScene:
+    described = DescribedWorld(context.scene)
+    poses: Dict[str, Pose] = {name: model.pose for name, model in context.scene.models.items()}
+    poses[context.robot.name] = context.start.to_pose()
+    robot = context.robot if isinstance(context.robot, RobotModel) else None
     if robot is not None:
         described.add(robot.name, robot.sdf)
     for model in models:
@@ -186,13 +186,12 @@ def _randomized_scene(site: ActorContext, models: Sequence[NamedModel]) -> Rando
 
 def check_actors(spec: CampaignSpec) -> None:
     """Raise ``SpecError`` for an actor or term that the campaign's simulator does not support."""
-    on_stack = not isinstance(spec, BuiltinCampaignSpec)
     if isinstance(spec, BuiltinCampaignSpec):
         _check_robots(spec)
-        simulator, named = spec.simulator, f"the simulator {spec.simulator!r}"
+        simulator, subject = spec.simulator, f"the simulator {spec.simulator!r}"
     else:
         _check_on_stack(spec)
-        simulator, named = STACK, f"{STACK}, with which a stack simulates,"
+        simulator, subject = STACK, f"{STACK}, the simulator of a stack,"
     needed: List[Tuple[str, ChangeKind]] = [(f"actor {a.name!r}", SetModel) for a in spec.actors]
     if spec.worlds.has_agents:
         needed.append((f"worlds.{spec.worlds.source_name}", SetModel))
@@ -200,18 +199,14 @@ def check_actors(spec: CampaignSpec) -> None:
         actor.check()
     for term in spec.randomize:
         needed.extend((f"randomize {term.name!r}", kind) for kind in kinds_of([term]))
-    taken = SIMULATORS.get(simulator).changes if needed else frozenset()
-    for who, kind in needed:
-        if kind not in taken:
-            able = [name for name in SIMULATORS.names() if kind in _changes(name)]
-            raise SpecError(
-                f"{who}: {named} does not support {kind.__name__}; "
-                + (
-                    f"use {' or '.join(map(repr, able))}, or remove it"
-                    if able and not on_stack
-                    else "remove it"
-                )
-            )
+    supported = SIMULATORS.get(simulator).changes if needed else frozenset()
+    for key, kind in needed:
+        if kind not in supported:
+            others = [name for name, one in _installed_simulators() if kind in one.changes]
+            remedy = "remove it"
+            if others and isinstance(spec, BuiltinCampaignSpec):
+                remedy = f"use {' or '.join(map(repr, others))}, or remove it"
+            raise SpecError(f"{key}: {subject} does not support {kind.__name__}; {remedy}")
 
 
 def _check_on_stack(spec: CampaignSpec) -> None:
@@ -231,26 +226,17 @@ def _check_on_stack(spec: CampaignSpec) -> None:
 
 
 def _check_robots(spec: BuiltinCampaignSpec) -> None:
-    if spec.robots and not _allows_several(spec.simulator):
-        able = [name for name in SIMULATORS.names() if _allows_several(name)]
+    if not spec.robots:
+        return
+    able = [name for name, simulator in _installed_simulators() if simulator.several_robots]
+    if spec.simulator not in able:
         raise SpecError(
             f"campaign {spec.name}: robots: the simulator {spec.simulator!r} has one robot in a "
             f"scene; use {' or '.join(map(repr, able))}, or remove robots"
         )
 
 
-def _allows_several(simulator: str) -> bool:
-    """Return whether a simulator supports several robots; False if it is not installed."""
-    try:
-        return bool(SIMULATORS.get(simulator).several_robots)
-    except MissingDependencyError:
-        return False
-
-
-def _changes(simulator: str) -> FrozenSet[ChangeKind]:
-    """Return the changes that a simulator supports; none if it is not installed."""
-    try:
-        taken: FrozenSet[ChangeKind] = SIMULATORS.get(simulator).changes
-    except MissingDependencyError:
-        return frozenset()
-    return taken
+def _installed_simulators() -> Iterator[Tuple[str, Type[Simulator]]]:
+    for name in SIMULATORS.names():
+        with contextlib.suppress(MissingDependencyError):
+            yield name, SIMULATORS.get(name)

@@ -1,13 +1,22 @@
-"""The launch files of a campaign on a user's stack: found, checked and filled in per trial.
+"""The launch files of a campaign on a user's stack: their location, arguments and inputs.
 
-Owns the launch of a planner, the location of its file, and its arguments. An argument that a launch
-file does not declare is an error, since roslaunch would ignore it and both planners would run with
-the same settings. :mod:`gz_testauto.ros.stack` starts them.
+An argument that a launch file does not declare is an error, since roslaunch would ignore it and
+both planners would run with the same settings. :mod:`gz_testauto.ros.stack` starts the files.
+
+The inputs of a launch file are its ``<include>``, the files in ``<rosparam>``, ``<param>`` and node
+arguments, and the includes of xacro and URDF files, with ``$(find)``, ``$(arg)``, ``$(env)``,
+``$(optenv)`` and ``$(dirname)`` replaced as roslaunch does. ``$(eval)`` and ``$(anon)``, files that
+programs open, and files for visualization are not followed. Elements under ``if`` and ``unless``
+are always followed.
 """
 
+import contextlib
+import functools
 import os
+import re
+import shlex
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from lxml import etree
 
@@ -18,9 +27,18 @@ from gz_testauto.base.xml_file import read_xml
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.spec.placeholders import fill
 from gz_testauto.spec.stack import LaunchSpec
-from gz_testauto.trial.launch_contents import files_of
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
+
+Arguments = Mapping[str, str]
+
+_FOLLOWED_SUFFIXES = {".launch", ".xml", ".xacro", ".urdf"}
+_DISPLAY_SUFFIXES = {".rviz"}
+_LARGEST_READ_B = 2_000_000
+"""Larger files are data without includes."""
+_REFERENCE = re.compile(r"\$\((find|arg|env|optenv|dirname)\s*([^()\s]*)\s*([^()]*)\)")
+_UNSOLVED = re.compile(r"\$\(|\$\{")
+_DEPTH = 20
 
 
 class Launch(NamedTuple):
@@ -52,7 +70,7 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
             inputs[f"launch {launch.named}"] = file
         arguments = {name: _argument_text(value) for name, value in launch.args.items()}
         for name, path in files_of(file, arguments).items():
-            inputs[f"{where} brings {name}"] = path
+            inputs[f"{where} needs {name}"] = path
     return inputs
 
 
@@ -148,3 +166,123 @@ def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
 def _argument_text(value: object) -> str:
     """Return the value as roslaunch reads it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
+    """Return all files that a launch file needs with ``arguments``.
+
+    Their names do not depend on the location: the package and the path within, or the file's name.
+    Missing files, and files that are not valid XML, are omitted; roslaunch reports them.
+    """
+    found: List[Path] = []
+    _follow(launch, arguments, found, _DEPTH)
+    named: Dict[str, Path] = {}
+    for path in found:
+        name, number = _name(path), 1
+        while named.get(name, path) != path:
+            number += 1
+            name = f"{_name(path)} ({number})"
+        named[name] = path
+    return named
+
+
+def _follow(file: Path, given: Arguments, found: List[Path], depth: int) -> None:
+    """Add the files that ``file`` names to ``found``, recursively."""
+    if file.stat().st_size > _LARGEST_READ_B or depth == 0:
+        return
+    try:
+        root = read_xml(file)
+    except (OSError, etree.XMLSyntaxError):
+        return
+    scope = dict(given)
+    for element in root.iter(etree.Element):
+        if element.tag == "arg" and element.getparent().tag != "include":
+            text = element.get("value") or element.get("default")
+            value = None if text is None else _replaced(text, scope, file)
+            if value is not None and (element.get("value") or element.get("name") not in scope):
+                scope[str(element.get("name"))] = value
+            continue
+        passed = _passed(element, scope, file) if element.tag == "include" else {}
+        for path in _named_by(element, scope, file):
+            if path not in found and path.suffix not in _DISPLAY_SUFFIXES:
+                found.append(path)
+                if path.suffix in _FOLLOWED_SUFFIXES:
+                    _follow(path, passed, found, depth - 1)
+
+
+def _passed(include: "etree._Element", scope: Arguments, file: Path) -> Arguments:
+    """Return the arguments of an ``<include>``."""
+    passed = dict(scope) if include.get("pass_all_args") == "true" else {}
+    for argument in include.iterchildren("arg"):
+        value = _replaced(argument.get("value") or argument.get("default") or "", scope, file)
+        if value is not None:
+            passed[str(argument.get("name"))] = value
+    return passed
+
+
+def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterator[Path]:
+    """Yield the files in the attributes of an element, alone or as words of a command."""
+    for text in element.attrib.values():
+        value = _replaced(str(text), scope, file)
+        for word in _words(value or ""):
+            path = _path_in(word)
+            if path is not None and os.path.isfile(path):
+                yield path.resolve()
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the text and its words: ``-d /a/b.rviz``, ``name:=/a/b``."""
+    yield text
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    for word in words:
+        yield word
+        yield word.rpartition(":=")[2]
+
+
+def _path_in(word: str) -> Optional[Path]:
+    if word.startswith("package://"):
+        name, _, inside = word[len("package://") :].partition("/")
+        directory = _package(name, os.environ.get("ROS_PACKAGE_PATH", ""))
+        return Path(directory) / inside if directory else None
+    word = word[len("file://") :] if word.startswith("file://") else word
+    return Path(word) if word.startswith("/") and "\0" not in word and len(word) < 4096 else None
+
+
+@functools.lru_cache(maxsize=None)
+def _package(name: str, package_path: str) -> str:
+    """Return the directory of a package, empty if it does not exist. It is cached, since a search
+    of ``package_path`` is slow."""
+    try:
+        return str(resources.resolve(f"package://{name}", Path()))
+    except ResourceError:
+        return ""
+
+
+def _replaced(text: str, scope: Arguments, file: Path) -> Optional[str]:
+    """Return the text with all substitutions replaced, or None if one has no value."""
+
+    def value_of(match: "re.Match[str]") -> str:
+        kind, name, rest = match.groups()
+        if kind == "find":
+            return _package(name, os.environ.get("ROS_PACKAGE_PATH", "")) or match.group()
+        if kind == "arg":
+            return scope.get(name, match.group())
+        if kind == "dirname":
+            return str(file.parent)
+        return os.environ.get(name, rest if kind == "optenv" else match.group())
+
+    replaced = _REFERENCE.sub(value_of, text)
+    return None if _UNSOLVED.search(replaced) else replaced
+
+
+def _name(path: Path) -> str:
+    for directory in path.parents:
+        manifest = directory / "package.xml"
+        if os.path.isfile(manifest):
+            with contextlib.suppress(OSError, etree.XMLSyntaxError):
+                package = (read_xml(manifest).findtext("name") or directory.name).strip()
+                return str(Path(package) / path.relative_to(directory))
+    return path.name

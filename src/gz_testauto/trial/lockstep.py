@@ -1,7 +1,7 @@
-"""The executor that runs trials in-process and in lock-step.
+"""The executor that runs trials in this process and in lock-step.
 
-The result depends neither on the load of the machine nor on the cycle time of a planner, and
-simulated time is not tied to wall time. Owns the simulator's life and the loop of a trial.
+The result depends neither on the load of the computer nor on the cycle time of a planner, and
+simulated time does not depend on wall time.
 """
 
 import functools
@@ -17,8 +17,7 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
-from gz_testauto.planners.timed import TimedPlanner
-from gz_testauto.planners.warm_up import warm_up
+from gz_testauto.planners.timed import TimedPlanner, warm_up
 from gz_testauto.simulators.interface import Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.checks import require_drivable
@@ -37,13 +36,13 @@ from gz_testauto.trial.recorder import CycleTimes
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
 from gz_testauto.trial.termination import TrialEnd
 
-OpenSimulator = Callable[[PreparedBuiltin], Simulator]
-
 
 class LockstepExecutor(TrialExecutor):
     """An executor with one simulator; all trials run in the calling thread."""
 
-    def __init__(self, campaign: PreparedCampaign, open_simulator: OpenSimulator) -> None:
+    def __init__(
+        self, campaign: PreparedCampaign, open_simulator: Callable[[PreparedBuiltin], Simulator]
+    ) -> None:
         """Prepare without starting anything. Raises ``SpecError`` for a campaign on a user's stack,
         a robot without drive controller or lidar, or a planner with invalid parameters."""
         self._campaign = require_builtin(campaign)

@@ -127,20 +127,26 @@ class PreparedCampaign:
 
     def actors(self, trial: Trial) -> TrialActors:
         """Return the actors, hooks and filters of a trial."""
-        return prepare_actors(self.spec, self._site(trial), trial.world_index, trial.repetition)
+        return prepare_actors(self._actor_context(trial))
 
-    def _site(self, trial: Trial) -> ActorContext:
+    def _actor_context(self, trial: Trial) -> ActorContext:
         world = self.world(trial)
-        start = self.missions.start_in(trial.world)
-        return ActorContext(self.robot, start, world.path, self.world_scene(world))
+        return ActorContext(
+            self.spec,
+            self.robot,
+            self.missions.start_in(trial.world),
+            trial.world_index,
+            world.path,
+            self.world_scene(world),
+            trial.repetition,
+        )
 
     def tracker(
         self, trial: Trial, actors: TrialActors, others: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
         """Return the tracker of a trial for moving objects, including ``others``; None if the
         campaign has no tracking."""
-        spec, index, repetition = self.spec, trial.world_index, trial.repetition
-        return tracker_of(spec, self._site(trial), actors, index, repetition, others)
+        return tracker_of(self._actor_context(trial), actors, others)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """Return the obstacles of a world at their poses in its file."""

@@ -17,9 +17,8 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.grid.search import MAX_SEARCHED_CELLS, shortest_path
-from gz_testauto.planners.global_plan import plan_waypoints
+from gz_testauto.planners.global_plan import lanes_of, plan_waypoints, waypoints_along
 from gz_testauto.planners.interface import Lane, RobotLimits
-from gz_testauto.planners.lanes import lanes_of, waypoints_along
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sampling.regions import places_of
 from gz_testauto.sampling.site import OPEN_MARGIN_M

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.planners.lanes import lanes_of
+from gz_testauto.planners.global_plan import lanes_of
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.road import RoadSpec
 

@@ -22,7 +22,7 @@ from gz_testauto.extras.sst.road_users import predict_objects, remove_tracked_ob
 from gz_testauto.extras.sst.search import Search
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
-from gz_testauto.planners.lanes import lateral_offset_m
+from gz_testauto.planners.global_plan import lateral_offset_m
 from gz_testauto.planners.limits import stoppable_speed_mps
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint

@@ -20,11 +20,9 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.global_plan import plan_waypoints
+from gz_testauto.planners.global_plan import plan_waypoints, waypoints_along
 from gz_testauto.planners.interface import Lane, PlannerGaveUp, Task
-from gz_testauto.planners.lanes import waypoints_along
-from gz_testauto.planners.timed import TimedPlanner
-from gz_testauto.planners.warm_up import warm_up
+from gz_testauto.planners.timed import TimedPlanner, warm_up
 from gz_testauto.ros.graph import advertise, subscribe
 from gz_testauto.ros.map_messages import lanes_of_messages
 from gz_testauto.ros.node import read_parameters

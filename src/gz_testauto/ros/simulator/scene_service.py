@@ -1,7 +1,7 @@
 """Loading of scenes: the first one of the parameters, and those of ``~load_scene``, with a
 campaign's actors and randomization."""
 
-from typing import Optional, Tuple
+from typing import Optional
 
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import SpecError
@@ -63,18 +63,23 @@ class SceneService:
     def _load(self, scene: Scene, request: LoadSceneRequest) -> None:
         actors, tracker = TrialActors(), None
         if request.with_actors:
-            spec, site = self._campaign_site(scene)
-            place = (request.world_index, request.repetition)
-            actors = prepare_actors(spec, site, *place)  # in this thread, as Scenic requires
-            tracker = tracker_of(spec, site, actors, *place)
+            context = self._actor_context(scene, request)
+            actors = prepare_actors(context)  # in this thread, as Scenic requires
+            tracker = tracker_of(context, actors)
         self._actors.start_scene(actors)
         self._objects.start_scene(tracker)
         self._loop.load(scene, actors)
 
-    def _campaign_site(self, scene: Scene) -> Tuple[BuiltinCampaignSpec, ActorContext]:
-        """Return the campaign and the site of its trial."""
+    def _actor_context(self, scene: Scene, request: LoadSceneRequest) -> ActorContext:
         if self._campaign is None:
             raise SpecError("with_actors: the simulator node has no campaign; set ~campaign")
         assert scene.robot is not None, "a campaign's scene has a robot"
-        site = ActorContext(scene.robot, scene.start, scene.world, read_scene(scene.world))
-        return self._campaign, site
+        return ActorContext(
+            self._campaign,
+            scene.robot,
+            scene.start,
+            request.world_index,
+            scene.world,
+            read_scene(scene.world),
+            request.repetition,
+        )
