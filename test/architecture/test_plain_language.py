@@ -68,7 +68,7 @@ LIMITS: Dict[str, Limit] = {
     "test/extras": Limit(2.0),
     "test/grid": Limit(2.0),
     "test/metrics": Limit(2.0),
-    "test/models": Limit(38.0),
+    "test/models": Limit(2.0),
     "test/packaging": Limit(2.0),
     "test/planners": Limit(2.0),
     "test/processes": Limit(2.0),
@@ -80,7 +80,7 @@ LIMITS: Dict[str, Limit] = {
     "test/simulators": Limit(2.0),
     "test/spec": Limit(2.0),
     "test/testing": Limit(2.0),
-    "test/trial": Limit(40.5),
+    "test/trial": Limit(2.0),
     "test/workers": Limit(22.0),
     "test/worlds": Limit(28.5),
 }

@@ -1,4 +1,4 @@
-"""The car for roads: its size, and that it goes where a bicycle with its rear axle goes."""
+"""The model of a car for roads: its size, and its motion as a bicycle model."""
 
 import math
 
@@ -21,21 +21,21 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_is_as_large_as_a_mid_size_car_with_its_origin_on_the_rear_axle(robot):
+def test_size_is_that_of_a_car_with_the_origin_on_the_rear_axle(robot):
     outline = np.array(robot.footprint_m)
     assert outline.min(axis=0) == pytest.approx((-0.9, -0.9), abs=0.051)
     assert outline.max(axis=0) == pytest.approx((3.6, 0.9), abs=0.051)
     assert robot.height_m == pytest.approx((0.0, 1.45), abs=3e-3)
 
 
-def test_needs_nothing_that_a_headless_gazebo_may_lack():
+def test_model_references_no_other_files():
     text = MODEL.read_text(encoding="utf-8")
     for missing in ("<mesh", "<script", "<texture", "model://"):
         assert missing not in text
 
 
 @pytest.mark.parametrize("name", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)])
-def test_drives_at_city_speed_brakes_and_turns_as_told(robot, name):
+def test_car_executes_commands_to_drive_brake_and_turn(robot, name):
     with open_simulator(name) as simulator:
         simulation = simulator.load(Scene(PLAIN, robot, Pose2D(0.0, 0.0, 0.0)))
         for period in range(30):

@@ -1,4 +1,4 @@
-"""The Husky that the package ships: its maker's figures, and how it drives."""
+"""The model of the Husky A200: published values, and its motion."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ MODEL = share_directory() / "models" / "husky_a200" / "model.sdf"
 PLAIN = share_directory() / "worlds" / "plain.world"
 
 BASE_M = 0.13228
-"""How high the published base is above the ground."""
+"""Height of the published base frame above the ground."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_has_the_published_masses_and_moments(robot):
+def test_masses_and_moments_of_inertia_are_the_published_ones(robot):
     links = SdfDocument.read(MODEL).model.findall("link")
     masses = [float(link.findtext("inertial/mass")) for link in links]
     assert masses == [46.034, 2.637, 2.637, 2.637, 2.637]
@@ -34,11 +34,11 @@ def test_has_the_published_masses_and_moments(robot):
         1.7386,
         2.0296,
     ]
-    centre = [float(value) for value in base.findtext("pose").split()]
-    assert centre[:3] == pytest.approx([-0.00065, -0.085, 0.062 + BASE_M])
+    center = [float(value) for value in base.findtext("pose").split()]
+    assert center[:3] == pytest.approx([-0.00065, -0.085, 0.062 + BASE_M])
 
 
-def test_stands_on_four_wheels_in_the_published_places(robot):
+def test_wheels_are_at_the_published_positions(robot):
     (husky,) = read_scene(MODEL).models.values()
     for end, x_m in (("front", 0.256), ("rear", -0.256)):
         for side, y_m in (("left", 0.2854), ("right", -0.2854)):
@@ -49,14 +49,14 @@ def test_stands_on_four_wheels_in_the_published_places(robot):
     assert robot.height_m[0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_is_as_large_as_published(robot):
+def test_size_is_the_published_one(robot):
     outline = np.array(robot.footprint_m)
     assert outline.max(axis=0) == pytest.approx((0.9874 / 2, 0.2854 + 0.1143 / 2))
     assert outline.min(axis=0) == pytest.approx((-0.9874 / 2, -0.2854 - 0.1143 / 2))
     assert robot.height_m[1] == pytest.approx(BASE_M + 0.2275)
 
 
-def test_one_plugin_drives_each_axle_and_the_imu_is_where_it_was_published(robot):
+def test_each_axle_has_one_plugin_and_the_imu_is_at_its_published_pose(robot):
     assert robot.drive.plugin == "libDiffDrivePlugin.so"
     assert robot.drive.left_joints == ("front_left_wheel", "rear_left_wheel")
     assert robot.drive.right_joints == ("front_right_wheel", "rear_right_wheel")
@@ -65,14 +65,14 @@ def test_one_plugin_drives_each_axle_and_the_imu_is_where_it_was_published(robot
     assert robot.lidar is None
 
 
-def test_needs_nothing_that_a_headless_gazebo_may_lack():
+def test_model_references_no_other_files():
     text = MODEL.read_text(encoding="utf-8")
     for missing in ("<mesh", "<script", "<texture", "model://"):
         assert missing not in text
 
 
 @pytest.mark.parametrize("name", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)])
-def test_stands_still_and_drives_straight_on_as_told(robot, name):
+def test_husky_rests_and_executes_a_command_to_drive_straight(robot, name):
     with open_simulator(name) as simulator:
         simulation = simulator.load(Scene(PLAIN, robot, Pose2D(0.0, 0.0, 0.4)))
         resting = simulation.step(1.0).models[robot.name].pose
@@ -84,7 +84,7 @@ def test_stands_still_and_drives_straight_on_as_told(robot, name):
         assert wrap_angle(pose.yaw_rad - 0.4) == pytest.approx(0.0, abs=0.03)
 
 
-def test_turns_on_the_spot_as_told_where_a_servo_turns_it(robot):
+def test_husky_turns_in_place_at_the_commanded_rate_in_embedded(robot):
     with open_simulator("embedded") as simulator:
         simulation = simulator.load(Scene(PLAIN, robot))
         simulation.drive(Twist2D(0.0, 0.5))
@@ -100,7 +100,7 @@ def test_turns_on_the_spot_as_told_where_a_servo_turns_it(robot):
         pytest.param("gazebo", {"engine": "bullet"}, marks=pytest.mark.gazebo),
     ],
 )
-def test_five_drive_in_one_scene_each_at_its_own_speed(robot, name, options):
+def test_five_robots_in_one_scene_drive_at_separate_speeds(robot, name, options):
     speeds_mps = {f"husky_{number}": 0.1 * number for number in range(2, 6)}
     others = tuple(
         PlacedRobot(read_robot(MODEL, one), Pose2D(0.0, 2.0 * number, 0.0))
@@ -115,7 +115,7 @@ def test_five_drive_in_one_scene_each_at_its_own_speed(robot, name, options):
         before = simulation.snapshot()
         after = simulation.step(1.0)
     for one, speed_mps in {robot.name: 0.1, **speeds_mps}.items():
-        begun_m, ended_m = (s.models[one].pose.position[0] for s in (before, after))
-        assert ended_m - begun_m == pytest.approx(speed_mps, rel=0.03)
+        start_m, end_m = (s.models[one].pose.position[0] for s in (before, after))
+        assert end_m - start_m == pytest.approx(speed_mps, rel=0.03)
     assert after.imu
     assert all(after.others[one].imu for one in speeds_mps)

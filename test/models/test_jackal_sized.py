@@ -1,4 +1,4 @@
-"""The robot for benchmarks that were made with a Jackal: its size, its lidar, how it drives."""
+"""The model for benchmarks that use a Jackal: its size, lidar and motion."""
 
 import math
 
@@ -21,32 +21,32 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_is_as_large_as_a_jackal(robot):
+def test_size_is_that_of_a_jackal(robot):
     outline = np.array(robot.footprint_m)
     assert outline.max(axis=0) - outline.min(axis=0) == pytest.approx((0.508, 0.43))
     assert robot.height_m == pytest.approx((0.0, 0.25), abs=2e-3)
 
 
-def test_lidar_is_the_challenges_and_looks_out_above_the_robot(robot):
+def test_lidar_has_the_values_of_the_challenge_and_is_above_the_robot(robot):
     lidar = robot.lidar
     assert lidar.samples == 720
     assert lidar.angle_max_rad - lidar.angle_min_rad == pytest.approx(math.radians(270))
     assert lidar.mount.position[2] > robot.height_m[1]
 
 
-def test_wheels_are_a_jackals(robot):
+def test_wheels_have_the_size_and_separation_of_a_jackal(robot):
     assert robot.drive.wheel_separation_m == pytest.approx(0.37559)
     assert robot.drive.wheel_diameter_m == pytest.approx(2 * 0.098)
 
 
-def test_needs_nothing_that_a_headless_gazebo_may_lack():
+def test_model_references_no_other_files():
     text = MODEL.read_text(encoding="utf-8")
     for missing in ("<mesh", "<script", "<texture", "model://"):
         assert missing not in text
 
 
 @pytest.mark.parametrize("name", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)])
-def test_drives_at_two_metres_a_second_and_turns_as_told(robot, name):
+def test_robot_executes_commands_at_two_meters_per_second(robot, name):
     def pose():
         return simulation.snapshot().models[robot.name].pose.planar
 
@@ -73,8 +73,8 @@ def test_drives_at_two_metres_a_second_and_turns_as_told(robot, name):
 
 
 @pytest.mark.gazebo
-def test_lidar_never_sees_the_robot_itself_in_a_curve(robot):
-    """Level, some of its rays ended at the chassis below them."""
+def test_lidar_does_not_see_the_robot_in_a_curve(robot):
+    """With a level lidar, some rays would end at the chassis below them."""
     with open_simulator("gazebo") as simulator:
         simulation = simulator.load(Scene(ARENA, robot, Pose2D(-8.0, 0.0, 1.57)))
         for period in range(1, 31):

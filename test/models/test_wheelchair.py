@@ -1,4 +1,4 @@
-"""The wheelchair that the package ships: its shape, what its lidar sees, how it drives."""
+"""The model of a wheelchair: its shape, lidar and motion."""
 
 import math
 
@@ -24,26 +24,26 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_is_as_large_as_a_wheelchair(robot):
+def test_size_is_that_of_a_wheelchair(robot):
     outline = np.array(robot.footprint_m)
     assert outline.max(axis=0) - outline.min(axis=0) == pytest.approx((1.1, 0.65))
     assert RobotLimits(robot.footprint_m).circumscribed_radius_m < 0.7
     assert robot.height_m[0] == pytest.approx(0.0, abs=1e-3)
 
 
-def test_lidar_looks_270_degrees_around_and_does_not_see_the_chair(robot):
+def test_lidar_covers_270_degrees_and_does_not_see_the_wheelchair(robot):
     lidar = robot.lidar
     assert lidar.angle_max_rad - lidar.angle_min_rad == pytest.approx(math.radians(270))
     (chair,) = read_scene(MODEL).models.values()
     level = lidar.mount.position[2]
-    # 2 cm of play up and down: the chair pitches a little when it brakes.
+    # 2 cm of tolerance up and down: the wheelchair pitches slightly when it brakes.
     shapes = [shape.footprint(level - 0.02, level + 0.02) for shape in chair.collisions]
     angles = np.linspace(lidar.angle_min_rad, lidar.angle_max_rad, lidar.samples)
     ranges = Outlines.of(shapes).cast(*lidar.mount.planar, angles, lidar.range_max_m)
     assert np.isinf(ranges).all()
 
 
-def test_wheels_stand_where_the_base_frame_is(robot):
+def test_wheels_are_at_the_base_frame(robot):
     models = read_scene(MODEL).models
     (chair,) = models.values()
     left, right = chair.links["left_wheel"], chair.links["right_wheel"]
@@ -53,7 +53,7 @@ def test_wheels_stand_where_the_base_frame_is(robot):
     assert robot.drive.wheel_diameter_m == pytest.approx(0.3)
 
 
-def test_needs_nothing_that_a_headless_gazebo_may_lack():
+def test_model_references_no_other_files():
     text = MODEL.read_text(encoding="utf-8")
     for missing in ("<mesh", "<script", "<texture", "model://"):
         assert missing not in text
@@ -61,7 +61,7 @@ def test_needs_nothing_that_a_headless_gazebo_may_lack():
 
 @pytest.mark.gazebo
 @pytest.mark.parametrize("yaw_rad", [0.0, 0.6])
-def test_drives_straight_and_turns_as_told_in_gazebo(robot, yaw_rad):
+def test_wheelchair_executes_commands_to_drive_and_turn_in_gazebo(robot, yaw_rad):
     def pose():
         return simulation.snapshot().models[robot.name].pose.planar
 

@@ -12,28 +12,28 @@ def partner(*arguments, **extra):
     return SORTER.partner(contact(*arguments, **extra), robot_bottom_m=0.0)
 
 
-def test_a_wall_is_a_partner_whichever_side_comes_first():
+def test_contact_with_a_wall_has_the_wall_as_partner_in_either_order():
     assert partner("robot::base::hull", "wall::link::c") == "wall"
     assert partner("wall::link::c", "robot::base::hull") == "wall"
 
 
-def test_the_ground_is_known_by_its_shape_and_not_by_its_name():
+def test_ground_is_identified_by_its_shape_and_not_by_its_name():
     assert partner("robot::wheel::c", "meadow::link::grass", normal=(0, 0, 1), height=0) is None
     assert partner("robot::base::hull", "ground_plane::link::c") == "ground_plane"
 
 
-def test_a_house_is_ground_where_its_floor_is_and_an_obstacle_where_its_walls_are():
+def test_floor_of_a_house_is_ground_and_its_walls_are_obstacles():
     assert partner("robot::wheel::c", "house::link::floor") is None
     assert partner("robot::base::hull", "house::link::wall") == "house"
 
 
-def test_standing_on_an_unknown_model_is_no_collision_but_bumping_into_it_is():
+def test_contact_from_above_is_no_collision_and_contact_from_the_side_is_one():
     assert partner("robot::wheel::c", "sheet::link::c", normal=(0, 0, 1), height=0.01) is None
     assert partner("robot::wheel::c", "sheet::link::c", normal=(1, 0, 0), height=0.01) == "sheet"
     assert partner("robot::base::hull", "lamp::link::c", normal=(0, 0, -1), height=1.2) == "lamp"
 
 
-def test_one_point_that_is_not_standing_makes_it_a_collision():
+def test_contact_with_one_point_on_a_steep_surface_is_a_collision():
     mixed = Contact(
         0.0,
         "robot::wheel::c",
@@ -44,12 +44,12 @@ def test_one_point_that_is_not_standing_makes_it_a_collision():
     assert SORTER.partner(mixed, robot_bottom_m=0.0) == "kerb"
 
 
-def test_the_robot_touching_itself_or_others_touching_each_other_is_nothing():
+def test_contacts_within_the_robot_or_between_obstacles_are_ignored():
     assert partner("robot::base::hull", "robot::arm::c") is None
     assert partner("wall::link::c", "obstacle_box_1::link::c") is None
 
 
-def test_a_model_whose_name_holds_the_robots_is_not_the_robot():
+def test_model_whose_name_contains_the_name_of_the_robot_is_an_obstacle():
     assert partner("robot::base::hull", "robot_charger::link::c") == "robot_charger"
     assert partner("robot_charger::link::c", "wall::link::c") is None
     assert partner("my_robot::link::c", "robot::base::hull") == "my_robot"
@@ -59,7 +59,7 @@ def test_a_contact_without_points_is_a_collision():
     assert SORTER.partner(Contact(0.0, "robot::a::b", "wall::c::d"), 0.0) == "wall"
 
 
-def test_a_gap_of_over_half_a_second_makes_two_episodes():
+def test_contacts_with_a_gap_above_half_a_second_are_two_episodes():
     log = EpisodeLog()
     for time_s in (1.0, 1.4, 1.9, 2.5):
         log.touch(time_s, "box", 0.7 if time_s == 1.0 else 0.1, "contact")
@@ -70,7 +70,7 @@ def test_a_gap_of_over_half_a_second_makes_two_episodes():
     assert log.first is log.episodes[0]
 
 
-def test_two_partners_are_two_episodes_and_two_sources_are_one():
+def test_contacts_with_two_partners_are_two_episodes_and_from_two_sources_one():
     log = EpisodeLog()
     log.touch(1.0, "box", 0.5, "contact")
     log.touch(1.0, "wall", 0.5, "contact")
@@ -81,6 +81,6 @@ def test_two_partners_are_two_episodes_and_two_sources_are_one():
     ]
 
 
-def test_nothing_touched_is_nothing():
+def test_log_without_contacts_has_no_episodes():
     assert EpisodeLog().first is None
     assert EpisodeLog().episodes == ()

@@ -1,4 +1,4 @@
-"""What a launch file brings along decides trials too, wherever it lies."""
+"""The input files of a launch file are found by the package that contains them."""
 
 import pytest
 
@@ -56,12 +56,12 @@ def package(tmp_path, monkeypatch):
     return root
 
 
-def brought(package, **arguments):
+def inputs_of(package, **arguments):
     return set(files_of(package / "launch" / "navigation.launch", arguments))
 
 
-def test_what_is_included_loaded_and_handed_to_nodes_is_followed(package):
-    assert brought(package, map="{map}") == {
+def test_included_files_loaded_files_and_files_in_node_arguments_are_inputs(package):
+    assert inputs_of(package, map="{map}") == {
         "my_nav/launch/amcl.launch",
         "my_nav/param/costmap_burger.yaml",
         "my_nav/param/amcl_burger.yaml",
@@ -72,26 +72,26 @@ def test_what_is_included_loaded_and_handed_to_nodes_is_followed(package):
     }
 
 
-def test_arguments_decide_which_files_are_meant(package):
-    names = brought(package, model="waffle")
+def test_values_of_arguments_determine_the_inputs(package):
+    names = inputs_of(package, model="waffle")
     assert {"my_nav/param/costmap_waffle.yaml", "my_nav/param/amcl_waffle.yaml"} <= names
     assert not {"my_nav/param/costmap_burger.yaml", "my_nav/param/amcl_burger.yaml"} & names
 
 
-def test_an_argument_that_no_file_can_be_called_names_none(package):
-    assert brought(package, map="/" + "a" * 300) == brought(package)
+def test_argument_that_is_too_long_for_a_file_name_is_ignored(package):
+    assert inputs_of(package, map="/" + "a" * 300) == inputs_of(package)
 
 
-def test_a_launch_file_that_includes_itself_is_followed_once(package):
+def test_launch_file_that_includes_itself_is_followed_once(package):
     itself = '<launch><include file="$(find my_nav)/launch/again.launch"/></launch>'
     (package / "launch" / "again.launch").write_text(itself)
     found = files_of(package / "launch" / "again.launch", {})
     assert set(found) == {"my_nav/launch/again.launch"}
 
 
-def test_what_is_not_there_or_is_no_xml_is_left_to_roslaunch(package):
+def test_missing_files_and_invalid_xml_are_no_errors_before_roslaunch(package):
     (package / "launch" / "amcl.launch").write_text("<launch>")
     (package / "param" / "costmap_burger.yaml").unlink()
-    names = brought(package)
+    names = inputs_of(package)
     assert "my_nav/launch/amcl.launch" in names
     assert not {"my_nav/param/amcl_burger.yaml", "my_nav/param/costmap_burger.yaml"} & names

@@ -49,7 +49,7 @@ def found(path, **arguments):
     return list(files_of(path, arguments).values())
 
 
-def test_twenty_files_are_followed_one_into_the_other(tmp_path):
+def test_includes_are_followed_to_a_depth_of_twenty_files(tmp_path):
     paths = [tmp_path / f"level_{number}.launch" for number in range(25)]
     for path, inner in zip(paths, paths[1:]):
         write(path, include(inner))
@@ -60,7 +60,7 @@ def test_twenty_files_are_followed_one_into_the_other(tmp_path):
 
 
 @pytest.mark.parametrize(("excess", "followed"), [(0, True), (1, False)])
-def test_a_file_of_more_than_two_megabytes_includes_nothing(tmp_path, excess, followed):
+def test_includes_of_a_file_above_two_megabytes_are_ignored(tmp_path, excess, followed):
     data = write(tmp_path / "data.xml", include(write(tmp_path / "inner.launch")))
     size = data.stat().st_size
     write(data, include(tmp_path / "inner.launch"), pad=2_000_000 - size + excess)
@@ -69,7 +69,7 @@ def test_a_file_of_more_than_two_megabytes_includes_nothing(tmp_path, excess, fo
     assert found(write(tmp_path / "top.launch", include(data))) == [data, *inner]
 
 
-def test_only_files_that_can_include_others_are_read(tmp_path):
+def test_only_files_that_can_include_other_files_are_read(tmp_path):
     inner = write(tmp_path / "inner.txt")
     outer = [tmp_path / f"a.{kind}" for kind in ("launch", "xml", "xacro", "urdf", "yaml", "rviz")]
     for path in outer:
@@ -79,7 +79,7 @@ def test_only_files_that_can_include_others_are_read(tmp_path):
         assert found(top) == ([] if path.suffix == ".rviz" else [path]) + followed
 
 
-def test_files_of_one_name_are_numbered(tmp_path):
+def test_files_with_the_same_name_are_numbered(tmp_path):
     paths = [tmp_path / folder / "map.yaml" for folder in "abc"]
     for path in paths:
         write(path)
@@ -89,7 +89,7 @@ def test_files_of_one_name_are_numbered(tmp_path):
     }  # fmt: skip
 
 
-def test_a_value_replaces_an_argument_and_a_default_does_not(tmp_path):
+def test_argument_with_a_value_is_replaced_and_one_with_a_default_is_not(tmp_path):
     for name in "abc":
         write(tmp_path / f"{name}.yaml")
     use = '<rosparam file="$(dirname)/$(arg x).yaml"/>'
@@ -107,7 +107,7 @@ def test_a_value_replaces_an_argument_and_a_default_does_not(tmp_path):
     assert found(write(tmp_path / "top.launch", arg("x"), use)) == []
 
 
-def test_an_include_has_its_own_arguments_unless_it_passes_all(tmp_path):
+def test_include_has_separate_arguments_unless_it_passes_all(tmp_path):
     for name in "ab":
         write(tmp_path / f"{name}.yaml")
     inner = write(tmp_path / "inner.launch", '<rosparam file="$(dirname)/$(arg x).yaml"/>')
@@ -152,13 +152,13 @@ def test_environment_variables_are_replaced(tmp_path, monkeypatch):
         assert found(top) == files, text
 
 
-def test_a_path_has_fewer_than_4096_characters():
+def test_path_has_fewer_than_4096_characters():
     assert launch._path_in("/" + "a" * 4094) == Path("/" + "a" * 4094)
     assert launch._path_in("/" + "a" * 4095) is None
     assert launch._path_in("/a\0") is None
 
 
-def test_a_file_in_a_package_is_named_by_the_package(tmp_path):
+def test_file_in_a_package_is_named_by_the_package(tmp_path):
     package = tmp_path / "folder"
     package.mkdir()
     inner = write(package / "launch" / "a.launch")
@@ -221,7 +221,7 @@ def test_arguments_must_be_declared(stack, tmp_path):
         check_launches(stack())
 
 
-def test_launch_files_are_listed_once_and_their_contents_are_inputs(stack, tmp_path):
+def test_launch_files_are_listed_once_with_their_inputs(stack, tmp_path):
     write(tmp_path / "a.yaml")
     write(tmp_path / "nav.launch", '<rosparam file="$(dirname)/$(arg plugin).yaml"/>')
     robot = LaunchSpec(file=str(write(tmp_path / "robot.launch")))
@@ -234,7 +234,7 @@ def test_launch_files_are_listed_once_and_their_contents_are_inputs(stack, tmp_p
     }
 
 
-def test_a_launch_file_of_a_package_is_first_searched_in_its_folder_launch(tmp_path):
+def test_launch_file_of_a_package_is_searched_first_in_its_launch_folder(tmp_path):
     package = tmp_path / "nav"
     package.mkdir()
     (package / "package.xml").write_text("<package><name>nav</name></package>")
@@ -248,7 +248,7 @@ def test_a_launch_file_of_a_package_is_first_searched_in_its_folder_launch(tmp_p
         find_launch_file(LaunchSpec(package="nowhere", file="a.launch"), "here")
 
 
-def test_arguments_are_filled_in_as_roslaunch_reads_them(tmp_path):
+def test_arguments_of_a_launch_have_the_format_of_roslaunch(tmp_path):
     file = write(tmp_path / "a.launch")
     args = {"on": True, "off": False, "rate": 2.5, "count": 3, "place": "[{start_x}, {seed}]"}
     launch = fill_in(LaunchSpec(file=str(file), args=args), "here", {"start_x": 1.5, "seed": 7})
@@ -258,7 +258,7 @@ def test_arguments_are_filled_in_as_roslaunch_reads_them(tmp_path):
     )  # fmt: skip
 
 
-def test_placeholders_are_those_of_the_trial(stack, tmp_path):
+def test_placeholders_have_the_values_of_the_trial(stack, tmp_path):
     spec = stack()
     world = WorldRecord(0, "w0", tmp_path / "w0.world", "")
     campaign = prepare(spec, read_body(spec), (world,))

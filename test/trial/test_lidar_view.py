@@ -1,4 +1,4 @@
-"""What a lidar should see of a world."""
+"""The expected scan of a lidar in a world."""
 
 import math
 
@@ -33,24 +33,24 @@ def poses_of(scene):
     return {name: scene.models[name].pose for name in seen_models(scene)}
 
 
-def test_a_ray_ends_at_the_first_obstacle_and_the_ground_is_none(scene):
+def test_ray_ends_at_the_first_obstacle_and_not_at_the_ground(scene):
     (sighting,) = lidar_view(scene, 0.2, (0.0, 0.0), AHEAD_AND_BACK, 10.0, poses_of(scene))
     assert (sighting.name, sighting.ray) == ("near", 0)
     assert (sighting.x_m, sighting.y_m) == pytest.approx((1.5, 0.0))
     assert sighting.distance_m == pytest.approx(1.5)
 
 
-def test_above_what_is_low_it_sees_what_stands_behind(scene):
+def test_ray_above_a_low_obstacle_ends_at_the_obstacle_behind_it(scene):
     (sighting,) = lidar_view(scene, 0.7, (0.0, 0.0), AHEAD_AND_BACK, 10.0, poses_of(scene))
     assert sighting.name == "behind_near"
     assert sighting.x_m == pytest.approx(3.5)
 
 
-def test_what_is_out_of_reach_is_not_seen(scene):
+def test_obstacle_beyond_the_range_is_not_seen(scene):
     assert lidar_view(scene, 0.2, (0.0, 0.0), AHEAD_AND_BACK, 1.4, poses_of(scene)) == ()
 
 
-def test_what_has_moved_is_seen_where_it_is_and_what_is_gone_is_not(scene):
+def test_moved_obstacle_is_seen_at_its_new_pose_and_a_deleted_one_is_not_seen(scene):
     poses = {"behind_near": Pose((-3.0, 0.0, 0.5))}
     (sighting,) = lidar_view(scene, 0.2, (0.0, 0.0), AHEAD_AND_BACK, 10.0, poses)
     assert (sighting.name, sighting.ray) == ("behind_near", 1)

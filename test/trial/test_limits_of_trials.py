@@ -1,11 +1,13 @@
-"""Limits of the judge, of contacts, of levels and of the pace, at and next to their values."""
+"""Limits of termination rules, contacts, levels and real-time factors, at their boundaries."""
 
+import dataclasses
 import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from frozen_data import mutable_dataclasses
+from scripted import short_recording
 
 from gz_testauto import trial
 from gz_testauto.base.errors import SceneError, SimulatorError
@@ -50,7 +52,7 @@ def steps(*points, period_s=0.5):
 
 
 @pytest.mark.parametrize(("end", "plausible"), [((0.9, 1.19), True), ((0.9, 1.21), False)])
-def test_a_jump_is_half_a_meter_more_than_twice_the_top_speed(end, plausible):
+def test_motion_of_half_a_meter_more_than_twice_the_top_speed_is_a_jump(end, plausible):
     course = steps((0, 0), end)  # 1.5 m in 0.5 s: 0.9² + 1.2²
     if plausible:
         require_plausible(RULES, *course)
@@ -60,7 +62,7 @@ def test_a_jump_is_half_a_meter_more_than_twice_the_top_speed(end, plausible):
 
 
 @pytest.mark.parametrize(("height_m", "plausible"), [(1.0, True), (0.99, False), (11.1, True)])
-def test_a_fall_is_faster_than_ten_meters_per_second_downward(height_m, plausible):
+def test_downward_motion_above_ten_meters_per_second_is_a_fall(height_m, plausible):
     course = steps((0, 0, 6.0), (0, 0, height_m))
     if plausible:
         require_plausible(RULES, *course)
@@ -70,14 +72,14 @@ def test_a_fall_is_faster_than_ten_meters_per_second_downward(height_m, plausibl
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_each_coordinate_must_be_a_number(axis):
+def test_coordinate_that_is_not_a_number_is_rejected(axis):
     time_s, position_m = steps((0, 0, 0), (0, 0, 0))
     position_m[-1, axis] = math.nan
     with pytest.raises(SimulatorError, match="not a number"):
         require_plausible(RULES, time_s, position_m)
 
 
-def test_a_robot_whose_top_is_at_the_lowest_point_has_not_fallen():
+def test_robot_with_its_top_at_the_lowest_point_of_the_world_has_not_fallen():
     require_plausible(RULES, *steps((0, 0, -3)), top_m=-2.0, bottom_m=-2.0)
     require_upright(RULES, (0, 0, -3), 0.8, -2.0, -2.0)
     with pytest.raises(SceneError):
@@ -100,13 +102,13 @@ def test_a_robot_whose_top_is_at_the_lowest_point_has_not_fallen():
         ([0.0] * 8, False),
     ],
 )
-def test_a_robot_is_stuck_that_stayed_within_the_distance_for_the_whole_window(x_m, stuck):
+def test_robot_within_the_distance_for_the_whole_window_is_stuck(x_m, stuck):
     for course in (steps(*((x, 7.0) for x in x_m)), steps(*((7.0, x) for x in x_m))):
         assert is_stuck(RULES, *course) == stuck
 
 
-def test_the_sample_before_the_beginning_of_the_window_belongs_to_it():
-    time_s = np.array([0.0, 0.9, 3.0, 5.0])  # the window begins at 1 s
+def test_sample_before_the_start_of_the_window_belongs_to_it():
+    time_s = np.array([0.0, 0.9, 3.0, 5.0])  # the window starts at 1 s
     position_m = np.zeros((4, 3))
     assert is_stuck(RULES, time_s, position_m)
     position_m[1, 0] = 0.3
@@ -125,12 +127,12 @@ def test_the_sample_before_the_beginning_of_the_window_belongs_to_it():
         ([0.9, math.nan, 0.9], 4.0),
     ],
 )
-def test_a_robot_leans_since_the_last_time_it_was_upright(tilts, since_s):
+def test_tilt_is_counted_from_the_last_upright_sample(tilts, since_s):
     time_s = 3.0 + 0.5 * np.arange(len(tilts))
     assert tilted_since_s(RULES, time_s, np.array(tilts)) == since_s
 
 
-def test_a_trial_times_out_at_the_limit_with_the_distance_that_remains():
+def test_timeout_reports_the_remaining_distance():
     time_s = np.array([56.0, 58.0, 59.9, 60.0])
     position_m = np.array([[0.0, 0, 0], [2.0, 0, 0], [3.0, 0, 0], [4.0, 0, 0]])
     assert check_termination(RULES, time_s[:-1], position_m[:-1]) is None
@@ -158,14 +160,14 @@ def test_goals_are_counted_and_named_in_order():
     ("normal_z", "height_m", "rests"),
     [(0.9, 1.05, True), (-0.9, 1.05, True), (0.89, 1.0, False), (1.0, 1.06, False)],
 )
-def test_a_robot_rests_on_level_contacts_up_to_five_centimeters(normal_z, height_m, rests):
+def test_level_contacts_up_to_five_centimeters_high_support_the_robot(normal_z, height_m, rests):
     normal = (math.sqrt(1.0 - normal_z**2), 0.0, normal_z)
     contact = Contact(0.0, "robot::l::c", "sheet::l::c", ((0.0, 0.0, height_m),), (normal,))
     partner = ContactSorter("robot", []).partner(contact, robot_bottom_m=1.0)
     assert partner == (None if rests else "sheet")
 
 
-def test_contacts_half_a_second_apart_are_one_episode():
+def test_contacts_up_to_half_a_second_after_each_other_are_one_episode():
     log = EpisodeLog()
     for time_s in (1.0, 1.5, 1.25, 2.0, 2.75):
         log.touch(time_s, "box", time_s, "contact")
@@ -189,7 +191,7 @@ def levels(text):
     return LowestLevels(read_scene(SdfDocument.parse(text, "w.world")))
 
 
-def test_the_lowest_level_is_that_of_a_plane_at_the_place_or_of_the_lowest_shape():
+def test_lowest_level_is_that_of_the_local_plane_or_of_the_lowest_shape():
     found = levels(LEVELS)
     assert found.bottom_m(1.0, 2.0) == pytest.approx(-7.5)
     assert found.bottom_m(-99.0, 2.0) == pytest.approx(3.0 - 75.0)
@@ -216,7 +218,7 @@ def recording(simulated_s, wall_s):
     )
 
 
-def test_a_trial_below_the_pace_is_repeated_alone():
+def test_trial_below_the_parallel_real_time_factor_is_repeated_alone():
     spec = SimpleNamespace(limits=SimpleNamespace(min_parallel_real_time_factor=2.0))
     assert low_real_time_factor(spec, recording(4.0, 4.0)) == 1.0
     assert low_real_time_factor(spec, recording(4.0, 2.0)) is None
@@ -228,14 +230,21 @@ def test_a_trial_below_the_pace_is_repeated_alone():
     [(7.97, 10.0, 0.8, "0.79"), (8.0, 10.0, 0.8, ""), (0.0, 10.0, 0.8, ""),
      (1.0, 10.0, None, ""), (1.0, math.nan, 0.8, "")],
 )  # fmt: skip
-def test_a_trial_on_a_stack_below_its_least_pace_is_invalid(simulated_s, wall_s, least, shown):
+def test_trial_on_a_stack_below_its_real_time_factor_is_invalid(simulated_s, wall_s, least, shown):
     spec = SimpleNamespace(least_real_time_factor=least)
     cause = low_factor_cause(spec, recording(simulated_s, wall_s))
     assert (f"{shown}, below" in cause) if shown else cause == ""
     assert is_low_factor_cause(cause) == bool(shown)
 
 
-def test_a_pose_nearby_is_free_while_it_moves_and_turns_by_less_than_the_clearance():
+def test_real_time_factor_just_below_the_limit_is_rounded_down():
+    found = short_recording()
+    slow = dataclasses.replace(found, wall_time_s=found.duration_s / 0.797)
+    cause = low_factor_cause(SimpleNamespace(least_real_time_factor=0.8), slow)
+    assert cause.startswith("real-time factor 0.79, below stack.min_real_time_factor = 0.8: ")
+
+
+def test_nearby_pose_is_free_if_its_motion_is_less_than_the_clearance():
     free = FreeSpace(Pose2D(1.0, 1.0, 3.1), 0.5, 0.5)
     assert free.holds(Pose2D(1.0, 1.0, 3.1))
     assert free.holds(Pose2D(1.3, 1.39, 3.1))  # 0.492 m
@@ -245,7 +254,7 @@ def test_a_pose_nearby_is_free_while_it_moves_and_turns_by_less_than_the_clearan
     assert not free.holds(Pose2D(1.06, 1.0, turned))
 
 
-def test_outcomes_have_the_properties_of_the_documentation():
+def test_outcomes_have_the_documented_properties():
     def having(name):
         return {one.value for one in Outcome if getattr(one.declaration, name)}
 
@@ -259,5 +268,5 @@ def test_outcomes_have_the_properties_of_the_documentation():
     assert (Outcome.TIPPED_OVER.heading, Outcome.STUCK.heading) == ("tipped", "stuck")
 
 
-def test_records_of_trials_cannot_be_changed():
+def test_dataclasses_of_trials_are_frozen():
     assert mutable_dataclasses(trial) == []

@@ -1,4 +1,4 @@
-"""Whole trials in the kinematic simulator: real worlds, real planners, real files."""
+"""Complete trials in the kinematic simulator, with generated worlds, planners and results."""
 
 import dataclasses
 import math
@@ -27,7 +27,7 @@ from gz_testauto.trial.plan import TrialSelection
 
 
 class Scripted(LocalPlanner):
-    """Drives at the goal until it does what ``self.end`` says."""
+    """A planner that drives forward for five cycles, and then calls ``self.end``."""
 
     def begin(self, task):
         self.cycles = 0
@@ -91,7 +91,7 @@ def drive(smoke, tmp_path):
 
 
 @pytest.mark.slow
-def test_planners_end_as_their_driving_deserves(drive):
+def test_straight_collides_and_fgm_reaches_its_goals(drive):
     results = drive("straight", "fgm")
     by_planner = {
         name: [record.outcome for record in results.of(name)] for name in ("straight", "fgm")
@@ -113,7 +113,7 @@ def test_planners_end_as_their_driving_deserves(drive):
         ("CommandsNothingSane", "commanded"),
     ],
 )
-def test_a_planner_that_cannot_go_on_has_aborted(drive, planner, says):
+def test_planner_that_fails_has_the_outcome_planner_aborted(drive, planner, says):
     record = drive(planner, selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.PLANNER_ABORTED
     assert says in record.detail
@@ -121,7 +121,7 @@ def test_a_planner_that_cannot_go_on_has_aborted(drive, planner, says):
 
 
 class Heading(LocalPlanner):
-    """Drives at its goal, and notes the tasks that it was given."""
+    """A planner that drives to its goal, and records its tasks."""
 
     tasks = ()
 
@@ -141,7 +141,7 @@ PLANNERS.register("Heading", Heading)
 
 def test_several_goals_are_visited_in_order(drive, smoke, tmp_path):
     Heading.tasks = ()
-    # forth along the start's side of the room, back, and forth again: clear of the obstacles
+    # along the side of the room at the start, back, and along it again: without obstacles
     start = smoke.robot.start
     near, far = (start.x_m, start.y_m), (start.x_m, start.y_m + 1.5)
     goal = smoke.goal.model_copy(
@@ -170,7 +170,7 @@ def test_several_goals_are_visited_in_order(drive, smoke, tmp_path):
     assert record.metrics["spl"] == pytest.approx(min(1.0, 4.5 / record.metrics["distance_m"]))
 
 
-def test_who_fails_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_path):
+def test_planner_that_aborts_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_path):
     start = smoke.robot.start
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=start.x_m, y_m=start.y_m)]})
     record = drive("GivesUp", spec={"goal": goal}, selection=TrialSelection(worlds=1)).trials[0]
@@ -182,19 +182,19 @@ def test_who_fails_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_pat
     assert times_s[0] == 0.0 and math.isnan(times_s[1])
 
 
-def test_a_trial_with_one_goal_has_no_times_of_goals(drive, tmp_path):
+def test_trial_with_one_goal_has_no_goal_times(drive, tmp_path):
     record = drive("GivesUp", selection=TrialSelection(worlds=1)).trials[0]
     assert record.detail == "walled in"
     with np.load(tmp_path / "out" / "trajectories" / record.trajectory) as arrays:
         assert "goal_times_s" not in arrays.files
 
 
-def test_standing_still_is_stuck(drive):
+def test_robot_that_does_not_move_is_stuck(drive):
     record = drive("StandsStill", selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.STUCK
 
 
-def test_a_difference_between_two_runs_is_found_and_measured():
+def test_difference_between_two_recordings_is_found_and_measured():
     first = short_recording()
     pose = first.pose.copy()
     pose[12:, 1] += 0.25
@@ -207,7 +207,7 @@ def test_a_difference_between_two_runs_is_found_and_measured():
     assert not compare_recordings(first, dataclasses.replace(first, pose=last_bit)).identical
 
 
-def test_linear_algebra_keeps_to_one_thread_while_trials_run_and_only_then(drive):
+def test_linear_algebra_uses_one_thread_only_while_trials_run(drive):
     with threadpool_limits(limits=2, user_api="blas"):
         before = blas_threads()
         assert set(before) == {2}
@@ -221,7 +221,7 @@ class Unstartable(KinematicSimulator):
         raise AssertionError("a simulator was started before the input was checked")
 
 
-def test_an_unknown_planner_parameter_is_refused_before_any_simulator_starts(drive, smoke):
+def test_unknown_planner_parameter_is_rejected_before_a_simulator_starts(drive, smoke):
     planners = (BuiltinPlannerSpec(name="fgm", plugin="fgm", parameters={"alhpa": 1.0}),)
     with pytest.raises(SpecError, match="'alhpa'"):
         drive(simulator=Unstartable, spec={"planners": planners})
@@ -236,7 +236,7 @@ def test_an_unknown_planner_parameter_is_refused_before_any_simulator_starts(dri
         ({"x_m": 99.0}, "the static map has no path"),
     ],
 )
-def test_a_goal_that_nobody_can_reach_is_refused_before_any_simulator_starts(
+def test_unreachable_goal_is_rejected_before_a_simulator_starts(
     drive, smoke, place, says, tmp_path
 ):
     ready = tmp_path / "ready"
@@ -248,7 +248,7 @@ def test_a_goal_that_nobody_can_reach_is_refused_before_any_simulator_starts(
         drive("fgm", simulator=Unstartable, spec={"goal": goal, "worlds": worlds})
 
 
-def test_a_start_inside_an_obstacle_names_world_and_obstacle(drive, smoke, tmp_path):
+def test_start_inside_an_obstacle_is_rejected_with_world_and_obstacle(drive, smoke, tmp_path):
     ready = tmp_path / "ready"
     ready.mkdir()
     crate = (
@@ -265,7 +265,7 @@ def test_a_start_inside_an_obstacle_names_world_and_obstacle(drive, smoke, tmp_p
 
 
 @pytest.mark.parametrize("part", ["drive", "lidar"])
-def test_a_robot_without_drive_or_lidar_is_refused(drive, smoke, tmp_path, part):
+def test_model_without_drive_or_lidar_is_rejected(drive, smoke, tmp_path, part):
     text = smoke.robot.model.read_text()
     model = tmp_path / "model.sdf"
     if part == "drive":
@@ -278,7 +278,7 @@ def test_a_robot_without_drive_or_lidar_is_refused(drive, smoke, tmp_path, part)
         drive("fgm", simulator=Unstartable, spec={"robot": robot})
 
 
-def test_a_world_that_holds_the_robot_already_is_refused(drive, smoke, tmp_path):
+def test_world_that_contains_the_robot_is_rejected(drive, smoke, tmp_path):
     ready = tmp_path / "ready"
     ready.mkdir()
     world = smoke.worlds.base.read_text()
@@ -289,6 +289,6 @@ def test_a_world_that_holds_the_robot_already_is_refused(drive, smoke, tmp_path)
         drive("fgm", simulator=Unstartable, spec={"worlds": worlds})
 
 
-def test_a_control_period_that_physics_cannot_step_is_refused(drive):
+def test_control_period_between_two_physics_steps_is_rejected(drive):
     with pytest.raises(SpecError, match=r"control_period_s is 0\.1234.* max_step_size"):
         drive("fgm", simulator=Unstartable, spec={"control_period_s": 0.1234})

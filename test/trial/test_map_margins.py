@@ -1,4 +1,4 @@
-"""How far the static map reaches on each side, where nothing leads through."""
+"""The margin of the static map on each side, if no path leads through the world."""
 
 import dataclasses
 from pathlib import Path
@@ -64,8 +64,8 @@ def known(smoke, tmp_path):
 
 
 @pytest.mark.parametrize("quarter", QUARTERS)
-def test_the_way_around_is_the_shorter_one_on_each_side(known, smoke, quarter):
-    """A wall from -6 m to 2 m beside the origin: its near end is the one at 2 m."""
+def test_path_around_a_wall_is_the_shorter_one_on_each_side(known, smoke, quarter):
+    """The wall is at y from -6 m to 2 m, so its end at 2 m is the nearer one."""
     size = (0.2, 8) if quarter % 2 == 0 else (8, 0.2)
     wall = box("wall", *turned(0, -2, quarter), *size)
     ends = turned(-3, 0, quarter), turned(3, 0, quarter)
@@ -87,21 +87,21 @@ def test_the_way_around_is_the_shorter_one_on_each_side(known, smoke, quarter):
         assert found == pytest.approx(reach[side] + OPEN_MARGIN_M + room, abs=0.75), side
 
 
-def test_a_map_is_calculated_once_for_each_drive(known):
+def test_map_is_computed_once_for_equal_inputs(known):
     map_, world, _ = known("", (-4, 0), (4, 0))
     first = map_.waypoints(world)
     assert map_.waypoints(dataclasses.replace(world, name="again"))[0] is first[0]
     assert not first[0].flags.writeable
 
 
-def test_the_height_of_the_map_is_that_of_the_campaign_or_of_the_lidar(known, smoke):
+def test_height_of_the_map_is_that_of_the_campaign_or_of_the_lidar(known, smoke):
     map_, _, _ = known("", (-4, 0), (4, 0), scan_height_m=0.7)
     assert map_.scan_height_m == 0.7
     map_, _, _ = known("", (-4, 0), (4, 0))
     assert map_.scan_height_m == read_body(smoke).lidar.mount.position[2]
 
 
-def test_a_model_above_the_lidar_is_not_on_the_map(known):
+def test_model_below_the_height_of_the_lidar_is_not_on_the_map(known):
     low = box("low", 0, 0, 0.2, 8)
     map_, world, _ = known(low, (-3, 0), (3, 0), scan_height_m=0.99)
     assert abs(map_.waypoints(world)[0][:, 1]).max() > 4
@@ -109,14 +109,14 @@ def test_a_model_above_the_lidar_is_not_on_the_map(known):
     assert abs(map_.waypoints(world)[0][:, 1]).max() == 0
 
 
-def test_the_nearest_of_two_models_is_named(known):
+def test_error_names_the_nearest_model(known):
     crates = box("far", 3.9, 0, 1, 1) + box("near", 3, 0.8, 1, 1) + box("other", 3, -0.95, 1, 1)
     map_, world, _ = known(crates, (-3, 0), (3, 0))
     with pytest.raises(SpecError, match=r"\(3, 0\) .* 0\.30 m .*near"):
         map_.waypoints(world)
 
 
-def test_poses_of_a_drive_have_the_names_of_the_campaign():
+def test_poses_of_a_mission_have_the_names_of_the_campaign():
     start, first, last = Pose2D(0, 0), Pose2D(1, 0), Pose2D(2, 0)
     drive = MapInputs(None, start, (first, last))
     assert drive.legs == ((start, first), (first, last))
@@ -126,7 +126,7 @@ def test_poses_of_a_drive_have_the_names_of_the_campaign():
     assert MapInputs(None, start, (last,)).named(last) == "goal"
 
 
-def test_the_map_of_a_stack_reaches_around_where_actors_move(tmp_path):
+def test_map_of_a_stack_contains_the_areas_of_actors(tmp_path):
     spec = load(CONFIG / "own_stack_campaign.yaml", CampaignSpec)
     path = tmp_path / "given.world"
     path.write_text(f'<sdf version="1.6"><world name="w">{box("low", 0, 5, 1, 1)}</world></sdf>')

@@ -22,7 +22,7 @@ def campaign(**changes):
     )
 
 
-def test_all_planners_meet_a_world_before_the_next_begins():
+def test_all_planners_run_in_a_world_before_the_next_one():
     trials = plan_trials(campaign(), WORLDS)
     assert [(t.world, t.repetition, t.planner) for t in trials[:5]] == [
         ("world_0000", 0, "fgm"),
@@ -34,7 +34,7 @@ def test_all_planners_meet_a_world_before_the_next_begins():
     assert [t.index for t in trials] == list(range(12))
 
 
-def test_planners_share_the_seed_of_a_world_and_repetition_and_nothing_else_does():
+def test_only_planners_in_the_same_world_and_repetition_share_a_seed():
     trials = plan_trials(campaign(), WORLDS)
     seeds = {}
     for trial in trials:
@@ -43,7 +43,7 @@ def test_planners_share_the_seed_of_a_world_and_repetition_and_nothing_else_does
     assert len({next(iter(shared)) for shared in seeds.values()}) == len(seeds)
 
 
-def test_a_trials_seed_depends_neither_on_other_worlds_nor_on_planners():
+def test_seed_of_a_trial_depends_neither_on_other_worlds_nor_on_planners():
     many = {t.label: t.seed for t in plan_trials(campaign(), WORLDS)}
     few = plan_trials(campaign(planners=["straight"]), WORLDS[:1])
     assert all(many[t.label] == t.seed for t in few)
@@ -54,13 +54,13 @@ def test_seeds_fit_a_signed_32_bit_integer():
     assert all(0 <= t.seed < 2**31 for t in plan_trials(campaign(repetitions=50), WORLDS))
 
 
-def test_a_selection_keeps_indices_and_leaves_the_rest_for_later():
+def test_selection_keeps_the_indices_of_trials():
     trials = plan_trials(campaign(), WORLDS)
     chosen = [t.index for t in trials if TrialSelection(worlds=1, planners=("straight",)).covers(t)]
     assert chosen == [1, 3]
 
 
-def test_a_selection_of_an_unknown_planner_names_the_near_miss():
+def test_selection_of_an_unknown_planner_is_rejected_with_a_similar_name():
     with pytest.raises(SpecError, match="unknown planner 'fmg'; did you mean 'fgm'"):
         TrialSelection(planners=("fmg",)).check(campaign())
     with pytest.raises(SpecError, match="at least 1"):

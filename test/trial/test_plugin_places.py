@@ -114,7 +114,7 @@ TERM = "[{{name: r, term: {}, set: 1, parameters: {{{}}}}}]"
         ),
     ],
 )
-def test_an_error_has_file_line_and_field(check, parts, field, text):
+def test_error_has_file_line_and_field(check, parts, field, text):
     spec, line = campaign(**parts)
     with pytest.raises((SpecError, PluginError)) as raised:
         check(spec)
@@ -122,7 +122,7 @@ def test_an_error_has_file_line_and_field(check, parts, field, text):
     assert text in str(raised.value)
 
 
-def test_a_plugin_of_a_campaign_without_a_file_has_its_error_without_a_place():
+def test_error_of_a_campaign_without_a_file_has_no_location():
     spec, _ = campaign()
     planner = type(spec.planners[0])(name="fmg", plugin="fmg")
     with pytest.raises(UnknownNameError) as raised, planner.locating("plugin", "parameters"):
@@ -130,7 +130,7 @@ def test_a_plugin_of_a_campaign_without_a_file_has_its_error_without_a_place():
     assert str(raised.value).startswith("unknown planner")
 
 
-def test_two_specifications_in_different_places_are_equal():
+def test_specifications_from_different_files_are_equal():
     text = SMOKE.read_text()
     first, second = (parse(text, CampaignSpec, SMOKE, called=name) for name in ("a.yaml", "b.yaml"))
     assert first == second

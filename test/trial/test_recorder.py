@@ -69,30 +69,30 @@ def clearance(recorder, *arguments, **options):
     return recording(recorder).clearance_m[-1]
 
 
-def test_clearance_is_from_the_outline_to_the_nearest_collision_shape(recorder):
-    # The crate stands on its corner: it begins at 4 − √½; the robot ends at 0.5.
+def test_clearance_is_the_distance_from_the_footprint_to_the_nearest_collision_shape(recorder):
+    # The crate is rotated by 45°: its corner is at x = 4 − √½, the front of the robot at 0.5.
     assert clearance(recorder, 0.0, 0.0) == pytest.approx(4 - math.sqrt(0.5) - 0.5)
     assert clearance(recorder, 0.1, 0.0, y=4.0) == pytest.approx(0.9 - 0.3)
-    # Turned by a quarter, its long side points at the wall.
+    # Rotated by 90°, its long axis points to the wall.
     assert clearance(recorder, 0.2, 0.0, y=4.0, yaw=math.pi / 2) == pytest.approx(0.9 - 0.5)
 
 
-def test_floor_sheet_and_bridge_are_no_obstacles(recorder):
+def test_ground_flat_sheet_and_bridge_are_no_obstacles(recorder):
     assert clearance(recorder, 0.0, 0.0) > 2.0
     assert recorder.collision is None
 
 
-def test_clearance_follows_an_obstacle_that_is_pushed_away_or_gone(recorder):
+def test_clearance_follows_an_obstacle_that_is_moved_or_deleted(recorder):
     before = clearance(recorder, 0.0, 0.0)
     moved = Pose.from_rpy(4.3, 0, 0.5, 0, 0, math.pi / 4)
     assert clearance(recorder, 0.1, 0.0, crate=moved) == pytest.approx(before + 0.3)
     turned = Pose.from_rpy(4.0, 0, 0.5, 0, 0, 0.0)
     assert clearance(recorder, 0.2, 0.0, crate=turned) == pytest.approx(3.5 - 0.5)
-    # Without the crate the charger, 3.5 m away with its near side, is the nearest.
+    # Without the crate, the charger is nearest: its near side is 3.5 m away.
     assert clearance(recorder, 0.3, 0.0, crate=None) == pytest.approx(3.5 - 0.3)
 
 
-def test_clearance_of_an_obstacle_that_was_tipped_over_is_that_of_its_new_outline(recorder):
+def test_clearance_uses_the_new_outline_of_an_obstacle_that_tipped_over(recorder):
     # On its edge, the crate is √2 long in x.
     tipped = Pose.from_rpy(4, 0, math.sqrt(0.5), 0, math.pi / 4, 0)
     assert clearance(recorder, 0.0, 0.0, crate=tipped) == pytest.approx(
@@ -100,7 +100,7 @@ def test_clearance_of_an_obstacle_that_was_tipped_over_is_that_of_its_new_outlin
     )
 
 
-def test_overlap_is_a_collision_even_when_no_contact_was_reported(recorder):
+def test_overlap_without_a_reported_contact_is_a_collision(recorder):
     recorder.sample(snapshot(0.0, 2.0, linear_mps=(0.8, 0, 0), angular_radps=(0, 0, 0)))
     assert recorder.collision is None
     assert clearance(recorder, 0.1, 2.9, linear_mps=(0.1, 0, 0), angular_radps=(0, 0, 0)) == 0.0
@@ -109,7 +109,7 @@ def test_overlap_is_a_collision_even_when_no_contact_was_reported(recorder):
     assert touch.speed_mps == 0.8  # before the impact, not after it
 
 
-def test_a_reported_contact_counts_at_its_own_time(recorder):
+def test_reported_contact_has_its_own_stamp(recorder):
     hit = Contact(10.04, "robot::b::c", "crate::l::c", ((3.3, 0, 0.5),), ((-1, 0, 0),))
     ground = Contact(10.04, "robot::w::c", "meadow::l::c", ((0, 0, 0),), ((0, 0, 1),))
     recorder.sample(snapshot(10.0, 2.0))
@@ -119,11 +119,11 @@ def test_a_reported_contact_counts_at_its_own_time(recorder):
     assert len(recording(recorder).contacts) == 1
 
 
-def test_a_model_whose_name_holds_the_robots_is_an_obstacle_like_any_other(recorder):
+def test_collision_with_a_model_whose_name_contains_that_of_the_robot_is_recorded(recorder):
     assert clearance(recorder, 0.0, 0.0, y=-3.0) == pytest.approx(0.5 - 0.3)
 
 
-def test_time_counts_from_the_first_snapshot_and_commands_belong_to_theirs(recorder):
+def test_time_starts_with_the_first_snapshot_and_commands_belong_to_the_latest(recorder):
     recorder.sample(snapshot(50.0, 0.0))
     recorder.commanded(Twist2D(0.5, 0.1))
     recorder.sample(snapshot(50.1, 0.0))
@@ -133,7 +133,7 @@ def test_time_counts_from_the_first_snapshot_and_commands_belong_to_theirs(recor
     assert np.isnan(rows.command[1]).all()
 
 
-def test_height_roll_and_pitch_are_kept(recorder):
+def test_height_roll_and_pitch_are_recorded(recorder):
     for roll, pitch, z in ((0.0, 0.0, 0.0), (0.2, -0.1, 0.5)):
         pose = Pose.from_rpy(0, 0, z, roll, pitch, 2.0)
         recorder.sample(Snapshot(z, {"robot": ModelState(pose)}, {}))
@@ -144,20 +144,20 @@ def test_height_roll_and_pitch_are_kept(recorder):
     assert recorder.tilt_rad[1] == pytest.approx(math.acos(math.cos(0.2) * math.cos(-0.1)))
 
 
-def test_the_highest_and_lowest_points_of_a_body_turn_with_it():
+def test_highest_and_lowest_points_of_a_body_depend_on_its_rotation():
     assert BODY.span_m(Pose((0, 0, 2.0))) == pytest.approx((2.0, 3.2))
     on_its_side = Pose.from_rpy(0, 0, 2.0, math.pi / 2, 0, 1.0)
     assert BODY.span_m(on_its_side) == pytest.approx((1.7, 2.3))
 
 
-def test_twist_is_turned_into_the_base_frame(recorder):
+def test_twist_is_transformed_into_the_base_frame(recorder):
     recorder.sample(
         snapshot(0.0, 0.0, yaw=math.pi / 2, linear_mps=(0, 0.7, 0), angular_radps=(0, 0, 0.2))
     )
     assert recording(recorder).twist[0] == pytest.approx([0.7, 0.0, 0.2], abs=1e-12)
 
 
-def test_twist_is_taken_from_the_motion_where_the_simulator_does_not_tell(recorder):
+def test_twist_is_computed_from_poses_if_the_simulator_does_not_report_it(recorder):
     recorder.sample(snapshot(0.0, 0.0, yaw=3.1))
     recorder.sample(snapshot(0.1, -0.05, yaw=-3.1))
     assert recording(recorder).twist[1] == pytest.approx(
@@ -165,18 +165,18 @@ def test_twist_is_taken_from_the_motion_where_the_simulator_does_not_tell(record
     )
 
 
-def test_a_robot_that_is_gone_makes_the_trial_invalid(recorder):
+def test_missing_robot_makes_the_trial_invalid(recorder):
     with pytest.raises(SimulatorError, match="'robot' is not in the world"):
         recorder.sample(Snapshot(0.0, {"crate": ModelState(CRATE)}, {}))
 
 
-def test_a_long_trial_keeps_every_sample(recorder):
+def test_all_samples_of_a_long_trial_are_recorded(recorder):
     for index in range(1500):
         recorder.sample(snapshot(0.1 * index, 0.0, y=1e-3 * index))
     assert recording(recorder).pose[:, 1] == pytest.approx(1e-3 * np.arange(1500))
 
 
-def test_the_same_snapshots_give_the_same_bits_whatever_came_before(scene):
+def test_same_snapshots_give_the_same_bits_after_any_previous_trial(scene):
     def measure():
         recorder = Recorder(
             BODY,
@@ -191,7 +191,7 @@ def test_the_same_snapshots_give_the_same_bits_whatever_came_before(scene):
     assert (measure() == measure()).all()
 
 
-def test_clearance_measured_at_the_end_is_that_of_every_sample_to_the_last_bit():
+def test_clearances_computed_at_the_end_equal_those_of_each_sample_to_the_bit():
     walls = WORLD.replace('<model name="crate">', '<model name="crate"><static>1</static>')
     scene = read_scene(SdfDocument.parse(walls, "test.world"))
     field = ObstacleField(scene, HEIGHTS)

@@ -1,4 +1,4 @@
-"""Robots that fall or tip over, and worlds that fly apart, in the simulators themselves."""
+"""Robots that fall or tip over, and worlds with overlapping models, in several simulators."""
 
 import re
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ MASTED = """<sdf version="1.6"><model name="masted">
 {wheels}
 <plugin name="d" filename="libDiffDrivePlugin.so"><left_joint>left_j</left_joint>
   <right_joint>right_j</right_joint><torque>20</torque></plugin></model></sdf>"""
-"""Drives, and falls on its nose when it brakes or on its back when it speeds up."""
+"""A robot that tips forward when it brakes, and backward when it accelerates."""
 
 WHEEL = """<link name="{0}"><pose>0 {1} 0.1 -1.5708 0 0</pose>{heavy_1}<collision name="c">
   <geometry><cylinder><radius>0.1</radius><length>0.04</length></cylinder></geometry></collision>
@@ -80,7 +80,7 @@ SETTLING = (
 
 @pytest.fixture
 def drive(smoke, tmp_path):
-    """Drives straight through the room, with things added to it; one trial per world."""
+    """Run ``straight`` in a room with further models; one trial per world."""
 
     def start(simulator, worlds, robot=None, **changes):
         directory = tmp_path / "ready"
@@ -114,7 +114,7 @@ def drive(smoke, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
-def test_a_world_that_flies_apart_is_refused_by_name_and_one_that_settles_is_not(simulator, drive):
+def test_world_with_overlapping_models_is_rejected_and_one_at_rest_is_not(simulator, drive):
     ran = drive(simulator, {"flying": FLYING, "settling": SETTLING})
     refused, settled = ran.trials
     assert (refused.outcome, refused.attempts) == (Outcome.INVALID, 1)
@@ -124,7 +124,7 @@ def test_a_world_that_flies_apart_is_refused_by_name_and_one_that_settles_is_not
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
-def test_a_robot_that_falls_on_its_side_as_it_drives_has_tipped_over(simulator, drive):
+def test_robot_that_falls_on_its_side_has_tipped_over(simulator, drive):
     fast = {"max_linear_mps": 2.0, "max_linear_accel_mps2": 20.0}
     ran = drive(simulator, {"room": ""}, masted(), **fast)
     assert ran.trials[0].outcome is Outcome.TIPPED_OVER, ran.trials[0].detail
@@ -133,7 +133,7 @@ def test_a_robot_that_falls_on_its_side_as_it_drives_has_tipped_over(simulator, 
     assert np.abs(recording.z_m).max() < 1.0
 
 
-def test_a_robot_without_collisions_falls_and_is_invalid_with_its_height(drive):
+def test_robot_without_collisions_falls_and_its_trial_is_invalid(drive):
     nothing = "<surface><contact><collide_bitmask>0</collide_bitmask></contact></surface>"
     solid = re.sub("<surface>.*?</surface>", "", masted())
     ghost = solid.replace("</collision>", f"{nothing}</collision>")
@@ -143,7 +143,7 @@ def test_a_robot_without_collisions_falls_and_is_invalid_with_its_height(drive):
 
 
 @pytest.mark.gazebo
-def test_a_hole_in_a_mesh_floor_is_no_failure_of_the_planner(smoke, drive, tmp_path):
+def test_trial_is_invalid_if_the_robot_falls_through_a_hole_in_the_ground(smoke, drive, tmp_path):
     corners, faces = [], []
     for x_0, y_0, x_1, y_1 in ((-6, -6, 0.5, 6), (2.5, -6, 6, 6)):
         first = len(corners) + 1

@@ -1,4 +1,4 @@
-"""What a campaign's parts are for one trial, and which worlds are rejected before a simulator."""
+"""The data of a campaign for one trial, and worlds that are rejected before a simulator starts."""
 
 import math
 from dataclasses import replace
@@ -49,7 +49,7 @@ def check(campaign):
     return check_trials(campaign, campaign.trials)
 
 
-def test_an_empty_world_is_accepted_without_a_notice(prepared):
+def test_world_without_obstacles_on_the_path_is_accepted_without_a_notice(prepared):
     assert check(prepared("", BOX.format("crate", 0, 3, ""))) == ()
 
 
@@ -57,18 +57,18 @@ def test_an_empty_world_is_accepted_without_a_notice(prepared):
     ("place", "what"),
     [((-3, 0.2), "would start inside crate"), ((3.2, 0.3), r"the goal of .* \(3, 0\) is inside")],
 )
-def test_a_start_or_a_goal_in_an_obstacle_is_rejected_with_the_world(prepared, place, what):
+def test_start_or_goal_inside_an_obstacle_is_rejected_with_the_world(prepared, place, what):
     with pytest.raises(SpecError, match=rf"world w1 .*: .*{what}"):
         check(prepared("", BOX.format("crate", *place, "")))
 
 
-def test_of_several_goals_the_one_in_an_obstacle_is_numbered(prepared, smoke):
+def test_error_has_the_number_of_the_goal_inside_an_obstacle(prepared, smoke):
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=3), PoseSpec(x_m=0, y_m=-3)]})
     with pytest.raises(SpecError, match=r"goal 2 of 3 of .* \(0, -3\) is inside crate"):
         check(prepared(BOX.format("crate", 0, -3, ""), goal=goal))
 
 
-def test_a_model_with_the_name_of_the_robot_is_rejected(prepared, smoke):
+def test_model_with_the_name_of_the_robot_is_rejected(prepared, smoke):
     with pytest.raises(SpecError, match=f"a model named '{smoke.robot.name}' already"):
         check(prepared(BOX.format(smoke.robot.name, 0, 3, "")))
 
@@ -78,7 +78,7 @@ def test_a_model_with_the_name_of_the_robot_is_rejected(prepared, smoke):
     [(0.001, 0.1, True), (0.05, 0.1, True), (0.1, 0.1, True), (0.03, 0.1, False), (0.3, 0.1, False),
      (0.0, 0.1, True)],
 )  # fmt: skip
-def test_the_control_period_is_a_whole_multiple_of_the_step(prepared, step_s, period_s, fits):
+def test_control_period_must_be_a_multiple_of_the_physics_step(prepared, step_s, period_s, fits):
     physics = f'<physics type="ode"><max_step_size>{step_s}</max_step_size></physics>'
     campaign = prepared("", before=physics, control_period_s=period_s)
     if fits:
@@ -88,7 +88,7 @@ def test_the_control_period_is_a_whole_multiple_of_the_step(prepared, step_s, pe
             check(campaign)
 
 
-def test_static_models_that_plugins_move_from_one_place_are_rejected(prepared):
+def test_static_models_at_one_pose_with_plugins_are_rejected(prepared):
     two = BOX.format("a", 0, 3, PLUGIN) + BOX.format("b", 0, 3, PLUGIN)
     with pytest.raises(SpecError, match=r"2 static models .* \(a, b\), and plugins \(libmove.so\)"):
         check(prepared(two))
@@ -116,7 +116,7 @@ def test_robots_must_not_overlap_at_their_starts(prepared):
         check(prepared("", robots=pair, simulator="embedded"))
 
 
-def test_each_robot_has_its_own_start_goal_planner_and_seed(prepared, smoke):
+def test_each_robot_has_a_separate_start_goal_planner_and_seed(prepared, smoke):
     campaign = prepared("", "", robots=(companion("guest", 2.0, planner="straight"),))
     mine, guest = campaign.robots
     trial = campaign.trials[-1]
@@ -131,7 +131,7 @@ def test_each_robot_has_its_own_start_goal_planner_and_seed(prepared, smoke):
     assert [model.name for model in campaign.as_models(trial, "guest")] == [smoke.robot.name]
 
 
-def test_rules_and_tasks_are_those_of_the_campaign(prepared, smoke):
+def test_rules_and_tasks_have_the_values_of_the_campaign(prepared, smoke):
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=1)]})
     limits = smoke.limits.model_copy(update={"max_tilt_rad": None})
     campaign = prepared("", goal=goal, limits=limits)
@@ -149,7 +149,7 @@ def test_rules_and_tasks_are_those_of_the_campaign(prepared, smoke):
     assert second.seed == seeds.child_seed(trial.seed, seeds.PLANNER, smoke.robot.name, 1)
 
 
-def test_limits_of_a_robot_are_those_of_the_campaign_and_its_outline_that_of_the_model(smoke):
+def test_limits_come_from_the_campaign_and_the_footprint_from_the_model(smoke):
     body = read_body(smoke)
     limits = robot_limits(smoke, body)
     assert limits.footprint_m == body.footprint_m
@@ -162,7 +162,7 @@ def test_limits_of_a_robot_are_those_of_the_campaign_and_its_outline_that_of_the
     assert own.footprint_m == tuple(outline)
 
 
-def test_the_height_of_the_campaign_replaces_that_of_the_model(smoke):
+def test_height_in_the_campaign_replaces_that_of_the_model(smoke):
     robot = smoke.robot.model_copy(update={"height_m": (0.1, 0.7)})
     assert read_body(smoke.model_copy(update={"robot": robot})).height_m == (0.1, 0.7)
     nothing = robot.model_copy(update={"model": None})
@@ -170,7 +170,7 @@ def test_the_height_of_the_campaign_replaces_that_of_the_model(smoke):
         read_body(smoke.model_copy(update={"robot": nothing}))
 
 
-def test_a_robot_without_a_drive_or_a_lidar_is_rejected(smoke):
+def test_robot_without_a_drive_or_a_lidar_is_rejected(smoke):
     body = read_body(smoke)
     require_drivable(body)
     with pytest.raises(SpecError, match="has no drive"):
@@ -179,7 +179,7 @@ def test_a_robot_without_a_drive_or_a_lidar_is_rejected(smoke):
         require_drivable(replace(body, lidar=None))
 
 
-def test_a_campaign_without_launch_files_is_no_stack(prepared):
+def test_campaign_without_launch_files_is_rejected_by_a_stack_executor(prepared):
     campaign = prepared("")
     assert require_builtin(campaign) is campaign
     with pytest.raises(SpecError, match="stack"):
@@ -188,7 +188,7 @@ def test_a_campaign_without_launch_files_is_no_stack(prepared):
         prepare(None, campaign.robot, ())
 
 
-def test_a_selection_covers_worlds_planners_and_trials():
+def test_selection_covers_worlds_planners_and_trials():
     trial = Trial(5, "w1", 1, "fgm", 0, 7)
     assert TrialSelection().covers(trial)
     for covers, selection in [

@@ -1,4 +1,4 @@
-"""Scenes that physics does not hold together are refused by name; those that settle are not."""
+"""Scenes that are physically impossible are rejected; scenes that settle are accepted."""
 
 import math
 
@@ -37,14 +37,14 @@ def scene_of(*models):
     return read_scene(SdfDocument.parse(text, "test.world"))
 
 
-class Scene:
-    """A world with a robot, of which a test says what moves to where."""
+class StabilityScene:
+    """A world with a robot; a test specifies the poses of its models over time."""
 
     def __init__(self, *models):
         self.scene = scene_of(*models)
         self.poses = {name: model.pose for name, model in self.scene.models.items()}
         self.poses["robot"] = Pose()
-        self.look = StabilityCheck(
+        self.check = StabilityCheck(
             self.scene,
             LowestLevels(self.scene),
             BODY,
@@ -55,30 +55,30 @@ class Scene:
 
     def at(self, time_s, collision=None, contacts=(), **poses):
         states = {name: ModelState(pose) for name, pose in {**self.poses, **poses}.items()}
-        self.look.check(Snapshot(time_s, states, {}, contacts=contacts), time_s, collision)
+        self.check.check(Snapshot(time_s, states, {}, contacts=contacts), time_s, collision)
 
 
-def test_a_model_that_is_flung_is_named_with_how_far():
-    scene = Scene(PLANE, SHELF)
+def test_error_names_a_thrown_model_and_its_distance():
+    scene = StabilityScene(PLANE, SHELF)
     says = r"shelf moved 12\.40 m in 0\.50 s without being touched by the robot"
     with pytest.raises(SceneError, match=says):
         scene.at(0.5, shelf=Pose((16.4, 0.0, 1.0)))
 
 
-def test_the_first_few_of_many_are_named_and_the_others_counted():
+def test_error_names_three_models_and_counts_the_others():
     shelves = [model(f"shelf_{k}", f"{2 * k} 0 1 0 0 0") for k in range(6)]
-    scene = Scene(PLANE, *shelves)
+    scene = StabilityScene(PLANE, *shelves)
     flung = {f"shelf_{k}": Pose((2.0 * k, 30.0, 1.0)) for k in range(6)}
     with pytest.raises(SceneError, match=r"shelf_0 .*shelf_2 .*; so did 3 .* <pose>"):
         scene.at(0.5, **flung)
 
 
-def test_a_model_that_sinks_into_the_floor_or_falls_through_it_is_named():
-    scene = Scene(PLANE, SHELF)
+def test_model_that_sinks_into_the_ground_is_named():
+    scene = StabilityScene(PLANE, SHELF)
     with pytest.raises(SceneError, match=r"shelf sank by 1\.20 m in 0\.50 s, to z = -0\.20 m"):
         scene.at(0.5, shelf=Pose((4.0, 0.0, -0.2)))
-    # Without a plane nothing is known for a floor: it must be below everything.
-    floorless = Scene(model("room", "0 0 1 0 0 0", "9 9 2", static=1), SHELF)
+    # Without a plane the ground is unknown: a model must fall below the whole world.
+    floorless = StabilityScene(model("room", "0 0 1 0 0 0", "9 9 2", static=1), SHELF)
     floorless.at(0.6, shelf=Pose((4.0, 0.0, -0.7)))
     with pytest.raises(SceneError, match="shelf sank"):
         floorless.at(0.9, shelf=Pose((4.0, 0.0, -2.9)))
@@ -93,33 +93,35 @@ def test_a_model_that_sinks_into_the_floor_or_falls_through_it_is_named():
         pytest.param(1.0, Pose((4.0 + G / 4, 0.0, 5.0 - G / 4)), id="slides down a steep slope"),
     ],
 )
-def test_what_settles_falls_topples_or_slides_is_let_be(time_s, pose):
+def test_model_that_settles_falls_topples_or_slides_is_accepted(time_s, pose):
     high = pose.position[2] > 1.5 or time_s == 0.9
-    Scene(PLANE, model("shelf", f"4 0 {5 if high else 1} 0 0 0", "1 0.4 2")).at(time_s, shelf=pose)
+    StabilityScene(PLANE, model("shelf", f"4 0 {5 if high else 1} 0 0 0", "1 0.4 2")).at(
+        time_s, shelf=pose
+    )
 
 
-def test_what_a_robot_pushes_is_let_be():
-    crate = Scene(PLANE, model("crate", "0.9 0 0.25 0 0 0", "0.5 0.5 0.5"))
+def test_model_that_a_robot_pushes_is_accepted():
+    crate = StabilityScene(PLANE, model("crate", "0.9 0 0.25 0 0 0", "0.5 0.5 0.5"))
     touch = ContactEpisode(0.6, 0.6, "crate", 1.0, "contact")
     crate.at(0.7, collision=touch, crate=Pose((1.3, 0.0, 0.25)))
 
 
-def test_what_a_plugin_drives_is_let_be_but_not_what_flies():
+def test_model_with_a_plugin_can_move_up_to_a_limit():
     plugin = '<plugin name="p" filename="libwalk.so"/>'
-    scene = Scene(PLANE, model("walker", "3 0 1 0 0 0", plugin=plugin))
+    scene = StabilityScene(PLANE, model("walker", "3 0 1 0 0 0", plugin=plugin))
     scene.at(1.0, walker=Pose((6.0, 0.0, 1.0)))
     with pytest.raises(SceneError, match="walker moved 30"):
         scene.at(1.0, walker=Pose((33.0, 0.0, 1.0)))
 
 
-def test_only_the_first_second_is_looked_at():
-    Scene(PLANE, SHELF).at(1.1, shelf=Pose((90.0, 0.0, 1.0)))
+def test_only_the_first_second_is_checked():
+    StabilityScene(PLANE, SHELF).at(1.1, shelf=Pose((90.0, 0.0, 1.0)))
 
 
-def test_a_model_whose_origin_is_far_from_it_may_topple():
+def test_model_far_from_its_origin_can_topple():
     far = '<model name="f"><link name="l"><collision name="c"><pose>20 0 1 0 0 0</pose><geometry>'
     far += "<box><size>0.5 0.5 2</size></box></geometry></collision></link></model>"
-    scene = Scene(PLANE, far)
+    scene = StabilityScene(PLANE, far)
     scene.at(0.8, f=Pose.from_rpy(0.02, 0, 0.9, 0, 0.05, 0))  # by 5 cm of its middle
 
 
@@ -127,26 +129,26 @@ def contact(depth_m, partner="room::l::c"):
     return Contact(0.1, "robot::b::c", partner, ((0, 0, 0.5),), ((1, 0, 0),), (depth_m,))
 
 
-def test_a_robot_that_starts_deep_in_something_is_told_of_what():
-    scene = Scene(PLANE, WALL)
+def test_error_names_the_model_that_the_robot_starts_inside():
+    scene = StabilityScene(PLANE, WALL)
     scene.at(0.1, contacts=(contact(0.01, "wall::l::c"),))
     with pytest.raises(SceneError, match=r"the robot is 0\.74 m deep in room after 0\.10 s"):
         scene.at(0.1, contacts=(contact(0.74),))
 
 
-def test_a_robot_that_touches_something_before_it_is_driven_stands_in_it():
+def test_robot_that_touches_a_model_at_the_start_is_inside_it():
     touch = ContactEpisode(0.0, 0.0, "crate", 0.0, "geometry")
-    scene = Scene(PLANE)
+    scene = StabilityScene(PLANE)
     again = StabilityCheck(
         scene.scene, LowestLevels(scene.scene), BODY, ContactSorter("robot", []), 1.0
     )
-    scene.look = again
+    scene.check = again
     with pytest.raises(SceneError, match="the robot is inside crate before it is driven"):
         scene.at(0.0, collision=touch)
 
 
-def test_a_robot_that_is_pressed_into_the_floor_or_thrown_up_is_refused():
-    scene = Scene(PLANE, WALL)
+def test_robot_that_sinks_or_is_thrown_up_is_rejected():
+    scene = StabilityScene(PLANE, WALL)
     scene.at(1.0, robot=Pose((0.5, 0.0, -0.01)))
     with pytest.raises(SceneError, match=r"sank by 0\.26 m in 1\.00 s, to z = -0\.26 m, 0\.26 m"):
         scene.at(1.0, robot=Pose((0.5, 0.0, -0.26)))
@@ -154,7 +156,7 @@ def test_a_robot_that_is_pressed_into_the_floor_or_thrown_up_is_refused():
         scene.at(0.5, robot=Pose((0.5, 0.0, 1.5)))
 
 
-def test_the_lowest_floor_of_all_is_what_counts_for_falling():
+def test_lowest_ground_of_the_world_is_the_limit_of_a_fall():
     slab = model("slab", "0 0 -0.05 0 0 0", "20 20 0.1", static=1)
     cellar = model("cellar", "0 0 -3.05 0 0 0", "20 20 0.1", static=1)
     assert LowestLevels(scene_of(slab)).bottom_m(0, 0) == pytest.approx(-0.1)
@@ -164,7 +166,7 @@ def test_the_lowest_floor_of_all_is_what_counts_for_falling():
     assert LowestLevels(scene_of()).bottom_m(0, 0) == -math.inf
 
 
-def test_a_plane_that_slopes_carries_at_every_place_at_its_height():
+def test_level_of_a_sloped_plane_depends_on_the_position():
     slope = model(
         "s", "0 0 1 0 0 0", static=1, shape="<plane><normal>-0.5 0 0.866</normal></plane>"
     )
@@ -178,10 +180,10 @@ CUBE = model("cube", "4 0 1.05 0 0 0", "0.1 0.1 0.1")
 
 
 def creeping(caplog, models, mm_per_s, **end):
-    """The warnings of a second in which the cube goes sideways at this speed."""
+    """Return the warnings of a second in which the cube moves sideways at this speed."""
     stability._LOGGED.clear()
     caplog.clear()
-    scene = Scene(PLANE, *models)
+    scene = StabilityScene(PLANE, *models)
     for tenth in range(1, 11):
         x = 4.0 + mm_per_s / 1000 * tenth / 10
         scene.at(tenth / 10, cube=Pose((x, 0.0, 1.05)), **end)
@@ -189,17 +191,17 @@ def creeping(caplog, models, mm_per_s, **end):
 
 
 @pytest.mark.parametrize("mm_per_s", [0.6, 2.5, 20])
-def test_a_model_that_creeps_on_a_dynamic_model_is_logged_once_with_the_remedy(caplog, mm_per_s):
+def test_model_that_creeps_on_a_dynamic_model_is_logged_once_with_a_remedy(caplog, mm_per_s):
     (message,) = creeping(caplog, (TABLE, CUBE), mm_per_s)
     assert f"cube creeps on table at {mm_per_s:.1f} mm/s; put <min_depth>0.001" in message
 
 
 @pytest.mark.parametrize("mm_per_s", [0.0, 0.3, 40])
-def test_a_model_that_rests_or_moves_is_not_said_to_creep(caplog, mm_per_s):
+def test_model_that_rests_or_moves_is_not_logged_as_creeping(caplog, mm_per_s):
     assert creeping(caplog, (TABLE, CUBE), mm_per_s) == []
 
 
-def test_a_model_on_a_static_table_or_on_none_is_not_said_to_creep(caplog):
+def test_model_without_a_dynamic_model_below_it_is_not_logged_as_creeping(caplog):
     static = model("table", "4 0 0.5 0 0 0", "1 1 1", static=1)
     away = model("table", "6 0 0.5 0 0 0", "1 1 1")
     assert creeping(caplog, (static, CUBE), 2.5) == []

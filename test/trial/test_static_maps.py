@@ -1,4 +1,4 @@
-"""The extent of the static map, and the error for a map without a path."""
+"""The bounds of static maps, the paths on them, and the error if no path exists."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def box(name, x, y, size):
 
 @pytest.fixture
 def known(smoke, tmp_path):
-    """The static map of a world with these models, and the world; start and goal as given."""
+    """Return the static map of a world with these models, start and goal, and the world."""
 
     def make(models, start, goal, obstacles=None, via=()):
         path = tmp_path / "given.world"
@@ -47,7 +47,7 @@ def known(smoke, tmp_path):
     return make
 
 
-def test_several_goals_have_a_way_each_on_one_map(known):
+def test_each_of_several_goals_has_a_path_on_one_map(known):
     map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (-12, 3)])
     ways = map_.waypoints(world)
     assert [(tuple(way[0]), tuple(way[-1])) for way in ways] == [
@@ -60,7 +60,7 @@ def test_several_goals_have_a_way_each_on_one_map(known):
     assert grid.is_free(12, 1)
 
 
-def test_a_goal_on_the_way_that_cannot_be_reached_is_named(known):
+def test_unreachable_intermediate_goal_is_named(known):
     map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (0, 2)])
     with pytest.raises(SpecError, match=r"goal 2 of 3 \(0, 2\) is 0\.00 m from model left"):
         map_.waypoints(world)
@@ -69,7 +69,7 @@ def test_a_goal_on_the_way_that_cannot_be_reached_is_named(known):
 WALLS = box("left", 0, 2, "10 0.2") + box("right", 0, -2, "10 0.2")
 
 
-def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
+def test_start_and_goal_can_be_outside_the_bounds_of_the_models(known):
     map_, world = known(WALLS, (-9, 0), (12, 1))
     (way,) = map_.waypoints(world)
     assert way[0].tolist() == [-9, 0]
@@ -79,26 +79,26 @@ def test_start_and_goal_may_lie_outside_of_what_stands_in_the_world(known):
     assert grid.is_free(12, 1)
 
 
-def test_a_way_between_the_walls_is_not_given_up_for_one_around_them(known):
+def test_path_between_walls_is_preferred_to_one_around_them(known):
     crate = box("crate", 0, 0.7, "1 1")  # leaves less than the margin, but room enough
     map_, world = known(WALLS + crate, (-9, 0), (9, 0))
     assert abs(map_.waypoints(world)[0][:, 1]).max() < 2
 
 
-def test_where_nothing_leads_through_the_way_leads_around(known):
+def test_path_leads_around_a_world_that_blocks_the_direct_path(known):
     map_, world = known(box("block", 0, 0, "2 2"), (-4, 0), (4, 0))
     (way,) = map_.waypoints(world)
     assert abs(way[:, 1]).max() > 1
     assert map_.grid(map_.inputs(world)).is_free(*way[len(way) // 2])
 
 
-def test_an_empty_world_has_a_static_map(known):
+def test_empty_world_has_a_static_map(known):
     map_, world = known("", (-4, 0), (4, 0))
     assert abs(map_.waypoints(world)[0][:, 1]).max() == 0
     assert not map_.grid(map_.inputs(world)).occupied.any()
 
 
-def test_the_map_holds_the_places_of_the_random_obstacles(known):
+def test_map_contains_the_regions_of_random_obstacles(known):
     groups = [
         {"type": "box", "count": 1, "region": {"circle": {"x_m": 30, "y_m": 0, "radius_m": 2}}},
         {"type": "sphere", "count": 1, "x_m": 0, "y_m": {"choice": [-40, 5]}},
@@ -109,7 +109,7 @@ def test_the_map_holds_the_places_of_the_random_obstacles(known):
     assert grid.is_free(0, -40)
 
 
-def test_the_map_stays_as_it_is_when_all_lies_within_what_stands(known, smoke):
+def test_map_has_the_bounds_of_the_models_if_all_regions_are_within(known, smoke):
     map_, world = known(WALLS, (-3, 0), (3, 0))
     assert map_.grid(map_.inputs(world)).bounds == map_of(read_scene(world.path), 0.1).bounds
     spec = smoke.model_copy()
@@ -148,7 +148,7 @@ def closed(side):
         ),
     ],
 )
-def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goal, says):
+def test_error_without_a_path_states_the_cause_and_a_remedy(known, models, goal, says):
     map_, world = known(models, (-2, 0), goal)
     with pytest.raises(SpecError, match=says):
         map_.waypoints(world)
@@ -161,7 +161,7 @@ def test_a_refusal_says_what_is_in_the_way_and_how_to_mend_it(known, models, goa
         ((2000, 1000), r"more than 1e\+07 cells of 0\.1 m.*goal reaches 2e\+03 m"),
     ],
 )
-def test_a_goal_too_far_away_for_any_search_is_named(known, goal, said):
+def test_goal_too_far_away_for_a_search_is_named(known, goal, said):
     map_, world = known(WALLS, (-3, 0), goal)
     with pytest.raises(SpecError, match=said):
         map_.waypoints(world)

@@ -27,28 +27,28 @@ TOUCH = ContactEpisode(0.1, 0.1, "obstacle_box_0", 0.8, "contact")
 
 
 def driven(*points, period_s=0.1):
-    """A course through points in the plane, or in space."""
+    """Return times and positions of points in the plane or in space."""
     time_s = period_s * np.arange(len(points))
     return time_s, np.array([(*point, 0.0)[:3] for point in points], dtype=float)
 
 
-def test_a_trial_that_has_just_begun_goes_on():
+def test_trial_continues_after_its_first_sample():
     assert check_termination(RULES, *driven((0, 0))) is None
 
 
-def test_the_border_of_the_tolerance_is_reached():
+def test_position_on_the_border_of_the_tolerance_has_reached_the_goal():
     assert has_reached(RULES, 9.5, 0.0)
     assert not has_reached(RULES, 9.4999, 0.0)
 
 
-def test_reached_is_the_true_position_whatever_the_planner_says():
+def test_true_position_decides_reached_and_not_the_report_of_the_planner():
     near = driven((9.0, 0), (9.6, 0))
     assert check_termination(RULES, *near, abort_reason="no way").outcome is Outcome.REACHED
     far = driven((5.0, 0), (5.1, 0))
     assert check_termination(RULES, *far, abort_reason="no way").outcome is Outcome.PLANNER_ABORTED
 
 
-def test_touching_an_obstacle_at_the_goal_is_a_collision():
+def test_contact_with_an_obstacle_at_the_goal_is_a_collision():
     verdict = check_termination(RULES, *driven((9.6, 0)), collision=TOUCH)
     assert verdict.outcome is Outcome.COLLIDED
     assert "obstacle_box_0" in verdict.detail
@@ -56,13 +56,13 @@ def test_touching_an_obstacle_at_the_goal_is_a_collision():
 
 
 def leaning(since_s, until_s, tilt_rad=1.57, at=(9.6, 0.0)):
-    """A robot that stands near the goal until it tips over; arrays as for the judge."""
+    """Return times, positions and tilts of a robot near the goal that tips over at a time."""
     time_s = np.arange(0.0, until_s + 0.05, 0.1)
     tilt = np.where(time_s > since_s - 0.05, tilt_rad, 0.1)
     return (time_s, np.tile((*at, 0.3), (len(time_s), 1))), tilt
 
 
-def test_a_robot_that_leans_for_a_second_has_tipped_over():
+def test_robot_that_is_tilted_for_a_second_has_tipped_over():
     for until_s in (2.0, 2.9):
         course, tilt_rad = leaning(2.0, until_s)
         assert check_termination(RULES, *course, tilt_rad=tilt_rad) is None
@@ -72,7 +72,7 @@ def test_a_robot_that_leans_for_a_second_has_tipped_over():
     assert verdict.detail == "at 2.00 s, with a tilt of 1.57 rad (limits.max_tilt_rad is 0.8)"
 
 
-def test_a_robot_may_lean_as_far_as_the_limit_and_come_back_from_beyond():
+def test_tilt_up_to_the_limit_or_for_less_than_a_second_ends_no_trial():
     course, tilt_rad = leaning(2.0, 4.0, tilt_rad=0.8)
     assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
     course, tilt_rad = leaning(2.0, 4.0)
@@ -80,7 +80,7 @@ def test_a_robot_may_lean_as_far_as_the_limit_and_come_back_from_beyond():
     assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
 
 
-def test_what_a_robot_touches_as_it_falls_is_no_collision():
+def test_contact_while_the_robot_is_tilted_is_no_collision():
     course, tilt_rad = leaning(2.0, 2.1)
     assert check_termination(RULES, *course, collision=TOUCH, tilt_rad=tilt_rad) is None
     course, tilt_rad = leaning(2.0, 3.0)
@@ -88,7 +88,7 @@ def test_what_a_robot_touches_as_it_falls_is_no_collision():
     assert verdict.outcome is Outcome.TIPPED_OVER
 
 
-def test_a_robot_on_its_side_is_neither_stuck_nor_out_of_time_nor_given_up():
+def test_tipped_over_precedes_stuck_timed_out_and_planner_aborted():
     course, tilt_rad = leaning(0.1, 5.1, at=(0.0, 0.0))
     assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.TIPPED_OVER
     course, tilt_rad = leaning(59.8, 60.0, at=(0.0, 0.0))
@@ -98,19 +98,19 @@ def test_a_robot_on_its_side_is_neither_stuck_nor_out_of_time_nor_given_up():
     assert verdict.outcome is Outcome.TIPPED_OVER
 
 
-def test_a_robot_on_its_side_before_the_goal_is_sent_makes_the_trial_invalid():
+def test_tilted_robot_before_the_goal_is_sent_makes_the_trial_invalid():
     require_upright(RULES, (0, 0, 0.0), 0.3, 1.2, 0.0)
     with pytest.raises(SceneError, match=r"tilt of 3\.14 rad, at z = 0\.21 m, before the goal"):
         require_upright(RULES, (0, 0, 0.21), 3.14, 0.21, 0.0)
 
 
-def test_a_robot_that_fell_before_the_goal_is_sent_makes_the_trial_invalid():
+def test_fallen_robot_before_the_goal_is_sent_makes_the_trial_invalid():
     says = r"the robot fell: before the goal is sent it is at z = -574\.00 m, and nothing"
     with pytest.raises(SceneError, match=says):
         require_upright(RULES, (-2.0, 0.0, -574.0), 0.0, -572.8, 0.0)
 
 
-def test_a_robot_that_falls_makes_the_trial_invalid_with_its_height():
+def test_robot_that_falls_makes_the_trial_invalid_with_its_height():
     fallen = driven((0, 0, -573.2), (0, 0, -574.0))
     with pytest.raises(SceneError, match=r"fell: at 0\.10 s it is at z = -574\.00 m, and nothing"):
         require_plausible(RULES, *fallen, top_m=-573.0, bottom_m=0.0)
@@ -123,17 +123,17 @@ def test_a_robot_that_falls_makes_the_trial_invalid_with_its_height():
     [
         pytest.param((3.0, 2.95), id="down a ramp of 30 degrees at full speed"),
         pytest.param((3.0, 3.05), id="up the same ramp"),
-        pytest.param((0.0, -0.4), id="off a kerb in half a second"),
+        pytest.param((0.0, -0.4), id="off a curb in half a second"),
         pytest.param((-2.0, -2.05), id="in a valley below zero"),
     ],
 )
-def test_hills_ramps_and_kerbs_are_driven_over(heights):
+def test_motions_on_hills_ramps_and_curbs_are_plausible(heights):
     before, after = heights
     course = driven((0, 0, before), (0.087, 0, after))
     require_plausible(RULES, *course, top_m=after + 1.0, bottom_m=-5.0)
 
 
-def test_a_robot_is_stuck_when_it_has_not_left_its_place_for_the_window():
+def test_robot_that_does_not_move_during_the_window_is_stuck():
     time_s = np.arange(0.0, 5.01, 0.1)
     still = np.zeros((len(time_s), 3))
     assert not is_stuck(RULES, time_s[:-1], still[:-1])
@@ -141,19 +141,19 @@ def test_a_robot_is_stuck_when_it_has_not_left_its_place_for_the_window():
     assert check_termination(RULES, time_s, still).outcome is Outcome.STUCK
 
 
-def test_creeping_on_is_not_stuck():
+def test_slow_motion_beyond_the_distance_is_not_stuck():
     time_s = np.arange(0.0, 20.0, 0.1)
     creeping = np.column_stack([0.06 * time_s, 0 * time_s, 0 * time_s])  # 0.3 m in 5 s
     assert not is_stuck(RULES, time_s, creeping)
 
 
-def test_moving_to_and_fro_beyond_the_distance_is_not_stuck():
+def test_oscillation_beyond_the_distance_is_not_stuck():
     time_s = np.arange(0.0, 20.0, 0.1)
     to_and_fro = np.column_stack([0.3 * np.sin(time_s), 0 * time_s, 0 * time_s])
     assert not is_stuck(RULES, time_s, to_and_fro)
 
 
-def test_a_robot_that_stopped_long_after_driving_is_stuck_one_window_later():
+def test_robot_that_stops_is_stuck_one_window_later():
     time_s = np.arange(0.0, 30.0, 0.1)
     x = np.minimum(time_s, 8.0)
     ended = [
@@ -164,14 +164,14 @@ def test_a_robot_that_stopped_long_after_driving_is_stuck_one_window_later():
     assert ended[0] == pytest.approx(8.0 + 5.0 - 0.25, abs=0.11)
 
 
-def test_time_runs_out_at_the_limit_and_not_before():
+def test_trial_times_out_at_the_limit_and_not_earlier():
     time_s = np.arange(0.0, 60.01, 0.1)
     around = 3 * np.column_stack([np.cos(time_s), np.sin(time_s), 0 * time_s])
     assert check_termination(RULES, time_s[:-1], around[:-1]) is None
     assert check_termination(RULES, time_s, around).outcome is Outcome.TIMED_OUT
 
 
-def test_giving_up_comes_before_stuck_and_timeout():
+def test_planner_aborted_precedes_stuck_and_timed_out():
     time_s = np.arange(0.0, 60.01, 0.1)
     still = np.zeros((len(time_s), 3))
     assert (
@@ -188,22 +188,22 @@ def test_giving_up_comes_before_stuck_and_timeout():
         (((0, 0), (5, 0)), "jumped 5.00 m"),
     ],
 )
-def test_what_no_robot_can_drive_makes_the_trial_invalid(points, says):
+def test_impossible_motion_makes_the_trial_invalid(points, says):
     with pytest.raises(SimulatorError, match=says):
         require_plausible(RULES, *driven(*points))
 
 
 @pytest.mark.parametrize("period_s", [0.0, -0.1])
-def test_a_clock_that_stands_or_runs_back_makes_the_trial_invalid(period_s):
+def test_clock_that_does_not_advance_makes_the_trial_invalid(period_s):
     with pytest.raises(SimulatorError, match="clock must advance"):
         require_plausible(RULES, *driven((0, 0), (0, 0), period_s=period_s))
 
 
-def test_full_speed_is_plausible():
+def test_motion_at_full_speed_is_plausible():
     require_plausible(RULES, *driven((0, 0), (0.1, 0)))
 
 
-def test_of_several_goals_the_one_driven_to_is_named():
+def test_outcome_names_the_present_one_of_several_goals():
     second = TerminationRules(
         **{**vars(RULES), "further": (Pose2D(20.0, 0.0), Pose2D(0.0, 0.0))}
     ).for_next_goal

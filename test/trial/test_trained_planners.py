@@ -1,4 +1,4 @@
-"""A planner is not judged in a world that it was trained in."""
+"""A planner is not evaluated in a world in which it was trained."""
 
 from types import SimpleNamespace
 
@@ -31,7 +31,7 @@ def campaign(smoke, tmp_path, monkeypatch):
     return prepare(spec, read_body(spec), tuple(records)), trained
 
 
-def test_only_its_own_trials_in_its_training_worlds_are_rejected(campaign):
+def test_only_trials_of_a_trained_planner_in_its_training_worlds_are_rejected(campaign):
     prepared, trained = campaign
     for trial in prepared.trials:
         if (trial.planner, trial.world) == ("b", "w1"):

@@ -1,4 +1,4 @@
-"""A trial under observation, its goals in order, and scenes at the limits of the first second."""
+"""The monitor of a trial, several goals, and the limits of the stability check."""
 
 import math
 from types import SimpleNamespace
@@ -78,7 +78,7 @@ def test_goals_are_visited_in_order_with_their_times():
     assert (result.outcome, result.detail) == (verdict.outcome, verdict.detail)
 
 
-def test_goals_at_one_place_are_reached_at_once_and_those_not_reached_have_no_time():
+def test_goals_at_one_position_have_the_same_time_and_unreached_goals_have_none():
     watch = monitor(Pose2D(1, 0), Pose2D(1.2, 0), Pose2D(9, 0))
     watch.observe(at(0.0, 0.0))
     assert watch.observe(at(1.0, 1.0)) is None
@@ -89,7 +89,7 @@ def test_goals_at_one_place_are_reached_at_once_and_those_not_reached_have_no_ti
     assert times_s[:2].tolist() == [1.0, 1.0] and math.isnan(times_s[2])
 
 
-def test_a_planner_that_aborts_within_the_tolerance_has_reached_the_goal():
+def test_planner_that_aborts_within_the_tolerance_has_reached_the_goal():
     watch = monitor(Pose2D(1, 0))
     assert watch.observe(at(0.0, 0.0)) is None
     watch.commanded(Twist2D(0.5, 0.1))
@@ -102,7 +102,7 @@ def test_a_planner_that_aborts_within_the_tolerance_has_reached_the_goal():
     assert (watch.pose, watch.twist.linear_mps) == (Pose2D(0.7, 0, 0), pytest.approx(1.4))
 
 
-def test_a_robot_must_stand_when_the_goal_is_sent():
+def test_robot_must_be_upright_when_the_goal_is_sent():
     with pytest.raises(SceneError):
         monitor().observe(at(0.0, 0.0, roll=0.81))
     monitor().observe(at(0.0, 0.0, roll=0.79))
@@ -115,7 +115,7 @@ SHELF = CRATE.format("shelf", 0, 4, 0, "")
 
 
 class Look:
-    """The first second of a scene with a shelf at (4, 0) and a robot above the origin."""
+    """The stability check of a scene with a shelf at (4, 0) and a robot above the origin."""
 
     def __init__(self, *models, max_mps=1.0, start_m=0.0, **scene):
         self.scene = scene_of(*(models or (SHELF,)), **scene)
@@ -156,9 +156,7 @@ ACROSS = 0.3 + 9.81 / 4 * 0.5**2
         ((math.nan, 0, 0.5), None, "", False),
     ],
 )
-def test_a_model_moves_no_farther_than_gravity_a_robot_or_a_plugin_moves_it(
-    pose, collision, more, valid
-):
+def test_limit_of_motion_depends_on_gravity_robot_and_plugin(pose, collision, more, valid):
     shelf = Pose(tuple(map(float, pose)))
     look = Look(more=more)
     if valid:
@@ -168,13 +166,13 @@ def test_a_model_moves_no_farther_than_gravity_a_robot_or_a_plugin_moves_it(
         look.at(0.5, collision, shelf=shelf)
 
 
-def test_the_last_moment_of_the_first_second_is_looked_at():
+def test_check_includes_the_end_of_the_first_second():
     with pytest.raises(SceneError):
         Look().at(1.0, shelf=Pose((90.0, 0.0, 0.5)))
     Look().at(1.0001, shelf=Pose((90.0, 0.0, 0.5)))
 
 
-def test_a_model_without_collisions_or_that_is_static_or_gone_is_not_looked_at():
+def test_models_without_collisions_static_and_deleted_models_are_not_checked():
     bare = '<model name="bare"><pose>3 0 0 0 0 0</pose><link name="l"/></model>'
     look = Look(bare, CRATE.format("fixed", 1, 4, 0, ""), SHELF)
     look.at(0.5, bare=Pose((90.0, 0.0, 0.0)), fixed=Pose((90.0, 0.0, 0.5)))
@@ -183,7 +181,7 @@ def test_a_model_without_collisions_or_that_is_static_or_gone_is_not_looked_at()
 
 
 @pytest.mark.parametrize(("z_m", "valid"), [(0.79, True), (0.81, False)])
-def test_a_robot_rises_by_its_speed_at_most(z_m, valid):
+def test_limit_of_a_rise_depends_on_the_speed_of_the_robot(z_m, valid):
     look = Look(max_mps=1.0)
     if valid:
         look.at(0.5, robot=Pose((0.0, 0.0, z_m)))
@@ -196,7 +194,7 @@ def test_a_robot_rises_by_its_speed_at_most(z_m, valid):
     ("z_m", "roll", "valid"),
     [(-0.099, 0.0, True), (-0.101, 0.0, False), (-0.5, 0.29, False), (-0.5, 0.31, True)],
 )
-def test_an_upright_robot_is_no_deeper_than_ten_centimeters(z_m, roll, valid):
+def test_upright_robot_can_sink_by_up_to_ten_centimeters(z_m, roll, valid):
     pose = Pose.from_rpy(0, 0, z_m, roll, 0, 0)
     if valid:
         Look().at(0.5, robot=pose)
@@ -210,7 +208,7 @@ def test_an_upright_robot_is_no_deeper_than_ten_centimeters(z_m, roll, valid):
     [((0.05,), "box", True), ((0.051,), "box", False), ((0.01, 0.06), "box", False),
      ((), "box", True), ((0.5,), "ground", True)],
 )  # fmt: skip
-def test_a_contact_is_five_centimeters_deep_at_most(depths_m, partner, valid):
+def test_contact_deeper_than_five_centimeters_is_rejected(depths_m, partner, valid):
     points = max(len(depths_m), 1)
     contact = Contact(
         0.1, "robot::b::c", f"{partner}::l::c", ((0, 0, 0.5),) * points, ((1, 0, 0),) * points,
@@ -230,7 +228,7 @@ FIELD = scene_of(
 )
 
 
-def test_the_nearest_of_fixed_and_moving_obstacles_is_named_with_its_distance():
+def test_nearest_of_static_and_moving_obstacles_has_a_name_and_a_distance():
     field = ObstacleField(FIELD, Heights(0.01, 2.0))
     assert not field.is_fixed
     robot, states = shapely.box(-0.5, -0.5, 0.5, 0.5), field.initial_states
@@ -246,7 +244,7 @@ def test_the_nearest_of_fixed_and_moving_obstacles_is_named_with_its_distance():
     assert ObstacleField(scene_of(), Heights(0.01, 2.0)).nearest(robot, {}) == (math.inf, "")
 
 
-def test_all_touched_obstacles_are_named_in_order():
+def test_all_touched_obstacles_are_returned_in_order():
     field = ObstacleField(FIELD, Heights(0.01, 2.0))
     states = {
         "near": ModelState(Pose((1.0, 0.0, 0.5))),
@@ -259,7 +257,7 @@ def test_all_touched_obstacles_are_named_in_order():
     assert field.touching(robot, {}) == ("fixed",)
 
 
-def test_outlines_are_those_of_the_file_and_distances_those_of_each_shape():
+def test_outlines_have_the_poses_of_the_file_and_distances_are_per_shape():
     outlines = ObstacleField(FIELD, Heights(0.01, 2.0)).outlines()
     assert {name: outline.bounds for name, outline in outlines.items()} == {
         "fixed": (-0.5, 2.5, 0.5, 3.5), "near": (3.5, -0.5, 4.5, 0.5),
@@ -273,14 +271,14 @@ def test_outlines_are_those_of_the_file_and_distances_those_of_each_shape():
     assert empty.distances_m(shapes).tolist() == [math.inf] * 3
 
 
-def test_a_footprint_is_turned_and_then_moved():
+def test_footprint_is_rotated_before_it_is_moved():
     outline = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     placed = footprint_at(outline, Pose2D(10.0, 20.0, math.pi / 2))
     corners = shapely.get_coordinates(placed)[:3]
     assert corners == pytest.approx(np.array([[10.0, 22.0], [9.0, 20.0], [10.0, 20.0]]))
 
 
-def test_the_result_of_a_companion_becomes_numbers_and_part_of_the_detail():
+def test_result_of_a_further_robot_is_added_as_numbers_and_detail():
     first = TrialResult(Outcome.REACHED, short_recording(), "after 2 s")
     hit = TrialResult(Outcome.COLLIDED, short_recording(False), "touched a box")
     both = with_companion(first, "guest", hit)
@@ -308,7 +306,7 @@ def test_numbers_and_series_are_added_to_a_result():
         TrialResult(Outcome.INVALID, short_recording())
 
 
-def test_a_fault_of_a_scene_is_one_of_the_simulator_where_it_is_not_repeatable():
+def test_scene_error_becomes_a_simulator_error_if_the_simulator_is_not_repeatable():
     with pytest.raises(SceneError), scene_faults(repeatable=True):
         raise SceneError("crate")
     with pytest.raises(SimulatorError, match="crate") as caught, scene_faults(repeatable=False):
@@ -330,7 +328,7 @@ def snapshot(time_s, *pose, **others):
     ("yaw_rad", "twist"),
     [(0.0, (0.8, 1.2, 0.0)), (math.pi / 2, (1.2, -0.8, 0.0)), (math.pi, (-0.8, -1.2, 0.0))],
 )
-def test_a_velocity_is_the_displacement_by_the_time_in_the_frame_of_the_robot(yaw_rad, twist):
+def test_velocity_is_displacement_divided_by_time_in_the_base_frame(yaw_rad, twist):
     """0.2 m and 0.3 m in 0.25 s: 0.8 m/s along x and 1.2 m/s along y."""
     samples = recorder()
     samples.sample(snapshot(3.0, 5.0, 7.0, yaw_rad))
@@ -341,7 +339,7 @@ def test_a_velocity_is_the_displacement_by_the_time_in_the_frame_of_the_robot(ya
     assert found.time_s.tolist() == [0.0, 0.25]
 
 
-def test_a_turn_across_half_a_circle_is_the_short_one():
+def test_yaw_difference_across_180_degrees_is_the_shorter_one():
     samples = recorder()
     samples.sample(snapshot(0.0, 0.0, 0.0, math.pi - 0.1))
     samples.sample(snapshot(0.5, 0.0, 0.0, 0.1 - math.pi))
@@ -371,7 +369,7 @@ def test_actors_and_lanes_are_recorded_with_their_outlines():
 @pytest.mark.parametrize(
     ("z_m", "valid"), [(1.29, True), (1.31, False), (0.401, True), (0.399, False)]
 )
-def test_a_rise_is_counted_from_the_start(z_m, valid):
+def test_rise_is_relative_to_the_start(z_m, valid):
     """The robot starts at 0.5 m on a plane at 0.5 m."""
     plane = PLANE.replace("<static>", "<pose>0 0 0.5 0 0 0</pose><static>")
     look = Look(floor=plane, start_m=0.5)
@@ -387,7 +385,7 @@ def test_a_rise_is_counted_from_the_start(z_m, valid):
     [(2.5, 0.0, True), (2.5, 0.4, True), (2.5, 0.6, False), (2.5, -0.6, False), (0.4, 0.0, False),
      (26.0, 0.0, False)],
 )  # fmt: skip
-def test_a_model_that_creeps_moves_sideways_only(caplog, monkeypatch, mmps, rise_mm, logged):
+def test_only_horizontal_motion_is_logged_as_creeping(caplog, monkeypatch, mmps, rise_mm, logged):
     monkeypatch.setattr(stability, "_LOGGED", set())
     cube = CRATE.format("cube", 0, 4, 0, "").replace("0.5 0 0 0", "1.5 0 0 0", 1)
     look = Look(CRATE.format("table", 0, 4, 0, ""), cube)
@@ -403,7 +401,7 @@ def test_a_model_that_creeps_moves_sideways_only(caplog, monkeypatch, mmps, rise
 
 @pytest.mark.parametrize("x_m", [-30.0, 10.0, 40.0])
 @pytest.mark.parametrize("y_m", [-50.0, 20.0])
-def test_a_moving_obstacle_is_found_far_from_the_origin(x_m, y_m):
+def test_moving_obstacle_is_found_far_from_the_origin(x_m, y_m):
     field = ObstacleField(scene_of(CRATE.format("near", 0, 4, 0, "")), Heights(0.01, 2.0))
     robot = shapely.box(x_m - 1, y_m - 0.5, x_m + 1, y_m + 0.5)
     fixed = CRATE.format("fixed", 1, x_m, y_m + 7, "")
@@ -418,7 +416,7 @@ def test_a_moving_obstacle_is_found_far_from_the_origin(x_m, y_m):
 
 @pytest.mark.parametrize("axis", ["roll", "pitch"])
 @pytest.mark.parametrize(("tilt_rad", "kept"), [(0.0009, True), (-0.0009, True), (0.0011, False)])
-def test_an_obstacle_that_tilts_by_less_than_a_milliradian_keeps_its_outline(axis, tilt_rad, kept):
+def test_obstacle_that_tilts_by_less_than_a_milliradian_keeps_its_outline(axis, tilt_rad, kept):
     """A cube of 1 m that is tilted by a small angle is wider by half of it on each side."""
     field = ObstacleField(scene_of(CRATE.format("near", 0, 4, 0, "")), Heights(-9.0, 9.0))
     roll, pitch = (tilt_rad, 0.0) if axis == "roll" else (0.0, tilt_rad)
