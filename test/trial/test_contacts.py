@@ -1,7 +1,7 @@
 from gz_testauto.base.observation import Contact
-from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
+from gz_testauto.trial.contacts import ContactClassifier, EpisodeLog
 
-SORTER = ContactSorter("robot", ground_shapes=["meadow::link::grass", "house::link::floor"])
+CLASSIFIER = ContactClassifier("robot", ground_shapes=["meadow::link::grass", "house::link::floor"])
 
 
 def contact(first, second, normal=(1.0, 0.0, 0.0), height=0.4, **extra):
@@ -9,7 +9,7 @@ def contact(first, second, normal=(1.0, 0.0, 0.0), height=0.4, **extra):
 
 
 def partner(*arguments, **extra):
-    return SORTER.partner(contact(*arguments, **extra), robot_bottom_m=0.0)
+    return CLASSIFIER.partner(contact(*arguments, **extra), robot_bottom_m=0.0)
 
 
 def test_contact_with_a_wall_has_the_wall_as_partner_in_either_order():
@@ -41,7 +41,7 @@ def test_contact_with_one_point_on_a_steep_surface_is_a_collision():
         ((0, 0, 0.0), (0, 0, 0.04)),
         ((0, 0, 1), (0.8, 0, 0.6)),
     )
-    assert SORTER.partner(mixed, robot_bottom_m=0.0) == "kerb"
+    assert CLASSIFIER.partner(mixed, robot_bottom_m=0.0) == "kerb"
 
 
 def test_contacts_within_the_robot_or_between_obstacles_are_ignored():
@@ -55,8 +55,8 @@ def test_model_whose_name_contains_the_name_of_the_robot_is_an_obstacle():
     assert partner("my_robot::link::c", "robot::base::hull") == "my_robot"
 
 
-def test_a_contact_without_points_is_a_collision():
-    assert SORTER.partner(Contact(0.0, "robot::a::b", "wall::c::d"), 0.0) == "wall"
+def test_contact_without_points_is_a_collision():
+    assert CLASSIFIER.partner(Contact(0.0, "robot::a::b", "wall::c::d"), 0.0) == "wall"
 
 
 def test_contacts_with_a_gap_above_half_a_second_are_two_episodes():

@@ -16,7 +16,7 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.metrics.recording import Recording
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
-from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
+from gz_testauto.trial.contacts import ContactClassifier, EpisodeLog
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.real_time_factor import (
     is_low_factor_cause,
@@ -163,7 +163,7 @@ def test_goals_are_counted_and_named_in_order():
 def test_level_contacts_up_to_five_centimeters_high_support_the_robot(normal_z, height_m, rests):
     normal = (math.sqrt(1.0 - normal_z**2), 0.0, normal_z)
     contact = Contact(0.0, "robot::l::c", "sheet::l::c", ((0.0, 0.0, height_m),), (normal,))
-    partner = ContactSorter("robot", []).partner(contact, robot_bottom_m=1.0)
+    partner = ContactClassifier("robot", []).partner(contact, robot_bottom_m=1.0)
     assert partner == (None if rests else "sheet")
 
 

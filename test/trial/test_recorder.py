@@ -11,7 +11,7 @@ from gz_testauto.sdf.floor import obstructing_heights
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
-from gz_testauto.trial.contacts import ContactSorter
+from gz_testauto.trial.contacts import ContactClassifier
 from gz_testauto.trial.recorder import CycleTimes, Recorder
 
 WORLD = """<sdf version="1.6"><world name="w">
@@ -49,7 +49,7 @@ def recorder(scene):
     return Recorder(
         BODY,
         ObstacleField(scene, HEIGHTS),
-        ContactSorter("robot", ["meadow::l::c"]),
+        ContactClassifier("robot", ["meadow::l::c"]),
     )
 
 
@@ -181,7 +181,7 @@ def test_same_snapshots_give_the_same_bits_after_any_previous_trial(scene):
         recorder = Recorder(
             BODY,
             ObstacleField(scene, HEIGHTS),
-            ContactSorter("robot", ["meadow::l::c"]),
+            ContactClassifier("robot", ["meadow::l::c"]),
         )
         tipped = Pose.from_rpy(4, 0, 0.6, 0, 0.3, 0.1)
         for index, crate in enumerate((CRATE, tipped, CRATE)):
@@ -195,7 +195,7 @@ def test_clearances_computed_at_the_end_equal_those_of_each_sample_to_the_bit():
     walls = WORLD.replace('<model name="crate">', '<model name="crate"><static>1</static>')
     scene = read_scene(SdfDocument.parse(walls, "test.world"))
     field = ObstacleField(scene, HEIGHTS)
-    recorder = Recorder(BODY, field, ContactSorter("robot", ["meadow::l::c"]))
+    recorder = Recorder(BODY, field, ContactClassifier("robot", ["meadow::l::c"]))
     generator = np.random.default_rng(8)
     x, y, yaw, expected = -3.0, 0.0, 0.0, []
     for period in range(80):

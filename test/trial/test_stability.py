@@ -12,7 +12,7 @@ from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial import stability
-from gz_testauto.trial.contacts import ContactSorter
+from gz_testauto.trial.contacts import ContactClassifier
 from gz_testauto.trial.stability import LowestLevels, StabilityCheck
 
 BODY = RobotBody("robot", ((0.5, 0.3), (-0.5, 0.3), (-0.5, -0.3), (0.5, -0.3)), (0.0, 1.2))
@@ -48,7 +48,7 @@ class StabilityScene:
             self.scene,
             LowestLevels(self.scene),
             BODY,
-            ContactSorter("robot", ["ground::l::c"]),
+            ContactClassifier("robot", ["ground::l::c"]),
             1.0,
         )
         self.at(0.0)
@@ -140,7 +140,7 @@ def test_robot_that_touches_a_model_at_the_start_is_inside_it():
     touch = ContactEpisode(0.0, 0.0, "crate", 0.0, "geometry")
     scene = StabilityScene(PLANE)
     again = StabilityCheck(
-        scene.scene, LowestLevels(scene.scene), BODY, ContactSorter("robot", []), 1.0
+        scene.scene, LowestLevels(scene.scene), BODY, ContactClassifier("robot", []), 1.0
     )
     scene.check = again
     with pytest.raises(SceneError, match="the robot is inside crate before it is driven"):

@@ -18,7 +18,7 @@ from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.trial import stability
 from gz_testauto.trial.clearance import ObstacleField, footprint_at
-from gz_testauto.trial.contacts import ContactSorter
+from gz_testauto.trial.contacts import ContactClassifier
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.lockstep import with_companion
 from gz_testauto.trial.monitor import TrialMonitor
@@ -48,7 +48,7 @@ def monitor(*goals, **rules):
     first, *further = goals or (Pose2D(10, 0),)
     given = TerminationRules(first, 0.5, 60.0, 5.0, 0.25, 2.0, 0.8, tuple(further))
     scene = scene_of()
-    contacts, levels = ContactSorter("robot", ["ground::l::c"]), LowestLevels(scene)
+    contacts, levels = ContactClassifier("robot", ["ground::l::c"]), LowestLevels(scene)
     recorder = Recorder(BODY, ObstacleField(scene, Heights(0.01, 2.0)), contacts)
     look = StabilityCheck(scene, levels, BODY, contacts, 2.0)
     world = WorldRecord(0, "w", "w.world", "", 12.5)
@@ -121,7 +121,7 @@ class Look:
         self.scene = scene_of(*(models or (SHELF,)), **scene)
         self.poses = {name: model.pose for name, model in self.scene.models.items()}
         self.poses["robot"] = Pose((0.0, 0.0, start_m))
-        contacts = ContactSorter("robot", ["ground::l::c"])
+        contacts = ContactClassifier("robot", ["ground::l::c"])
         self.look = StabilityCheck(self.scene, LowestLevels(self.scene), BODY, contacts, max_mps)
         self.at(0.0)
 
@@ -316,7 +316,7 @@ def test_scene_error_becomes_a_simulator_error_if_the_simulator_is_not_repeatabl
 
 def recorder(**options):
     obstacles = ObstacleField(scene_of(), Heights(0.01, 2.0))
-    return Recorder(BODY, obstacles, ContactSorter("robot", ["ground::l::c"]), **options)
+    return Recorder(BODY, obstacles, ContactClassifier("robot", ["ground::l::c"]), **options)
 
 
 def snapshot(time_s, *pose, **others):

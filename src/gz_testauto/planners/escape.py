@@ -1,8 +1,6 @@
-"""A turn in place when no command leads forward, until one does.
+"""A turn in place while no command leads forward, for planners that use the robot's outline.
 
-Owns the choice of the direction and the check that the outline can turn, for planners that use the
-robot's outline. After D. Fox, W. Burgard, S. Thrun (1997), whose robot turns away until it can
-drive again.
+Source: D. Fox, W. Burgard, S. Thrun (1997), whose robot turns away until it can drive again.
 """
 
 import math
@@ -16,7 +14,7 @@ from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 CLEAR_AHEAD_M = 0.8
 """The turn ends when the outline can drive this far straight ahead."""
 
-LOOK_M = 2.0
+ARC_LENGTH_M = 2.0
 """Length of the arcs to both sides for the choice of a direction."""
 
 CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
@@ -50,7 +48,7 @@ class Escape:
             self._side = self._better_side(points_m, goal_bearing_rad)
         sides = np.array([self._side, -self._side])
         turns = np.column_stack([np.zeros(2), sides * self._rate_radps])
-        sweep = sweep_arcs(self._footprint, turns, points_m, LOOK_M, self._margin_m, STEPS)
+        sweep = sweep_arcs(self._footprint, turns, points_m, ARC_LENGTH_M, self._margin_m, STEPS)
         free = ~sweep.blocked | (sweep.angle_rad > 0.0)
         if free[0]:
             return Twist2D(0.0, float(turns[0, 1]))
@@ -79,7 +77,7 @@ class Escape:
     def _better_side(self, points_m: np.ndarray, goal_bearing_rad: float) -> float:
         curvatures = np.concatenate([CURVATURES_PERM, -CURVATURES_PERM])
         arcs = np.column_stack([np.ones(len(curvatures)), curvatures])
-        free = sweep_arcs(self._footprint, arcs, points_m, LOOK_M, self._margin_m, STEPS)
+        free = sweep_arcs(self._footprint, arcs, points_m, ARC_LENGTH_M, self._margin_m, STEPS)
         left, right = (
             free.distance_m[: len(CURVATURES_PERM)],
             free.distance_m[-len(CURVATURES_PERM) :],

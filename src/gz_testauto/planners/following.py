@@ -1,7 +1,7 @@
 """The local goal on the waypoints of the global plan.
 
-Owns the progress along the polyline and the look-ahead point that a local planner uses as its
-present goal. It ignores obstacles, which are the task of the local planner.
+The local goal is a look-ahead point in front of the robot. Obstacles are ignored: they are the task
+of the local planner.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Gaps between the points of a scan: the gap array of the Follow the Gap Method.
 
-Owns the geometry of gaps in the base frame: the directions that are free for a robot of a radius,
-their borders, and the center of a gap. The planner selects a gap.
+A gap is a sector of directions in the base frame that are free for a robot of a radius. The planner
+selects a gap.
 
 Source: V. Sezer, M. Gokasan, "A novel obstacle avoidance algorithm: Follow the Gap Method",
 Robotics and Autonomous Systems 60(9), 2012, 1123-1134.

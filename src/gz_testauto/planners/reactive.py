@@ -1,8 +1,8 @@
 """The common part of this package's planners: everything except the steering.
 
-Owns the path to the goal (look-ahead point, deceleration, stop on arrival) and the limits. A
-subclass of :class:`ReactivePlanner` computes only a command for a local goal and obstacles. Other
-planners implement :class:`~gz_testauto.planners.interface.LocalPlanner`.
+It follows the path to the goal (look-ahead point, deceleration, stop on arrival) and applies the
+limits. A subclass of :class:`ReactivePlanner` computes only a command for a local goal and
+obstacles. Other planners implement :class:`~gz_testauto.planners.interface.LocalPlanner`.
 """
 
 import abc

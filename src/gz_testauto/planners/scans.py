@@ -1,7 +1,6 @@
-"""Conversion of scans to points in the base frame.
+"""Conversion of scans to points in the base frame, with the special values of a range (REP-117).
 
-Owns the special values of a range (REP-117), the transformation from the sensor's frame to the
-robot's, and the memory of points that left the sensor's view.
+A memory keeps the points that left the sensor's field of view.
 """
 
 import functools

@@ -1,7 +1,6 @@
-"""Free lengths of arcs: a footprint that drives forward among the points of a scan.
+"""Free lengths of circular arcs on which a convex footprint drives among the points of a scan.
 
-Owns the compiled check of circular arcs for a convex footprint, for many commands in one call. The
-planner scores them.
+One call checks many commands with compiled loops. The planner scores them.
 """
 
 from typing import NamedTuple, Sequence, Tuple
@@ -12,13 +11,13 @@ from shapely.geometry.polygon import orient
 
 from gz_testauto.base.compiled import compiled, compiled_for
 
-_MOST_POINTS = 240
+_MAX_POINTS = 240
 """Scans with more points are thinned out; the distance of neighbors is then a few centimeters."""
 
 ROUNDING_M = 1e-6
 """More than the rounding error of any distance here."""
 
-SLACK_M = 0.01
+APPROACH_M = 0.01
 """Allowed approach of a footprint that is already within the margin."""
 
 
@@ -98,9 +97,9 @@ def sweep_arcs(
     end_s = np.minimum(reach_m / np.maximum(speed, 1e-6), np.pi / np.maximum(rate, 1e-6))
     times = end_s[:, None] * np.arange(1, steps + 1) / steps
     near = points_m[np.hypot(points_m[:, 0], points_m[:, 1]) < reach_m + footprint.radius_m + 0.5]
-    near = np.ascontiguousarray(near[:: 1 + len(near) // _MOST_POINTS], dtype=float)
+    near = np.ascontiguousarray(near[:: 1 + len(near) // _MAX_POINTS], dtype=float)
     here = footprint.clearance_m(np.zeros((1, 3)), near)[0]
-    allowed = margin_m if here >= margin_m else min(here, max(here - SLACK_M, margin_m / 3))
+    allowed = margin_m if here >= margin_m else min(here, max(here - APPROACH_M, margin_m / 3))
     poses = arc_poses(twists, times)
     free_steps = _free_steps(
         footprint.normals,

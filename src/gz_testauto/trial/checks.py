@@ -1,8 +1,7 @@
-"""Checks before any simulator starts, for trials that no planner could pass.
+"""Checks of a campaign and its worlds before a simulator starts.
 
-Owns the checks of a campaign against its worlds: a start or a goal inside an obstacle, a goal that
-the static map does not connect, a robot without drive controller or lidar, planners with unknown
-parameters.
+They reject trials in which no planner can succeed: with a start or a goal inside an obstacle, a
+goal without a path on the static map, or a robot without drive controller or lidar.
 """
 
 import itertools
@@ -26,8 +25,8 @@ from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
 
-UNDER_GROUND_M = 0.05
-"""Largest height of terrain under the robot's start; higher terrain throws it up."""
+MAX_TERRAIN_M = 0.05
+"""Largest height of terrain at the robot's start; higher terrain throws the robot up."""
 
 
 def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
@@ -39,7 +38,7 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
     check_actors(campaign.spec)
     notices: Dict[int, str] = {}
     for one in campaign.robots if isinstance(campaign, PreparedBuiltin) else (campaign,):
-        notices = _check_drives(one, trials)
+        notices = _check_missions(one, trials)
     if isinstance(campaign, PreparedBuiltin):
         _check_starts(campaign, trials)
         _check_training(campaign, trials)
@@ -50,12 +49,12 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
     return tuple(filter(None, notices.values()))[:1]
 
 
-def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
+def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
     """Raise ``SpecError`` for invalid starts and goals of a robot. Return the notice about each
     world's actors, by the world's index; empty for none."""
     notices: Dict[int, str] = {}
     spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
-    who = f"robot {spec.robot.name!r}"
+    name = f"robot {spec.robot.name!r}"
     for world in {trial.world_index: campaign.world(trial) for trial in trials}.values():
         scene, field = campaign.world_scene(world), campaign.obstacles(world)
         where = f"world {world.name} ({world.path})"
@@ -69,7 +68,7 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[i
         hits = field.touching(footprint, field.initial_states)
         if hits:
             raise SpecError(
-                f"{where}: {who} would start inside {hits[0]} at ({start.x_m:g}, "
+                f"{where}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
                 f"{start.y_m:g}); move its start or keep the obstacle away from it"
             )
         for number, goal in enumerate(goals, 1):
@@ -77,13 +76,13 @@ def _check_drives(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[i
             which = "the goal" if len(goals) == 1 else f"goal {number} of {len(goals)}"
             if hits:
                 raise SpecError(
-                    f"{where}: {which} of {who} ({goal.x_m:g}, {goal.y_m:g}) is inside "
+                    f"{where}: {which} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
                     f"{hits[0]}; move goal or keep the obstacle away from it"
                 )
         try:
             campaign.static_map.waypoints(world)
         except SpecError as error:
-            raise SpecError(f"{who}: {error}") from error
+            raise SpecError(f"{name}: {error}") from error
     return notices
 
 
@@ -113,7 +112,7 @@ def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
             if trial.planner == planner.name and world.sha256 in trained_in:
                 raise SpecError(
                     f"world {world.name} ({world.path}): planner {planner.name!r} was trained in "
-                    "it; judge it in others, or give it allow_training_worlds: true"
+                    "it; evaluate it in other worlds, or set its parameter allow_training_worlds"
                 )
 
 
@@ -125,14 +124,14 @@ def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> No
         world = campaign.world(trial)
         where = f"world {world.name} ({world.path})"
         try:
-            coming = [model.name for model in campaign.actors(trial).all_models]
+            names = [model.name for model in campaign.actors(trial).all_models]
         except (PlacementError, SpecError) as error:
             raise SpecError(f"{where}: {error}") from error
         robots = [campaign.robot.name, *(one.name for one in spec.robots)]
-        there = [*campaign.world_scene(world).models, *robots]
-        taken = {name for name in coming if name in there or coming.count(name) > 1}
-        if taken:
-            raise SpecError(f"{where}: has a model {min(taken)!r} already; rename the actor")
+        existing = [*campaign.world_scene(world).models, *robots]
+        repeated = {name for name in names if name in existing or names.count(name) > 1}
+        if repeated:
+            raise SpecError(f"{where}: has a model {min(repeated)!r} already; rename the actor")
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
@@ -141,10 +140,10 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
     name = campaign.robot.name
     if name in scene.models:
         raise SpecError(
-            f"{where}: has a model named {name!r} already; give the robot another robot.name, "
-            "or save the world without it"
+            f"{where}: has a model named {name!r} already; change robot.name, or remove the model "
+            "from the world"
         )
-    _require_own_places(scene, where)
+    _check_static_models(scene, where)
     world = scene.document.world
     step_s = None if world is None else read_physics(scene.document, world, "max_step_size")
     period_s = campaign.spec.control_period_s
@@ -157,10 +156,10 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
             )
 
 
-def _require_own_places(scene: WorldScene, where: str) -> None:
+def _check_static_models(scene: WorldScene, where: str) -> None:
     """Raise ``SpecError`` for a world whose static obstacles are moved by a plug-in. In the file
     they are at one position, and motions of static models are not simulated."""
-    by_place: Dict[Pose, List[str]] = {}
+    by_pose: Dict[Pose, List[str]] = {}
     plugins = set()
     for name, model in scene.models.items():
         found = [  # plug-ins of sensors move nothing
@@ -169,16 +168,16 @@ def _require_own_places(scene: WorldScene, where: str) -> None:
             if plugin.getparent().tag == "model"
         ]
         if model.static and found:
-            by_place.setdefault(model.pose, []).append(name)
+            by_pose.setdefault(model.pose, []).append(name)
             plugins.update(found)
-    crowd = max(by_place.values(), key=len, default=[])
-    if len(crowd) > 1:
+    models = max(by_pose.values(), key=len, default=[])
+    if len(models) > 1:
         raise SpecError(
-            f"{where}: {len(crowd)} static models have one position ({crowd[0]}, {crowd[1]}"
-            f"{', ...' if len(crowd) > 2 else ''}), and plugins ({min(plugins)}"
-            f"{', ...' if len(plugins) > 1 else ''}) move them from there; where a plugin moves a "
-            "static model is not known here, so neither collisions nor clearance would be true. "
-            "Leave this world out"
+            f"{where}: {len(models)} static models have one position ({models[0]}, {models[1]}"
+            f"{', ...' if len(models) > 2 else ''}) and plugins ({min(plugins)}"
+            f"{', ...' if len(plugins) > 1 else ''}) that move them, which is not supported; "
+            "remove this world. Collisions and clearance would be wrong, since the poses of static "
+            "models are not known after a plugin has moved them"
         )
 
 
@@ -188,11 +187,11 @@ def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> No
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, Heightmap) and footprint.intersects(
-                shape.footprint(UNDER_GROUND_M, math.inf)
+                shape.footprint(MAX_TERRAIN_M, math.inf)
             ):
                 raise SpecError(
-                    f"{where}: the robot would start under the terrain of {model.name}: it is set "
-                    "down at height 0; move robot.start to where the terrain is no higher"
+                    f"{where}: the robot would start below the terrain of {model.name}, since its "
+                    "spawn height is 0; move robot.start to a position with lower terrain"
                 )
 
 
@@ -200,10 +199,10 @@ def require_drivable(robot: RobotModel) -> None:
     """Raise ``SpecError`` unless the robot has a drive controller and a lidar."""
     if robot.drive is None:
         raise SpecError(
-            f"{robot.path}: the robot has no drive; give its model a differential or skid-steer "
-            "drive plugin"
+            f"{robot.path}: the robot has no drive; add a differential or skid-steer drive plugin "
+            "to its model"
         )
     if robot.lidar is None:
         raise SpecError(
-            f"{robot.path}: the robot has no lidar; give one of its links a planar ray sensor"
+            f"{robot.path}: the robot has no lidar; add a planar ray sensor to one of its links"
         )

@@ -1,9 +1,8 @@
-"""Positions of the robot and the obstacles in the plane, and the distance of the nearest.
+"""The clearance: exact planar distances between the robot's footprint and the obstacles.
 
-Owns the footprint polygon at a pose, and exact planar distances between it and the collision shapes
-of all models except the ground, at the heights that obstruct the robot
-(:mod:`gz_testauto.sdf.floor`). Static models are indexed once; others are placed at their pose in
-each snapshot. A model follows its own pose; its joints are not evaluated.
+Obstacles are the collision shapes of all models except the ground, at the heights that obstruct the
+robot (:mod:`gz_testauto.sdf.floor`). Static models are indexed once; others are placed at their
+pose in each snapshot. Joints of models are not evaluated.
 """
 
 import math
@@ -19,8 +18,8 @@ from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sdf.floor import Heights
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 
-TILT_SLACK_RAD = 1e-3
-HEIGHT_SLACK_M = 1e-3
+TILT_TOLERANCE_RAD = 1e-3
+HEIGHT_TOLERANCE_M = 1e-3
 """A model that tilts or rises less than this keeps its computed outline."""
 
 
@@ -158,8 +157,8 @@ class _Mover:
         self.radius_m = _radius_m(model)
         self._model = model
         self._heights = heights
-        self._drawn_pose = self._pose = model.pose
-        self._drawn = self._outline = outline
+        self._computed_pose = self._pose = model.pose
+        self._computed = self._outline = outline
 
     def outline_at(self, pose: Pose) -> BaseGeometry:
         """Return the outline with the model at ``pose``; it is computed only when the model
@@ -167,11 +166,11 @@ class _Mover:
         if pose == self._pose:
             return self._outline
         self._pose = pose
-        if not _same_stance(pose, self._drawn_pose):
-            self._drawn_pose = pose
-            self._drawn = self._outline = self._model.footprint_at(pose, *self._heights)
+        if not _differs_in_plane_only(pose, self._computed_pose):
+            self._computed_pose = pose
+            self._computed = self._outline = self._model.footprint_at(pose, *self._heights)
         else:
-            self._outline = _carry(self._drawn, self._drawn_pose.planar, pose.planar)
+            self._outline = _moved_in_plane(self._computed, self._computed_pose.planar, pose.planar)
         return self._outline
 
 
@@ -189,19 +188,19 @@ def _radius_m(model: SceneModel) -> float:
     return float(np.linalg.norm(np.abs(bounds - origin[:, None]).max(axis=1)))
 
 
-def _same_stance(pose: Pose, drawn: Pose) -> bool:
-    """Return whether ``pose`` differs from ``drawn`` only by a motion in the plane."""
-    if abs(pose.position[2] - drawn.position[2]) > HEIGHT_SLACK_M:
+def _differs_in_plane_only(pose: Pose, base: Pose) -> bool:
+    """Return whether ``pose`` differs from ``base`` only by a motion in the plane."""
+    if abs(pose.position[2] - base.position[2]) > HEIGHT_TOLERANCE_M:
         return False
-    (roll, pitch, _), (drawn_roll, drawn_pitch, _) = pose.rpy, drawn.rpy
+    (roll, pitch, _), (base_roll, base_pitch, _) = pose.rpy, base.rpy
     return (
-        abs(wrap_angle(roll - drawn_roll)) <= TILT_SLACK_RAD
-        and abs(wrap_angle(pitch - drawn_pitch)) <= TILT_SLACK_RAD
+        abs(wrap_angle(roll - base_roll)) <= TILT_TOLERANCE_RAD
+        and abs(wrap_angle(pitch - base_pitch)) <= TILT_TOLERANCE_RAD
     )
 
 
-def _carry(outline: BaseGeometry, start: Pose2D, end: Pose2D) -> BaseGeometry:
-    """Move an outline rigidly in the plane, as ``start`` moves to ``end``."""
+def _moved_in_plane(outline: BaseGeometry, start: Pose2D, end: Pose2D) -> BaseGeometry:
+    """Return an outline after the rigid motion in the plane from ``start`` to ``end``."""
     turn = wrap_angle(end.yaw_rad - start.yaw_rad)
     cos, sin = math.cos(turn), math.sin(turn)
     shift_x = end.x_m - cos * start.x_m + sin * start.y_m

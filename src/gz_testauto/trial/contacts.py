@@ -1,8 +1,7 @@
-"""Collisions: the contacts that count, grouped into episodes.
+"""Collisions: contacts with obstacles, grouped into episodes.
 
-Owns the distinction of ground, robot and obstacle, by geometry and never by name, and the grouping
-of touches into episodes. Contacts of the simulator and overlaps of footprint and obstacle form the
-same episodes, since either can miss a touch.
+Ground, robot and obstacles are distinguished by geometry, not by name. Contacts of the simulator
+and overlaps of footprint and obstacle form the same episodes, since either can miss a collision.
 """
 
 from typing import Dict, Iterable, List, Optional, Tuple
@@ -11,7 +10,7 @@ from gz_testauto.base.observation import Contact
 from gz_testauto.metrics.recording import ContactEpisode
 
 EPISODE_GAP_S = 0.5
-"""Touches with a longer gap are two collisions."""
+"""Contacts with a longer gap are two collisions."""
 
 GROUND_NORMAL_Z = 0.9
 """A contact with a steeper surface (25° from level) is not ground."""
@@ -25,7 +24,7 @@ that of the level robot. On a slope of 6° the upper wheel of a robot 0.5 m wide
 _IGNORE = ""
 
 
-class ContactSorter:
+class ContactClassifier:
     """A classifier of contacts for one robot in one world.
 
     ``ground_shapes`` are the scoped names of collision shapes that are ground.
@@ -46,19 +45,19 @@ class ContactSorter:
         partner = self._partners.get(pair)
         if partner is None:
             partner = self._partners[pair] = self._find_partner(*pair)
-        if partner == _IGNORE or _rests_on_it(contact, robot_bottom_m):
+        if partner == _IGNORE or _is_support(contact, robot_bottom_m):
             return None
         return partner
 
     def _find_partner(self, first: str, second: str) -> str:
         ours = first.startswith(self._robot_prefix), second.startswith(self._robot_prefix)
-        if ours[0] == ours[1]:  # the robot touches itself, or is absent
+        if ours[0] == ours[1]:  # both shapes are of the robot, or none is
             return _IGNORE
         other = second if ours[0] else first
         return _IGNORE if other in self._ground else other.split("::", 1)[0]
 
 
-def _rests_on_it(contact: Contact, robot_bottom_m: float) -> bool:
+def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
     """Return whether every point of the contact supports the robot from below."""
     if not contact.normals or len(contact.normals) != len(contact.positions_m):
         return False
@@ -69,7 +68,7 @@ def _rests_on_it(contact: Contact, robot_bottom_m: float) -> bool:
 
 
 class EpisodeLog:
-    """A log that groups touches, in order of time, into :class:`ContactEpisode`."""
+    """A log that groups contacts, in order of time, into :class:`ContactEpisode`."""
 
     def __init__(self) -> None:
         self._episodes: List[ContactEpisode] = []

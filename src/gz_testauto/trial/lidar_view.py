@@ -1,7 +1,7 @@
 """The expected scan of a planar lidar in a world, from collision shapes.
 
-Owns the first obstacle on each ray at the height of the lidar. It does not use noise, the real
-scan, or maps.
+It consists of the first obstacle on each ray at the height of the lidar. Noise, the measured scan
+and maps are not used.
 """
 
 from typing import Mapping, NamedTuple, Tuple

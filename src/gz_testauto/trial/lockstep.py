@@ -114,7 +114,7 @@ class LockstepExecutor(TrialExecutor):
         show_objects: bool,
         planner: Optional[LocalPlanner],
     ) -> "TrialRobot":
-        others = self._campaign.as_models(trial, but=one.robot.name)
+        others = self._campaign.robots_as_models(trial, without=one.robot.name)
         if planner is None:
             spec = one.planner(trial)
             with spec.locating("plugin", "parameters"):

@@ -1,7 +1,7 @@
 """The outcomes of a trial, each declared once.
 
-Owns everything that results, tables, the page, LaTeX, ``campaign.log`` and learning environments
-need of an outcome; they read it from here. To add an outcome, declare it here and return it from
+Results, tables, the page, LaTeX, ``campaign.log`` and learning environments read these
+declarations. To add an outcome, declare it here and return it from
 :mod:`gz_testauto.trial.termination`, which decides which outcome a trial has.
 """
 
@@ -69,7 +69,7 @@ class Outcome(enum.Enum):
     declaration: Declaration
 
     def __new__(cls, declaration: Declaration) -> "Outcome":
-        """Make ``Outcome("reached")`` and pickles find the member by its name."""
+        """Use the name as the value, by which ``Outcome("reached")`` and pickles find a member."""
         outcome = object.__new__(cls)
         outcome._value_ = declaration.name
         outcome.declaration = declaration

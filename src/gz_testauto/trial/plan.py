@@ -1,7 +1,7 @@
 """The trials of a campaign, with their order and seeds.
 
-Owns the plan: worlds × repetitions × planners, worlds slowest. All planners run in a world before
-the next world starts, so that an unfinished campaign has complete pairs.
+The plan is worlds × repetitions × planners; worlds change slowest. All planners run in a world
+before the next world starts, so that an unfinished campaign has complete pairs.
 """
 
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ class TrialSelection:
     """The part of the plan to run now: the first ``worlds`` worlds, these ``planners``, these
     ``trials`` by index.
 
-    None means all. The plan, its seeds and its indices do not change, so the rest can be run later
-    into the same directory.
+    None means all. The plan, its seeds and its indices do not change, so the other trials can run
+    later with the same results directory.
     """
 
     worlds: Optional[int] = None

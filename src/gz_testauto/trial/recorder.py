@@ -1,7 +1,7 @@
-"""Records snapshots as a :class:`~gz_testauto.metrics.recording.Recording`.
+"""Record the snapshots of a trial as a :class:`~gz_testauto.metrics.recording.Recording`.
 
-Owns the measurements during a trial: true pose and twist, the command, clearance between the
-robot's footprint and the nearest obstacle's collision shape, and collisions. The rules are in
+It has the true pose and twist, the command, the clearance between the robot's footprint and the
+nearest obstacle's collision shape, and the collisions. The rules are in
 :mod:`gz_testauto.trial.termination`, the metrics in :mod:`gz_testauto.metrics`.
 """
 
@@ -27,7 +27,7 @@ from gz_testauto.metrics.recording import (
 from gz_testauto.planners.interface import Lane
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.trial.clearance import ObstacleField, footprint_at, footprints_at
-from gz_testauto.trial.contacts import ContactSorter, EpisodeLog
+from gz_testauto.trial.contacts import ContactClassifier, EpisodeLog
 from gz_testauto.worlds.record import WorldRecord
 
 _COLUMNS = 14
@@ -64,16 +64,16 @@ class Recorder:
         self,
         body: RobotBody,
         obstacles: ObstacleField,
-        contacts: ContactSorter,
+        contacts: ContactClassifier,
         actors: Optional[Mapping[str, np.ndarray]] = None,
         lanes: Sequence[Lane] = (),
     ) -> None:
         """Create the recorder. ``actors`` are models whose poses are recorded as well, with their
         outlines, (k, 2), and ``lanes`` those of the robot's road."""
         self.body = body
-        self._still = _stills(body, {} if actors is None else actors, lanes)
+        self._constants = _constant_series(body, {} if actors is None else actors, lanes)
         self._actors = tuple(actors or ())
-        self._ways: List[List[Tuple[float, float, float]]] = [[] for _ in self._actors]
+        self._actor_poses: List[List[Tuple[float, float, float]]] = [[] for _ in self._actors]
         self._outline = np.asarray(body.footprint_m, dtype=float)
         self._obstacles = obstacles
         self._contacts = contacts
@@ -110,12 +110,12 @@ class Recorder:
             *(nan, nan),
             nan,
         )
-        for name, way in zip(self._actors, self._ways):
+        for name, poses in zip(self._actors, self._actor_poses):
             actor = snapshot.models.get(name)
-            way.append((nan, nan, nan) if actor is None else actor.pose.planar)
-        self._note_contacts(snapshot, state.pose)
+            poses.append((nan, nan, nan) if actor is None else actor.pose.planar)
+        self._record_contacts(snapshot, state.pose)
         if all(map(math.isfinite, pose)):
-            self._look_for_touches(time_s, pose, snapshot)
+            self._record_clearance(time_s, pose, snapshot)
         self._speed_mps = math.hypot(*twist[:2])
         self._last_pose = state.pose
 
@@ -169,7 +169,7 @@ class Recorder:
         world: Optional[WorldRecord] = None,
     ) -> Recording:
         """Return all samples as a recording; ``world`` is the world of the trial."""
-        self._measure_the_rest()
+        self._compute_remaining_clearances()
         rows = self._rows[: self._count].copy()
         return Recording(
             time_s=rows[:, _TIME],
@@ -188,10 +188,10 @@ class Recorder:
             published_path_m=None if world is None else world.published_path_m,
             series={
                 **{
-                    ACTOR_SERIES + name: np.array(way, dtype=float).reshape(-1, 3)
-                    for name, way in zip(self._actors, self._ways)
+                    ACTOR_SERIES + name: np.array(poses, dtype=float).reshape(-1, 3)
+                    for name, poses in zip(self._actors, self._actor_poses)
                 },
-                **self._still,
+                **self._constants,
             },
         )
 
@@ -219,16 +219,16 @@ class Recorder:
             turn_radps = math.remainder(yaw - before.yaw_rad, 2 * math.pi) / elapsed_s
         return (cos * x_mps + sin * y_mps, -sin * x_mps + cos * y_mps, turn_radps)
 
-    def _note_contacts(self, snapshot: Snapshot, pose: Pose) -> None:
+    def _record_contacts(self, snapshot: Snapshot, pose: Pose) -> None:
         bottom_m = pose.position[2] + self.body.height_m[0]
         for contact in snapshot.contacts:
             partner = self._contacts.partner(contact, bottom_m)
             if partner is not None:
-                touched_s = max(contact.stamp_s - self._start_s, 0.0)
-                self._episodes.touch(touched_s, partner, self._speed_mps, "contact")
+                contact_s = max(contact.stamp_s - self._start_s, 0.0)
+                self._episodes.touch(contact_s, partner, self._speed_mps, "contact")
 
-    def _look_for_touches(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
-        """Measure the clearance now, unless a touch is impossible; then measure it at the end."""
+    def _record_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
+        """Compute the clearance now, or at the end of the trial if no collision is possible."""
         if self._free is not None and self._free.holds(pose):
             self._unmeasured.append(self._count - 1)
             return
@@ -241,7 +241,7 @@ class Recorder:
             for name in self._obstacles.touching(footprint, snapshot.models):
                 self._episodes.touch(time_s, name, self._speed_mps, "geometry")
 
-    def _measure_the_rest(self) -> None:
+    def _compute_remaining_clearances(self) -> None:
         rows, self._unmeasured = self._unmeasured, []
         if rows:
             poses = [Pose2D(*pose) for pose in self._rows[np.ix_(rows, _POSE)].tolist()]
@@ -249,17 +249,17 @@ class Recorder:
             self._rows[rows, _CLEARANCE] = self._obstacles.distances_m(footprints)
 
 
-def _stills(
+def _constant_series(
     body: RobotBody, actors: Mapping[str, np.ndarray], lanes: Sequence[Lane]
 ) -> Dict[str, np.ndarray]:
     """Return the constant series of a trial: outlines if any model moves, and lanes."""
-    still = {OUTLINE_SERIES + name: outline for name, outline in actors.items()}
+    series = {OUTLINE_SERIES + name: outline for name, outline in actors.items()}
     for number, lane in enumerate(lanes):
-        still[f"{LANE_SERIES}{number}"] = np.column_stack([lane.center_m, lane.width_m])
-    if still:
+        series[f"{LANE_SERIES}{number}"] = np.column_stack([lane.center_m, lane.width_m])
+    if series:
         hull = orient(shapely.MultiPoint(body.footprint_m).convex_hull)
-        still[FOOTPRINT_SERIES] = shapely.get_coordinates(hull)[:-1]
-    return still
+        series[FOOTPRINT_SERIES] = shapely.get_coordinates(hull)[:-1]
+    return series
 
 
 class _FreeSpace(NamedTuple):

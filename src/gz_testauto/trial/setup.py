@@ -1,8 +1,8 @@
 """A campaign prepared for execution: the data of each trial for an executor.
 
-Owns the common data of one campaign's trials (robot, limits, rules, static map) and reads the world
-of a trial. There are two kinds, as of campaigns: :func:`prepare` selects one, and an executor for
-one of them uses :func:`require_builtin` or :func:`require_stack`.
+It has the common data of all trials (robot, limits, rules, static map) and reads the world of a
+trial. There are two kinds, as of campaigns: :func:`prepare` returns one, and an executor for one
+kind uses :func:`require_builtin` or :func:`require_stack`.
 :mod:`gz_testauto.campaign.resume` writes directories, and :mod:`gz_testauto.trial.checks` rejects
 invalid input.
 """
@@ -32,7 +32,7 @@ from gz_testauto.spec.robot import BODY_MISSING, CompanionSpec
 from gz_testauto.spec.stack import LaunchSpec
 from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 from gz_testauto.trial.clearance import ObstacleField
-from gz_testauto.trial.contacts import ContactSorter
+from gz_testauto.trial.contacts import ContactClassifier
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial, plan_trials
 from gz_testauto.trial.recorder import Recorder
@@ -64,7 +64,7 @@ class PreparedCampaign:
         self.heights = obstructing_heights(robot.height_m)
         self.trials = plan_trials(spec, [world.name for world in worlds])
         self.static_map = StaticMaps(spec, robot, self.limits, missions)
-        self._surveyed: Optional[Tuple[str, _Survey]] = None
+        self._cached_world: Optional[Tuple[str, _WorldData]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Return the data for a worker process, which reads worlds and maps itself."""
@@ -107,21 +107,19 @@ class PreparedCampaign:
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
         """Return a new monitor of one trial; ``extra_models`` are in its world, not in its file."""
-        survey = self._survey(self.world(trial))
+        data = self._world_data(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
-        contacts = ContactSorter(self.robot.name, survey.ground_shapes)
+        contacts = ContactClassifier(self.robot.name, data.ground_shapes)
         return TrialMonitor(
             self.rules(trial),
             Recorder(
                 body,
-                survey.obstacles(extra_models),
+                data.obstacles(extra_models),
                 contacts,
                 {model.name: outline_m(model.sdf) for model in extra_models},
                 self.static_map.lanes(self.world(trial)),
             ),
-            StabilityCheck(
-                survey.scene, survey.levels, body, contacts, self.spec.robot.max_linear_mps
-            ),
+            StabilityCheck(data.scene, data.levels, body, contacts, self.spec.robot.max_linear_mps),
             self.world(trial),
         )
 
@@ -150,17 +148,17 @@ class PreparedCampaign:
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
         """Return the obstacles of a world at their poses in its file."""
-        return self._survey(world).obstacles()
+        return self._world_data(world).obstacles()
 
     def world_scene(self, world: WorldRecord) -> WorldScene:
         """Return a parsed world file."""
-        return self._survey(world).scene
+        return self._world_data(world).scene
 
-    def _survey(self, world: WorldRecord) -> "_Survey":
-        if self._surveyed is None or self._surveyed[0] != world.name:
+    def _world_data(self, world: WorldRecord) -> "_WorldData":
+        if self._cached_world is None or self._cached_world[0] != world.name:
             scene = read_scene(world.path)
-            self._surveyed = (world.name, _Survey.of(scene, self.heights))
-        return self._surveyed[1]
+            self._cached_world = (world.name, _WorldData.of(scene, self.heights))
+        return self._cached_world[1]
 
 
 class PreparedBuiltin(PreparedCampaign):
@@ -177,9 +175,9 @@ class PreparedBuiltin(PreparedCampaign):
         missions: Missions,
     ) -> None:
         super().__init__(spec, robot, worlds, missions)
-        seen = [(_of_companion(spec, one), missions.of_companion(one)) for one in spec.robots]
+        further = [(_of_companion(spec, one), missions.of_companion(one)) for one in spec.robots]
         self.companions: Tuple[PreparedBuiltin, ...] = tuple(
-            PreparedBuiltin(own, read_body(own), worlds, to_do) for own, to_do in seen
+            PreparedBuiltin(one, read_body(one), worlds, missions) for one, missions in further
         )
 
     @property
@@ -199,12 +197,12 @@ class PreparedBuiltin(PreparedCampaign):
         )
         return Scene(self.world(trial).path, self.robot, start, trial.seed, others=others)
 
-    def as_models(self, trial: Trial, but: str) -> Tuple[NamedModel, ...]:
-        """Return all robots except one as models at their starts."""
+    def robots_as_models(self, trial: Trial, without: str) -> Tuple[NamedModel, ...]:
+        """Return all robots except ``without`` as models at their starts."""
         return tuple(
             NamedModel(one.robot.name, one.robot.sdf, one.missions.start_in(trial.world).to_pose())
             for one in self.robots
-            if one.robot.name != but
+            if one.robot.name != without
         )
 
     def planner_seed(self, trial: Trial, visited: int = 0) -> int:
@@ -265,7 +263,7 @@ def prepare(
         return PreparedStack(spec, robot, worlds, missions or Missions(spec))
     if isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel):
         return PreparedBuiltin(spec, robot, worlds, missions or Missions(spec))
-    raise TypeError(f"no campaign: {type(spec).__name__} with {type(robot).__name__}")
+    raise TypeError(f"unknown campaign {type(spec).__name__} or robot {type(robot).__name__}")
 
 
 def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
@@ -273,8 +271,8 @@ def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
     if isinstance(campaign, PreparedBuiltin):
         return campaign
     raise SpecError(
-        f"campaign {campaign.spec.name} drives a robot by launch files (stack); "
-        "only gz_testauto run does that: gz_testauto run CAMPAIGN.yaml --out DIR"
+        f"campaign {campaign.spec.name} drives a robot by launch files (stack), which is supported "
+        "by one command only: gz_testauto run CAMPAIGN.yaml --out DIR"
     )
 
 
@@ -289,7 +287,7 @@ def require_stack(campaign: PreparedCampaign) -> PreparedStack:
 
 
 @dataclass(frozen=True, eq=False)
-class _Survey:
+class _WorldData:
     """The data of a world file that a recording needs."""
 
     scene: WorldScene
@@ -298,7 +296,7 @@ class _Survey:
     levels: LowestLevels
 
     @classmethod
-    def of(cls, scene: WorldScene, heights: Heights) -> "_Survey":
+    def of(cls, scene: WorldScene, heights: Heights) -> "_WorldData":
         shapes = [shape for model in scene.models.values() for shape in model.collisions]
         ground = tuple(shape.scoped_name for shape in shapes if shape.is_ground)
         return cls(scene, heights, ground, LowestLevels(scene))
@@ -334,9 +332,9 @@ def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
     The footprint is ``robot.footprint_m`` of the campaign; without this key it is the outline of
     the collision shapes of the robot's model (:func:`gz_testauto.sdf.robot.read_robot`).
     """
-    given, steering = spec.robot.footprint_m, spec.robot.steering
+    footprint_m, steering = spec.robot.footprint_m, spec.robot.steering
     return RobotLimits(
-        footprint_m=robot.footprint_m if given is None else tuple(given),
+        footprint_m=robot.footprint_m if footprint_m is None else tuple(footprint_m),
         max_linear_mps=spec.robot.max_linear_mps,
         max_angular_radps=spec.robot.max_angular_radps,
         max_linear_accel_mps2=spec.robot.max_linear_accel_mps2,

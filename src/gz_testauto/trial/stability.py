@@ -28,7 +28,7 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import SceneModel, WorldScene
 from gz_testauto.sdf.shapes import Plane
-from gz_testauto.trial.contacts import ContactSorter
+from gz_testauto.trial.contacts import ContactClassifier
 
 DURATION_S = 1.0
 """Simulated time from the first snapshot in which the scene is checked."""
@@ -127,7 +127,7 @@ class StabilityCheck:
         scene: WorldScene,
         levels: LowestLevels,
         body: RobotBody,
-        contacts: ContactSorter,
+        contacts: ContactClassifier,
         max_linear_mps: float,
     ) -> None:
         world = scene.document.world
