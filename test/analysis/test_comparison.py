@@ -2,7 +2,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from lettered_trials import campaign
+from trials_from_letters import campaign
 
 from gz_testauto.analysis.anytime import TEST
 from gz_testauto.analysis.comparison import PairedCounts, compare

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from lettered_trials import campaign
+from trials_from_letters import campaign
 
 from gz_testauto.analysis.summary import failures, summarize
 from gz_testauto.trial.outcome import Outcome

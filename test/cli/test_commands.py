@@ -100,7 +100,7 @@ def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
     command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
     assert main([*command, "--simulator", "kinematic_that_fails"]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert "world_0000 straight was lost in each of 3 attempts: the world does not load" in last
+    assert "each of 3 attempts at world_0000 straight was invalid: the world does not load" in last
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import math
 import re
 
 import pytest
-from lettered_trials import campaign
+from trials_from_letters import campaign
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.report.export import to_json

@@ -53,7 +53,7 @@ SPAN_M = 0.1
 SPACING_M = 0.1
 
 
-class Stretch(NamedTuple):
+class SmoothSection(NamedTuple):
     """A part of the path without stop and cusp: for each of its samples, at least two, the length
     along the path (m) and the course (rad, not wrapped), both of shape (k,)."""
 
@@ -74,7 +74,7 @@ def unwrapped_yaw(recording: Recording) -> np.ndarray:
     return yaw[:1] + np.concatenate([np.zeros(len(yaw[:1])), np.cumsum(_turns(yaw, recording))])
 
 
-def stretches(recording: Recording) -> Iterator[Stretch]:
+def stretches(recording: Recording) -> Iterator[SmoothSection]:
     """Yield the parts of the path between stops and cusps, in order."""
     forward, left = recording.twist[:, 0], recording.twist[:, 1]
     course = recording.pose[:, 2] + np.arctan2(left, forward)
@@ -85,7 +85,7 @@ def stretches(recording: Recording) -> Iterator[Stretch]:
     along = length_along(recording)
     for rows in np.split(np.arange(len(course)), np.flatnonzero(~joined) + 1):
         if len(rows) > 1:
-            yield Stretch(along[rows], np.concatenate([[0.0], np.cumsum(turns[rows[:-1]])]))
+            yield SmoothSection(along[rows], np.concatenate([[0.0], np.cumsum(turns[rows[:-1]])]))
 
 
 def _turns(angle_rad: np.ndarray, recording: Recording) -> np.ndarray:
@@ -145,7 +145,7 @@ def curvatures(recording: Recording) -> List[Tuple[np.ndarray, np.ndarray]]:
     return [part for part in parts if len(part[0]) > 1]
 
 
-def _curvature(part: Stretch) -> Tuple[np.ndarray, np.ndarray]:
+def _curvature(part: SmoothSection) -> Tuple[np.ndarray, np.ndarray]:
     along, _ = part
     # Lengths between which the curvature is a quadratic.
     at = np.unique(np.concatenate([along - SPAN_M, along, along + SPAN_M]))
@@ -154,7 +154,7 @@ def _curvature(part: Stretch) -> Tuple[np.ndarray, np.ndarray]:
     return at, np.abs((ahead - here) - (here - behind)) / SPAN_M**2
 
 
-def _area(part: Stretch, at_m: np.ndarray) -> np.ndarray:
+def _area(part: SmoothSection, at_m: np.ndarray) -> np.ndarray:
     """Return the integral of the course, linear between samples, over the length up to ``at_m``."""
     along, course = part
     steps, turns = np.diff(along), np.diff(course)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from lettered_trials import campaign
+from trials_from_letters import campaign
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.gate.coverage import (

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from lettered_trials import campaign
+from trials_from_letters import campaign
 
 from gz_testauto.analysis.comparison import trials_by_world
 from gz_testauto.base.errors import SpecError

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lettered_trials import campaign
+from trials_from_letters import campaign
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.report.page.content import ranking

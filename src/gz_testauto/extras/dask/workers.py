@@ -80,7 +80,7 @@ class DaskWorkers(WorkerPool):
         self._cluster: Any = None
         self._client: Any = None
         self._identity: Optional[SimulatorIdentity] = None
-        self._under_way: Dict[Any, _Task] = {}
+        self._under_way: Dict[Any, _SubmittedTrial] = {}
         self._alone_since_s: Optional[float] = None
 
     @property
@@ -227,7 +227,7 @@ class DaskWorkers(WorkerPool):
             if self._waiting and address not in busy:
                 trial = self._waiting.popleft()
                 future = self._submit(_execute, address, self._assignment, self.identity, trial)
-                self._under_way[future] = _Task(address, trial, time.monotonic())
+                self._under_way[future] = _SubmittedTrial(address, trial, time.monotonic())
 
     def _ended(self) -> Optional[Attempt]:
         """Return an attempt that has ended, or whose worker is lost."""
@@ -269,7 +269,7 @@ class DaskWorkers(WorkerPool):
             ) from error
 
 
-class _Task(NamedTuple):
+class _SubmittedTrial(NamedTuple):
     address: str
     trial: Trial
     began_s: float
