@@ -203,11 +203,11 @@ def test_wheels_in_a_nested_model_are_found(read):
         (two_axles(half_m=0.3), "axles have a wheel separation of 0.54 m and 0.6 m; they must be"),
         (
             two_axles().replace("libDiffDrivePlugin", "libSkidSteerDrivePlugin", 1),
-            r"a second drive plugin, libDiffDrivePlugin\.so, besides libSkidSteerDrivePlugin\.so; ",
+            r"a second drive plugin, libDiffDrivePlugin\.so, in addition to libSkidSteerDrive",
         ),
         (
             two_axles().replace("libDiffDrivePlugin", "libgazebo_ros_diff_drive"),
-            "a second drive plugin, libgazebo_ros_diff_drive.so, besides libgazebo_ros_diff_drive",
+            "a second drive plugin, libgazebo_ros_diff_drive.so, in addition to libgazebo_ros_diff",
         ),
         (robot(joint("x", "nowhere")), "joint 'x' has the child 'nowhere', which is not a link"),
         (

@@ -145,7 +145,7 @@ def test_outline_of_a_mesh_moves_and_rotates_with_its_pose(box_mesh):
 
 @pytest.mark.parametrize("scale", [1e7, 1e308])
 def test_mesh_with_a_huge_scale_is_rejected(box_mesh, scale):
-    with pytest.raises(SdfError, match=r"with scale .*e\+.* 1 1 reaches .* m from its origin"):
+    with pytest.raises(SdfError, match=r"with scale .*e\+.* 1 1 "):
         Mesh(box_mesh.path, (scale, 1.0, 1.0)).footprint(Pose(), 0.0, 1.0)
 
 
@@ -241,7 +241,7 @@ def test_terrain_with_an_image_that_gazebo_rejects_is_rejected(tmp_path):
     image = pytest.importorskip("PIL.Image", reason="terrain needs Pillow")
     path = tmp_path / "h.png"
     image.fromarray(np.zeros((30, 33), np.uint8)).save(path)
-    with pytest.raises(SdfError, match=r"33 × 30 pixels; Gazebo needs a square of 2\^n \+ 1"):
+    with pytest.raises(SdfError, match=r"33 × 30 pixels; .* 2\^n \+ 1"):
         Heightmap(path, (1.0, 1.0, 1.0)).bounds(Pose())
 
 

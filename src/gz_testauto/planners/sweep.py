@@ -87,8 +87,9 @@ def sweep_arcs(
     margin_m: float,
     steps: int,
 ) -> Sweep:
-    """Drive every command of ``twists`` (c, 2) forward for ``reach_m`` or 180°, in ``steps``
-    checks.
+    """Return the free part of the arc of each of the commands ``twists``, (c, 2) in m/s and rad/s.
+
+    An arc is ``reach_m`` long or turns by 180°, and is checked at ``steps`` positions.
 
     A footprint that is already within the margin of a point can move if it does not move noticeably
     nearer, and not nearer than a third of the margin. Otherwise it could not move away.

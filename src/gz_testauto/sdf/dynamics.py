@@ -274,7 +274,10 @@ def _read_axis(
         high = number(document, limit, "upper", 1e16)
         limits = None if low <= -UNLIMITED and high >= UNLIMITED else (low, high)
         if not low <= high:
-            raise SdfError(f"{document.where(limit)}: a joint's limits are from {low} to {high}")
+            raise SdfError(
+                f"{document.where(limit)}: a joint has the lower limit {low} and the upper limit "
+                f"{high}; the lower one must not be greater"
+            )
     if length == 0:
         if limits != (0.0, 0.0):
             raise SdfError(

@@ -82,7 +82,7 @@ def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
         points = [numbers(document, point, 2) for point in line.findall("point")]
         if len(points) < 3:
             raise SdfError(
-                f"{document.where(line)}: <polyline> has {len(points)} points; it needs 3"
+                f"{document.where(line)}: <polyline> has {len(points)} points; it must have 3"
             )
         paths.append(tuple(points))
     return Polyline(tuple(paths), _size(document, lines[0], "height"))  # type: ignore[arg-type]

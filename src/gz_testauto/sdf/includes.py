@@ -123,7 +123,7 @@ class ModelLibrary:
         """
         model = self._expanded(document, include, document.version, without)
         if model is None:
-            raise SdfError(f"{document.where(include)}: this <include> is not of a model")
+            raise SdfError(f"{document.where(include)}: this <include> does not include a model")
         model.tail = include.tail
         include.getparent().replace(include, model)
         return model
@@ -262,7 +262,7 @@ def _missing_message(uri: str, path: Path) -> str:
         similar = resources.find_ignoring_case(start, name)
         if similar:
             return f"{subject} does not exist; did you mean {start / similar}?"
-    remedy = "; a file:// is also searched on GAZEBO_RESOURCE_PATH" if also else ""
+    remedy = "; file:// URIs are also searched in GAZEBO_RESOURCE_PATH" if also else ""
     return f"{subject} does not exist{remedy}"
 
 

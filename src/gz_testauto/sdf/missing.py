@@ -53,7 +53,7 @@ def remove_missing(
 
 
 class _Cleaner:
-    """A function object that removes allowed missing files; ``removed`` has their URIs."""
+    """A pass over a document that removes allowed missing files; ``removed`` has their URIs."""
 
     def __init__(self, library: ModelLibrary, allowed: Sequence[str]) -> None:
         self._library, self._allowed = library, allowed

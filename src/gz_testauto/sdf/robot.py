@@ -281,8 +281,8 @@ def _find_drive(robot: ModelNode, parts: _Parts, scene: SceneModel) -> Optional[
     for plugin, file_name, stem in found[1:]:
         if {stem, found[0][2]} != {_ONE_AXLE}:
             raise SdfError(
-                f"{document.where(plugin)}: a second drive plugin, {file_name}, besides "
-                f"{found[0][1]}; keep one (several are supported of {_ONE_AXLE} only, one per axle)"
+                f"{document.where(plugin)}: a second drive plugin, {file_name}, in addition to "
+                f"{found[0][1]}; keep one (only {_ONE_AXLE} can occur once per axle)"
             )
     axles = [_axle(document, plugin, _DRIVES[stem], parts, scene) for plugin, _, stem in found]
     axles.sort(key=lambda axle: -float(axle.left[0][1].anchor[0]))
@@ -403,7 +403,7 @@ def _find_lidar(parts: _Parts) -> Optional[LidarDescription]:
             update_rate_hz=number(document, sensor, "update_rate", 0.0),
         )
         if lidar.samples < 1:
-            raise SdfError(f"{document.where(horizontal)}: a lidar needs at least 1 sample")
+            raise SdfError(f"{document.where(horizontal)}: a lidar must have at least 1 sample")
         for what, low, high in (
             ("angle", lidar.angle_min_rad, lidar.angle_max_rad),
             ("range", lidar.range_min_m, lidar.range_max_m),
@@ -411,7 +411,7 @@ def _find_lidar(parts: _Parts) -> Optional[LidarDescription]:
             if low > high or (what == "range" and low < 0):
                 raise SdfError(
                     f"{document.where(sensor)}: lidar {lidar.sensor!r} has a {what} from {low} "
-                    f"to {high}"
+                    f"to {high}; the first value must be smaller, and a range not negative"
                 )
         return lidar
     return None

@@ -69,7 +69,7 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
         if hits:
             raise SpecError(
                 f"{where}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
-                f"{start.y_m:g}); move its start or keep the obstacle away from it"
+                f"{start.y_m:g}); move its start, or keep the obstacle away from it"
             )
         for number, goal in enumerate(goals, 1):
             hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
@@ -77,7 +77,7 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
             if hits:
                 raise SpecError(
                     f"{where}: {which} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
-                    f"{hits[0]}; move goal or keep the obstacle away from it"
+                    f"{hits[0]}; move the goal, or keep the obstacle away from it"
                 )
         try:
             campaign.static_map.waypoints(world)
@@ -112,7 +112,7 @@ def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
             if trial.planner == planner.name and world.sha256 in trained_in:
                 raise SpecError(
                     f"world {world.name} ({world.path}): planner {planner.name!r} was trained in "
-                    "it; evaluate it in other worlds, or set its parameter allow_training_worlds"
+                    "it; evaluate it in other worlds, or set allow_training_worlds: true"
                 )
 
 

@@ -1,9 +1,9 @@
 """The interface between a campaign and the executors of its trials.
 
-:func:`gz_testauto.campaign.runner.run_campaign` owns the plan, the store, the log, resuming,
-retrying and stopping; a :class:`TrialExecutor` runs a single trial to its end.
-There is one in-process in lock-step (:mod:`gz_testauto.trial.lockstep`), and over ROS one of this
-package's nodes and one of the user's launch files.
+A :class:`TrialExecutor` runs a single trial to its end; plan, store, log, resuming, attempts and
+stopping are in :func:`gz_testauto.campaign.runner.run_campaign`. One executor runs trials in
+lock-step in this process (:mod:`gz_testauto.trial.lockstep`). Over ROS, one uses the nodes of this
+package and one the launch files of the user.
 
 Call order, all from one thread::
 
@@ -27,15 +27,15 @@ An executor gets the data of a trial from the
 * of a :class:`~gz_testauto.trial.setup.PreparedStack`, a campaign on the user's launch files:
   ``campaign.navigation(trial)``, the launch that drives the robot, and ``campaign.spec.stack``.
 
-An executor for one of the two takes its campaign by ``require_builtin`` or ``require_stack``.
+An executor for one of the two kinds calls ``require_builtin`` or ``require_stack``.
 The loop of an executor is::
 
     monitor = campaign.monitor(trial)
     verdict = monitor.observe(snapshot)                # at time 0, before any motion
     while verdict is None:
         raise_if(should_stop)                          # TrialStopped
-        monitor.commanded(twist)                         # the navigation's command, if known
-        verdict = monitor.observe(next_snapshot)         # or monitor.planner_aborted(reason)
+        monitor.commanded(twist)                       # the navigation's command, if known
+        verdict = monitor.observe(next_snapshot)       # or monitor.planner_aborted(reason)
         # if monitor.goal_is_new: send monitor.goal
     return monitor.result(verdict, cycles=..., wall_time_s=...)
 """
@@ -73,7 +73,7 @@ class SimulatorIdentity:
 class TrialResult:
     """The result of a valid trial.
 
-    ``detail`` is one line for the reader, such as ``touched obstacle_box_3 at 12.4 s``.
+    ``detail`` is a description in one line, such as ``touched obstacle_box_3 at 12.4 s``.
     """
 
     outcome: Outcome

@@ -1,7 +1,7 @@
 """The monitor of a trial: it records every snapshot and evaluates the termination rules.
 
-The common part of every :class:`~gz_testauto.trial.executor.TrialExecutor`'s loop. It combines
-:mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.stability` and
+It is the common part of the loops of all executors (:mod:`~gz_testauto.trial.executor`). It
+combines :mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.stability` and
 :mod:`~gz_testauto.trial.termination`, and has no rules.
 """
 

@@ -89,7 +89,7 @@ class TerminationRules:
 
 @dataclass(frozen=True)
 class TrialEnd:
-    """The outcome of a trial, with one line for the reader."""
+    """The outcome of a trial, with a description in one line."""
 
     outcome: Outcome
     detail: str

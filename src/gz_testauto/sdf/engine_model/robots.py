@@ -172,11 +172,11 @@ def _driven_wheels(
     for name in (*drive.left_joints, *drive.right_joints):
         body, joint = held[name]
         if joint.kind != "revolute":
-            raise SdfError(f"{robot.path}: the drive's joint {name!r} does not turn")
+            raise SdfError(f"{robot.path}: the drive's joint {name!r} must be revolute")
         sideways = float((body.pose.rotation @ np.asarray(joint.axes[0].direction))[1])
         if abs(sideways) < MIN_SIDEWAYS:
             raise SdfError(
-                f"{robot.path}: the axis of the drive's joint {name!r} does not point sideways"
+                f"{robot.path}: the axis of the drive's joint {name!r} must point sideways, along y"
             )
         forward = math.copysign(2.0 / drive.wheel_diameter_m, sideways)
         side_m = math.copysign(drive.wheel_separation_m / 2, body.pose.position[1])

@@ -99,13 +99,8 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
         if thin.any():
             parts.append(_buffered(flat[thin], shapely.buffer(union(parts), TOLERANCE_M)))
     if closed and len(triangles):
-        parts.append(cross_section(triangles, z_min))
+        parts.append(_enclosed(_oriented_section(triangles, z_min)))
     return union(parts)
-
-
-def cross_section(triangles: np.ndarray, z: float) -> BaseGeometry:
-    """Return the region inside a closed triangulated surface, facing outward, at height ``z``."""
-    return _enclosed(_oriented_section(triangles, z))
 
 
 def _covered(triangles: np.ndarray) -> BaseGeometry:

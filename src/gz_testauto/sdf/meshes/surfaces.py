@@ -128,8 +128,8 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
     if not farthest_m <= FARTHEST_M:
         scale = " ".join(f"{factor:g}" for factor in mesh.scale)
         raise SdfError(
-            f"{mesh.path} with scale {scale} reaches {farthest_m:.3g} m from its origin; at most "
-            f"{FARTHEST_M:g} m are read: is the scale right, and the file in meters?"
+            f"{mesh.path} with scale {scale} extends {farthest_m:.3g} m from its origin; the limit "
+            f"is {FARTHEST_M:g} m: correct its scale or its unit, which must be meters"
         )
     if np.prod(mesh.scale) < 0:
         scaled = scaled[:, ::-1]
@@ -173,7 +173,7 @@ class Heightmap(Geometry):
         if not max(self.size[:2]) <= FARTHEST_M:
             raise SdfError(
                 f"height map {self.path} is {max(self.size[:2]):.3g} m wide; at most "
-                f"{FARTHEST_M:g} m are read: is its <size> right?"
+                f"{FARTHEST_M:g} m are supported: correct its <size>"
             )
         heights = self.heights + self.position[2]
         corners = (heights[:-1, :-1], heights[1:, :-1], heights[:-1, 1:], heights[1:, 1:])
@@ -214,8 +214,8 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
             columns, rows = image.size
             if rows != columns or not 2 <= rows <= MAX_PIXELS or (rows - 1) & (rows - 2):
                 raise SdfError(
-                    f"height map {path} is {columns} × {rows} pixels; Gazebo needs a square of "
-                    f"2^n + 1, and more than {MAX_PIXELS} a side are not read"
+                    f"height map {path} is {columns} × {rows} pixels; it must be a square of "
+                    f"2^n + 1 pixels per side, at most {MAX_PIXELS}"
                 )
             return np.asarray(image.convert("L"), dtype=float) / 255.0
     except SdfError:
