@@ -134,6 +134,20 @@ class ModelLibrary:
             if self.included(document, include) is not None:
                 self.expand(document, include)
 
+    def standalone(self, document: SdfDocument, element: Element, name: str) -> Element:
+        """Return a new ``<sdf>`` with a copy of a ``<model>`` or of an ``<include>`` of a model.
+
+        The model has the name ``name``, expanded includes and absolute URIs.
+        """
+        root = etree.Element("sdf", version=document.root.get("version"))
+        root.append(copy.deepcopy(element))
+        root[0].tail = None
+        alone = SdfDocument(root, b"", document.source, document.path)
+        self.absolutize(alone, root)
+        self.expand_all(alone, root)
+        root[0].set("name", name)
+        return root
+
     def expand_repaired(self, document: SdfDocument) -> bool:
         """Expand, in place, each include whose file or nested include was repaired when read.
 

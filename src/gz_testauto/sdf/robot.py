@@ -3,7 +3,6 @@
 The simulator receives the SDF text itself and interprets all other elements.
 """
 
-import copy
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,27 +136,13 @@ def _read(file: Path, name: str, library: ModelLibrary) -> RobotModel:
     return RobotModel(
         name=name,
         path=file,
-        sdf=_standalone(document, library, name),
+        sdf=etree.tostring(library.standalone(document, document.model, name), encoding="unicode"),
         drive=_find_drive(node, parts, scene),
         lidar=_find_lidar(parts),
         imu=_find_imu(parts),
         footprint_m=_footprint(document, scene),
         height_m=_height(scene),
     )
-
-
-def _standalone(document: SdfDocument, library: ModelLibrary, name: str) -> str:
-    """Return the SDF text of the model with expanded includes and absolute URIs."""
-    root = etree.Element("sdf", version=document.root.get("version"))
-    assert document.model is not None
-    model = copy.deepcopy(document.model)
-    model.tail = None
-    root.append(model)
-    alone = SdfDocument(root, b"", document.source, document.path)
-    library.absolutize(alone, model)
-    library.expand_all(alone, model)
-    model.set("name", name)
-    return etree.tostring(root, encoding="unicode")
 
 
 class _PlacedLink(NamedTuple):

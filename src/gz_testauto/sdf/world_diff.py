@@ -12,7 +12,7 @@ from typing import Dict, Mapping, Optional, Tuple
 from lxml import etree
 
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.document import Element, SdfDocument
+from gz_testauto.sdf.document import Element
 from gz_testauto.sdf.edit import model_elements, parse_model
 from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import WorldScene
@@ -86,7 +86,9 @@ class WorldModels:
         self.texts: Dict[str, str] = {}
         for name, element in model_elements(document, library).items():
             if name in scene.models:
-                self.texts[name] = _text(document, library, element, name)
+                root = library.standalone(document, element, name)
+                _remove_pose(root[0])
+                self.texts[name] = _canonical(root)
                 element.getparent().remove(element)
         self.rest = _canonical(document.world)
 
@@ -103,26 +105,6 @@ class WorldModels:
             },
             other="" if self.rest == other.rest else "more than the models in the world",
         )
-
-
-def _text(document: SdfDocument, library: ModelLibrary, element: Element, name: str) -> str:
-    """Return the SDF of a model with expanded includes and absolute URIs, without its pose."""
-    if element.tag == "include":
-        model = library.expand(document, element)
-        alone = copy.deepcopy(model)
-        model.getparent().replace(model, element)
-    else:
-        alone = copy.deepcopy(element)
-        library.absolutize(document, alone)
-        root = etree.Element("sdf", version=document.root.get("version"))
-        root.append(alone)
-        library.expand_all(SdfDocument(root, b"", document.source, document.path), alone)
-    alone.set("name", name)
-    alone.tail = None
-    _remove_pose(alone)
-    root = etree.Element("sdf", version=document.root.get("version"))
-    root.append(alone)
-    return _canonical(root)
 
 
 def _nameless(sdf: str) -> str:

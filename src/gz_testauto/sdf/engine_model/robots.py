@@ -21,7 +21,7 @@ from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, scene_model
 from gz_testauto.sdf.tree import read_model
-from gz_testauto.sdf.values import number, pose_value
+from gz_testauto.sdf.values import number, pose_value, text_of
 
 _TORQUE_TAGS = {
     "gazebo_ros_diff_drive": "wheelTorque",
@@ -168,6 +168,8 @@ def _driven_wheels(
         for body in walk(root)
         if body.joint is not None
     }
+    tag = next((tag for name, tag in _TORQUE_TAGS.items() if name in drive.plugin), None)
+    torque_nm = None if tag is None else float(text_of(plugins[0], tag) or _TORQUE_NM)
     wheels = []
     for name in (*drive.left_joints, *drive.right_joints):
         body, joint = held[name]
@@ -186,14 +188,7 @@ def _driven_wheels(
                 joint=f"{model.name}::{name}",
                 per_speed=forward,
                 per_turn=-forward * side_m,
-                torque_nm=_torque_nm(drive.plugin, plugins),
+                torque_nm=torque_nm,
             )
         )
     return tuple(wheels)
-
-
-def _torque_nm(library: str, plugins: List[Element]) -> Optional[float]:
-    for name, tag in _TORQUE_TAGS.items():
-        if name in library:
-            return float((plugins[0].findtext(tag) or "").strip() or _TORQUE_NM)
-    return None
