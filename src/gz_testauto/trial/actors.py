@@ -146,9 +146,7 @@ def _agents(context: ActorContext) -> Optional[Hook]:
     source = world_source(context.spec)
     if source is None or not context.spec.worlds.has_agents:
         return None
-    hook: Hook = source.hook(
-        context.file, context.world, context.repetition, context.robot.name
-    )
+    hook: Hook = source.hook(context.file, context.world, context.repetition, context.robot.name)
     return hook
 
 

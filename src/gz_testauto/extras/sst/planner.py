@@ -21,8 +21,8 @@ from gz_testauto.extras.sst.road import CenterLine
 from gz_testauto.extras.sst.road_users import predict_objects, remove_tracked_objects
 from gz_testauto.extras.sst.search import Search
 from gz_testauto.planners.escape import Escape
-from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.global_plan import lateral_offset_m
+from gz_testauto.planners.interface import Lane, Observation, RobotLimits, Task
 from gz_testauto.planners.limits import stoppable_speed_mps
 from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint
