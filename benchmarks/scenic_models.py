@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 import yaml
 
 from gz_testauto.cli.main import main as gz_testauto
-from gz_testauto.spec.class_names import class_name
+from gz_testauto.extras.scenic.descriptor import class_name
 
 IN_WORLD = "<include> it in the descriptor's world"
 PLACED, REFUSED, CRASHED, INCLUDED = "placed", "refused", "crashed", "included in the world"
@@ -112,7 +112,7 @@ def main() -> int:
     for cause, names in sorted(causes.items(), key=lambda item: -len(item[1])):
         print(f"{len(names):>4}  {cause}: {', '.join(names)}")
     placed = [outcome.text for outcome in outcomes.values() if outcome.kind == PLACED]
-    for what in ("convex hull", "repaired line", "is not there and was left as it is"):
+    for what in ("convex hull", "repaired line", "was not found and is unchanged"):
         print(f"{sum(what in text for text in placed):>4}  of those placed have a note: {what}")
     failed = [
         outcome
