@@ -184,8 +184,13 @@ def _python_texts(path: str) -> Iterator[Text]:
 
 
 def _messages(path: str, nodes: Sequence[ast.AST], documented: Set[int]) -> Iterator[Text]:
-    """Yield strings of at least four words, with a placeholder for each value in an f-string."""
+    """Yield strings of at least four words, with a placeholder for each value in an f-string.
+
+    The kind of a message is "message" where the code raises, logs or offers the whole string as
+    help, and "part of a message" for all other strings.
+    """
     parts: Set[int] = set()
+    whole = {id(argument) for node in nodes for argument in _whole_messages(node)}
     for node in nodes:
         if isinstance(node, ast.JoinedStr):
             parts.update(id(value) for value in node.values)
@@ -200,7 +205,19 @@ def _messages(path: str, nodes: Sequence[ast.AST], documented: Set[int]) -> Iter
         else:
             continue
         if word_count(text) >= 4 and re.search(r"[a-z]{2,} [a-z]{2,}", text):
-            yield Text("message", path, node.lineno, text.strip())
+            kind = "message" if id(node) in whole else "part of a message"
+            yield Text(kind, path, node.lineno, text.strip())
+
+
+def _whole_messages(node: ast.AST) -> List[ast.expr]:
+    """Return the arguments that a node raises, logs or offers as help."""
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+        return node.exc.args
+    if not isinstance(node, ast.Call):
+        return []
+    function = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    helps = [word.value for word in node.keywords if word.arg in ("help", "description")]
+    return helps + (node.args if re.search(r"^log|^warn|^error$|^info$|^fatal$", function) else [])
 
 
 def _page_texts(path: str) -> Iterator[Text]:
@@ -324,7 +341,11 @@ def draw_sample(seed: int) -> Dict[str, List[str]]:
     groups: Dict[str, List[str]] = collections.defaultdict(list)
     for text in all_texts():
         if text.kind == "doc":
-            candidates = [one for one in sentences(text.text) if sentence_length(one) >= 5]
+            candidates = [
+                one
+                for one in sentences(text.text)
+                if sentence_length(one) >= 5 and one.rstrip("`*)").endswith((".", "?", "!", ":"))
+            ]
             groups["sentences of documents"].extend(candidates)
         elif text.kind == "docstring" and text.path.startswith("src"):
             groups["docstrings"].append(text.text)

@@ -174,6 +174,7 @@ def test_texts_of_a_module_are_docstrings_comments_messages_and_test_names(tmp_p
         "    limit_s = 3.0  # a comment of four words\n"
         "    def test_it_is_valid(self, name):\n"
         '        raise ValueError(f"no planner has the name {name} today", "#fff", "a b")\n'
+        '        limit = "a part of some message"\n'
     )
     texts = {(text.kind, text.line, text.text) for text in language.texts_of("module.py")}
     assert texts == {
@@ -182,6 +183,7 @@ def test_texts_of_a_module_are_docstrings_comments_messages_and_test_names(tmp_p
         ("comment", 4, "a comment of four words"),
         ("test name", 5, "it is valid"),
         ("message", 6, "no planner has the name `…` today"),
+        ("part of a message", 7, "a part of some message"),
     }
 
 
