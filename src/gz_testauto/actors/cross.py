@@ -10,9 +10,9 @@ from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.spec.actors import PlacedActorSpec, Positive
+from gz_testauto.spec.actors import PlacedActorSpec
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
-from gz_testauto.spec.model import Point
+from gz_testauto.spec.model import Point, Positive
 
 
 class CrossSpec(PlacedActorSpec):

@@ -12,9 +12,9 @@ from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose2D, wrap_angle
-from gz_testauto.spec.actors import ActorSpec, Positive, Size, Solid
+from gz_testauto.spec.actors import ActorSpec, Size, Solid
 from gz_testauto.spec.distributions import Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST, PoseSpec
+from gz_testauto.spec.model import NotNegative, PoseSpec, Positive
 
 
 class DoorSpec(ActorSpec):
@@ -37,7 +37,7 @@ class DoorSpec(ActorSpec):
     """Distance (m) of such a model from ``pose`` at which the door opens."""
     opening_time_s: PositiveDistribution = Fixed(value=1.5)
     """Time (s) between closed and open."""
-    hold_open_s: Annotated[float, Field(ge=0, le=LARGEST)] = 1.0
+    hold_open_s: NotNegative = 1.0
     """Time (s) that the door remains open after the last trigger."""
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
     """Opening angle (rad) of a swinging door, counter-clockwise."""

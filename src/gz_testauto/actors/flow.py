@@ -7,7 +7,7 @@ from typing import Callable, ClassVar, List, Sequence, Tuple
 import shapely
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Annotated, Literal
+from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -15,7 +15,7 @@ from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution, Uniform
-from gz_testauto.spec.model import LARGEST, Point
+from gz_testauto.spec.model import NotNegative, Point
 
 
 class FlowSpec(ActorSpec):
@@ -29,7 +29,7 @@ class FlowSpec(ActorSpec):
     """Speed (m/s), drawn for each pass."""
     absence_s: Distribution = Uniform(min=0.0, max=20.0)
     """Time (s) until the next spawn, drawn for each pass."""
-    min_clearance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    min_clearance_m: NotNegative = 1.5
     """Least distance (m) of robot and other actors from the first waypoint for a spawn, between
     origins."""
 

@@ -3,8 +3,7 @@
 import math
 from typing import Optional, Sequence, Tuple
 
-from pydantic import Field
-from typing_extensions import Annotated, Literal
+from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -12,7 +11,7 @@ from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import Offset, PlacedActorSpec
 from gz_testauto.spec.distributions import Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST
+from gz_testauto.spec.model import NotNegative
 
 
 class FollowSpec(PlacedActorSpec):
@@ -22,7 +21,7 @@ class FollowSpec(PlacedActorSpec):
     behavior: Literal["follow"]
     target: str = "robot"
     """The name of a model; ``robot`` denotes the robot."""
-    distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    distance_m: NotNegative = 1.5
     """Distance (m) from the target's origin at which it stops."""
     offset_m: Optional[Offset] = None
     """x forward, y left, z up (m) in the frame of the target's origin and heading; replaces

@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Annotated, Literal
+from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -14,7 +14,7 @@ from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST, Point
+from gz_testauto.spec.model import NotNegative, Point
 
 
 class PatrolSpec(ActorSpec):
@@ -27,7 +27,7 @@ class PatrolSpec(ActorSpec):
     """True if it moves from the last waypoint to the first; otherwise it turns back."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
-    pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    pause_s: NotNegative = 0.0
     """Pause (s) at each waypoint."""
 
     @property

@@ -19,7 +19,7 @@ from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import ActorSpec, BodySpec
 from gz_testauto.spec.distributions import PositiveDistribution, Uniform
-from gz_testauto.spec.model import LARGEST, Interval, Point, as_tuple
+from gz_testauto.spec.model import Interval, NotNegative, Point, as_tuple
 
 MOST_ORDER = 9
 """Largest order of a polynomial: DynaBARN's field has 21 columns of points to draw from."""
@@ -42,11 +42,11 @@ class PolynomialSpec(ActorSpec):
     """Smallest and largest order of the polynomial."""
     mean_speed_mps: PositiveDistribution = Uniform(min=0.5, max=1.0)
     """Mean speed (m/s), drawn once for each actor."""
-    speed_stddev_mps: Annotated[float, Field(ge=0, le=LARGEST)] = 0.2
+    speed_stddev_mps: NotNegative = 0.2
     """Standard deviation (m/s) of the speeds of legs."""
     speed_bounds_mps: Interval = (0.1, 3.0)
     """Speeds (m/s) of legs are drawn until they are at least the first and below the second."""
-    min_robot_gap_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    min_robot_gap_m: NotNegative = 1.5
     """Least gap (m) between its outline and the robot's at the start."""
 
     @property

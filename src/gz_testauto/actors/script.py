@@ -10,15 +10,15 @@ import shapely
 import shapely.affinity
 from pydantic import Field, model_validator
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Annotated, Literal
+from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import StepContext
 from gz_testauto.base.pose import Pose2D, wrap_angle
-from gz_testauto.spec.actors import ActorSpec, Positive
+from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST, Bounded, Point
+from gz_testauto.spec.model import Bounded, NotNegative, Point, Positive
 
 
 class ScriptSpec(ActorSpec):
@@ -31,10 +31,10 @@ class ScriptSpec(ActorSpec):
     """Speed (m/s), drawn once for each actor."""
     speeds_mps: Optional[List[Positive]] = None
     """Speed (m/s) of each leg; replaces ``speed_mps``."""
-    times_s: Optional[List[Annotated[float, Field(ge=0, le=LARGEST)]]] = None
+    times_s: Optional[List[NotNegative]] = None
     """Time (s) at each waypoint, the first is 0; ``loop`` needs one more, for the return. Replaces
     speeds and ``wait_s``. Two waypoints with one position are a pause."""
-    wait_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    wait_s: NotNegative = 0.0
     """Pause (s) at each waypoint."""
     repeat: Literal["once", "back_and_forth", "loop"] = "once"
     """The path after the last waypoint: it stays, returns, or moves to the first waypoint."""

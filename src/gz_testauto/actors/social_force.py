@@ -18,7 +18,7 @@ from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import OtherActor, StepContext
 from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.actors.wander import Wander, WanderSpec
-from gz_testauto.spec.actors import Positive
+from gz_testauto.spec.model import Positive
 
 
 class SocialForceSpec(WanderSpec):

@@ -16,7 +16,7 @@ from shapely.geometry.polygon import orient
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
-from gz_testauto.base.observation import ModelState, Snapshot, TrackedObject
+from gz_testauto.base.observation import Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sampling.seeds import TRACKING, child_generator
 from gz_testauto.sdf.scene import placed_model
@@ -81,9 +81,9 @@ class ObjectTracker:
         self._past.append(
             _ReceivedSnapshot(
                 time_s,
-                _planar(snapshot.models[self._robot]),
+                snapshot.models[self._robot].pose.planar,
                 {
-                    name: _planar(snapshot.models[name])
+                    name: snapshot.models[name].pose.planar
                     for name in self._outlines
                     if name in snapshot.models
                 },
@@ -194,7 +194,3 @@ def outline_m(sdf: str) -> np.ndarray:
     outline = shapely.get_coordinates(orient(hull))[:-1]
     outline.setflags(write=False)
     return np.asarray(outline)
-
-
-def _planar(state: ModelState) -> Pose2D:
-    return state.pose.planar

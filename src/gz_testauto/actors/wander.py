@@ -3,9 +3,8 @@
 import math
 from typing import ClassVar, Sequence, Tuple
 
-from pydantic import Field
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Annotated, Literal
+from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor, reach_of
@@ -16,7 +15,7 @@ from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import ActorSpec
 from gz_testauto.spec.distributions import Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST
+from gz_testauto.spec.model import NotNegative
 from gz_testauto.spec.regions import Regions, union_of
 
 
@@ -29,11 +28,11 @@ class WanderSpec(ActorSpec):
     """The area in which points are drawn."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Speed (m/s), drawn once for each actor."""
-    pause_s: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    pause_s: NotNegative = 0.0
     """Pause (s) at each point."""
-    min_robot_gap_m: Annotated[float, Field(ge=0, le=LARGEST)] = 1.5
+    min_robot_gap_m: NotNegative = 1.5
     """Least gap (m) between its outline and the robot's at the start."""
-    yield_distance_m: Annotated[float, Field(ge=0, le=LARGEST)] = 0.0
+    yield_distance_m: NotNegative = 0.0
     """It stops while the robot or another actor is nearer than this (m) ahead of it; 0: it does not
     stop for them."""
 

@@ -23,7 +23,7 @@ from typing_extensions import Annotated, Self
 from gz_testauto.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import Registry
-from gz_testauto.spec.model import LARGEST, Bounded, PoseSpec, Spec, SpecPath, as_tuple, fault
+from gz_testauto.spec.model import Bounded, PoseSpec, Positive, Spec, SpecPath, as_tuple, fault
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
@@ -48,7 +48,6 @@ its constructor's parameters suffice."""
 CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.creation:PluginActorSpec"})
 """The specification of an actor whose registered type is a bare class."""
 
-Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 Offset = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[x, y, z]`` in meters."""
 Size = Annotated[Tuple[Positive, Positive, Positive], BeforeValidator(as_tuple)]

@@ -147,7 +147,7 @@ def fault_text(field: str, error: Mapping[str, Any]) -> str:
         return f"{found}; it must be {sign} {context[limit]:g}"
     if kind in _KINDS:
         return f"{found}; it must be {_KINDS[kind]}"
-    if kind in ("too_short", "too_long", "missing_argument"):
+    if kind in ("too_short", "too_long"):
         bound = context.get("min_length", context.get("max_length"))
         few = "few" if kind == "too_short" else "many"
         limit = "at least" if kind == "too_short" else "at most"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Iterator, List, Mapping, Sequence, Tuple, Type
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -141,10 +142,21 @@ def fault(reason: str) -> PydanticCustomError:
     return PydanticCustomError("predicate", "{reason}", {"reason": reason})
 
 
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise fault(f'is "{text}", which is not a regular expression: {error}') from error
+    return text
+
+
 def as_tuple(value: Any) -> Any:
     """Return a list as a tuple, since strict validation rejects lists."""
     return tuple(value) if isinstance(value, list) else value
 
+
+Expression = Annotated[str, AfterValidator(_expression)]
+"""A regular expression of Python."""
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
 """A file or directory: absolute, relative to the file that names it, ``package://`` or ``file://``.
@@ -156,6 +168,9 @@ centimeters, and areas and volumes can overflow."""
 
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """A coordinate, a size, or another number that is drawn or measured in a world."""
+
+Positive = Annotated[float, Field(gt=0, le=LARGEST)]
+NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 
 Point = Annotated[Tuple[Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[x, y]`` in meters."""

@@ -14,14 +14,13 @@ world, once per trial (a world and a repetition; all planners get the same value
 :mod:`gz_testauto.randomization` implements the terms.
 """
 
-import re
 from typing import Any, Dict, Optional, Tuple, Union
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import Annotated, Literal, get_args
 
 from gz_testauto.spec.distributions import Distribution, Fixed, PositiveDistribution
-from gz_testauto.spec.model import LARGEST, LocatedSpec, Spec, fault
+from gz_testauto.spec.model import LARGEST, Expression, LocatedSpec, Spec
 from gz_testauto.spec.stack import NAME
 
 
@@ -35,19 +34,10 @@ class EverySpec(Spec):
 class SelectSpec(Spec):
     """The selected elements of the world."""
 
-    names: str
+    names: Expression
     """A regular expression that matches their scoped names (``model::link::collision``) in full."""
     number: Optional[int] = Field(None, ge=1)
     """Number of matching elements that are drawn; default: all."""
-
-    @field_validator("names")
-    @classmethod
-    def _compiles(cls, names: str) -> str:
-        try:
-            re.compile(names)
-        except re.error as error:
-            raise fault(f'is "{names}", which is not a regular expression: {error}') from error
-        return names
 
 
 class RandomizationTermSpec(Spec):

@@ -13,9 +13,7 @@ from typing import Optional
 from pydantic import Field
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.spec.model import LARGEST, Spec
-
-NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+from gz_testauto.spec.model import NotNegative, Positive, Spec
 
 
 class TrackingNoiseSpec(Spec):
@@ -34,7 +32,7 @@ class TrackingSpec(Spec):
     """The errors of a tracker on the robot, which reports everything that moves except the
     robot."""
 
-    range_m: Optional[Annotated[float, Field(gt=0, le=LARGEST)]] = None
+    range_m: Optional[Positive] = None
     """Largest distance (m) between the origins of robot and object; null: no limit."""
     delay_s: Annotated[float, Field(ge=0, le=10)] = 0.0
     """Age (s) of the reported state, rounded up to a control period."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Dict, List, Mapping, Optional, Pattern, Set, Tuple, Type, cast
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     ValidationInfo,
@@ -26,6 +25,7 @@ from gz_testauto.base.errors import MissingDependencyError, PluginError
 from gz_testauto.base.registry import Registry
 from gz_testauto.spec.loader import SUBPATH, load
 from gz_testauto.spec.model import (
+    Expression,
     Point,
     PoseSpec,
     Spec,
@@ -52,18 +52,6 @@ def _obstacles(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), ObstacleSpec)
-
-
-def _expression(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
-    return text
-
-
-Expression = Annotated[str, AfterValidator(_expression)]
-"""A regular expression of Python."""
 
 
 class WorldFileSpec(ViaSpec):
