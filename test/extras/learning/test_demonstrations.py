@@ -22,7 +22,7 @@ def test_recorded_actions_give_the_same_trajectory(tmp_path, capsys):
     assert main([*arguments, "--clone", str(tmp_path / "clone.npz")]) == 0
     said = capsys.readouterr()
     found = Demonstrations.read(out)
-    assert f"{len(found.actions)} control periods of 3 drives" in said.out
+    assert f"{len(found.actions)} control periods of 3 trials" in said.out
     environment = NavigationEnv(file, tmp_path / "drives_worlds")
     for episode in range(3):
         mine = found.episodes == episode
