@@ -1,4 +1,4 @@
-"""The commands run, report and replay, as a user gives them."""
+"""The commands run, report, replay and agree, as a user calls them."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
 
 
 @pytest.mark.slow
-def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys):
+def test_a_second_run_prints_the_same_table_and_runs_no_trial(finished, capsys):
     assert main(["run", SMOKE, "--out", str(finished), *IN_KINEMATIC]) == 0
     again = capsys.readouterr()
     assert "4 trials of 4" in again.out
@@ -50,14 +50,14 @@ def test_run_given_again_prints_the_same_table_and_runs_nothing(finished, capsys
 
 
 @pytest.mark.slow
-def test_resume_refuses_an_empty_directory(tmp_path, capsys):
+def test_resume_rejects_an_empty_directory(tmp_path, capsys):
     assert main(["run", SMOKE, "--out", str(tmp_path / "none"), "--resume"]) == 2
     assert "no campaign" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.slow
-def test_an_unknown_simulator_or_planner_is_one_line(tmp_path, capsys):
+def test_an_unknown_simulator_or_planner_is_an_error_of_one_line(tmp_path, capsys):
     out = ["--out", str(tmp_path / "out")]
     assert main(["run", SMOKE, *out, "--simulator", "gazeebo"]) == 2
     assert "did you mean 'gazebo'" in capsys.readouterr().err
@@ -78,21 +78,19 @@ SIMULATORS.register("kinematic_that_fails", Failing)
 
 
 @pytest.mark.slow
-def test_run_ends_with_status_1_when_a_trial_is_invalid_and_says_how_to_try_again(tmp_path, capsys):
+def test_run_with_an_invalid_trial_exits_with_1_and_prints_the_remedy(tmp_path, capsys):
     command = ["run", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1"]
     command += ["--simulator", "kinematic_that_fails"]
     assert main(command) == 1
-    told = capsys.readouterr()
-    assert "invalid trials: 2; to repeat them: --retry-invalid" in told.err
-    assert "2 trials lost" in told.out
+    printed = capsys.readouterr()
+    assert "invalid trials: 2; to repeat them: --retry-invalid" in printed.err
+    assert "2 trials lost" in printed.out
     assert main([*command, "--retry-invalid"]) == 1
     assert "2 of 4 trials to run, 2 were done before" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
-    tmp_path, capsys, monkeypatch
-):
+def test_run_exits_with_2_if_all_trials_would_be_invalid(tmp_path, capsys, monkeypatch):
     def fails(self, scene):
         raise SimulatorError("the world does not load")
 
@@ -104,13 +102,13 @@ def test_run_ends_with_status_2_and_the_cause_when_nothing_is_to_be_expected(
 
 
 @pytest.mark.slow
-def test_json_is_all_that_run_prints(finished, capsys):
+def test_run_with_json_prints_only_json(finished, capsys):
     assert main(["run", SMOKE, "--out", str(finished), *IN_KINEMATIC, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["campaign"] == "smoke"
 
 
 @pytest.mark.slow
-def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
+def test_report_writes_csv_and_plots(finished, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     csv, pictures = tmp_path / "trials.csv", tmp_path / "plots"
     assert main(["report", str(finished), "--csv", str(csv), "--plots", str(pictures)]) == 0
@@ -122,28 +120,28 @@ def test_report_writes_csv_and_pictures(finished, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_pictures_do_not_depend_on_how_many_processes_draw_them(finished, tmp_path, monkeypatch):
+def test_plots_do_not_depend_on_the_number_of_processes(finished, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")
     monkeypatch.setattr(plots, "WORLDS_OF_A_WORKER", 1)
-    said = []
+    progress = []
     drawn = {
         workers: plots.plot_worlds(
             CampaignDirectory(finished),
             tmp_path / str(workers),
             workers=workers,
-            progress=lambda *done: said.append(done),
+            progress=lambda *done: progress.append(done),
         )
         for workers in (1, 2)
     }
-    assert said == [(1, 2), (2, 2)] * 2
+    assert progress == [(1, 2), (2, 2)] * 2
     for one, other in zip(*drawn.values()):
         assert one.name == other.name
         assert image.open(one).tobytes() == image.open(other).tobytes()
 
 
 @pytest.mark.slow
-def test_reports_status_says_whether_every_trial_is_done_when_asked(finished, tmp_path, capsys):
+def test_report_with_complete_exits_with_1_if_trials_are_missing(finished, tmp_path, capsys):
     assert main(["report", str(finished), "--complete"]) == 0
     part = str(tmp_path / "part")
     assert main(["run", SMOKE, "--out", part, *IN_KINEMATIC, "--worlds", "1"]) == 0
@@ -151,13 +149,13 @@ def test_reports_status_says_whether_every_trial_is_done_when_asked(finished, tm
     assert main(["report", part, "--complete"]) == 1
 
 
-def test_report_of_what_is_no_campaign_is_one_line(tmp_path, capsys):
+def test_report_of_a_directory_without_campaign_is_an_error_of_one_line(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 2
     assert "no campaign" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("world", ["world_0001", "1"])
-def test_replay_says_that_a_trial_ended_the_same(finished, world, capsys):
+def test_replay_of_an_unchanged_trial_reports_equal_bits(finished, world, capsys):
     assert main(["replay", str(finished), world, "fgm"]) == 0
     printed = capsys.readouterr().out
     assert "world_0001 fgm: reached" in printed
@@ -165,7 +163,7 @@ def test_replay_says_that_a_trial_ended_the_same(finished, world, capsys):
 
 
 class Drifting(KinematicSimulator):
-    """Starts every trial a millimeter aside."""
+    """Starts every trial with an offset of one millimeter."""
 
     def load(self, scene):
         import dataclasses
@@ -174,7 +172,7 @@ class Drifting(KinematicSimulator):
         return super().load(dataclasses.replace(scene, start=start))
 
 
-def test_replay_measures_what_differs(finished, capsys, monkeypatch):
+def test_replay_reports_the_difference_of_trajectories(finished, capsys, monkeypatch):
     monkeypatch.setattr(
         "gz_testauto.campaign.simulator.open_simulator", lambda name, **options: Drifting(**options)
     )
@@ -182,7 +180,7 @@ def test_replay_measures_what_differs(finished, capsys, monkeypatch):
     assert "the trajectory differs from 0.00 s on, by 0.00" in capsys.readouterr().out
 
 
-def test_replay_refuses_a_world_that_has_changed(finished, capsys):
+def test_replay_rejects_a_changed_world(finished, capsys):
     world = finished / "worlds" / "world_0001.world"
     before = world.read_bytes()
     try:
@@ -193,14 +191,14 @@ def test_replay_refuses_a_world_that_has_changed(finished, capsys):
         world.write_bytes(before)
 
 
-def test_replay_of_an_unknown_world_or_repetition_says_what_there_is(finished, capsys):
+def test_replay_of_an_unknown_world_or_repetition_lists_the_known_ones(finished, capsys):
     assert main(["replay", str(finished), "7", "fgm"]) == 2
     assert "Known: world_0000, world_0001" in capsys.readouterr().err
     assert main(["replay", str(finished), "1", "fgm", "--repetition", "3"]) == 2
     assert "the campaign has 1, counted from 0" in capsys.readouterr().err
 
 
-def test_results_can_be_moved(finished, tmp_path, capsys):
+def test_replay_accepts_a_moved_results_directory(finished, tmp_path, capsys):
     moved = tmp_path / "moved"
     moved.symlink_to(finished)
     assert main(["replay", str(moved), "0", "fgm"]) == 0
@@ -225,7 +223,7 @@ class Slow(KinematicSimulator):
 SIMULATORS.register("slow", Slow)
 from gz_testauto.campaign import world_source
 from gz_testauto.cli.main import main
-if __name__ == "__main__":  # worker processes register it too
+if __name__ == "__main__":  # worker processes register it as well
     sys.exit(main(sys.argv[2:]))
 """
 
@@ -245,7 +243,7 @@ class NoLongerSlow(KinematicSimulator):
 SIMULATORS.register("slow", NoLongerSlow)
 
 
-def continued(directory, capsys):
+def continue_campaign(directory, capsys):
     """Continue the campaign of the script in this process; return what it printed."""
     out = ["--out", str(directory / "out")]
     assert main(["run", SMOKE, *out, "--simulator", "slow", "--workers", "1"]) == 0
@@ -279,69 +277,67 @@ def running(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_one_signal_ends_cleanly_and_the_same_command_continues(
-    running, number, status, tmp_path, capsys
-):
+def test_after_one_signal_the_same_command_continues(running, number, status, tmp_path, capsys):
     process = running(0.02)
     process.send_signal(number)
-    printed, told = process.communicate(timeout=60)
+    printed, errors = process.communicate(timeout=60)
     assert process.returncode == status
-    assert "Ctrl-C again" in told
-    assert "closed" in told
-    assert "stopped after 1 of 4 trials; the same command continues" in told
+    assert "Ctrl-C again" in errors
+    assert "closed" in errors
+    assert "stopped after 1 of 4 trials; the same command continues" in errors
     assert "1 trial of 4" in printed or "1 of 4" in printed
-    again = continued(tmp_path, capsys)
+    again = continue_campaign(tmp_path, capsys)
     assert "3 of 4 trials to run, 1 were done before" in again.err
 
 
 @pytest.mark.slow
-def test_ctrl_c_reaches_workers_too_and_all_end_cleanly(running, tmp_path, capsys):
+def test_ctrl_c_stops_all_workers_cleanly(running, tmp_path, capsys):
     process = running(0.02, workers=2)
     group = os.getpgid(process.pid)
     assert group == process.pid, "a terminal sends it to the whole group"
     os.killpg(group, signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told.count("closed") == 2
-    assert "Traceback" not in told
-    stopped = int(re.search(r"stopped after (\d) of 4 trials", told).group(1))
-    again = continued(tmp_path, capsys)
+    assert errors.count("closed") == 2
+    assert "Traceback" not in errors
+    stopped = int(re.search(r"stopped after (\d) of 4 trials", errors).group(1))
+    again = continue_campaign(tmp_path, capsys)
     assert f"{4 - stopped} of 4 trials to run, {stopped} were done before" in again.err
 
 
 @pytest.mark.slow
-def test_a_second_signal_ends_at_once(running):
+def test_a_second_signal_stops_immediately(running):
     process = running(0.02)
     os.kill(process.pid, signal.SIGSTOP)  # both signals then arrive within one step
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     os.kill(process.pid, signal.SIGCONT)
-    began = time.monotonic()
-    _, told = process.communicate(timeout=60)
+    start_s = time.monotonic()
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted" in told
-    assert "closed" in told
-    assert time.monotonic() - began < 30
+    assert "interrupted" in errors
+    assert "closed" in errors
+    assert time.monotonic() - start_s < 30
 
 
 @pytest.mark.slow
-def test_a_killed_command_leaves_results_that_the_next_one_continues(running, tmp_path, capsys):
+def test_the_results_of_a_killed_command_can_be_continued(running, tmp_path, capsys):
     process = running(0.02)
     process.kill()
     process.wait(60)
-    again = continued(tmp_path, capsys)
+    again = continue_campaign(tmp_path, capsys)
     assert "3 of 4 trials to run, 1 were done before" in again.err
     assert "4 trials of 4" in again.out
 
 
-def test_replay_tells_that_a_planner_was_changed_and_runs_it(finished, capsys, monkeypatch):
+def test_replay_reports_a_changed_planner_and_runs_the_trial(finished, capsys, monkeypatch):
     monkeypatch.setattr(inputs.inspect, "getsourcefile", lambda plugin: __file__)
     assert main(["replay", str(finished), "1", "fgm"]) == 0
     assert "the code of planner fgm has changed" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tmp_path, capsys):
+def test_an_unknown_simulator_option_is_rejected_before_worlds_are_generated(tmp_path, capsys):
     campaign = tmp_path / "campaign.yaml"
     text = Path(SMOKE).read_text().replace("../worlds", str(Path(SMOKE).parents[1] / "worlds"))
     campaign.write_text(text + "\nsimulator_options: {trials_per_sever: 3}\n")
@@ -351,12 +347,14 @@ def test_an_unknown_option_of_the_simulator_is_refused_before_worlds_are_made(tm
 
 
 @pytest.mark.slow
-def test_agree_runs_both_and_says_how_far_they_agree(tmp_path, capsys):
+def test_agree_runs_two_simulators_and_prints_their_agreement(tmp_path, capsys):
     command = ["agree", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
     assert main([*command, "--simulators", "kinematic", "embedded"]) == 0
     printed = capsys.readouterr().out
-    said = " ".join(printed.split())
-    assert "2 of 2 trials have the same outcome in kinematic and embedded; mean over wor" in said
+    unwrapped = " ".join(printed.split())
+    assert (
+        "2 of 2 trials have the same outcome in kinematic and embedded; mean over wor" in unwrapped
+    )
     assert "distance_m (m)" in printed
     assert max(map(len, printed.splitlines())) <= 80
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [

@@ -1,6 +1,6 @@
-"""Damaged files, given to the commands as a user would: one line that says why, and status 2.
+"""For damaged files the commands print one line with the cause and exit with status 2.
 
-Each was once met as a traceback, a hang or a full memory; ``benchmarks/fuzz.py`` looks for more.
+Each case was once a traceback, a hang or a full memory; ``benchmarks/fuzz.py`` searches for more.
 """
 
 import time
@@ -11,7 +11,7 @@ import trimesh
 
 import gz_testauto.cli.map
 import gz_testauto.cli.multiply
-import gz_testauto.cli.run  # here, so that no case's time is that of importing
+import gz_testauto.cli.run  # imported here, so that the time of a case excludes it
 from gz_testauto.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,20 +39,20 @@ BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
 )
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 MOST_CPU_S = 10.0
-"""Of one case; none takes more than one on a machine of its own."""
+"""Limit for one case; on an idle machine each takes less than one second."""
 
 
 @pytest.fixture
 def gz_testauto(tmp_path, capsys):
-    """Runs a verb on files in ``tmp_path``; returns its status and what it said of errors."""
+    """Return a function that runs a verb on files in ``tmp_path`` and returns status and errors."""
     (tmp_path / "room.world").write_text(ROOM)
     (tmp_path / "spec.yaml").write_text(SPEC)
     (tmp_path / "campaign.yaml").write_text(CAMPAIGN)
 
     def run(*arguments):
-        began_s = time.process_time()
+        start_s = time.process_time()
         status = main([str(argument) for argument in arguments])
-        assert time.process_time() - began_s < MOST_CPU_S
+        assert time.process_time() - start_s < MOST_CPU_S
         return status, capsys.readouterr().err
 
     return run
@@ -65,17 +65,17 @@ def multiplied(gz_testauto, tmp_path):
     )
 
 
-def assert_refused(answer, *said):
-    status, err = answer
+def assert_rejected(result, *parts):
+    status, err = result
     assert status == 2
     assert err.startswith("gz_testauto: ")
-    for words in said:
-        assert words in err
+    for part in parts:
+        assert part in err
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "problem"),
     [
         (SPEC + "# caf\x01e\n", "spec.yaml:5: is not YAML: it has the control character"),
         (SPEC.encode("utf-16-le"), "is not YAML: it has the control character"),
@@ -97,15 +97,15 @@ def assert_refused(answer, *said):
         (SPEC + "".join(f"k{n}: 1\n" for n in range(5000)), "and 4900 more"),
     ],
 )  # fmt: skip
-def test_a_damaged_obstacle_specification_is_refused(gz_testauto, tmp_path, content, complaint):
+def test_a_damaged_obstacle_specification_is_rejected(gz_testauto, tmp_path, content, problem):
     content = content if isinstance(content, bytes) else content.encode()
     (tmp_path / "spec.yaml").write_bytes(content)
-    assert_refused(multiplied(gz_testauto, tmp_path), complaint)
+    assert_rejected(multiplied(gz_testauto, tmp_path), problem)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "complaint"),
+    ("old", "new", "problem"),
     [
         ("parameters: {}", "parameters: {gain: 2001-01-01}", "planner 'straight'"),
         ("parameters: {}", "parameters: {gain: !!binary aGk=}", "campaign.yaml:6: is not YAML"),
@@ -116,13 +116,13 @@ def test_a_damaged_obstacle_specification_is_refused(gz_testauto, tmp_path, cont
         ("goal: {x_m: 3", "goal: {x_m: 1e308", "1e+308"),
     ],
 )
-def test_a_damaged_campaign_is_refused(gz_testauto, tmp_path, old, new, complaint):
+def test_a_damaged_campaign_is_rejected(gz_testauto, tmp_path, old, new, problem):
     assert old in CAMPAIGN
     (tmp_path / "campaign.yaml").write_text(CAMPAIGN.replace(old, new))
     answer = gz_testauto(
         "run", tmp_path / "campaign.yaml", "--out", tmp_path / "out", "--workers", 1
     )
-    assert_refused(answer, complaint)
+    assert_rejected(answer, problem)
 
 
 def mesh_world(name):
@@ -132,7 +132,7 @@ def mesh_world(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "complaint"),
+    ("name", "content", "problem"),
     [
         ("a.obj", OBJ.replace("v 1 0 0", "v nan 0 0"), "not at finite coordinates"),
         ("a.obj", OBJ.replace("v 1 0 0", "v inf 0 0"), "not at finite coordinates"),
@@ -148,11 +148,11 @@ def mesh_world(name):
         ("a.dae", b"\xff\xfe", "cannot be read"),
     ],
 )
-def test_a_damaged_mesh_is_refused(gz_testauto, tmp_path, name, content, complaint):
+def test_a_damaged_mesh_is_rejected(gz_testauto, tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     (tmp_path / "m.world").write_text(mesh_world(name))
     arguments = ("--out", tmp_path / "maps", "--height", 0.2)
-    assert_refused(gz_testauto("map", tmp_path / "m.world", *arguments), complaint)
+    assert_rejected(gz_testauto("map", tmp_path / "m.world", *arguments), problem)
     assert not (tmp_path / "maps").exists()
 
 
@@ -178,21 +178,21 @@ def test_a_mesh_with_a_byte_that_is_not_utf8_is_read(gz_testauto, tmp_path):
         "\x00", "", "<", "<sdf/>", "<?xml version='1.0' encoding='none'?><sdf version='1.6'/>",
     ],
 )  # fmt: skip
-def test_a_damaged_world_is_refused(gz_testauto, tmp_path, content):
+def test_a_damaged_world_is_rejected(gz_testauto, tmp_path, content):
     (tmp_path / "room.world").write_text(content)
-    assert_refused(gz_testauto("map", tmp_path / "room.world", "--out", tmp_path / "maps"))
-    assert_refused(multiplied(gz_testauto, tmp_path))
+    assert_rejected(gz_testauto("map", tmp_path / "room.world", "--out", tmp_path / "maps"))
+    assert_rejected(multiplied(gz_testauto, tmp_path))
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-8-sig", "utf-32"])
-def test_a_world_in_another_encoding_is_read_or_refused(gz_testauto, tmp_path, codec):
+def test_a_world_in_another_encoding_is_read_or_rejected(gz_testauto, tmp_path, codec):
     (tmp_path / "room.world").write_bytes(ROOM.replace("UTF-8", "utf-16").encode(codec))
     status, err = multiplied(gz_testauto, tmp_path)
     assert status == 0 or err.startswith("gz_testauto: ")
 
 
 @pytest.mark.parametrize("depth", [300, 2000])
-def test_a_robot_nested_too_deep_is_refused_or_read(gz_testauto, tmp_path, depth):
+def test_a_robot_nested_too_deep_is_rejected_or_read(gz_testauto, tmp_path, depth):
     deep = "<a>" * depth + "</a>" * depth
     text = ROBOT.read_text().replace("</model>", f"{deep}</model>")
     (tmp_path / "robot.sdf").write_text(text)
@@ -201,7 +201,7 @@ def test_a_robot_nested_too_deep_is_refused_or_read(gz_testauto, tmp_path, depth
     assert answer[0] == 0 or answer[1].startswith("gz_testauto: ")
 
 
-def test_a_number_of_5000_digits_in_a_name_is_no_obstacles(gz_testauto, tmp_path):
+def test_a_name_with_5000_digits_is_not_that_of_an_obstacle(gz_testauto, tmp_path):
     name = "obstacle_box_" + "9" * 5000
     model = MODEL.replace("'m'", f"'{name}'").replace("<link", "<pose>2 2 0 0 0 0</pose><link", 1)
     (tmp_path / "room.world").write_text(ROOM.replace("</world>", f"{model}</world>"))
@@ -220,6 +220,6 @@ def test_a_number_of_5000_digits_in_a_name_is_no_obstacles(gz_testauto, tmp_path
         "replay LONG 0 a",
     ],
 )
-def test_a_path_that_no_file_can_have_is_refused(gz_testauto, tmp_path, monkeypatch, verb):
+def test_an_impossible_path_is_rejected(gz_testauto, tmp_path, monkeypatch, verb):
     monkeypatch.chdir(tmp_path)
-    assert_refused(gz_testauto(*verb.replace("LONG", "x" * 300).split()))
+    assert_rejected(gz_testauto(*verb.replace("LONG", "x" * 300).split()))

@@ -1,4 +1,4 @@
-"""Others' results, imported; campaigns of different days, compared."""
+"""The verbs import and compare: results of other software, and campaigns of different days."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from gz_testauto.trial.outcome import Outcome
 
 @pytest.fixture
 def imported(tmp_path):
-    """Imports a table; returns the results directory, or the exit status where that is not 0."""
+    """Return a function that imports a table; it returns the directory, or the status if not 0."""
 
     def start(text, *options, name="theirs"):
         file = tmp_path / f"{name}.csv"
@@ -34,7 +34,7 @@ def unwrapped(text):
 
 
 @pytest.mark.slow
-def test_a_published_result_set_has_the_honest_interval_beside_the_naive_one(imported, capsys):
+def test_the_report_of_imported_trials_has_the_interval_by_worlds_and_by_trials(imported, capsys):
     out = imported(trials_csv())
     assert main(["report", str(out)]) == 0
     text = unwrapped(capsys.readouterr().out)
@@ -44,7 +44,7 @@ def test_a_published_result_set_has_the_honest_interval_beside_the_naive_one(imp
 
 
 @pytest.mark.slow
-def test_two_imported_planners_are_compared_world_by_world(imported, capsys):
+def test_two_imported_planners_are_compared_by_worlds(imported, capsys):
     better = tuple(min(count + (world % 4 == 0), 10) for world, count in enumerate(REACHED_OF_TEN))
     one = imported(trials_csv(), name="one")
     other = imported(trials_csv(better, planner="mine"), name="other")
@@ -60,7 +60,7 @@ def test_two_imported_planners_are_compared_world_by_world(imported, capsys):
     assert document["comparison"]["pairs"][0]["worlds"] == 50
 
 
-def test_columns_are_named_by_options_and_what_is_not_taken_is_said(imported, capsys):
+def test_options_name_the_columns_and_ignored_columns_are_listed(imported, capsys):
     text = "w0 1 0 3.5 7\nw0 0 1 9.0 8\nw1 0 1 2.0 9\n"
     out = imported(
         text,
@@ -69,11 +69,11 @@ def test_columns_are_named_by_options_and_what_is_not_taken_is_said(imported, ca
         *("--outcome-column", "hit=collided", "--metric", "seconds=time_s", "--name", "paper"),
         *("--simulator", "gazebo 9"),
     )
-    assert "not taken: score" in capsys.readouterr().err
+    assert "ignored columns: score" in capsys.readouterr().err
     campaign = load_campaign(out)
     assert (campaign.results.name, campaign.manifest.simulator) == ("paper", "gazebo 9")
-    told = [(t.world, t.planner, t.repetition, t.outcome) for t in campaign.results.trials]
-    assert told == [
+    found = [(t.world, t.planner, t.repetition, t.outcome) for t in campaign.results.trials]
+    assert found == [
         ("w0", "theirs", 0, Outcome.REACHED),
         ("w0", "theirs", 1, Outcome.COLLIDED),
         ("w1", "theirs", 0, Outcome.COLLIDED),
@@ -81,14 +81,14 @@ def test_columns_are_named_by_options_and_what_is_not_taken_is_said(imported, ca
     assert [trial.metrics["time_s"] for trial in campaign.results.trials] == [3.5, 9.0, 2.0]
 
 
-def test_a_metric_of_theirs_is_declared_with_what_is_better(imported):
+def test_an_imported_metric_has_the_specified_direction(imported):
     text = "world,planner,outcome,energy\nw,p,reached,3\n"
     out = imported(text, "--metric", "energy=energy_j:lower")
     (metric,) = (m for m in load_campaign(out).results.metrics if m.name == "energy_j")
     assert metric.better == "lower"
 
 
-def test_an_invalid_trial_is_told_and_counts_for_nobody(imported, capsys):
+def test_an_invalid_imported_trial_is_listed_and_not_counted(imported, capsys):
     out = imported("world,planner,outcome,detail\nw,p,1,\nv,p,invalid,gzserver died\n")
     assert main(["report", str(out)]) == 0
     printed = capsys.readouterr().out
@@ -96,7 +96,7 @@ def test_an_invalid_trial_is_told_and_counts_for_nobody(imported, capsys):
     assert "1 × gzserver died" in printed
 
 
-def test_our_own_csv_comes_back_with_every_trial_and_metric(imported, run, tmp_path):
+def test_the_csv_of_a_report_can_be_imported_without_loss(imported, run, tmp_path):
     made = run(lambda trial: Outcome.COLLIDED if trial.planner == "fgm" else Outcome.REACHED)
     table = tmp_path / "ours.csv"
     assert main(["report", str(made.out), "--csv", str(table)]) == 0
@@ -113,7 +113,7 @@ def test_our_own_csv_comes_back_with_every_trial_and_metric(imported, run, tmp_p
         }
 
 
-def test_names_in_quotes_may_have_what_ends_lines_and_stand_in_one(imported):
+def test_line_ends_in_names_become_spaces(imported):
     out = imported(
         'world,planner,outcome,detail\n"a\nb",p\u2028q,reached,"why\nso"\r\nc\x1dd,p,1,\n'
     )
@@ -124,7 +124,7 @@ def test_names_in_quotes_may_have_what_ends_lines_and_stand_in_one(imported):
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "problem"),
     [
         (f"world,planner,outcome\n{'w' * 256},p,1\n", "csv:2: world has 256 characters"),
         ("", r"theirs\.csv: is empty"),
@@ -143,31 +143,31 @@ def test_names_in_quotes_may_have_what_ends_lines_and_stand_in_one(imported):
         ('world,planner,outcome\n"w,p,1\n', r"csv:\d: "),
     ],
 )
-def test_a_damaged_table_is_refused_with_its_line(imported, tmp_path, capsys, text, complaint):
+def test_the_error_for_a_damaged_table_names_the_line(imported, tmp_path, capsys, text, problem):
     assert imported(text) == 2
-    said = capsys.readouterr().err
-    assert re.search(complaint, said)
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert re.search(problem, printed)
+    assert printed.count("\n") == 1
     assert not (tmp_path / "theirs").exists()
     assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "problem"),
     [
         (("--outcome-word", "crash"), "NAME=OUTCOME"),
         (("--outcome-column", "ok=won"), "unknown outcome 'won'"),
-        (("--metric", "a=time s"), "is no name"),
+        (("--metric", "a=time s"), "is not a name"),
         (("--metric", "outcome=x:more"), "'more' is not one of"),
         (("--world-files", "/nowhere"), r"/nowhere/w\.world: cannot be read"),
     ],
 )
-def test_a_wrong_option_is_one_line(imported, capsys, options, complaint):
+def test_the_error_for_a_wrong_option_names_it(imported, capsys, options, problem):
     assert imported("world,planner,outcome\nw,p,1\n", *options) == 2
-    assert re.search(complaint, capsys.readouterr().err)
+    assert re.search(problem, capsys.readouterr().err)
 
 
-def test_results_are_never_imported_over_others(imported, capsys):
+def test_import_rejects_a_directory_with_results(imported, capsys):
     out = imported("world,planner,outcome\nw,p,1\n")
     before = (out / "results.sqlite").read_bytes()
     assert imported("world,planner,outcome\nw,p,0\n") == 2
@@ -175,13 +175,13 @@ def test_results_are_never_imported_over_others(imported, capsys):
     assert (out / "results.sqlite").read_bytes() == before
 
 
-def test_what_was_imported_cannot_be_replayed_or_continued(imported, capsys, tmp_path):
+def test_an_imported_trial_cannot_be_replayed(imported, capsys, tmp_path):
     out = imported("world,planner,outcome\nw,p,1\n")
     assert main(["replay", str(out), "w", "p"]) == 2
     assert "was imported, and has neither the campaign nor recordings" in capsys.readouterr().err
 
 
-def test_the_same_campaign_on_two_days_compares_each_planner_with_itself(run, tmp_path, capsys):
+def test_two_runs_of_a_campaign_compare_each_planner_with_itself(run, tmp_path, capsys):
     monday = run(out=tmp_path / "monday")
     tuesday = run(
         lambda t: Outcome.COLLIDED if t.planner == "fgm" else Outcome.REACHED,
@@ -195,9 +195,7 @@ def test_the_same_campaign_on_two_days_compares_each_planner_with_itself(run, tm
     assert ": +100.0 percentage points" in text
 
 
-def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
-    run, smoke, tmp_path, capsys
-):
+def test_campaigns_with_another_robot_limit_or_simulator_are_left_out(run, smoke, tmp_path, capsys):
     one = run(out=tmp_path / "one")
     limits = smoke.limits.model_copy(update={"timeout_s": 7.0, "max_attempts": 9})
     robot = smoke.robot.model_copy(update={"max_linear_mps": 3.0})
@@ -220,7 +218,7 @@ def test_another_robot_limit_or_simulator_does_not_compare_and_is_named(
     assert "fgm (one) and fgm (other)" in text
 
 
-def test_a_metric_with_another_parameter_is_not_compared_and_the_others_are(run, smoke, tmp_path):
+def test_only_a_metric_with_another_parameter_is_excluded_from_the_comparison(run, smoke, tmp_path):
     one = load_campaign(run(out=tmp_path / "one").out)
     metrics = smoke.metrics.model_copy(update={"safety_distance_m": 0.3})
     changed = smoke.model_copy(update={"metrics": metrics})
@@ -233,9 +231,7 @@ def test_a_metric_with_another_parameter_is_not_compared_and_the_others_are(run,
     assert {"distance_m", "time_s"} <= compared
 
 
-def test_worlds_that_only_one_has_are_named_and_others_of_the_same_hash_are_paired(
-    imported, tmp_path, capsys
-):
+def test_worlds_are_paired_by_hash_and_unpaired_ones_are_listed(imported, tmp_path, capsys):
     files = {"first": ("a", "b"), "second": ("x", "y")}
     for folder, names in files.items():
         (tmp_path / folder).mkdir()
@@ -261,16 +257,18 @@ def test_worlds_that_only_one_has_are_named_and_others_of_the_same_hash_are_pair
     assert ": +100.0 percentage points" in text
 
 
-def test_nothing_in_common_says_what_would_help(imported, run, tmp_path, capsys):
+def test_the_error_for_campaigns_without_common_worlds_has_remedies(
+    imported, run, tmp_path, capsys
+):
     one = run(out=tmp_path / "one")
     other = imported("world,planner,outcome\nworld_0000,fgm,1\n")
     assert main(["compare", str(one.out), str(other)]) == 2
-    said = capsys.readouterr().err
-    assert "have no world in common" in said
-    assert "import those trials again with --world-files" in said
+    printed = capsys.readouterr().err
+    assert "have no world in common" in printed
+    assert "import those trials again with --world-files" in printed
 
 
-def test_worlds_of_equal_files_with_another_start_are_named_as_the_cause(imported, tmp_path):
+def test_the_error_names_a_different_start_as_the_cause(imported, tmp_path):
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.world").write_text("the same")
     options = ("--world-files", str(tmp_path / "files"))
@@ -285,30 +283,30 @@ def test_worlds_of_equal_files_with_another_start_are_named_as_the_cause(importe
         pair_campaigns([one, moved])
 
 
-def test_imported_worlds_of_other_names_are_named_as_the_cause(imported):
+def test_the_error_names_different_names_of_worlds_as_the_cause(imported):
     one = load_campaign(imported("world,planner,outcome\na,p,1\n", name="one"))
     other = load_campaign(imported("world,planner,outcome\nb,p,1\n", name="other"))
     with pytest.raises(ResultsError, match=r"one, other: .* no two worlds have the same name"):
         pair_campaigns([one, other])
 
 
-@pytest.mark.parametrize("what", ["empty", "no store", "other version", "cut short"])
-def test_a_directory_without_results_is_named_in_one_line(imported, tmp_path, capsys, what):
+@pytest.mark.parametrize("damage", ["empty", "no store", "other version", "cut short"])
+def test_the_error_for_a_directory_without_results_names_it(imported, tmp_path, capsys, damage):
     good = imported(trials_csv(REACHED_OF_TEN[:2]), name="good")
     bad = imported(trials_csv(REACHED_OF_TEN[:2]), name="bad")
     capsys.readouterr()
     store = bad / "results.sqlite"
-    if what == "empty":
+    if damage == "empty":
         for file in (store, bad / "manifest.json"):
             file.unlink()
-    elif what == "no store":
+    elif damage == "no store":
         store.unlink()
-    elif what == "other version":
+    elif damage == "other version":
         manifest = bad / "manifest.json"
         manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 99'))
     else:
         store.write_bytes(store.read_bytes()[:5000])
     assert main(["compare", str(good), str(bad)]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert str(bad) in said
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert str(bad) in printed

@@ -1,3 +1,5 @@
+"""The command line: verbs, help, errors, and the verbs multiply and map."""
+
 import json
 import sys
 from pathlib import Path
@@ -20,8 +22,8 @@ mission: {start: [-4, -4], goal: [4, 4], footprint_m: [[0.3, 0.2], [-0.3, 0.2], 
 
 def gz_testauto(capsys, *arguments):
     status = command.main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
 
 
 @pytest.fixture
@@ -39,18 +41,18 @@ def test_help_lists_every_verb(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_no_verb_is_an_error_that_shows_the_verbs(capsys):
+def test_a_call_without_verb_exits_with_2(capsys):
     assert gz_testauto(capsys)[0] == 2
 
 
-def test_unknown_verb_is_told_what_was_meant(capsys):
+def test_the_error_for_an_unknown_verb_suggests_a_similar_one(capsys):
     status, _, err = gz_testauto(capsys, "mulitply")
     assert status == 2
     assert err.startswith("gz_testauto: unknown verb 'mulitply'; did you mean 'multiply'?")
 
 
 @pytest.mark.parametrize("verb", ["multiply", "map"])
-def test_help_of_a_verb_has_a_worked_example_and_fits_a_terminal(capsys, verb, monkeypatch):
+def test_the_help_of_a_verb_has_an_example_and_at_most_80_columns(capsys, verb, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as left:
         command.main([verb, "--help"])
@@ -60,7 +62,7 @@ def test_help_of_a_verb_has_a_worked_example_and_fits_a_terminal(capsys, verb, m
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_multiply_says_what_it_made(capsys, spec, tmp_path):
+def test_multiply_prints_the_properties_of_the_worlds(capsys, spec, tmp_path):
     out_dir = tmp_path / "out"
     status, out, err = gz_testauto(
         capsys, "multiply", ROOM, "--spec", spec, "--count", 4, "--seed", 7, "--out", out_dir
@@ -74,7 +76,7 @@ def test_multiply_says_what_it_made(capsys, spec, tmp_path):
     assert max(map(len, table)) <= 80
 
 
-def test_multiply_as_json_can_be_read_by_a_program(capsys, spec, tmp_path):
+def test_multiply_prints_json(capsys, spec, tmp_path):
     arguments = ("multiply", ROOM, "--spec", spec, "--count", 3, "--out", tmp_path / "o", "--json")
     _, out, _ = gz_testauto(capsys, *arguments)
     facts = json.loads(out)
@@ -84,36 +86,36 @@ def test_multiply_as_json_can_be_read_by_a_program(capsys, spec, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "problem"),
     [
         (("0.3, 0.6", "-0.3, 0.6"), "forest.yaml:2: obstacles[0].size_x_m can be -0.3"),
         (("count: 2", "count: 900"), "world_0000: placed "),
         (("[-4, -4]", "[-4, -4.9]"), "the start (-4, -4.9) is 0.10 m from the base world's walls"),
     ],
 )
-def test_known_error_is_one_line_and_status_2(capsys, spec, tmp_path, change, complaint):
+def test_a_known_error_is_one_line_and_status_2(capsys, spec, tmp_path, change, problem):
     spec.write_text(SPEC.replace(*change) + "solvable: true\nmax_tries: 100\n")
     arguments = ("multiply", ROOM, "--spec", spec, "--count", 1, "--out", tmp_path / "out")
     status, out, err = gz_testauto(capsys, *arguments)
     assert (status, out) == (2, "")
-    assert complaint in err
+    assert problem in err
     assert err.count("\n") == 1
 
 
-def test_pattern_that_is_no_expression_is_refused(capsys, spec, tmp_path):
+def test_an_invalid_regular_expression_is_rejected(capsys, spec, tmp_path):
     arguments = ("multiply", ROOM, "--spec", spec, "--out", tmp_path / "out", "--pattern", "(")
     status, _, err = gz_testauto(capsys, *arguments)
     assert status == 2
     assert err.startswith("gz_testauto: --pattern '(' is not a regular expression")
 
 
-def test_bug_keeps_its_traceback(monkeypatch):
+def test_a_bug_keeps_its_traceback(monkeypatch):
     monkeypatch.setitem(sys.modules, "gz_testauto.cli.map", None)
     with pytest.raises(ImportError):
         command.main(["map"])
 
 
-def test_map_is_written_where_it_says(capsys, tmp_path):
+def test_map_prints_the_path_of_the_written_map(capsys, tmp_path):
     status, out, _ = gz_testauto(capsys, "map", ROOM, "--resolution", 0.1, "--out", tmp_path)
     assert status == 0
     description = Path(out.splitlines()[0])
@@ -123,7 +125,7 @@ def test_map_is_written_where_it_says(capsys, tmp_path):
     assert not grid.is_free(5.1, 0)
 
 
-def test_map_covers_what_it_is_told_to(capsys, tmp_path):
+def test_map_has_the_requested_bounds(capsys, tmp_path):
     empty = tmp_path / "empty.world"
     empty.write_text("<sdf version='1.6'><world name='w'/></sdf>")
     status, _, err = gz_testauto(capsys, "map", empty, "--out", tmp_path)
@@ -136,14 +138,14 @@ def test_map_covers_what_it_is_told_to(capsys, tmp_path):
     assert (json.loads(out)["rows"], json.loads(out)["columns"]) == (120, 80)
 
 
-def test_map_looks_at_the_height_of_the_robots_lidar(capsys, tmp_path):
+def test_map_uses_the_height_of_the_robots_lidar(capsys, tmp_path):
     robot = ROOT / "models" / "wheelchair" / "model.sdf"
     _, out, _ = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, "--robot", robot, "--json")
     assert json.loads(out)["height_m"] == pytest.approx(0.35)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "problem"),
     [
         (("--resolution", "0"), "--resolution is 0; it must be finite and > 0"),
         (("--resolution", "inf"), "--resolution is inf; it must be finite and > 0"),
@@ -154,7 +156,7 @@ def test_map_looks_at_the_height_of_the_robots_lidar(capsys, tmp_path):
         (("--robot", "no/robot.sdf"), "no/robot.sdf"),
     ],
 )
-def test_map_that_cannot_be_is_refused(capsys, tmp_path, arguments, complaint):
+def test_invalid_options_of_map_are_rejected(capsys, tmp_path, arguments, problem):
     status, _, err = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, *arguments)
     assert status == 2
-    assert complaint in err
+    assert problem in err

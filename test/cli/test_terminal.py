@@ -1,4 +1,4 @@
-"""What names and texts from results can do to a terminal: nothing."""
+"""Names and texts from results cannot control a terminal."""
 
 import dataclasses
 import io
@@ -16,47 +16,47 @@ from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 
-NASTY = "[red]\x1b]0;owned\x07\x1b[2J\x9b[/red]:smile:"
-SHOWN = "[red]\\x1b]0;owned\\x07\\x1b[2J\\x9b[/red]:smile:"
+CONTROL = "[red]\x1b]0;owned\x07\x1b[2J\x9b[/red]:smile:"
+ESCAPED = "[red]\\x1b]0;owned\\x07\\x1b[2J\\x9b[/red]:smile:"
 
 
 def record(outcome=Outcome.REACHED, index=0):
     return TrialRecord(
-        index, NASTY, index, NASTY, 0, 1, outcome, NASTY, 1, 1.0, "", "", {"distance_m": 1.0}
+        index, CONTROL, index, CONTROL, 0, 1, outcome, CONTROL, 1, 1.0, "", "", {"distance_m": 1.0}
     )
 
 
-def test_report_shows_names_as_they_are_and_escapes_what_is_not_printable():
+def test_report_prints_names_unchanged_and_escapes_control_characters():
     results = CampaignResults(
-        NASTY,
-        (NASTY, "other"),
-        (WorldRecord(0, NASTY, "/w", "abc"),),
+        CONTROL,
+        (CONTROL, "other"),
+        (WorldRecord(0, CONTROL, "/w", "abc"),),
         2,
         (record(), dataclasses.replace(record(Outcome.COLLIDED, 1), planner="other")),
-        (AttemptRecord(0, 1, NASTY, 1.0, ""),),
+        (AttemptRecord(0, 1, CONTROL, 1.0, ""),),
     )
     stream = io.StringIO()
     print_report(analyze(results), report_console(stream))
-    said = stream.getvalue()
-    assert "\x1b" not in said and "\x07" not in said and "\x9b" not in said
-    assert f"Campaign {SHOWN}" in said.replace("\n", "")
-    assert "[/red]" in said and ":smile:" in said
+    printed = stream.getvalue()
+    assert "\x1b" not in printed and "\x07" not in printed and "\x9b" not in printed
+    assert f"Campaign {ESCAPED}" in printed.replace("\n", "")
+    assert "[/red]" in printed and ":smile:" in printed
 
 
 @pytest.mark.parametrize("colors", [True, False])
-def test_progress_shows_names_as_they_are(colors):
+def test_progress_escapes_control_characters_in_names(colors):
     stream = io.StringIO()
     console = Console(file=stream, highlight=False, width=200, no_color=not colors)
     listener = BarListener(console) if colors else LineListener(stream)
     listener.trial_ended(record(), Progress(2, 1, 0, 1.0))
-    listener.attempt_failed(record(), 1, NASTY)
-    assert stream.getvalue().count(SHOWN) == 6
+    listener.attempt_failed(record(), 1, CONTROL)
+    assert stream.getvalue().count(ESCAPED) == 6
     assert "\x1b" not in stream.getvalue()
 
 
-def test_an_error_that_quotes_a_file_is_escaped(tmp_path, capsys):
+def test_control_characters_in_an_error_are_escaped(tmp_path, capsys):
     (tmp_path / "x.yaml").write_text('"\\e]0;owned\\a": 1\n')
     arguments = ["run", tmp_path / "x.yaml", "--out", tmp_path / "out"]
     assert command.main([str(argument) for argument in arguments]) == 2
-    said = capsys.readouterr().err
-    assert "\x1b" not in said and "\x07" not in said
+    printed = capsys.readouterr().err
+    assert "\x1b" not in printed and "\x07" not in printed

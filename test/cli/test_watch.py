@@ -1,3 +1,5 @@
+"""The verb watch shows a campaign while it runs."""
+
 import threading
 
 import pytest
@@ -11,21 +13,21 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.trial.outcome import Outcome
 
 
-def test_watch_shows_progress_rates_endings_and_causes(tmp_path, capsys):
+def test_watch_shows_progress_success_rates_outcomes_and_causes(tmp_path, capsys):
     out = results(tmp_path / "out")
     with ResultStore.open(CampaignDirectory(out)) as store:
         store.add_invalid_attempt(AttemptRecord(0, 1, "gzserver died", 1.0, ""))
         with store.heartbeat():
             assert main(["watch", str(out), "--once"]) == 0
-    said = capsys.readouterr().out
-    assert "4 trials of 4, 2 worlds, 2 planners" in said
-    assert "100.0 [15.8, 100.0]" in said
-    assert "world_0001 dwa: collided, touched a box" in said
-    assert "1 × gzserver died" in said
+    printed = capsys.readouterr().out
+    assert "4 trials of 4, 2 worlds, 2 planners" in printed
+    assert "100.0 [15.8, 100.0]" in printed
+    assert "world_0001 dwa: collided, touched a box" in printed
+    assert "1 × gzserver died" in printed
 
 
 @pytest.mark.timeout(60)
-def test_watch_ends_when_the_last_trial_has_ended(tmp_path, capsys):
+def test_watch_exits_after_the_last_trial(tmp_path, capsys):
     out = results(tmp_path / "out")
     with ResultStore.open(CampaignDirectory(out)) as store:
         store._connection.execute("UPDATE campaign SET planned = 5")
@@ -37,11 +39,11 @@ def test_watch_ends_when_the_last_trial_has_ended(tmp_path, capsys):
         store.finish(last)
         watching.join(30)
     assert not watching.is_alive()
-    said = capsys.readouterr().out
-    assert "4 trials of 5" in said and "5 trials of 5" in said
+    printed = capsys.readouterr().out
+    assert "4 trials of 5" in printed and "5 trials of 5" in printed
 
 
-def test_watch_waits_for_the_first_trial_and_refuses_what_is_no_campaign(tmp_path, capsys):
+def test_watch_waits_for_the_first_trial_and_rejects_other_directories(tmp_path, capsys):
     out = results(tmp_path / "out")
     (out / "results.sqlite").unlink()
     assert main(["watch", str(out), "--once"]) == 0
@@ -50,8 +52,8 @@ def test_watch_waits_for_the_first_trial_and_refuses_what_is_no_campaign(tmp_pat
     assert "no campaign" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("every", ["0", "-1", "often", "nan"])
-def test_an_interval_that_is_none_is_refused(tmp_path, every, capsys):
+@pytest.mark.parametrize("interval", ["0", "-1", "often", "nan"])
+def test_an_invalid_interval_is_rejected(tmp_path, interval, capsys):
     with pytest.raises(SystemExit):
-        main(["watch", str(tmp_path), "--interval", every])
+        main(["watch", str(tmp_path), "--interval", interval])
     assert "is not between 0.1 and 3600 seconds" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Worker processes that die, freeze and hang: nothing is lost, and the campaign can be ended."""
+"""Worker processes that die, freeze or hang: no trial is lost, and the campaign can be stopped."""
 
 import functools
 import multiprocessing
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from test_workers import Eventful, lives, processes
+from test_workers import Eventful, is_running, processes
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.campaign.progress import CampaignListener
@@ -21,12 +21,12 @@ from gz_testauto.workers.processes import ProcessWorkers
 
 
 class Unlucky(Eventful):
-    """Notes its processes in ``directory``, and does there while it opens what it is told."""
+    """Lists its processes in ``directory``, and executes events also while it opens."""
 
     def open(self):
         (self.directory / f"opens-{os.getpid()}").touch()
         for event, number in (("die", signal.SIGKILL), ("freeze", signal.SIGSTOP)):
-            if self.is_told(f"{event}-opening"):
+            if self.takes(f"{event}-opening"):
                 os.kill(os.getpid(), number)
         if (self.directory / "always-die-opening").exists():
             os.kill(os.getpid(), signal.SIGKILL)
@@ -43,7 +43,7 @@ class Unlucky(Eventful):
 
 @pytest.fixture
 def unlucky(smoke, tmp_path):
-    """Runs the small campaign on two processes that are unlucky as ordered."""
+    """Return a function that runs the small campaign on two processes with events."""
 
     def run(*orders, make_workers=None, stall_timeout_s=30.0, **options):
         for order in orders:
@@ -69,7 +69,7 @@ def all_reached(results):
 
 
 @pytest.mark.slow
-def test_workers_that_die_before_their_first_trial_cost_no_attempt(unlucky, tmp_path):
+def test_the_death_of_a_worker_before_its_first_trial_costs_no_attempt(unlucky, tmp_path):
     killed = []
 
     class Killer(CampaignListener):
@@ -82,7 +82,7 @@ def test_workers_that_die_before_their_first_trial_cost_no_attempt(unlucky, tmp_
     results = unlucky(listener=Killer())
     assert all_reached(results)
     assert results.invalid_attempts == ()
-    assert len(results.worker_deaths) <= 2  # the trials that were on their way to them
+    assert len(results.worker_deaths) <= 2  # the trials that were sent to them
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_a_worker_that_dies_while_it_starts_is_replaced(unlucky):
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_workers_start_is_left_to_their_owner(unlucky, tmp_path, capfd):
+def test_starting_workers_ignore_ctrl_c(unlucky, tmp_path, capfd):
     interrupted = []
 
     def ctrl_c():
@@ -109,7 +109,7 @@ def test_ctrl_c_while_workers_start_is_left_to_their_owner(unlucky, tmp_path, ca
 
 
 @pytest.mark.slow
-def test_workers_that_always_die_while_they_start_end_the_campaign_with_the_cause(
+def test_a_campaign_whose_workers_always_die_at_the_start_stops_with_the_cause(
     unlucky, monkeypatch
 ):
     monkeypatch.setattr(processes_module, "MAX_FAILED_STARTS", 2)
@@ -117,25 +117,25 @@ def test_workers_that_always_die_while_they_start_end_the_campaign_with_the_caus
         unlucky("always-die-opening")
 
 
-def test_each_successor_of_workers_that_die_waits_longer_than_the_one_before(monkeypatch):
+def test_the_delay_of_a_replacement_grows_with_the_number_of_deaths(monkeypatch):
     now_s = [0.0]
     monkeypatch.setattr(processes_module.time, "monotonic", lambda: now_s[0])
-    place, delays = processes_module._WorkerSlot(), []
+    slot, delays = processes_module._WorkerSlot(), []
     for _ in range(8):
-        place.died(SimpleNamespace(ready=True))
-        delays.append(next(second for second in range(100) if is_due_at(place, now_s, second)))
+        slot.died(SimpleNamespace(ready=True))
+        delays.append(next(second for second in range(100) if is_due_at(slot, now_s, second)))
     assert delays == [0, 1, 2, 4, 8, 16, 30, 30]
 
 
-def is_due_at(place, now_s, second):
+def is_due_at(slot, now_s, second):
     now_s[0] = float(second)
-    due = place.is_due
+    due = slot.is_due
     now_s[0] = 0.0
     return due
 
 
 @pytest.mark.slow
-def test_a_worker_that_freezes_in_a_trial_is_noticed_and_its_trial_repeated(unlucky):
+def test_a_frozen_worker_is_detected_and_its_trial_repeated(unlucky):
     results = unlucky("freeze-1", stall_timeout_s=5.0)
     assert all_reached(results)
     assert results.invalid_attempts == ()
@@ -151,7 +151,7 @@ def test_a_worker_that_freezes_while_it_starts_is_replaced(unlucky):
 
 
 class Impatient(ProcessWorkers):
-    """Takes for hung what comes to no end of a control period in three seconds of a trial."""
+    """Workers that count as hung after three seconds without a control period."""
 
     def begin(self, trial):
         self._limits = self._limits.model_copy(update={"hang_timeout_s": 3.0})
@@ -159,7 +159,7 @@ class Impatient(ProcessWorkers):
 
 
 @pytest.mark.slow
-def test_a_worker_that_hangs_though_itlives_costs_an_attempt(unlucky):
+def test_a_hung_worker_costs_an_attempt(unlucky):
     results = unlucky("hang-1", make_workers=functools.partial(Impatient, size=2))
     assert all_reached(results)
     (attempt,) = [attempt for attempt in results.invalid_attempts if attempt.trial == 1]
@@ -168,21 +168,19 @@ def test_a_worker_that_hangs_though_itlives_costs_an_attempt(unlucky):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
-def test_a_stop_ends_a_campaign_though_a_worker_is_frozen(unlucky, tmp_path, monkeypatch, order):
+def test_a_campaign_with_a_frozen_worker_can_be_stopped(unlucky, tmp_path, monkeypatch, order):
     monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 1.0)
     stopped = unlucky(order, should_stop=lambda: any(map(is_stopped, pids(tmp_path))))
     assert 0 not in [record.trial for record in stopped.trials]
     assert stopped.worker_deaths == ()
-    assert not any(map(lives, pids(tmp_path)))
+    assert not any(map(is_running, pids(tmp_path)))
     assert all_reached(unlucky())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
-def test_a_second_stop_ends_at_once_though_a_worker_is_frozen(
-    unlucky, tmp_path, monkeypatch, order
-):
+def test_a_second_stop_does_not_wait_for_a_frozen_worker(unlucky, tmp_path, monkeypatch, order):
     monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 600.0)
 
     def second_ctrl_c():
@@ -192,7 +190,7 @@ def test_a_second_stop_ends_at_once_though_a_worker_is_frozen(
 
     with pytest.raises(KeyboardInterrupt):
         unlucky(order, should_stop=second_ctrl_c)
-    assert not any(map(lives, pids(tmp_path)))
+    assert not any(map(is_running, pids(tmp_path)))
 
 
 def is_stopped(pid):

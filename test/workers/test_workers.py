@@ -1,4 +1,4 @@
-"""Trials side by side: the same results, nothing lost, nothing twice, nobody left behind."""
+"""Campaigns with parallel workers: no trial is lost or run twice, and no process remains."""
 
 import dataclasses
 import functools
@@ -45,7 +45,7 @@ drive = functools.partial(LockstepExecutor, open_simulator=kinematic)
 
 
 class Eventful(ScriptedExecutor):
-    """Does what files in ``directory`` tell it, once: ``die-2`` ends its process in trial 2."""
+    """Executes one event for each file in ``directory``: ``die-2`` kills its process in trial 2."""
 
     events = ("die", "fail", "fault", "crash", "wait")
 
@@ -56,12 +56,12 @@ class Eventful(ScriptedExecutor):
     def execute(self, trial, should_stop):
         (self.directory / f"ran-{trial.index}-{os.getpid()}-{time.monotonic_ns()}").touch()
         for event in self.events:
-            if self.is_told(f"{event}-{trial.index}"):
+            if self.takes(f"{event}-{trial.index}"):
                 getattr(self, event)(should_stop)
         return super().execute(trial, should_stop)
 
-    def is_told(self, order):
-        """Whether this process is the one that takes the order: each order is for one of them."""
+    def takes(self, order):
+        """Return whether this process is the one that takes the order, which only one can."""
         try:
             (self.directory / order).unlink()
         except FileNotFoundError:
@@ -87,7 +87,7 @@ class Eventful(ScriptedExecutor):
 
 
 class Crowded(ScriptedExecutor):
-    """Takes ten seconds for the first run of trial 0 and for every run of trial 2."""
+    """Records ten seconds for the first attempt at trial 0 and for each attempt at trial 2."""
 
     def __init__(self, campaign, directory):
         super().__init__()
@@ -104,7 +104,7 @@ class Crowded(ScriptedExecutor):
 
 @pytest.fixture
 def eventful(smoke, tmp_path):
-    """Runs the small campaign on two processes, with orders for its trials."""
+    """Return a function that runs the small campaign on two processes, with events."""
 
     def run(*orders, **options):
         for order in orders:
@@ -133,7 +133,7 @@ def what_was_driven(out):
 
 
 def same_bits(one, other):
-    """Whether two runs ended alike, trial by trial, after the same drives."""
+    """Return whether two runs have equal outcomes and equal recordings."""
     return [row[:3] for row in one] == [row[:3] for row in other] and all(
         np.array_equal(getattr(here, field), getattr(there, field), equal_nan=True)
         for (*_, here), (*_, there) in zip(one, other)
@@ -142,7 +142,7 @@ def same_bits(one, other):
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_path):
+def test_a_killed_worker_is_replaced_and_its_trial_repeated(eventful, tmp_path):
     results = eventful("die-1")
     assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
     assert [record.attempts for record in results.trials] == [1, 2, 1, 1]
@@ -152,7 +152,7 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_repeated(eventful, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_scene_that_is_at_fault_is_not_tried_again(eventful, tmp_path):
+def test_a_trial_with_a_faulty_scene_is_not_repeated(eventful, tmp_path):
     results = eventful("fault-1")
     assert [record.outcome for record in results.trials][:2] == [Outcome.REACHED, Outcome.INVALID]
     assert (results.trials[1].attempts, results.trials[1].detail) == (1, "crate_1 flew 12 m")
@@ -160,7 +160,7 @@ def test_a_scene_that_is_at_fault_is_not_tried_again(eventful, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_path):
+def test_a_trial_below_the_parallel_real_time_factor_is_repeated_once_alone(smoke, tmp_path):
     postponed = []
 
     class Listener(CampaignListener):
@@ -183,7 +183,7 @@ def test_a_trial_below_the_stated_pace_is_repeated_once_and_alone(smoke, tmp_pat
     assert len(order) == 6
     factors = {record.trial: record.metrics["real_time_factor"] for record in results.trials}
     assert factors[0] == pytest.approx(19.0)
-    assert factors[2] == pytest.approx(0.19)  # there is no better to be had
+    assert factors[2] == pytest.approx(0.19)  # alone it has the same factor
     assert results.invalid_attempts == ()
 
 
@@ -201,7 +201,7 @@ def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_p
     order = sorted(tmp_path.glob("ran-*"), key=lambda path: int(path.name.split("-")[2]))
     ran = [int(path.name.split("-")[1]) for path in order]
     assert sorted(ran[:4]) == [0, 1, 2, 3]
-    assert sorted(ran[4:]) == [0, 2, 2]  # once the others are done
+    assert sorted(ran[4:]) == [0, 2, 2]  # after the other trials
     outcomes = [record.outcome for record in results.trials]
     assert outcomes == [Outcome.REACHED, Outcome.REACHED, Outcome.INVALID, Outcome.REACHED]
     assert [record.attempts for record in results.trials] == [2, 1, 3, 1]
@@ -212,7 +212,7 @@ def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_p
 
 
 @pytest.mark.slow
-def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful, tmp_path):
+def test_a_stop_abandons_running_trials_which_a_later_run_executes(eventful, tmp_path):
     def all_wait():
         return len(list(tmp_path.glob("ran-*"))) >= 3
 
@@ -222,7 +222,7 @@ def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful
     assert [record.trial for record in eventful().trials] == [0, 1, 2, 3]
 
 
-OWNER = """
+PARENT = """
 import functools, sys
 from pathlib import Path
 sys.path[:0] = {tests!r}
@@ -238,35 +238,35 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_workers_end_when_their_owner_is_killed(tmp_path):
+def test_workers_exit_when_their_parent_is_killed(tmp_path):
     for trial in range(4):
         (tmp_path / f"wait-{trial}").touch()
-    script = tmp_path / "owner.py"
+    script = tmp_path / "parent.py"
     script.write_text(
-        OWNER.format(
+        PARENT.format(
             tests=[str(folder) for folder in Path(__file__).parents[:2]],
             config=str(CONFIG),
             out=str(tmp_path / "out"),
             directory=str(tmp_path),
         )
     )
-    owner = subprocess.Popen([sys.executable, str(script)])
+    parent = subprocess.Popen([sys.executable, str(script)])
     try:
         deadline = time.monotonic() + 60.0
         while len(times_run(tmp_path)) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
     finally:
-        owner.kill()
-        owner.wait(60)
+        parent.kill()
+        parent.wait(60)
     pids = {int(path.name.split("-")[2]) for path in tmp_path.glob("ran-*")}
     assert len(pids) == 2
     deadline = time.monotonic() + 10.0
-    while any(lives(pid) for pid in pids) and time.monotonic() < deadline:
+    while any(is_running(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(lives(pid) for pid in pids)
+    assert not any(is_running(pid) for pid in pids)
 
 
-def lives(pid):
+def is_running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] not in ("Z", "")
     except OSError:
@@ -274,7 +274,7 @@ def lives(pid):
 
 
 class TestSharedSimulator:
-    """Of a simulator that runs already there is one, and trials in it are one after the other."""
+    """Trials in a simulator that is already running are executed one after the other."""
 
     @pytest.fixture
     def campaign(self, monkeypatch):
@@ -284,15 +284,15 @@ class TestSharedSimulator:
         spec = load(CONFIG / "smoke_campaign.yaml", CampaignSpec)
         return SimpleNamespace(spec=spec.model_copy(update={"simulator": "theirs"}))
 
-    def test_by_default_one_worker_drives(self, campaign):
-        workers = local_workers(4, at_most=True)(drive_nothing, campaign)
+    def test_the_default_is_one_worker(self, campaign):
+        workers = local_workers(4, at_most=True)(scripted_executor, campaign)
         assert type(workers) is OneWorker
-        assert type(local_workers(1)(drive_nothing, campaign)) is OneWorker
+        assert type(local_workers(1)(scripted_executor, campaign)) is OneWorker
 
-    def test_more_are_refused_with_what_to_give(self, campaign):
+    def test_more_workers_are_rejected_with_the_remedy(self, campaign):
         with pytest.raises(SpecError, match=r"'theirs' is already running.*--workers 1"):
-            local_workers(2)(drive_nothing, campaign)
+            local_workers(2)(scripted_executor, campaign)
 
 
-def drive_nothing(campaign):
+def scripted_executor(campaign):
     return ScriptedExecutor()

@@ -36,7 +36,7 @@ def files_of(directory):
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
 
 
-def test_same_inputs_give_the_same_bytes_on_another_day_and_in_another_place(tmp_path):
+def test_equal_inputs_give_equal_bytes_in_any_directory(tmp_path):
     for name in ("one", "other"):
         multiply(ROOM, spec_of(), 5, 7, tmp_path / name)
     assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
@@ -44,7 +44,7 @@ def test_same_inputs_give_the_same_bytes_on_another_day_and_in_another_place(tmp
 
 
 @pytest.mark.parametrize("method", ["uniform", "lhs", "sobol"])
-def test_world_depends_on_seed_and_index_alone(tmp_path, method):
+def test_a_world_depends_only_on_seed_and_index(tmp_path, method):
     spec = spec_of(SPEC_TEXT + f"sampling: {{method: {method}, block: 4}}\n")
     multiply(ROOM, spec, 9, 7, tmp_path / "many")
     multiply(ROOM, spec, 3, 7, tmp_path / "few")
@@ -60,7 +60,7 @@ def test_world_depends_on_seed_and_index_alone(tmp_path, method):
 
 
 @pytest.mark.parametrize("models", ["", "x", "y"])
-def test_any_base_has_a_density_even_one_wall_or_nothing(tmp_path, models):
+def test_density_is_defined_for_an_empty_base_world_and_for_one_wall(tmp_path, models):
     size = {"x": "8 0.1 1", "y": "0.1 8 1"}.get(models)
     wall = f"""<model name="wall"><static>1</static><pose>0 0 0.5 0 0 0</pose><link name="l">
         <collision name="c"><geometry><box><size>{size}</size></box></geometry></collision>
@@ -80,7 +80,7 @@ def test_any_base_has_a_density_even_one_wall_or_nothing(tmp_path, models):
         assert entry.difficulty.density == pytest.approx(covered / 6.8**2, rel=0.03)
 
 
-def test_a_base_in_wide_characters_is_multiplied(tmp_path):
+def test_a_base_world_in_utf_16_is_multiplied(tmp_path):
     base = tmp_path / "wide.world"
     text = ROOM.read_text().replace(
         '<?xml version="1.0"?>', '<?xml version="1.0" encoding="UTF-16"?>'
@@ -90,7 +90,7 @@ def test_a_base_in_wide_characters_is_multiplied(tmp_path):
     assert set(read_scene(made.path).models) >= {"walls", "obstacle_box_0"}
 
 
-def test_an_obstacle_that_was_scaled_to_nothing_is_refused(tmp_path):
+def test_an_obstacle_with_a_scale_of_zero_is_rejected(tmp_path):
     (first,) = multiply(ROOM, spec_of(), 1, 7, tmp_path / "out")
     scaled = '<model name="obstacle_box_0"><scale>0 1 1</scale></model>'
     state = f'<state world_name="default">{scaled}</state>'
@@ -100,7 +100,7 @@ def test_an_obstacle_that_was_scaled_to_nothing_is_refused(tmp_path):
         multiply(base, spec_of(), 1, 7, tmp_path / "again")
 
 
-def test_world_holds_what_the_manifest_says(tmp_path):
+def test_a_world_has_the_obstacles_of_the_manifest(tmp_path):
     mission = RequiredMission((-4, -4), (4, 4), 0.3)
     made = multiply(ROOM, spec_of(), 3, 7, tmp_path / "out", mission=mission)
     assert read_worlds(tmp_path / "out") == made
@@ -119,7 +119,7 @@ def test_world_holds_what_the_manifest_says(tmp_path):
             assert model.bounds[2, 0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_everything_else_in_the_base_stays_as_it_was(tmp_path):
+def test_other_elements_of_the_base_world_are_unchanged(tmp_path):
     base = tmp_path / "base.world"
     text = ROOM.read_text().replace(
         "    <gui", "    <!-- keep me -->\n    <plugin name='p' filename='libp.so'/>\n    <gui"
@@ -150,7 +150,7 @@ def saved_world(tmp_path, name="saved.world"):
     return path
 
 
-def test_saved_world_keeps_its_obstacles_and_gets_new_places_and_sizes(tmp_path):
+def test_the_obstacles_of_a_saved_world_are_drawn_with_new_poses_and_sizes(tmp_path):
     base = saved_world(tmp_path)
     fixed = SPEC_TEXT.replace("count: 2", "count: 9").replace(", radius_m: [0.1, 0.3]", "")
     made = multiply(base, spec_of(fixed), 4, 7, tmp_path / "out")
@@ -196,7 +196,7 @@ def foreign_world(tmp_path):
     return path
 
 
-def test_obstacles_of_a_foreign_world_are_found_by_pattern_in_includes_and_wrappers(tmp_path):
+def test_a_pattern_finds_obstacles_in_includes_and_nested_models(tmp_path):
     base = foreign_world(tmp_path)
     # The wrapped crate is turned in its wrapper, so it can be scaled, not stretched.
     spec = spec_of(
@@ -216,13 +216,13 @@ def test_obstacles_of_a_foreign_world_are_found_by_pattern_in_includes_and_wrapp
     assert len(sizes) == 6
 
 
-def test_pattern_that_matches_nothing_lists_the_models(tmp_path):
+def test_the_error_for_a_pattern_without_a_match_lists_the_models(tmp_path):
     with pytest.raises(SpecError, match=r"'tree_\.\*'. Models: ground_plane, walls"):
         multiply(ROOM, spec_of(), 1, 0, tmp_path / "out", pattern=re.compile("tree_.*"))
     assert not (tmp_path / "out").exists()
 
 
-def test_obstacle_that_the_specification_does_not_know_is_named(tmp_path):
+def test_the_error_for_an_obstacle_without_entry_names_it(tmp_path):
     base = saved_world(tmp_path)
     only_spheres = (
         "obstacles: [{type: sphere, count: 1}]\nregion: {circle: {x_m: 0, y_m: 0, radius_m: 3}}\n"
@@ -231,7 +231,7 @@ def test_obstacle_that_the_specification_does_not_know_is_named(tmp_path):
         multiply(base, spec_of(only_spheres), 1, 0, tmp_path / "out")
 
 
-def test_directory_of_other_inputs_is_not_overwritten(tmp_path):
+def test_worlds_of_other_inputs_are_not_replaced(tmp_path):
     out = tmp_path / "out"
     multiply(ROOM, spec_of(), 2, 7, out)
     before = files_of(out)
@@ -243,7 +243,7 @@ def test_directory_of_other_inputs_is_not_overwritten(tmp_path):
     assert len(read_worlds(out)) == 3
 
 
-def test_more_or_fewer_worlds_of_the_same_inputs_replace_what_is_there(tmp_path):
+def test_worlds_of_the_same_inputs_are_replaced_by_more_or_fewer(tmp_path):
     out = tmp_path / "out"
     multiply(ROOM, spec_of(), 4, 7, out)
     before = files_of(out)
@@ -254,7 +254,7 @@ def test_more_or_fewer_worlds_of_the_same_inputs_replace_what_is_there(tmp_path)
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_directory_with_anything_else_in_it_is_never_touched(tmp_path, force):
+def test_a_directory_with_other_files_is_never_changed(tmp_path, force):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(SpecError, match=r"did not write \(thesis\.tex\)"):
         multiply(ROOM, spec_of(), 1, 7, tmp_path, force=force)
@@ -262,7 +262,7 @@ def test_directory_with_anything_else_in_it_is_never_touched(tmp_path, force):
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
-def test_interrupted_run_leaves_what_was_there_and_nothing_else(tmp_path, stop):
+def test_an_interrupted_run_leaves_the_directory_unchanged(tmp_path, stop):
     out = tmp_path / "out"
     multiply(ROOM, spec_of(), 2, 7, out)
     before = files_of(out)
@@ -277,7 +277,7 @@ def test_interrupted_run_leaves_what_was_there_and_nothing_else(tmp_path, stop):
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_world_in_which_obstacles_do_not_fit_is_named(tmp_path):
+def test_the_error_for_obstacles_that_do_not_fit_names_the_world(tmp_path):
     crowded = spec_of(SPEC_TEXT.replace("count: 2", "count: 40"), max_tries=500, min_gap_m=0.5)
     with pytest.raises(PlacementError, match=r"world_0000: placed \d+ of 80 obstacles after 500"):
         multiply(ROOM, crowded, 2, 7, tmp_path / "out")
@@ -285,7 +285,7 @@ def test_world_in_which_obstacles_do_not_fit_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("base", "count", "seed", "complaint"),
+    ("base", "count", "seed", "problem"),
     [
         ("none.world", 1, 0, r"none\.world: cannot be read: No such file"),
         ("broken.world", 1, 0, r"broken\.world:1:\d+: "),
@@ -294,15 +294,15 @@ def test_world_in_which_obstacles_do_not_fit_is_named(tmp_path):
         ("room.world", 1, -1, "seed is -1"),
     ],
 )
-def test_bad_input_is_one_known_error(tmp_path, base, count, seed, complaint):
+def test_invalid_input_is_rejected(tmp_path, base, count, seed, problem):
     (tmp_path / "broken.world").write_text("<sdf version='1.6'><world name='w'></sdf>")
     (tmp_path / "model.sdf").write_text("<sdf version='1.6'><model name='m'/></sdf>")
     (tmp_path / "room.world").write_bytes(ROOM.read_bytes())
-    with pytest.raises((SpecError, SdfError), match=complaint):
+    with pytest.raises((SpecError, SdfError), match=problem):
         multiply(tmp_path / base, spec_of(), count, seed, tmp_path / "out")
 
 
-def test_plain_directory_of_worlds_is_a_world_set(tmp_path):
+def test_a_directory_without_manifest_is_a_world_set(tmp_path):
     for name in ("b.world", "a.world"):
         (tmp_path / name).write_bytes(ROOM.read_bytes())
     worlds = read_worlds(tmp_path)
@@ -317,7 +317,7 @@ def replace_in(path, old, new):
 
 
 @pytest.mark.parametrize(
-    ("damage", "complaint"),
+    ("damage", "problem"),
     [
         (lambda d: (d / "world_0001.world").unlink(), r"world_0001\.world: is missing"),
         (lambda d: replace_in(d / "worlds.json", "world_0001.", "x" * 300), "xxxworld: is missing"),
@@ -327,21 +327,21 @@ def replace_in(path, old, new):
         (lambda d: (d / "worlds.json").write_text('{"schema_version": 1}'), "is damaged"),
     ],
 )
-def test_damaged_set_of_worlds_is_refused(tmp_path, damage, complaint):
+def test_a_damaged_set_of_worlds_is_rejected(tmp_path, damage, problem):
     multiply(ROOM, spec_of(), 2, 7, tmp_path / "out")
     damage(tmp_path / "out")
-    with pytest.raises(SpecError, match=complaint):
+    with pytest.raises(SpecError, match=problem):
         read_worlds(tmp_path / "out")
 
 
-def test_empty_or_missing_directory_is_refused(tmp_path):
-    with pytest.raises(SpecError, match=r"holds no \.world files"):
+def test_an_empty_or_missing_directory_is_rejected(tmp_path):
+    with pytest.raises(SpecError, match=r"has no \.world files"):
         read_worlds(tmp_path)
-    with pytest.raises(SpecError, match="no such directory"):
+    with pytest.raises(SpecError, match="directory does not exist"):
         read_worlds(tmp_path / "none")
 
 
-def test_manifest_is_json_that_names_everything(tmp_path):
+def test_the_manifest_has_all_inputs_and_obstacles(tmp_path):
     spec = spec_of(SPEC_TEXT + "sampling: lhs\n")
     multiply(ROOM, spec, 2, 7, tmp_path / "out", mission=RequiredMission((-4, -4), (4, 4), 0.3))
     data = json.loads((tmp_path / "out" / "worlds.json").read_text())
@@ -357,7 +357,7 @@ def test_manifest_is_json_that_names_everything(tmp_path):
     assert set(world["obstacles"][0]["size"]) == {"size_x_m", "size_y_m", "size_z_m"}
 
 
-def test_example_specification_makes_the_worlds_of_the_paper(tmp_path):
+def test_the_example_specification_generates_the_worlds_of_the_paper(tmp_path):
     spec = load(ROOT / "config" / "obstacles.yaml", ObstacleSpec)
     made = multiply(ROOT / "worlds" / "arena.world", spec, 3, 7, tmp_path / "out")
     for world in made:

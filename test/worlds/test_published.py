@@ -1,4 +1,4 @@
-"""Published figures of worlds, records of worlds, and bounds of maps."""
+"""Published numbers of worlds, records of worlds, and bounds of maps."""
 
 from types import SimpleNamespace
 
@@ -26,7 +26,7 @@ def figures(world="world_3", path=None, goals=(GOAL,), **published):
 
 
 @pytest.mark.parametrize("suffix", ["npy", "txt"])
-def test_the_length_of_a_published_path_is_that_through_its_points(tmp_path, suffix):
+def test_the_length_of_a_published_path_includes_start_points_and_goal(tmp_path, suffix):
     points = np.array([[1.0, 2.0], [4.0, 2.0]])  # cells of 1 m, from (2, 2): (3, 4) and (6, 4)
     path = tmp_path / f"path_3.{suffix}"
     (np.save if suffix == "npy" else np.savetxt)(path, points)
@@ -53,7 +53,7 @@ def test_points_without_two_finite_coordinates_are_rejected(tmp_path, points):
 @pytest.mark.parametrize(
     ("text", "value"), [("level=3.5;", 3.5), ("level= hard ;", "hard"), ("level=nan;", "nan")]
 )
-def test_a_figure_is_found_in_the_text_of_the_world(tmp_path, text, value):
+def test_a_published_number_is_read_from_the_text_of_the_world(tmp_path, text, value):
     path = tmp_path / "w.world"
     path.write_text(f"<!-- {text} -->")
     source = PublishedSpec(match="level=(.*?);")
@@ -62,7 +62,7 @@ def test_a_figure_is_found_in_the_text_of_the_world(tmp_path, text, value):
         figures(path=path, level=PublishedSpec(match="grade=(.*)"))
 
 
-def test_a_figure_is_found_in_the_row_of_the_world(tmp_path):
+def test_a_published_number_is_read_from_the_row_of_the_world(tmp_path):
     (tmp_path / "t.csv").write_text("world,hard\nw1,0.5\nw2.world,x\nw3\n")
     source = PublishedSpec(table=tmp_path / "t.csv", column="hard")
     for name, value in (("w1", 0.5), ("w2", "x")):
@@ -76,7 +76,7 @@ def world(index, *unmeasured, **published):
     return WorldRecord(index, f"w{index}", None, "", published=published, unmeasured=unmeasured)
 
 
-def test_models_that_nothing_measures_are_counted_by_world():
+def test_elements_without_clearance_are_counted_by_world():
     several = [world(0, "crowd", "cloud", "crowd"), world(1, "crowd")]
     assert unmeasured_in(several) == ["crowd (in 2 worlds)", "cloud (in 1 world)"]
     assert unmeasured_notice([world(0)]) == ""
@@ -104,13 +104,13 @@ def scene(*boxes):
     return read_scene(SdfDocument.parse(text, "w.world"))
 
 
-def test_bounds_of_a_map_are_two_cells_beyond_everything():
+def test_the_bounds_of_a_map_have_a_margin_of_two_cells():
     two = scene(("crate", 1, 2, 0.5), ("obstacle_box_0", 5, -3, 0.5))
     assert bounds_of(two, 0.1) == pytest.approx((0.3, -4.2, 5.7, 3.2))
     assert bounds_of(two, 0.25) == (0.0, -4.5, 6.0, 3.5)
 
 
-def test_places_outside_have_room_and_places_inside_change_nothing():
+def test_only_areas_outside_of_the_models_enlarge_the_bounds_of_a_map():
     one = scene(("crate", 0, 0, 0.5))
     alone = bounds_of(one, 0.5)
     assert alone == (-1.5, -2.0, 1.5, 2.0)
@@ -119,7 +119,7 @@ def test_places_outside_have_room_and_places_inside_change_nothing():
     assert bounds_of(scene(), 0.5, {"goal": (4.0, 0.0, 4.0, 0.0)}, 1.0) == (2.0, -2.0, 6.0, 2.0)
 
 
-def test_a_map_has_at_most_a_number_of_cells():
+def test_the_number_of_cells_of_a_map_is_limited():
     one = scene(("crate", 0, 0, 0.5))  # 1 m by 2 m
     assert bounds_of(one, 0.5, most_cells=8.0)
     with pytest.raises(SpecError, match="model crate reaches 1 m"):
@@ -129,7 +129,7 @@ def test_a_map_has_at_most_a_number_of_cells():
             map_of(one, 1.0, bounds=bounds)
 
 
-def test_heights_are_those_of_all_but_random_obstacles():
+def test_the_heights_of_a_world_exclude_random_obstacles():
     models = scene(("crate", 0, 0, 0.5), ("shelf", 3, 0, 2.0), ("obstacle_box_0", 5, 0, 9.0))
     assert heights_m(models) == (0.25, 2.25)
     assert heights_m(scene(("obstacle_box_0", 5, 0, 9.0))) == (0.0, 0.0)

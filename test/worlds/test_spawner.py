@@ -1,4 +1,4 @@
-"""Which obstacles stand after all that a simulator may do, with a simulator that does it."""
+"""Obstacle sets in a simulated simulator that misplaces, keeps or loses models."""
 
 from pathlib import Path
 
@@ -28,8 +28,8 @@ AWAY = Pose((20.0, 0.0, 0.0))
 
 
 class Simulator:
-    """Models with a pose each. ``in_file`` are those of the world file that it was started with:
-    as Gazebo 11 does, it gives their poses to whatever bears their names later."""
+    """Models with a pose each. ``in_file`` are those of its initial world file: as in Gazebo 11,
+    later models with these names get their poses."""
 
     def __init__(self, in_file=()):
         self.in_file = dict.fromkeys(in_file, AWAY)
@@ -60,7 +60,7 @@ def stand_as_answered(simulator, answered):
     return shown == {o.name: pytest.approx(o.pose.planar, abs=1e-5) for o in answered}
 
 
-def test_names_of_the_world_file_are_not_used_again_for_other_places():
+def test_names_of_the_world_file_are_not_used_for_other_poses():
     simulator = Simulator(in_file=["obstacle_box_0", "obstacle_box_1"])
     spawner = ObstacleSpawner(simulator)
     for seed in (1, 2):
@@ -69,7 +69,7 @@ def test_names_of_the_world_file_are_not_used_again_for_other_places():
         assert stand_as_answered(simulator, placed)
 
 
-def test_names_of_the_world_file_are_remembered_when_its_obstacles_are_cleared_first():
+def test_names_of_the_world_file_are_not_used_after_clear():
     simulator = Simulator(in_file=[f"obstacle_box_{number}" for number in range(5)])
     spawner = ObstacleSpawner(simulator)
     spawner.clear()
@@ -78,15 +78,15 @@ def test_names_of_the_world_file_are_remembered_when_its_obstacles_are_cleared_f
     assert stand_as_answered(simulator, placed)
 
 
-def test_a_simulator_that_puts_every_obstacle_elsewhere_is_told_on_and_left_empty():
+def test_wrong_poses_of_all_obstacles_are_an_error_and_the_obstacles_are_removed():
     simulator = Simulator()
     simulator.in_file = {f"obstacle_box_{number}": AWAY for number in range(99)}
-    with pytest.raises(SimulatorError, match=r"obstacle_box_2 stands \d+\.\d+ m from"):
+    with pytest.raises(SimulatorError, match=r"obstacle_box_2 is \d+\.\d+ m from"):
         ObstacleSpawner(simulator).spawn(Draw(SPEC, "inline", 1), replace=True)
     assert simulator.models == {}
 
 
-def test_a_set_that_can_only_be_taken_away_in_part_is_put_back():
+def test_a_set_that_cannot_be_deleted_completely_is_restored():
     simulator = Simulator()
     spawner = ObstacleSpawner(simulator)
     before = spawner.spawn(Draw(SPEC, "inline", 1), replace=True)
@@ -106,7 +106,7 @@ def saved(tmp_path):
     return tmp_path / "saved.world"
 
 
-def test_what_is_added_keeps_off_the_obstacles_that_the_base_world_has(saved):
+def test_added_obstacles_keep_the_gap_to_those_of_the_base_world(saved):
     simulator = Simulator(in_file=["obstacle_sphere_0"])
     spawner = ObstacleSpawner(simulator, saved)
     with pytest.raises(PlacementError):
@@ -115,7 +115,7 @@ def test_what_is_added_keeps_off_the_obstacles_that_the_base_world_has(saved):
     assert len(spawner.spawn(Draw(ONE_PLACE, "inline", 1), replace=False)) == 1
 
 
-def test_obstacles_of_the_base_world_that_still_stand_are_saved(saved, tmp_path):
+def test_present_obstacles_of_the_base_world_are_saved(saved, tmp_path):
     simulator = Simulator(in_file=["obstacle_sphere_0"])
     spawner = ObstacleSpawner(simulator, saved)
     spawner.save_world(tmp_path / "again.world")

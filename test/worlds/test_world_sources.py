@@ -54,18 +54,18 @@ def test_worlds_of_an_earlier_run_are_read(smoke, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema_version": 99}'])
-def test_damaged_worlds_are_a_fault_of_the_results(tmp_path, text):
+def test_damaged_worlds_are_a_results_error(tmp_path, text):
     (tmp_path / "worlds.json").write_text(text)
     with pytest.raises(ResultsError, match=str(tmp_path)):
         made_worlds(tmp_path)
 
 
-def test_no_worlds_are_a_fault_of_the_results(tmp_path):
+def test_missing_worlds_are_a_results_error(tmp_path):
     with pytest.raises(ResultsError, match="none"):
         made_worlds(tmp_path / "none")
 
 
-def test_a_base_world_has_no_source_and_the_missions_of_the_campaign(smoke, tmp_path):
+def test_a_base_world_has_no_source_and_uses_the_missions_of_the_campaign(smoke, tmp_path):
     assert world_source(smoke) is None
     found, own = missions_of(smoke, tmp_path), Missions(smoke)
     assert found.start_in("world_0000") == own.start_in("world_0000")

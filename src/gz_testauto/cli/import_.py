@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--world-files",
         type=Path,
         metavar="DIR",
-        help="folder with WORLD.world of each world, to find the same worlds elsewhere",
+        help="folder with WORLD.world of each world, to pair them with worlds of other results",
     )
     columns = parser.add_argument_group("columns")
     for name in ("world", "planner", "outcome", "repetition"):
@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         metrics=metrics,
     )
     if table.ignored:
-        print(escape_text(f"not taken: {', '.join(table.ignored)}"), file=sys.stderr)
+        print(escape_text(f"ignored columns: {', '.join(table.ignored)}"), file=sys.stderr)
     worlds = len({row.world for row in table.rows})
     print(f"results: {arguments.out}, {len(table.rows)} trials in {worlds} worlds", file=sys.stderr)
     return 0
@@ -151,7 +151,7 @@ def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
             continue
         if not re.match(NAME, name):
             raise SpecError(
-                f"--metric {text!r}: {name!r} is no name; use COLUMN=NAME with letters, digits "
+                f"--metric {text!r}: {name!r} is not a name; use COLUMN=NAME with letters, digits "
                 "and _ only"
             )
         if better not in ("", *BETTER):

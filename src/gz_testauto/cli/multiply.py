@@ -108,8 +108,8 @@ def add_allow_missing(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="URI",
-        help="read BASE without this model, mesh or height map where it is not there; * stands "
-        "for any text; may be given several times",
+        help="read BASE without this model, mesh or height map if it is missing; * matches any "
+        "text; repeatable",
     )
 
 
@@ -125,7 +125,7 @@ def print_repairs(scene: WorldScene) -> None:
 
 
 class WorldCounter:
-    """Return a callback that shows a counter on one line of stderr."""
+    """A callback that shows a counter on one line of standard error."""
 
     def __init__(self) -> None:
         self._shown = 0.0
@@ -193,7 +193,7 @@ def _report(worlds: WorldSet, base: BaseWorld, seconds: float) -> List[str]:
     if discarded:
         lines += [
             "",
-            f"{discarded} sets of obstacles were drawn again: there was no path through them",
+            f"{discarded} sets of obstacles were discarded, since no path existed",
         ]
     if worlds.coverage is not None:
         found, chance = worlds.coverage["discrepancy"], worlds.coverage["independent"]

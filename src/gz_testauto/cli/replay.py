@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _require_trust(spec: CampaignSpec) -> None:
-    """Ask the user for permission to run the programs. Raises ``ResultsError`` without it."""
+    """Request permission of the user to run the programs. Raises ``ResultsError`` without it."""
     runs, what = _programs(spec)
     if not runs:
         return

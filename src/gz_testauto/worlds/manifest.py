@@ -66,7 +66,7 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
-        raise SpecError(f"{directory}: there is no such directory")
+        raise SpecError(f"{directory}: the directory does not exist")
     if os.path.exists(directory / MANIFEST):
         worlds = _read_manifest(directory)
         if files is None:
@@ -79,7 +79,7 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
         _require_files(directory, files, [path.name for path in paths])
         paths = [path for path in paths if path.name in files]
     if not paths:
-        raise SpecError(f"{directory}: holds no .world files")
+        raise SpecError(f"{directory}: has no .world files")
     entries = [
         WorldRecord(index, path.stem, path, _digest(path)) for index, path in enumerate(paths)
     ]
@@ -108,10 +108,10 @@ def _read_manifest(directory: Path) -> WorldSet:
         raise SpecError(f"{path}: lists no worlds")
     twice = [name for name, count in Counter(one.name for one in entries).items() if count > 1]
     if twice:
-        raise SpecError(f"{path}: is damaged: lists {twice[0]} twice. Make the worlds again")
+        raise SpecError(f"{path}: is damaged: lists {twice[0]} twice. Generate the worlds again")
     for entry in entries:
         if not os.path.isfile(entry.path):
-            raise SpecError(f"{entry.path}: is missing; {MANIFEST} lists it. Make it again")
+            raise SpecError(f"{entry.path}: is missing; {MANIFEST} lists it. Generate it again")
         if _digest(entry.path) != entry.sha256:
             raise SpecError(
                 f"{entry.path}: is not the file that {MANIFEST} describes. Make the worlds "
@@ -165,7 +165,7 @@ class _Drive:
 
 @dataclass(frozen=True)
 class _Listed:
-    """Return one world of the manifest."""
+    """One world of the manifest."""
 
     name: str
     file: str
@@ -178,7 +178,7 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Content:
-    """Return the inputs that are parsed again; the others are only compared."""
+    """The parts of the manifest that are validated."""
 
     worlds: Tuple[_Listed, ...]
     inputs: Mapping[str, Any]

@@ -28,9 +28,9 @@ from gz_testauto.spec.regions import Circle, KeepOut, Region
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.multiply import required_mission
 
-ASTRAY_M = 0.05
-ASTRAY_RAD = 0.05
-"""An obstacle further than this from where it was put is not where it was put."""
+POSE_TOLERANCE_M = 0.05
+POSE_TOLERANCE_RAD = 0.05
+"""Largest allowed difference between the pose of a spawned obstacle and the requested one."""
 
 
 class World(Protocol):
@@ -50,7 +50,7 @@ class World(Protocol):
         """Remove models and wait until they do not exist."""
 
 
-class _Astray(SimulatorError):
+class _WrongPoseError(SimulatorError):
     """The pose of a spawned obstacle is wrong. Gazebo 11 re-uses the pose from its initial world
     file for a model of the same name, even if that model was deleted."""
 
@@ -99,7 +99,7 @@ class ObstacleSpawner:
         self._world = world
         self._base_world = base_world
         self._keep_out_radius_m = keep_out_radius_m
-        self._standing: Dict[str, Obstacle] = {}
+        self._placed: Dict[str, Obstacle] = {}
         self._seen: Set[str] = set()
         self._avoided: Set[str] = set()
         self.draw: Optional[Draw] = None
@@ -108,15 +108,14 @@ class ObstacleSpawner:
     def last_known(self) -> Tuple[Obstacle, ...]:
         """Return the placed obstacles that were not deleted, with their last known poses. Sends no
         request."""
-        return tuple(self._standing.values())
+        return tuple(self._placed.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
         """Return the obstacles placed here that the simulator still has, each where it is now."""
         shown = self._look()
-        poses = self._world.poses([name for name in self._standing if name in shown])
-        self._standing = {
-            name: dataclasses.replace(self._standing[name], pose=pose)
-            for name, pose in poses.items()
+        poses = self._world.poses([name for name in self._placed if name in shown])
+        self._placed = {
+            name: dataclasses.replace(self._placed[name], pose=pose) for name, pose in poses.items()
         }
         return self.last_known
 
@@ -138,10 +137,10 @@ class ObstacleSpawner:
         try:
             if replace:
                 self._remove(present)
-            placed = self._place_under_good_names(drawn, taken)
+            placed = self._place_under_unused_names(drawn, taken)
         except GzTestautoError:
             if replace:
-                self._put_back(before)
+                self._restore(before)
             raise
         self.draw = draw
         return placed
@@ -179,7 +178,7 @@ class ObstacleSpawner:
                 f"{', '.join(sorted(strangers))}: placed by others, so the shapes are not known; "
                 "spawn with replace, or clear, before save_world"
             )
-        for name in _left(base, names, known):
+        for name in _removed_names(base, names, known):
             remove_model(document, name)
         for obstacle in standing:
             add_model(document, obstacle.element_text())
@@ -196,12 +195,12 @@ class ObstacleSpawner:
         if self._base_world is not None:
             base = BaseWorld(self._base_world)
             known = {obstacle.name for obstacle in standing}
-            site = Site.of(base.scene, mission, without=_left(base, names, known))
+            site = Site.of(base.scene, mission, without=_removed_names(base, names, known))
             keep_out += self._around(names - known - set(base.scene.models))
         spec = draw.spec.model_copy(update={"keep_out": keep_out})
         sampler = ObstacleSampler.of_spec(spec)
         numbers = UnitSequence(spec.sampling, sampler.dimensions, draw.seed)
-        placer = Placer(spec, _beside(site, standing), sampler)
+        placer = Placer(spec, _with_obstacles(site, standing), sampler)
         generator = child_generator(draw.seed, WORLD, draw.number)
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
@@ -214,7 +213,7 @@ class ObstacleSpawner:
             discs.append(KeepOut(shape=Region(circle=circle)))
         return discs
 
-    def _place_under_good_names(
+    def _place_under_unused_names(
         self, drawn: Tuple[Obstacle, ...], taken: Set[str]
     ) -> Tuple[Obstacle, ...]:
         """Place obstacles under unused names; after a wrong pose, under names beyond all previous
@@ -222,7 +221,7 @@ class ObstacleSpawner:
         named = _renamed(drawn, taken | self._avoided)
         try:
             self._place(named)
-        except _Astray:
+        except _WrongPoseError:
             self._avoided |= self._seen | {obstacle.name for obstacle in named}
             named = _renamed(drawn, taken | self._avoided)
             self._place(named)
@@ -236,7 +235,7 @@ class ObstacleSpawner:
                 placed.append(obstacle.name)
                 self._world.spawn(obstacle.name, obstacle.sdf())
                 pose = self._pose_of_placed(obstacle)
-                self._standing[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
+                self._placed[obstacle.name] = dataclasses.replace(obstacle, pose=pose)
         except GzTestautoError:
             self._remove(set(placed) & self._look())
             raise
@@ -246,15 +245,15 @@ class ObstacleSpawner:
         differs from the requested one."""
         pose = self._world.poses([obstacle.name]).get(obstacle.name)
         if pose is None:
-            raise SimulatorError(f"{obstacle.name} was spawned and is gone again")
+            raise SimulatorError(f"{obstacle.name} was spawned, but the simulator does not have it")
         x, y, yaw = pose.planar
-        x_put, y_put, yaw_put = obstacle.pose.planar
-        off_m = math.hypot(x - x_put, y - y_put)
-        if off_m > ASTRAY_M or abs(wrap_angle(yaw - yaw_put)) > ASTRAY_RAD:
-            raise _Astray(f"{obstacle.name} stands {off_m:.2f} m from where it was put")
+        x_wanted, y_wanted, yaw_wanted = obstacle.pose.planar
+        off_m = math.hypot(x - x_wanted, y - y_wanted)
+        if off_m > POSE_TOLERANCE_M or abs(wrap_angle(yaw - yaw_wanted)) > POSE_TOLERANCE_RAD:
+            raise _WrongPoseError(f"{obstacle.name} is {off_m:.2f} m from its requested position")
         return pose
 
-    def _put_back(self, obstacles: Iterable[Obstacle]) -> None:
+    def _restore(self, obstacles: Iterable[Obstacle]) -> None:
         """Place obstacles again that do not exist any more."""
         shown = self._look()
         self._place(tuple(o for o in obstacles if o.name not in shown))
@@ -269,7 +268,7 @@ class ObstacleSpawner:
         if names:
             self._world.delete(names)
         for name in names:
-            self._standing.pop(name, None)
+            self._placed.pop(name, None)
 
 
 def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]:
@@ -286,14 +285,14 @@ def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]
     return tuple(renamed)
 
 
-def _left(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
+def _removed_names(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
     """Return obstacles of the base world that were deleted, or replaced by another of their
     name."""
     found = [model.name for model in base.obstacles]
     return [name for name in found if name not in names or name in known]
 
 
-def _beside(site: Site, standing: Iterable[Obstacle]) -> Site:
+def _with_obstacles(site: Site, standing: Iterable[Obstacle]) -> Site:
     """Return the site with present obstacles at their present poses, since they can be pushed."""
     heights = ANY_ROBOT if site.mission is None else site.mission.heights
     walls, mission_walls = list(site.walls), list(site.obstructing)

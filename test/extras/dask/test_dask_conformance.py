@@ -1,4 +1,4 @@
-"""Dask's workers pass the conformance suite of workers, on a cluster that is somebody else's."""
+"""Dask's workers pass the conformance suite of workers, on an existing cluster."""
 
 import contextlib
 import functools

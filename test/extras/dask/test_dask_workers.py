@@ -1,4 +1,4 @@
-"""The same on a real Dask scheduler with real workers, one of which is killed."""
+"""Campaigns on a real Dask scheduler with real workers, one of which is killed."""
 
 import functools
 import os
@@ -56,7 +56,7 @@ def test_results_are_the_same_bits_as_here(smoke, tmp_path, dask):
 
 
 @pytest.mark.slow
-def test_without_a_scheduler_it_starts_one_of_its_own(smoke, tmp_path):
+def test_without_an_address_it_starts_a_local_scheduler(smoke, tmp_path):
     executor = functools.partial(Eventful, directory=tmp_path)
     workers = functools.partial(DaskWorkers, size=2)
     results = run_campaign(smoke, tmp_path / "out", executor, make_workers=workers)
@@ -64,11 +64,11 @@ def test_without_a_scheduler_it_starts_one_of_its_own(smoke, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_costs_one_attempt_and_its_successor_goes_on(eventful, tmp_path):
+def test_the_death_of_a_worker_costs_one_attempt_and_its_replacement_continues(eventful, tmp_path):
     results = eventful("die-1")
     assert [record.outcome for record in results.trials] == [Outcome.REACHED] * 4
     assert [record.attempts for record in results.trials] == [1, 2, 1, 1]
-    assert "is gone" in results.worker_deaths[0].cause
+    assert "has disappeared" in results.worker_deaths[0].cause
     assert times_run(tmp_path) == [0, 1, 1, 2, 3]
 
 
@@ -85,7 +85,7 @@ def test_a_bug_in_a_worker_is_a_bug_here(eventful):
 
 
 @pytest.mark.slow
-def test_stopping_gives_up_what_is_under_way_and_the_rest_follows_later(eventful, tmp_path):
+def test_a_stop_abandons_running_trials_which_a_later_run_executes(eventful, tmp_path):
     def all_wait():
         return len(times_run(tmp_path)) >= 3
 
@@ -98,7 +98,7 @@ class Mortal(Eventful):
     """Dies while it starts, once."""
 
     def open(self):
-        if self.is_told("die-at-start"):
+        if self.takes("die-at-start"):
             os.kill(os.getpid(), signal.SIGKILL)
         super().open()
 
@@ -121,7 +121,7 @@ def test_a_worker_that_dies_while_it_starts_is_not_waited_for(smoke, tmp_path, d
 
 
 class Waiting(Eventful):
-    """Ends trial 0 when trial 1 has begun, or a minute later."""
+    """Finishes trial 0 when trial 1 has started, or a minute later."""
 
     def execute(self, trial, should_stop):
         deadline = time.monotonic() + 60.0
@@ -133,7 +133,7 @@ class Waiting(Eventful):
 
 
 @pytest.mark.slow
-def test_a_worker_that_joins_while_a_trial_is_under_way_is_given_one_at_once(smoke, tmp_path):
+def test_a_worker_that_joins_during_a_trial_gets_a_trial_immediately(smoke, tmp_path):
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as growing:
@@ -154,7 +154,7 @@ def test_a_worker_that_joins_while_a_trial_is_under_way_is_given_one_at_once(smo
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_frozen_keeps_nobody_from_stopping(smoke, tmp_path, monkeypatch):
+def test_a_campaign_with_a_frozen_worker_can_be_stopped(smoke, tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(dask_module, "CLOSE_TIMEOUT_S", 1.0)
     with distributed.LocalCluster(
@@ -254,7 +254,7 @@ def test_a_scheduler_that_is_not_there_is_named(smoke, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_without_dask_it_says_how_to_get_it(smoke, tmp_path, monkeypatch):
+def test_the_error_without_dask_has_the_command_to_install_it(smoke, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingDependencyError, match=r"gz_testauto\[dask\]"):
         run_campaign(smoke, tmp_path / "out", drive, make_workers=DaskWorkers)

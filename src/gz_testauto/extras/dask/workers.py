@@ -119,7 +119,7 @@ class DaskWorkers(WorkerPool):
     @property
     def identity(self) -> SimulatorIdentity:
         """Return the identity of the simulators, which is the same for all."""
-        assert self._identity is not None, "open comes first"
+        assert self._identity is not None, "call open first"
         return self._identity
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class DaskWorkers(WorkerPool):
                 elif address not in present:
                     under_way.pop(address).cancel()
         if not identities:
-            raise SimulatorError(f"all workers of {self._where} went while they were starting")
+            raise SimulatorError(f"all workers of {self._where} exited while they started")
         return identities
 
     def _submit(self, function: Any, address: str, *arguments: Any) -> Any:
@@ -245,7 +245,7 @@ class DaskWorkers(WorkerPool):
             if task.address not in present:
                 del self._under_way[future]
                 future.cancel()
-                gone = f"Dask's worker {task.address} is gone"
+                gone = f"Dask's worker {task.address} has disappeared"
                 return Attempt(task.trial, wall_s, cause=gone, worker_died=True)
         return None
 
