@@ -207,7 +207,7 @@ def test_a_held_out_world_among_the_training_worlds_is_rejected(tmp_path, capsys
         (("--eval-worlds", "-1"), "--eval-worlds"),
         (("--selection", "1"), "--selection is 1; it must be at least 0 and below 1"),
         (("--workers", "0"), "--workers is 0; it must be at least 1"),
-        (("--eval-worlds", "3"), "--eval-worlds needs environment.held_out"),
+        (("--eval-worlds", "3"), "--eval-worlds requires environment.held_out"),
     ],
 )
 def test_invalid_options_are_rejected(trained, tmp_path, capsys, options, says):
