@@ -36,7 +36,10 @@ import yaml
 
 RENAMED_FILES = {}
 """Regular expression over a path in a results directory -> the path to compare under."""
-RENAMED_NAMES = {}
+RENAMED_NAMES = {
+    f"mover_{metric}": f"object_{metric}"
+    for metric in ("distance_min_m", "drac_max_mps2", "pet_min_s", "tet_s", "tit_s2", "ttc_min_s")
+}
 """Array, column or metric in one checkout -> its name in the other."""
 
 WALL = re.compile(r"^(wall|cycle|cpu|real_time_factor|finished_at|attempts)|wall_time")
