@@ -86,13 +86,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--complete",
         action="store_true",
-        help="end with status 1 unless every trial of the campaign is done and none is invalid, "
-        "or its decision is in (stop)",
+        help="exit with status 1 if trials of the campaign are unfinished or invalid; trials that "
+        "an early stop left out do not count",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print and write; 0, or 1 for a campaign that should be complete and is not."""
+    """Print and write the report; return 1 if the campaign must be complete and is not."""
     if arguments.serve:
         return _serve(arguments.directory, arguments.port)
     directory = CampaignDirectory(arguments.directory)
