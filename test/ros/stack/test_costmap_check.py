@@ -18,6 +18,7 @@ from gz_testauto.ros.stack.costmap_check import (
     CostmapCheck,
     CostmapLayers,
     ObservationSource,
+    cast_rays,
     inside_window,
     marked_points,
     ray_directions,
@@ -334,3 +335,50 @@ def test_observation_sources_outside_of_layers_are_ignored():
     }
     assert read_layers(parameters, 2.5) == CostmapLayers(["static", "obstacle"], ["obstacle"], [])
     assert read_layers({}, 2.5) == CostmapLayers([], [], [])
+
+
+TWO_BOXES = """<sdf version="1.6"><world name="default">
+  <model name="ground"><static>1</static><link name="link"><collision name="c">
+    <geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>
+  </collision></link></model>
+  <model name="near"><pose>2 0 0.2 0 0 0</pose><static>1</static><link name="link">
+    <collision name="c"><geometry><box><size>1 1 0.4</size></box></geometry></collision>
+  </link></model>
+  <model name="behind_near"><pose>4 0 0.5 0 0 0</pose><static>1</static><link name="link">
+    <collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision>
+  </link></model>
+</world></sdf>"""
+AHEAD_AND_BACK = np.array([0.0, math.pi])
+
+
+@pytest.fixture(scope="module")
+def two_boxes():
+    return read_scene(SdfDocument.parse(TWO_BOXES, "test.world"))
+
+
+def poses_of(scene):
+    return {name: model.pose for name, model in scene.models.items() if not model.is_ground}
+
+
+def test_ray_ends_at_the_first_obstacle_and_not_at_the_ground(two_boxes):
+    (hit,) = cast_rays(two_boxes, 0.2, (0.0, 0.0), AHEAD_AND_BACK, 10.0, poses_of(two_boxes))
+    assert (hit.name, hit.ray) == ("near", 0)
+    assert (hit.x_m, hit.y_m) == pytest.approx((1.5, 0.0))
+    assert hit.distance_m == pytest.approx(1.5)
+
+
+def test_ray_above_a_low_obstacle_ends_at_the_obstacle_behind_it(two_boxes):
+    (hit,) = cast_rays(two_boxes, 0.7, (0.0, 0.0), AHEAD_AND_BACK, 10.0, poses_of(two_boxes))
+    assert hit.name == "behind_near"
+    assert hit.x_m == pytest.approx(3.5)
+
+
+def test_obstacle_beyond_the_range_is_not_seen(two_boxes):
+    assert cast_rays(two_boxes, 0.2, (0.0, 0.0), AHEAD_AND_BACK, 1.4, poses_of(two_boxes)) == ()
+
+
+def test_moved_obstacle_is_seen_at_its_new_pose_and_a_deleted_one_is_not_seen(two_boxes):
+    poses = {"behind_near": Pose((-3.0, 0.0, 0.5))}
+    (hit,) = cast_rays(two_boxes, 0.2, (0.0, 0.0), AHEAD_AND_BACK, 10.0, poses)
+    assert (hit.name, hit.ray) == ("behind_near", 1)
+    assert hit.distance_m == pytest.approx(2.5)

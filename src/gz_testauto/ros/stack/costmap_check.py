@@ -24,9 +24,11 @@ from typing import (
 import numpy as np
 import rosgraph
 import rospy
+import shapely
 from nav_msgs.msg import OccupancyGrid
 from scipy.spatial import cKDTree
 from sensor_msgs.msg import LaserScan
+from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.observation import ModelState
@@ -34,9 +36,8 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import pose_of
 from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.sampling.naming import is_obstacle
-from gz_testauto.sdf.scene import WorldScene, placed_model
+from gz_testauto.sdf.scene import SceneModel, WorldScene, placed_model
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.trial.lidar_view import Sighting, lidar_view, seen_models
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
 
@@ -63,6 +64,17 @@ WAIT_S, POLL_S = 5.0, 0.2
 """Simulated time for a slow costmap to mark obstacles; wall time between two checks."""
 
 
+class RayHit(NamedTuple):
+    """The first point of a ray on an obstacle: the model, the ray's index, the point (m, world
+    frame) and its distance (m) from the lidar."""
+
+    name: str
+    ray: int
+    x_m: float
+    y_m: float
+    distance_m: float
+
+
 class ObservationSource(NamedTuple):
     """An observation source of an obstacle layer: its topic, the range (m) up to which it marks,
     and the heights (m, in the costmap's frame) between which it marks."""
@@ -79,6 +91,50 @@ class CostmapLayers(NamedTuple):
     names: List[str]
     observing: List[str]
     sources: List[ObservationSource]
+
+
+def cast_rays(
+    scene: WorldScene,
+    height_m: float,
+    origin_m: Tuple[float, float],
+    directions_rad: np.ndarray,
+    reach_m: float,
+    poses: Mapping[str, Pose],
+) -> Tuple[RayHit, ...]:
+    """Return the first hit of each ray of a lidar on the models of ``poses`` within ``reach_m``.
+
+    ``directions_rad`` has shape (n,). Positions, directions, poses and ``height_m`` of the scan
+    plane are in the world frame. Noise and the measured scan are not used.
+    """
+    lidar = shapely.Point(origin_m)
+    towards = np.column_stack([np.cos(directions_rad), np.sin(directions_rad)])
+    ends = np.asarray(origin_m) + reach_m * towards
+    rays = shapely.linestrings(np.stack([np.broadcast_to(origin_m, ends.shape), ends], axis=1))
+    nearest_m = np.full(len(directions_rad), np.inf)
+    names = np.full(len(directions_rad), "", dtype=object)
+    for name, pose in poses.items():
+        outline = _outline(scene.models[name], pose, height_m)
+        if outline.is_empty or outline.distance(lidar) > reach_m:
+            continue
+        distances_m = shapely.distance(lidar, shapely.intersection(rays, outline))
+        nearer = distances_m < nearest_m  # NaN without a hit
+        nearest_m[nearer], names[nearer] = distances_m[nearer], name
+    return tuple(
+        RayHit(
+            str(names[ray]),
+            int(ray),
+            float(origin_m[0] + nearest_m[ray] * towards[ray, 0]),
+            float(origin_m[1] + nearest_m[ray] * towards[ray, 1]),
+            float(nearest_m[ray]),
+        )
+        for ray in np.flatnonzero(np.isfinite(nearest_m))
+    )
+
+
+def _outline(model: SceneModel, pose: Pose, height_m: float) -> BaseGeometry:
+    if np.allclose(pose.matrix, model.pose.matrix, atol=1e-3):
+        return model.obstacle_footprint(height_m, height_m)
+    return model.footprint_at(pose, height_m, height_m)
 
 
 def receive_costmap(topic: str) -> Optional[OccupancyGrid]:
@@ -219,9 +275,10 @@ class CostmapCheck:
             return None
         layers = layers_of(str(self._stack.names.costmap))
         ranges_m = [source.obstacle_range_m for source in layers.sources] or [OBSTACLE_RANGE_M]
-        poses = {name: state.pose for name, state in look(seen_models(scene)).items()}
+        obstacles = [name for name, model in scene.models.items() if not model.is_ground]
+        poses = {name: state.pose for name, state in look(obstacles).items()}
         robot = poses.pop(self._campaign.robot.name)
-        seen = lidar_view(
+        seen = cast_rays(
             scene,
             self._campaign.static_map.scan_height_m,
             (robot * lidar).position[:2],
@@ -232,8 +289,8 @@ class CostmapCheck:
         places_m = _carried(base * robot.inverse(), seen)
         pattern = self._campaign.spec.worlds.obstacle_pattern
         usable = inside_window(grid, places_m, RIM_M)
-        usable &= _each(sighting.distance_m > scan.range_min for sighting in seen)
-        unknown = usable & _each(is_obstacle(sighting.name, pattern) for sighting in seen)
+        usable &= _each(hit.distance_m > scan.range_min for hit in seen)
+        unknown = usable & _each(is_obstacle(hit.name, pattern) for hit in seen)
         one_by_one = unknown.sum() >= ENOUGH_RAYS
         if one_by_one:  # the remaining marks can be from the static map
             usable = unknown
@@ -266,7 +323,7 @@ class CostmapCheck:
         others = len(view.targets) - len(missing)
         return (
             f"has no mark at {nearest.name}, {nearest.distance_m:.2f} m from the lidar at "
-            f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), or at any other of {len(target.sightings)} "
+            f"({nearest.x_m:.2f}, {nearest.y_m:.2f}), or at any other of {len(target.hits)} "
             f"points where it should have one"
             + (f" ({others} of {len(view.targets)} visible ones are marked)" if others else "")
             + f": {self._cause(scan, view, target, others)} ({SWITCH})"
@@ -309,13 +366,13 @@ class CostmapCheck:
 class _Target(NamedTuple):
     """An obstacle that should be marked, or all visible shapes of the static map."""
 
-    sightings: List[Sighting]
+    hits: List[RayHit]
     marked: bool
     scan_agrees: bool
 
     @property
-    def nearest(self) -> Sighting:
-        return min(self.sightings, key=lambda sighting: sighting.distance_m)
+    def nearest(self) -> RayHit:
+        return min(self.hits, key=lambda hit: hit.distance_m)
 
 
 class _View(NamedTuple):
@@ -356,8 +413,8 @@ def ray_directions(scan: LaserScan, lidar: Pose) -> np.ndarray:
     return np.arctan2(pointing[:, 1], pointing[:, 0])
 
 
-def _carried(world_to_costmap: Pose, seen: Tuple[Sighting, ...]) -> np.ndarray:
-    points_m = np.array([(sighting.x_m, sighting.y_m, 0.0) for sighting in seen])
+def _carried(world_to_costmap: Pose, seen: Tuple[RayHit, ...]) -> np.ndarray:
+    points_m = np.array([(hit.x_m, hit.y_m, 0.0) for hit in seen])
     return world_to_costmap.apply(points_m.reshape(-1, 3))[:, :2]
 
 
@@ -365,11 +422,9 @@ def _each(answers: Iterable[bool]) -> np.ndarray:
     return np.fromiter(answers, dtype=bool)
 
 
-def _most_agree(scan: LaserScan, sightings: Sequence[Sighting]) -> bool:
+def _most_agree(scan: LaserScan, hits: Sequence[RayHit]) -> bool:
     """Return true if most of the expected points are in the scan."""
-    agree = _each(
-        abs(scan.ranges[sighting.ray] - sighting.distance_m) <= WITHIN_M for sighting in sightings
-    )
+    agree = _each(abs(scan.ranges[hit.ray] - hit.distance_m) <= WITHIN_M for hit in hits)
     return bool(2 * agree.sum() > len(agree))
 
 
