@@ -1,4 +1,4 @@
-"""Progress along the way-points, and the way-points themselves."""
+"""Progress along the waypoints."""
 
 import math
 
@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.planners.following import WaypointFollower, in_base_frame
-from gz_testauto.planners.global_plan import SPACING_M, plan_waypoints, resample
-from gz_testauto.planners.interface import RobotLimits
 
 LINE = np.array([[0.0, 0.0], [4.0, 0.0], [10.0, 0.0]])
-LIMITS = RobotLimits(footprint_m=((-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.3)))
 
 
 def test_target_is_the_lookahead_beyond_the_nearest_point():
@@ -52,40 +48,3 @@ def test_path_without_length_ends_at_its_point(points):
 def test_base_frame_has_x_ahead_and_y_to_the_left():
     assert in_base_frame(Pose2D(1.0, 1.0, math.pi / 2), 1.0, 3.0) == pytest.approx((2.0, 0.0))
     assert in_base_frame(Pose2D(1.0, 1.0, math.pi / 2), 0.0, 1.0) == pytest.approx((0.0, 1.0))
-
-
-def test_resampling_keeps_corners_and_spacing():
-    path = resample(np.array([[0.0, 0.0], [1.2, 0.0], [1.2, 0.4]]), 0.5)
-    np.testing.assert_allclose(path, [[0, 0], [0.4, 0], [0.8, 0], [1.2, 0], [1.2, 0.4]])
-
-
-def room(door_width_m):
-    """10 m x 6 m with a wall at x = 5 m that leaves a door at its upper end."""
-    occupied = np.zeros((60, 100), dtype=bool)
-    occupied[[0, -1], :] = True
-    occupied[:, [0, -1]] = True
-    occupied[: 59 - round(door_width_m / 0.1), 50] = True
-    return OccupancyGrid(occupied, 0.1, 0.0, 0.0)
-
-
-def test_waypoints_pass_the_door_with_clearance_for_the_robot():
-    grid, start, goal = room(2.0), Pose2D(2.0, 2.0), Pose2D(8.0, 2.0)
-    waypoints = plan_waypoints(grid, start, goal, LIMITS, 0.2)
-    np.testing.assert_allclose(waypoints[[0, -1]], [[2.0, 2.0], [8.0, 2.0]])
-    steps = np.hypot(*np.diff(waypoints, axis=0).T)
-    assert steps.max() <= SPACING_M + 1e-9
-    clearance = grid.clearance_m()
-    nearest = min(clearance[grid.cell_of(x, y)] for x, y in waypoints)
-    assert nearest > LIMITS.circumscribed_radius_m + 0.2 - 0.1
-    assert waypoints[:, 1].max() > 4.0
-
-
-def test_missing_path_returns_none():
-    assert plan_waypoints(room(0.0), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
-    assert plan_waypoints(room(0.3), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
-
-
-def test_start_near_a_wall_has_a_path_without_the_margin():
-    start = Pose2D(0.6, 3.0)
-    waypoints = plan_waypoints(room(2.0), start, Pose2D(8, 2), LIMITS, 0.5)
-    np.testing.assert_allclose(waypoints[0], [0.6, 3.0])

@@ -1,11 +1,13 @@
 import math
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import (
     LocalPlanner,
     Observation,
@@ -13,7 +15,7 @@ from gz_testauto.planners.interface import (
     RobotLimits,
     Task,
 )
-from gz_testauto.planners.timed import TimedPlanner
+from gz_testauto.planners.timed import TimedPlanner, warm_up
 
 TASK = Task(Pose2D(1, 0), 0.5, np.zeros((2, 2)), RobotLimits(((1, 0), (0, 1), (-1, 0))))
 NOW = Observation(0.0, Pose2D(0, 0), Twist2D(), None)
@@ -78,3 +80,37 @@ def test_interruption_is_not_a_failure_of_the_planner():
     planner.begin(TASK)
     with pytest.raises(KeyboardInterrupt):
         planner.plan(NOW)
+
+
+SQUARE_M = np.array([[0.3, 0.3], [-0.3, 0.3], [-0.3, -0.3], [0.3, -0.3]])
+LIMITS = RobotLimits(footprint_m=SQUARE_M, max_linear_mps=1.0, max_angular_radps=1.0)
+
+
+class WithWarmUp(LocalPlanner):
+    """A planner that records its calls."""
+
+    needs_warm_up = True
+    calls: ClassVar[list] = []
+
+    def begin(self, task):
+        type(self).calls.append(len(task.lanes))
+
+    def plan(self, observation):
+        type(self).calls.append(observation.pose)
+        raise PlannerGaveUp("no path")
+
+
+class WithoutWarmUp(WithWarmUp):
+    needs_warm_up = False
+
+    def plan(self, observation):
+        return Twist2D()
+
+
+@pytest.mark.parametrize(("planner", "times"), [(WithWarmUp, 1), (WithoutWarmUp, 0)])
+@pytest.mark.parametrize("on_road", [False, True])
+def test_warm_up_runs_one_cycle_of_a_planner_that_needs_it(monkeypatch, planner, times, on_road):
+    monkeypatch.setattr(PLANNERS, "get", lambda name: planner)
+    monkeypatch.setattr(WithWarmUp, "calls", [])
+    warm_up("any", {}, LIMITS, on_road)
+    assert WithWarmUp.calls == [int(on_road), (0.0, 0.0, 0.0)][: 2 * times]

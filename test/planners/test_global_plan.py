@@ -1,4 +1,4 @@
-"""Roads as campaigns give them, and as planners have them."""
+"""Waypoints on a map, and lanes and waypoints of the road of a campaign."""
 
 from pathlib import Path
 
@@ -7,10 +7,20 @@ import pytest
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.global_plan import lanes_of, lateral_offset_m, waypoints_along
+from gz_testauto.grid.occupancy import OccupancyGrid
+from gz_testauto.planners.global_plan import (
+    SPACING_M,
+    lanes_of,
+    lateral_offset_m,
+    plan_waypoints,
+    resample,
+    waypoints_along,
+)
+from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.road import RoadSpec
 
+LIMITS = RobotLimits(footprint_m=((-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.3)))
 ROAD = """
 lanes:
   - {name: first, center_m: [[0, 0], [10, 0]], width_m: 3, left: oncoming, successors: [second]}
@@ -27,13 +37,13 @@ def road(text=ROAD):
 
 
 def test_lanes_of_the_route_are_joined_and_adjacent_lanes_follow():
-    route, *beside = lanes_of(road())
+    route, *adjacent = lanes_of(road())
     assert route.center_m.tolist() == [[0, 0], [10, 0], [10, 8], [14, 12]]
     assert route.width_m.tolist() == [3, 3, 4, 4]
-    assert [lane.center_m[0].tolist() for lane in beside] == [[10, 3], [10, 6]]
+    assert [lane.center_m[0].tolist() for lane in adjacent] == [[10, 3], [10, 6]]
 
 
-def test_waypoints_follow_the_route_from_goal_to_goal():
+def test_waypoints_follow_the_route_to_each_goal():
     lane = lanes_of(road())[0]
     goals = [Pose2D(9.5, 5.0), Pose2D(13.0, 11.0)]
     first, second = waypoints_along(lane, Pose2D(2.0, 0.5), goals, ["start", "goal 1", "goal 2"])
@@ -46,19 +56,19 @@ def test_waypoints_follow_the_route_from_goal_to_goal():
     assert steps.sum() == pytest.approx(8.0 + 8.0 + np.hypot(3, 3))
 
 
-def test_goal_before_the_start_is_rejected_with_its_name():
+def test_a_goal_behind_the_start_is_rejected_with_its_name():
     lane = lanes_of(road())[0]
     with pytest.raises(SpecError, match=r"goal \(2, 0\) is not after robot\.start"):
         waypoints_along(lane, Pose2D(8.0, 0.0), [Pose2D(2.0, 0.0)], ["robot.start", "goal"])
 
 
-def test_distances_are_to_the_nearest_lane():
+def test_lateral_offset_is_to_the_nearest_lane():
     found = lateral_offset_m(lanes_of(road()), np.array([[5.0, 1.0], [5.0, 2.0], [12.0, 4.0]]))
     assert found == pytest.approx([1.0, 1.0, 2.0])
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("[first, second]", "[first, third]"), "third"),
         (("[first, second]", "[second, first]"), "'first' is not a successor of 'second'"),
@@ -71,11 +81,48 @@ def test_distances_are_to_the_nearest_lane():
         (("width_m: 3,", "width_m: 0,"), "width_m"),
     ],
 )
-def test_invalid_road_is_rejected_with_line_and_name(change, said):
-    with pytest.raises(SpecError, match=r"road\.yaml:\d+: .*" + said):
+def test_invalid_road_is_rejected_with_line_and_name(change, message):
+    with pytest.raises(SpecError, match=r"road\.yaml:\d+: .*" + message):
         road(ROAD.replace(*change))
 
 
 def test_road_can_be_in_a_separate_file(tmp_path):
     (tmp_path / "road.yaml").write_text(ROAD)
     assert load(tmp_path / "road.yaml", RoadSpec) == road()
+
+
+def test_resampling_keeps_corners_and_spacing():
+    path = resample(np.array([[0.0, 0.0], [1.2, 0.0], [1.2, 0.4]]), 0.5)
+    np.testing.assert_allclose(path, [[0, 0], [0.4, 0], [0.8, 0], [1.2, 0], [1.2, 0.4]])
+
+
+def room(door_width_m):
+    """10 m x 6 m with a wall at x = 5 m that leaves a door at its upper end."""
+    occupied = np.zeros((60, 100), dtype=bool)
+    occupied[[0, -1], :] = True
+    occupied[:, [0, -1]] = True
+    occupied[: 59 - round(door_width_m / 0.1), 50] = True
+    return OccupancyGrid(occupied, 0.1, 0.0, 0.0)
+
+
+def test_waypoints_pass_the_door_with_clearance_for_the_robot():
+    grid, start, goal = room(2.0), Pose2D(2.0, 2.0), Pose2D(8.0, 2.0)
+    waypoints = plan_waypoints(grid, start, goal, LIMITS, 0.2)
+    np.testing.assert_allclose(waypoints[[0, -1]], [[2.0, 2.0], [8.0, 2.0]])
+    steps = np.hypot(*np.diff(waypoints, axis=0).T)
+    assert steps.max() <= SPACING_M + 1e-9
+    clearance = grid.clearance_m()
+    nearest = min(clearance[grid.cell_of(x, y)] for x, y in waypoints)
+    assert nearest > LIMITS.circumscribed_radius_m + 0.2 - 0.1
+    assert waypoints[:, 1].max() > 4.0
+
+
+def test_missing_path_returns_none():
+    assert plan_waypoints(room(0.0), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
+    assert plan_waypoints(room(0.3), Pose2D(2, 2), Pose2D(8, 2), LIMITS, 0.2) is None
+
+
+def test_start_near_a_wall_has_a_path_without_the_margin():
+    start = Pose2D(0.6, 3.0)
+    waypoints = plan_waypoints(room(2.0), start, Pose2D(8, 2), LIMITS, 0.5)
+    np.testing.assert_allclose(waypoints[0], [0.6, 3.0])
