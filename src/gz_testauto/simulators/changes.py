@@ -19,9 +19,11 @@ Vector = Tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Change:
-    """One property change. ``part`` is the type of the part that ``name`` is the name of."""
+    """One property change. ``part`` is the type of the part that ``name`` is the name of, and
+    ``properties`` describes in words what changes."""
 
     part = "world"
+    properties = ""
     name: str
 
     def __post_init__(self) -> None:
@@ -55,6 +57,7 @@ class SetModel(Change):
     """
 
     part = "model"
+    properties = "pose and twist of a model"
     pose: Optional[Pose] = None
     linear_mps: Optional[Vector] = None
     angular_radps: Optional[Vector] = None
@@ -66,6 +69,7 @@ class SetLink(SetModel):
     joint."""
 
     part = "link"
+    properties = "pose and twist of a link"
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class SetJoint(Change):
     """Position (m or rad) and speed (m/s or rad/s) of a joint with one axis."""
 
     part = "joint"
+    properties = "position and speed of a joint"
     position: Optional[float] = None
     velocity: Optional[float] = None
 
@@ -83,6 +88,7 @@ class SetMass(Change):
     shape."""
 
     part = "link"
+    properties = "mass of a link"
     mass_kg: float
 
     def __post_init__(self) -> None:
@@ -96,6 +102,7 @@ class SetFriction(Change):
     Between two collisions the smaller coefficients apply."""
 
     part = "collision"
+    properties = "friction of a collision"
     mu: float
     mu2: Optional[float] = None
 
@@ -109,6 +116,7 @@ class SetFriction(Change):
 class SetGravity(Change):
     """The world's gravity (m/s²)."""
 
+    properties = "gravity of the world"
     name: str = "gravity"
     mps2: Vector = (0.0, 0.0, -9.8)
 
@@ -119,6 +127,7 @@ class Push(Change):
     ``duration_s``, at least one physics step."""
 
     part = "link"
+    properties = "force and torque on a link"
     force_n: Vector = (0.0, 0.0, 0.0)
     torque_nm: Vector = (0.0, 0.0, 0.0)
     duration_s: float = 0.1
@@ -133,6 +142,7 @@ class SetVisual(Change):
     """Colors of a visual (each component from 0 to 1), its transparency (0 to 1) and visibility."""
 
     part = "visual"
+    properties = "color and visibility of a visual"
     ambient: Optional[Color] = None
     diffuse: Optional[Color] = None
     specular: Optional[Color] = None
@@ -151,6 +161,7 @@ class SetLight(Change):
     """Properties of a light of the world; see :class:`~gz_testauto.sdf.appearance.Light`."""
 
     part = "light"
+    properties = "properties of a light"
     pose: Optional[Pose] = None
     diffuse: Optional[Color] = None
     specular: Optional[Color] = None

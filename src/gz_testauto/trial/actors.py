@@ -204,7 +204,7 @@ def check_actors(spec: CampaignSpec) -> None:
             remedy = "remove it"
             if others and isinstance(spec, BuiltinCampaignSpec):
                 remedy = f"use {' or '.join(map(repr, others))}, or remove it"
-            raise SpecError(f"{key}: {subject} does not support {kind.__name__}; {remedy}")
+            raise SpecError(f"{key}: {subject} cannot change the {kind.properties}; {remedy}")
 
 
 def _check_on_stack(spec: CampaignSpec) -> None:

@@ -3,6 +3,7 @@
 The stack is this package's simulator node and planner node, as in ``test_stack_campaign.py``.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_a_stack_receives_the_road_and_tracked_objects(tmp_path):
         ),
         (
             'randomize: [{name: floor, term: friction, select: {names: ".*"}, set: 0.5}]',
-            "randomize 'floor': gazebo_ros, with which a stack simulates, does not support",
+            r"randomize 'floor': gazebo_ros.*friction of a collision",
         ),
         (
             "robots: [{name: b, start: {x_m: -3, y_m: 2}, goal: {x_m: 3, y_m: 2}}]",
@@ -129,4 +130,4 @@ def test_an_unsupported_change_is_rejected_before_any_process_starts(tmp_path, c
     base = f"base: {EXAMPLE.parents[1]}/worlds"
     file.write_text(EXAMPLE.read_text().replace("base: ../worlds", base) + "\n" + entry + "\n")
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
-    assert says in " ".join(capsys.readouterr().err.split())
+    assert re.search(says, " ".join(capsys.readouterr().err.split()))
