@@ -1,9 +1,9 @@
 """An actor: a model with a behavior.
 
-Owns the life of an actor in a trial: :meth:`Actor.start`, then before each step :meth:`Actor.act`,
-and :meth:`Actor.fixed_update` at the actor's own rate. An actor reads other models from the
-:class:`~gz_testauto.actors.hook.StepContext` and draws from its own generator, so the same
-seed repeats the same trial.
+Defines the life of an actor in a trial: :meth:`Actor.start`, then before each step
+:meth:`Actor.act`, and :meth:`Actor.fixed_update` at the actor's own rate. An actor reads other
+models from the :class:`~gz_testauto.actors.hook.StepContext` and draws from its own generator, so
+the same seed repeats the same trial.
 """
 
 import math

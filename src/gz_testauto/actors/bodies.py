@@ -1,6 +1,7 @@
 """SDF of actors: models of one link without weight that move at the requested velocity.
 
-Owns the SDF of upright cylinders and boxes, and reads a user's model (SDF, URDF or xacro) as one.
+Generates the SDF of upright cylinders and boxes, and reads a user's model (SDF, URDF or xacro) as
+one.
 """
 
 import subprocess

@@ -1,8 +1,8 @@
 """Creates the actors of one trial from those of a campaign.
 
-Owns the draws for an actor, from a separate generator each, so that an additional actor changes
-none of the others. Starts are drawn at places that are free, away from the robot and from the
-starts of other actors.
+Draws the values of each actor from a separate generator, so that an additional actor changes none
+of the others. Starts are drawn at places that are free, away from the robot and from the starts of
+other actors.
 """
 
 import math

@@ -1,8 +1,9 @@
 """Effects on the visuals of models: blink, fade, invisible, flicker.
 
-Owns their layers. The original visual of a model is stored when its first effect starts. Before
-each step, all active effects of the model are applied to it in the order of their start. Changes by
-other hooks apply below the effects. The original visual returns when the last effect ends.
+Manages the layers of effects. The original visual of a model is stored when its first effect
+starts. Before each step, all active effects of the model are applied to it in the order of their
+start. Changes by other hooks apply below the effects. The original visual returns when the last
+effect ends.
 
 Effects are a Python interface: no key of a campaign starts one (see docs/behaviors.md).
 """

@@ -30,8 +30,8 @@ class FlowSpec(ActorSpec):
     absence_s: Distribution = Uniform(min=0.0, max=20.0)
     """Time (s) until the next spawn, drawn for each pass."""
     min_clearance_m: NotNegative = 1.5
-    """Least distance (m) of robot and other actors from the first waypoint for a spawn, between
-    origins."""
+    """Least distance (m) between the first waypoint and the origins of the robot and of other
+    actors, at which the actor is spawned."""
 
     @property
     def path(self) -> BaseGeometry:
@@ -91,7 +91,7 @@ class Flow(Actor):
         return f"flow, to waypoint {self._next + 1} of {len(self.waypoints_m)}"
 
     def reset(self) -> None:
-        """Start absent, and draw the duration."""
+        """Draw the time until the first spawn. The actor is absent until then."""
         self._draw_next(0.0)
 
     def update_before_spawn(self, context: StepContext) -> None:

@@ -1,8 +1,8 @@
 """A hook: called before each step of a simulation, to request changes.
 
-Owns the contract. A hook reads the snapshot and requests changes, and models to spawn and to
-delete, all of which is applied in one batch before the step. Hooks have neither thread nor clock;
-each is called before every step, in order of priority, and of names within a priority.
+Defines the interface of hooks. A hook reads the snapshot and requests changes, and models to spawn
+and to delete, all of which is applied in one batch before the step. Hooks have neither thread nor
+clock; each is called before every step, in order of priority, and of names within a priority.
 """
 
 import abc

@@ -1,6 +1,6 @@
 """The outlines of obstacles in a world, for actors that need a free path.
 
-Owns free points and free straight paths of a disc in the plane.
+Computes free points and free straight paths of a disc in the plane.
 """
 
 from typing import Mapping, Optional, Tuple

@@ -1,7 +1,7 @@
 """``polynomial``: an actor that follows a random polynomial, as DynaBARN's obstacles do.
 
-Owns their method (Nair, Jiang, Hou, Xu, Li, Xiao 2022), which derives a timetable from a random
-polynomial. The actor ignores obstacles, the robot and other actors.
+Implements the method of DynaBARN (Nair, Jiang, Hou, Xu, Li, Xiao 2022), which derives a timetable
+from a random polynomial. The actor ignores obstacles, the robot and other actors.
 """
 
 from typing import ClassVar, Sequence, Tuple

@@ -179,7 +179,8 @@ class Timetable:
 
 
 def _repeated(points: np.ndarray, repeat: str) -> np.ndarray:
-    """Return the points of one pass, with the return to the first point."""
+    """Return the points of one pass, which include the return to the first point if ``repeat``
+    requires one."""
     if repeat == "back_and_forth":
         return np.vstack([points, points[-2::-1]])
     return np.vstack([points, points[:1]]) if repeat == "loop" else points
@@ -200,7 +201,7 @@ class Script(Actor):
     """An actor that follows a timetable.
 
     The timetable starts ``delay_s`` after the start of the trial, or after the robot's origin is
-    within ``trigger_distance_m``. With a single way-point the actor stays there at ``yaw_rad``."""
+    within ``trigger_distance_m``. With a single waypoint the actor stays there at ``yaw_rad``."""
 
     def __init__(
         self,

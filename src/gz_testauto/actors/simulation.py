@@ -1,9 +1,9 @@
 """A simulation with the actors and other hooks of a trial.
 
-Owns the order of a step: before it every hook is called, models are deleted and spawned, and the
-requested changes are applied in one batch. It is used like any other simulation, both
-in-process and behind a node. Filters change scans and commands between the robot
-and its planner, and nothing in the world.
+Defines the order of a step: before it every hook is called, models are deleted and spawned, and the
+requested changes are applied in one batch. It is used like any other simulation, both in-process
+and behind a node. Filters change scans and commands between the robot and its planner, and nothing
+in the world.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """``social_force``: an actor that wanders and avoids others as in a crowd.
 
-Owns the forces: each person accelerates to its desired velocity and is repelled by others and by
+Defines the forces: each person accelerates to its desired velocity and is repelled by others and by
 obstacles, more by those ahead (Helbing, Molnár 1995; with the circular, exponential forces of
 Helbing, Farkas, Molnár, Vicsek 2002). Positions of others are those at the start of the step.
 """

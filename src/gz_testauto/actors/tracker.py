@@ -1,6 +1,6 @@
 """Tracked objects from the true states of moving models.
 
-Owns range, delay, line of sight, noise and prediction. Noise depends only on seed, object and
+Simulates range, delay, line of sight, noise and prediction. Noise depends only on seed, object and
 stamp, so it is the same for all planners.
 """
 

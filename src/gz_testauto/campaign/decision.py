@@ -1,8 +1,8 @@
 """Monitor whether a running campaign with early stop is decided.
 
-Owns the order in which worlds are judged: the plan's order. A world with unfinished trials delays
-those after it; a world with an abandoned trial is skipped. If that trial is repeated and valid, its
-world is judged after those that were judged before.
+Defines the order in which worlds are judged: the plan's order. A world with unfinished trials
+delays those after it; a world with an abandoned trial is skipped. If that trial is repeated and
+valid, its world is judged after those that were judged before.
 """
 
 from typing import Dict, List, Set

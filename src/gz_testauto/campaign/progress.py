@@ -1,6 +1,6 @@
 """The progress of a campaign, and its listeners.
 
-Owns the numbers of a progress bar; the command line and the node display them.
+Defines the numbers of a progress bar; the command line and the node display them.
 """
 
 from dataclasses import dataclass

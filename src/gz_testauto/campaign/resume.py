@@ -1,6 +1,6 @@
-"""Create a campaign in a directory, or resume the one that is there.
+"""Create a campaign in a directory, or resume an existing one.
 
-Owns the choice between the two, and the order in which a directory is written: manifest, campaign,
+Chooses between the two, and defines the order in which a directory is written: manifest, campaign,
 worlds, store. If the process is killed between any two of them, the next run continues.
 """
 
@@ -46,7 +46,7 @@ from gz_testauto.worlds.source import missions_of, world_source
 def open_or_create_campaign(
     spec: CampaignSpec, directory: CampaignDirectory, world_workers: int = 1
 ) -> Tuple[PreparedCampaign, ResultStore]:
-    """Create a campaign in a directory, or resume the one that is there. Up to ``world_workers``
+    """Create a campaign in a directory, or resume an existing one. Up to ``world_workers``
     processes generate its worlds.
 
     The caller holds the lock. Existing files are kept, however early the runner was killed. A

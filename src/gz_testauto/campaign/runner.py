@@ -1,9 +1,9 @@
 """Run a campaign: every selected trial that is not finished.
 
-Owns resuming, retrying, stopping and the order of writing. It is independent of how a trial is run
-(:mod:`gz_testauto.trial.executor`), by which worker (:mod:`gz_testauto.workers.interface`) and how
-it is stored (:mod:`gz_testauto.results.store`). If the process is killed at any moment, the same
-call continues with the first unfinished trial and repeats none.
+Implements resuming, retrying, stopping and the order of writing. It is independent of how a trial
+is run (:mod:`gz_testauto.trial.executor`), by which worker (:mod:`gz_testauto.workers.interface`)
+and how it is stored (:mod:`gz_testauto.results.store`). If the process is killed at any moment, the
+same call continues with the first unfinished trial and repeats none.
 """
 
 import collections

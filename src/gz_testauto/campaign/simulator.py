@@ -1,6 +1,6 @@
 """Open the simulator that a campaign names, with its options.
 
-Owns the choice of the installed simulator, and its constructor's arguments: the campaign's options,
+Selects the installed simulator, and defines its constructor's arguments: the campaign's options,
 ``limits.stall_timeout_s`` and the settings of ``worlds`` that the adaptor has.
 """
 

@@ -1,8 +1,8 @@
 """Copy existing worlds that cannot be loaded unchanged.
 
-Owns ``worlds.repair`` and ``worlds.allow_missing`` for the worlds of a directory: the copy has the
-repairs of the former, lacks the missing resources that the latter allows, and refers to other files
-by absolute paths. The user's files are never changed.
+Applies ``worlds.repair`` and ``worlds.allow_missing`` to the worlds of a directory: the copy has
+the repairs of the former, lacks the missing resources that the latter allows, and refers to other
+files by absolute paths. The user's files are never changed.
 """
 
 from dataclasses import replace

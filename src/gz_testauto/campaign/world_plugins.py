@@ -1,7 +1,7 @@
 """List the world plugins that the simulator of a campaign will load and run.
 
-Owns whether a campaign's trials run the plugins of its worlds, and the notice that names them.
-:mod:`gz_testauto.sdf.plugins` finds and removes plugins.
+Decides whether a campaign's trials run the plugins of its worlds, and creates the notice that names
+them. :mod:`gz_testauto.sdf.plugins` finds and removes plugins.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Provide the worlds of a campaign: generated into its directory, or existing in another one.
 
 A :class:`~gz_testauto.worlds.source.WorldSource` provides those of a program that generates worlds.
-Owns the choice between them, the choice of files in a directory, and the length of the shortest
+Selects one of these sources and the files of a directory, and computes the length of the shortest
 path in each world. The manifest of a multiplied set has the length for the mission of its
 generation (start, goal, radius and heights); otherwise it is computed from the world's geometry.
 """

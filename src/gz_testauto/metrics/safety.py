@@ -4,18 +4,18 @@
 summarize the recorded series.
 
 - Clearance: the distance from the footprint polygon to the nearest obstacle's collision geometry.
-  Minimum, mean over time, and the value that it is below for 5 % of the time. It is computed from
-  exact geometry and not from laser returns, after Heiden et al., "Bench-MR: A motion planning
-  benchmark for wheeled mobile robots", RA-L 6(3), 2021.
+  Minimum, mean and 5th percentile over time. It is computed from exact geometry and not from laser
+  returns, after Heiden et al., "Bench-MR: A motion planning benchmark for wheeled mobile robots",
+  RA-L 6(3), 2021.
 - Danger: the safety metric of Sezer (2022) and the share of danger.
   ``dis(t) = 1/d_min − 1/d_0`` for ``d_min ≤ d_0``, else 0; ``f_s = sqrt(∫ dis² dt / T)``, with
-  d_min the clearance and d_0 the distance above which there is no danger. The share is that of the
-  time with d_min below d_0, including the last interval. V. Sezer, "An optimized path tracking
-  approach considering obstacle avoidance and comfort", J. Intelligent & Robotic Systems 105(1),
-  2022; equations (1) and (2) of "Development of Gazebo Test Automation Tool for Autonomous Mobile
-  Robots". J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of mobile robot local
-  planning approaches", ICRA 2021 (there: percentage of time spent in dangerous area around
-  obstacles).
+  d_min the clearance and d_0 the distance above which there is no danger. The share of danger is
+  the share of the time with d_min below d_0, including the last interval. V. Sezer, "An optimized
+  path tracking approach considering obstacle avoidance and comfort", J. Intelligent & Robotic
+  Systems 105(1), 2022; equations (1) and (2) of "Development of Gazebo Test Automation Tool for
+  Autonomous Mobile Robots". J. Wen et al., "MRPB 1.0: A unified benchmark for the evaluation of
+  mobile robot local planning approaches", ICRA 2021 (there: percentage of time spent in dangerous
+  area around obstacles).
 - Collisions: the number of contact episodes, and the robot's speed at the first one.
   :class:`~gz_testauto.metrics.recording.ContactEpisode` defines an episode.
 """
@@ -29,7 +29,8 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.metrics.time_average import share_below, time_mean, time_percentile, time_rms
 
 CLEARANCE_FLOOR_M = 0.01
-"""Smallest clearance in 1/d, which is infinite at a contact: less counts as 1 cm."""
+"""Smallest clearance (m) in 1/d, which is infinite at a contact. Smaller clearances count as 1
+cm."""
 
 
 @metric(
@@ -65,7 +66,7 @@ def clearance_mean_m(recording: Recording, context: MetricContext) -> float:
     description="clearance undercut for 5 % of the time",
 )
 def clearance_p05_m(recording: Recording, context: MetricContext) -> float:
-    """Return the clearance (m) that the robot is below for 5 % of the time."""
+    """Return the 5th percentile of the clearance over time (m)."""
     return time_percentile(recording.clearance_m, recording.time_s, 5.0)
 
 

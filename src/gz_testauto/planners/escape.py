@@ -12,7 +12,7 @@ from gz_testauto.planners.interface import RobotLimits
 from gz_testauto.planners.sweep import ConvexFootprint, sweep_arcs
 
 CLEAR_AHEAD_M = 0.8
-"""The turn ends when the outline can drive this far straight ahead."""
+"""Free distance (m) straight ahead at which the turn stops."""
 
 ARC_LENGTH_M = 2.0
 """Length of the arcs to both sides for the choice of a direction."""
@@ -21,7 +21,7 @@ CURVATURES_PERM = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
 """Curvatures of these arcs."""
 
 STEPS = 16
-"""Checks along each arc and along each turn."""
+"""Number of checks along each arc and along each turn."""
 
 
 class Escape:
@@ -58,7 +58,7 @@ class Escape:
         return Twist2D(0.0, 0.0)
 
     def try_to_end(self, points_m: np.ndarray, needed_m: float) -> bool:
-        """End the turn if the path straight ahead is free for ``CLEAR_AHEAD_M``, or for
+        """Stop the turn if the path straight ahead is free for ``CLEAR_AHEAD_M``, or for
         ``needed_m`` if that is less. Return whether no turn is active."""
         if self.active:
             reach_m = min(CLEAR_AHEAD_M, needed_m)

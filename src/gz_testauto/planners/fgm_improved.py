@@ -41,13 +41,13 @@ FIRST_COMMANDS = 8
 """Number of commands that are checked before all others."""
 
 STEPS = 20
-"""Checks along each arc."""
+"""Number of checks along each arc."""
 
 PLACES = 20
-"""Positions along each arc that are checked for a turn in place."""
+"""Number of positions along each arc that are checked for a turn in place."""
 
 TURNING_MARGIN_M = 0.05
-"""Added to the circle around the outline for a turn in place."""
+"""Margin (m) that is added to the circle around the outline for a turn in place."""
 
 STANDSTILL = 0.02
 """Commands below this, in m/s and rad/s, count as blocked."""

@@ -1,7 +1,7 @@
 """Faults of the lidar and of the drive controller, between the robot and its planner.
 
-Owns the effect of each on scans and commands. None of them changes the world, so the recorded
-states of the robot are true.
+Defines the effect of each fault on scans and commands. None of them changes the world, so the
+recorded states of the robot are true.
 """
 
 import math

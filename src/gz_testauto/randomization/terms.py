@@ -1,7 +1,7 @@
 """The draws of a campaign's terms for one trial, and the hooks and filters that apply them.
 
-Owns the draws. Values for a whole trial are drawn before it starts, so that they are known in every
-process. Values at intervals are drawn during the trial, from the term's generator.
+Values for a whole trial are drawn before it starts, so that they are known in every process. Values
+at intervals are drawn during the trial, from the term's generator.
 """
 
 import functools
@@ -197,7 +197,8 @@ class _Drawing:
             raise SpecError(f"randomize {spec.name!r}: {error}") from error
 
     def value(self, before: float) -> float:
-        """Return the new value of a number."""
+        """Return a number after the change by the term: set to a drawn value, increased by it, or
+        scaled by it."""
         spec = self.spec
         distribution = next(d for d in (spec.set, spec.add, spec.scale) if d is not None)
         drawn = float(distribution.quantile(float(self.random.random())))
@@ -206,7 +207,8 @@ class _Drawing:
         return before * drawn if spec.scale is not None else drawn
 
     def values(self, befores: Sequence[float], alike: bool) -> List[float]:
-        """Return the new values of numbers, by a separate draw for each or one for all."""
+        """Return numbers after the change by the term, with one draw for all if ``alike`` is true,
+        otherwise with a separate draw for each."""
         if not alike:
             return [self.value(before) for before in befores]
         state = self.random.bit_generator.state

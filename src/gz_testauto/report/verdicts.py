@@ -38,9 +38,10 @@ class VerdictText:
 
 
 def success_verdict(pair: Comparison, end: Optional[EarlyStop] = None) -> VerdictText:
-    """Return the comparison of two success rates.
+    """Return the result of the comparison of two success rates.
 
-    In a campaign that stops early, its stopping test decides if it compares this pair.
+    If the campaign can stop early, and its stopping test compares this pair, the result is that of
+    the test.
     """
     if not pair.worlds:
         lead = f"{pair.first} and {pair.second} have no common world with valid trials of both."
@@ -119,7 +120,7 @@ def _interval(pair: Comparison, sign: float) -> str:
 
 
 def _ending(end: EarlyStop) -> str:
-    """Return how the number of worlds depends on the stopping test."""
+    """Return the sentence about the stop of the campaign, by its limit of worlds or by the test."""
     valid = "its result is valid at every number of worlds."
     if end.worlds >= end.max_worlds:
         return f"The campaign reached its limit of {end.max_worlds} worlds; {valid}"

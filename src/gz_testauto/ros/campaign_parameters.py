@@ -57,8 +57,8 @@ class CampaignParameters(NodeParameters):
 
 
 def load_builtin_campaign(path: Path, simulator: str) -> BuiltinCampaignSpec:
-    """Return a campaign with ``simulator``, if that is not empty. Raises ``SpecError`` if it uses a
-    navigation stack."""
+    """Return the campaign of a file. ``simulator`` replaces its simulator unless it is empty.
+    Raises ``SpecError`` for a campaign with a navigation stack."""
     spec = load(path, CampaignSpec)
     if not isinstance(spec, BuiltinCampaignSpec):
         raise SpecError(f"{path}: has stack, which starts its own simulator; add stack:=true")

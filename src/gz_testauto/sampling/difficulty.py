@@ -1,7 +1,7 @@
 """The difficulty of a world: whether a path exists, its length, and its clearance.
 
-Owns the numbers in the manifest for each world. The path is the exact shortest one of the robot's
-circle enlarged by the margin (:mod:`gz_testauto.grid.visibility`).
+Computes the numbers that the manifest has for each world. The path is the exact shortest one of the
+robot's circle enlarged by the margin (:mod:`gz_testauto.grid.visibility`).
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """The meaning of the random numbers of a world: counts, sizes, headings and proposed positions.
 
-Owns the order of these numbers, which depends only on the specification: first one per group with a
-range of counts, then for every possible obstacle its x, y, heading and each size that is drawn. An
-obstacle that a world does not have leaves its numbers unused, so that each number has the same
-meaning in every world. :mod:`gz_testauto.sampling.placement` checks whether a proposal fits.
+Defines the order of these numbers, which depends only on the specification: first one per group
+with a range of counts, then for every possible obstacle its x, y, heading and each size that is
+drawn. An obstacle that a world does not have leaves its numbers unused, so that each number has the
+same meaning in every world. :mod:`gz_testauto.sampling.placement` checks whether a proposal fits.
 """
 
 import functools

@@ -1,9 +1,9 @@
 """The kinds of random obstacles: entries of ``obstacles.yaml`` and their models.
 
-Owns one class per kind, found by its ``type`` in :data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`.
-A kind reads the size of a model from its SDF, computes outline and mass for another size, and
-writes that size into the SDF. Common parts are in :mod:`gz_testauto.sampling.models`. CONTRIBUTING
-has the steps to add a kind.
+Defines one class per kind, found by its ``type`` in
+:data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A kind reads the size of a model from its SDF,
+computes outline and mass for another size, and writes that size into the SDF. Common parts are in
+:mod:`gz_testauto.sampling.models`. CONTRIBUTING has the steps to add a kind.
 """
 
 import math

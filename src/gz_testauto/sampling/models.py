@@ -1,7 +1,7 @@
 """Obstacle models: models with a variable size, pose and name.
 
-Owns their reading, values that are computed once for all sizes, and the interface of a kind. The
-kinds are in :mod:`gz_testauto.sampling.kinds`.
+Defines the reading of models, values that are computed once for all sizes, and the interface of a
+kind. The kinds are in :mod:`gz_testauto.sampling.kinds`.
 """
 
 import copy

@@ -1,8 +1,8 @@
 """Names of random obstacles: the spawner creates them, and other modules recognize them.
 
-Owns the form ``obstacle_<label>_<index>``, and the rule by which the static map, the simulators and
-the multiplier distinguish random obstacles from the rest of a world. Worlds from other sources have
-other names, which a user's pattern (``worlds.obstacle_names``) describes.
+Defines the form ``obstacle_<label>_<index>``, and the rule by which the static map, the simulators
+and the multiplier distinguish random obstacles from the rest of a world. Worlds from other sources
+have other names, which a user's pattern (``worlds.obstacle_names``) describes.
 """
 
 import re

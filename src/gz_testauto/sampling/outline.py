@@ -1,6 +1,6 @@
 """The exact outline of an obstacle on the ground.
 
-Owns the outline as a core enlarged by a radius: a cylinder is a point and its radius, so that
+Represents the outline as a core enlarged by a radius: a cylinder is a point and its radius, so that
 distances are exact and fast, in contrast to a polygon with many corners.
 """
 

@@ -1,9 +1,9 @@
 """Placement of obstacles with gaps between each other and to walls, outside of keep-outs.
 
-Owns random sequential placement: obstacles are placed one after the other, each at its proposed
-position if it is free, otherwise at positions that are drawn independently. If one has no free
-position, the whole set is drawn again. The number of tries is limited; the error then states the
-progress. :mod:`~.draws` defines the numbers.
+Implements random sequential placement: obstacles are placed one after the other, each at its
+proposed position if it is free, otherwise at positions that are drawn independently. If one has no
+free position, the whole set is drawn again. The number of tries is limited; the error then states
+the progress. :mod:`~.draws` defines the numbers.
 """
 
 import functools
@@ -31,13 +31,13 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 TRIES_PER_OBSTACLE = 100
-"""Positions tried for one obstacle before the whole set is drawn again."""
+"""Number of positions tried for one obstacle before the whole set is drawn again."""
 
 MAX_DRAWS = 200
-"""Complete sets that are drawn before the error that no solvable one was found."""
+"""Number of complete sets that are drawn before an error reports that none of them is solvable."""
 
 TOLERANCE_M = 1e-5
-"""Circles decide a comparison only if the difference is larger than rounding."""
+"""Smallest difference (m) at which circles decide a comparison, above all rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,12 @@ class Obstacle:
 
     @property
     def footprint(self) -> BaseGeometry:
-        """Return its outline on the ground, in the world frame (m)."""
+        """Return the obstacle's outline on the ground, in the world frame (m)."""
         return self.outline.polygon
 
     def obstructing(self, heights: Heights) -> Outline:
-        """Return its outline at these heights, in the world frame; its core can be empty."""
+        """Return the obstacle's outline at these heights, in the world frame; its core can be
+        empty."""
         ground_m = self.pose.position[2] - self.model.height_of_frame_m(self.size)
         part = self.model.cut(self.size, heights.above(ground_m))
         return self.outline if part is None else part.moved(*self.pose.planar)
@@ -212,11 +213,12 @@ class _PositionedShape:
 
     @functools.cached_property
     def outline(self) -> Outline:
-        """Return its outline, in the world frame."""
+        """Return the outline of the shape in the world frame."""
         return self.shape.outline.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad)
 
     def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
-        """Return whether its outline is nearer to a geometry than a distance, or overlaps it."""
+        """Return whether the outline is nearer than ``distance_m`` to a geometry, or overlaps
+        it."""
         return _is_nearer(geometry, self.outline.core, self.outline.radius_m + distance_m)
 
 
@@ -296,8 +298,8 @@ class _PlacedShapes:
                 yield from self._cells.get((near_column, near_row), ())
 
     def _is_too_near(self, positioned: _PositionedShape, other: _PositionedShape) -> bool:
-        """Return whether two are nearer than the gap. Circles around and within them decide most
-        cases."""
+        """Return whether two shapes are nearer to each other than the gap. Circles around and
+        within them decide most cases."""
         one, two, gap_m = positioned.shape, other.shape, self._constraints.gap_m
         away_m = math.sqrt((other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2)
         if away_m > gap_m + one.outer_m + two.outer_m + TOLERANCE_M:
@@ -315,13 +317,13 @@ class _PlacedShapes:
 
 
 def _is_nearer(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> bool:
-    """Return whether two geometries are nearer than a distance, or overlap."""
+    """Return whether two geometries are nearer than ``distance_m`` to each other, or overlap."""
     between = shapely.distance(one, other)
     return bool(between < distance_m or between == 0.0)
 
 
 def _obstacle(positioned: _PositionedShape) -> Obstacle:
-    """Return the obstacle at its position."""
+    """Return the obstacle of a shape at a position."""
     proposal = positioned.shape.proposal
     slot = proposal.slot
     z = slot.ground_z_m + slot.model.height_of_frame_m(proposal.size)

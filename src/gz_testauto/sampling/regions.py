@@ -1,6 +1,6 @@
 """Regions of the centers of obstacles, and uniform points of a region.
 
-Owns the regions of a specification's groups, and the map from the unit square onto a region
+Defines the regions of a specification's groups, and the map from the unit square onto a region
 (Rosenblatt 1952, "Remarks on a multivariate transformation"): the first number selects x by the
 area to its left, the second the position on the vertical line through x. It maps equal areas to
 equal areas, so that stratified numbers give stratified points, in contrast to rejection from a

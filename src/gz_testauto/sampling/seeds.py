@@ -1,8 +1,9 @@
 """Random generators for all parts of a campaign, from one seed.
 
-Owns the rule by which world *i* depends only on the seed and *i*: every part has a separate
+Defines the rule by which world *i* depends only on the seed and *i*: every part has a separate
 generator, addressed by its purpose and its index, so that neither the number of parts nor their
-order changes any of them. All purposes below a campaign's seed are listed here.
+order changes any of them. All purposes below a campaign's seed are listed here, each with the rest
+of its path.
 """
 
 import zlib
@@ -11,32 +12,33 @@ from typing import Tuple, Union
 import numpy as np
 
 WORLD = "world"
-"""The obstacles of a world; its index follows, and ``FIRST`` for its point in a sequence."""
+"""The obstacles of a world. Rest of the path: world index; then ``FIRST`` for the first
+proposals."""
 FIRST = "first"
 LATIN_HYPERCUBE = "lhs"
-"""A block of a Latin hypercube; its number follows."""
+"""A block of a Latin hypercube. Rest of the path: number of the block."""
 SOBOL = "sobol"
 TRIAL = 1
-"""The simulator of a trial; the world's index and the repetition follow."""
+"""The simulator of a trial. Rest of the path: world index, repetition."""
 PLANNER = "planner"
-"""The planner of a trial, below the trial's seed; the robot's name and the number of goals before
-this one follow."""
+"""The planner of a trial, below the trial's seed. Rest of the path: name of the robot, number of
+goals before this one."""
 CONTROL_SAMPLE = 2
 """The control sample of a screening."""
 ACTOR = "actor"
-"""An actor of a trial; its entry's name, its number, the world's index and the repetition follow,
-and 1 for its draws during the trial."""
+"""An actor of a trial. Rest of the path: name of its entry, its number, world index, repetition;
+then 1 for its draws during the trial."""
 TERM = "term"
-"""A term of randomization; its name, the world's index and the repetition follow."""
+"""A term of randomization. Rest of the path: its name, world index, repetition."""
 PERFORMANCE = "performance"
-"""The behaviors of a Scenic program in a trial; the world's index and the repetition follow."""
+"""The behaviors of a Scenic program in a trial. Rest of the path: world index, repetition."""
 TRACKING = "tracking"
-"""Noise of a tracked object; its name, the world's index, the repetition and the stamp in
-microseconds follow."""
+"""Noise of a tracked object. Rest of the path: its name, world index, repetition, stamp in
+microseconds."""
 TERRAIN = "terrain"
-"""A terrain to compare simulators on; its name follows."""
+"""A terrain for the comparison of simulators. Rest of the path: its name."""
 PROBE = "probe"
-"""The probes of a terrain; its name follows."""
+"""The probes of a terrain. Rest of the path: its name."""
 SCENARIO = "scenario"
 """Draws by Python in a Scenic program at its compilation."""
 

@@ -1,7 +1,7 @@
 """Numbers in [0, 1) for world *i*: independent, by Latin hypercube, or by Sobol.
 
-Owns the coverage of the distributions by the worlds of one campaign, and its measure. World *i*'s
-numbers depend only on the seed, *i* and the specification, never on the number of worlds.
+Defines the coverage of the distributions by the worlds of one campaign, and its measure. World
+*i*'s numbers depend only on the seed, *i* and the specification, never on the number of worlds.
 :mod:`gz_testauto.sampling.draws` defines their meaning.
 """
 

@@ -1,7 +1,7 @@
 """SDF shapes and rays in MuJoCo, for colliders and for the embedded simulator.
 
-All MuJoCo models of this package use it: the format of numbers, type and size of primitive shapes,
-and the call that casts many rays, which differs between MuJoCo versions.
+All MuJoCo models of this package use this module. It formats numbers, returns the type and size of
+primitive shapes, and casts many rays in one call. That call differs between MuJoCo versions.
 """
 
 from typing import Any, Dict, Optional, Tuple
@@ -11,11 +11,11 @@ import numpy as np
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 
 EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
-"""MJCF with which distances between convex bodies are exact, if the version computes them so."""
+"""MJCF option for exact distances between convex bodies. It has this effect since MuJoCo 3.3."""
 
 
 def distances_are_exact() -> bool:
-    """Return whether MuJoCo's distances are reliable: those of 3.2, the last version for Python
+    """Return whether MuJoCo's distances are reliable. Those of version 3.2, the last one for Python
     3.8, have errors of decimeters."""
     import mujoco
 

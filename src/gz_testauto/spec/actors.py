@@ -1,6 +1,6 @@
 """The actors of a campaign: walkers, doors, and behaviors of other packages.
 
-Owns the common keys of ``actors:`` in a campaign, and the registry of actor types. Each entry is
+Defines the common keys of ``actors:`` in a campaign, and the registry of actor types. Each entry is
 one actor or several of one type::
 
 

@@ -1,6 +1,6 @@
 """The specification of a campaign: worlds × planners × repetitions, and the limits of a trial.
 
-Owns the keys of ``campaign.yaml`` and the checks that need no other file. There are two kinds:
+Defines the keys of ``campaign.yaml`` and the checks that need no other file. There are two kinds:
 :class:`BuiltinCampaignSpec` runs this package's planners in a simulator that it starts, and
 :class:`StackCampaignSpec` (``stack:``) runs the user's launch files. :class:`CampaignSpec` has
 their common keys.
@@ -212,7 +212,7 @@ class CampaignSpec(LocatedSpec):
     robot: RobotSpec
     """The robot under test."""
     goal: GoalSpec
-    """The goal in all worlds without their own."""
+    """The goal in all worlds that do not define one."""
     planners: Tuple[PlannerSpec, ...]
     """The planners to compare, at least one; a plug-in without parameters can be a name."""
     repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
@@ -382,7 +382,8 @@ class BuiltinCampaignSpec(CampaignSpec):
 
 
 class _OnStack(Spec):
-    """The first field of a campaign on a stack, since validators of others refer to it."""
+    """The field ``stack``. This base class makes it the first field, since validators of other
+    fields refer to it."""
 
     stack: StackSpec
     """The user's simulator, robot and navigation, in place of this package's."""

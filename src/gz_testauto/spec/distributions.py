@@ -1,6 +1,6 @@
 """Distributions of a number in a specification.
 
-Owns four distributions and their YAML forms::
+Defines four distributions and their YAML forms::
 
 
     radius_m: 0.5                                          # fixed

@@ -1,6 +1,6 @@
 """Read a specification from YAML, and report each error with file and line.
 
-Owns the steps from a file to a frozen specification. *All* errors are reported together, one per
+Defines the steps from a file to a frozen specification. *All* errors are reported together, one per
 line, as ``file:line: field ...``. Duplicate and unknown keys are errors. The fields are documented
 at their class.
 """

@@ -1,7 +1,7 @@
 """The start, the goals and the road of a robot in each world of a campaign.
 
-Owns the choice between a world's own values (``worlds.files``, or the missions of a world source)
-and the campaign's. Worlds have their names in results.
+Chooses between a world's own values (``worlds.files``, or the missions of a world source) and the
+campaign's. Worlds have their names in results.
 """
 
 from typing import Dict, Optional, Sequence, Tuple

@@ -1,7 +1,7 @@
 """The base class of specifications, and common field types.
 
-Owns the rules for all specifications: an unknown key is an error, a quoted number is not a number,
-and a path is absolute once read. It does not depend on any specification.
+Defines the rules for all specifications: an unknown key is an error, a quoted number is not a
+number, and a path is absolute once read. It does not depend on any specification.
 """
 
 import contextlib
@@ -81,8 +81,8 @@ class YamlLocation:
 
 
 class LocatedSpec(Spec):
-    """A specification that names a plug-in. It stores its location for errors in the construction
-    of the plug-in."""
+    """A specification that names a plug-in and stores its own location in the YAML file. Errors in
+    the construction of the plug-in report this location."""
 
     _location: YamlLocation = PrivateAttr(default_factory=YamlLocation)
 

@@ -1,7 +1,7 @@
 """The random obstacles of a world: counts, kinds, regions and sizes.
 
-Owns the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. The kinds are classes
-of :mod:`gz_testauto.sampling.kinds`, registered in :data:`OBSTACLE_KINDS`.
+Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. The kinds are
+classes of :mod:`gz_testauto.sampling.kinds`, registered in :data:`OBSTACLE_KINDS`.
 :mod:`gz_testauto.sampling` draws obstacles, and :mod:`gz_testauto.worlds` writes worlds.
 
 The default of a size is that of the saved world when a saved world is multiplied, otherwise that of

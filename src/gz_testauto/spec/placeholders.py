@@ -1,6 +1,6 @@
 """Placeholders in launch arguments: words in braces for values that differ between trials.
 
-Owns their names and their replacement. Their values come from the campaign
+Defines the names of placeholders and their replacement. The values come from the campaign
 (:mod:`gz_testauto.trial.launch_files`).
 """
 

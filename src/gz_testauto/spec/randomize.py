@@ -1,6 +1,6 @@
 """Random properties of a campaign's worlds, sensors and drive controllers.
 
-Owns the keys of ``randomize:`` in a campaign. Each entry is one term::
+Defines the keys of ``randomize:`` in a campaign. Each entry is one term::
 
 
     randomize:

@@ -1,6 +1,6 @@
 """Areas of the ground in an obstacle specification: regions for centers, and keep-outs.
 
-Owns the shapes and their conversion to shapely::
+Defines the shapes and their conversion to shapely::
 
 
     region: {rectangle: {x_m: [-9, 9], y_m: [-9, 9]}}

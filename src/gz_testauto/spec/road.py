@@ -1,6 +1,7 @@
 """Lanes, and the route through them.
 
-Owns the keys of ``road:`` in a campaign, of one world in ``worlds.files``, or of a separate file::
+Defines the keys of ``road:`` in a campaign, of one world in ``worlds.files``, or of a separate
+file::
 
 
     road:

@@ -1,6 +1,6 @@
 """The robots of a campaign: model, start, and the limits of the base.
 
-Owns the keys of ``robot:``, which has two kinds, as campaigns have, and of ``robots:``, further
+Defines the keys of ``robot:``, which has two kinds, as campaigns have, and of ``robots:``, further
 robots in the same worlds. Each has a separate velocity command, scan and outcome, and is an
 obstacle for the others::
 

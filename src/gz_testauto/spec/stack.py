@@ -1,6 +1,6 @@
 """The user's robot and navigation stack: its launch files, and its names of topics and frames.
 
-Owns the keys of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``.
+Defines the keys of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``.
 :mod:`gz_testauto.ros.stack` uses them; ``docs/your_robot.md`` documents them for users.
 """
 

@@ -1,6 +1,6 @@
 """Early stop of a campaign: as soon as its comparison is decided.
 
-Owns the keys of ``stop``; the test is in :mod:`gz_testauto.analysis.early_stop`.
+Defines the keys of ``stop``; the test is in :mod:`gz_testauto.analysis.early_stop`.
 """
 
 from typing import Literal, Optional

@@ -1,6 +1,6 @@
 """The tracked objects that a planner can request.
 
-Owns the keys of ``tracking:`` in a campaign::
+Defines the keys of ``tracking:`` in a campaign::
 
 
     tracking: {}                                   # all true states

@@ -1,9 +1,9 @@
 """The worlds of a campaign, and published facts about each.
 
-Owns ``worlds`` in ``campaign.yaml``: a base world to be multiplied, the section of a registered
+Defines ``worlds`` in ``campaign.yaml``: a base world to be multiplied, the section of a registered
 world source, or a directory of worlds, all or a list, each with an optional mission; the names of
-random obstacles; and numbers that a benchmark publishes.
-:mod:`gz_testauto.campaign.world_source` reads the files.
+random obstacles; and numbers that a benchmark publishes. :mod:`gz_testauto.campaign.world_source`
+reads the files.
 """
 
 import re

@@ -1,9 +1,9 @@
 """YAML text with the line of each of its values.
 
-Owns parsing (safe YAML; duplicate keys are errors; ``1e-3`` is a number and ``2024-01-01`` is text,
-as in YAML 1.2) and the line of a field's path. It rejects YAML that no specification needs and that
-costs more than its file's size: deep nesting, aliases that multiply, tags other than of plain
-values. It does not depend on the fields of specifications.
+Defines the parsing (safe YAML; duplicate keys are errors; ``1e-3`` is a number and ``2024-01-01``
+is text, as in YAML 1.2) and the line of a field's path. It rejects YAML that no specification needs
+and that costs more than its file's size: deep nesting, aliases that multiply, tags other than of
+plain values. It does not depend on the fields of specifications.
 """
 
 import re

@@ -36,16 +36,17 @@ DURATION_S = 1.0
 GRAVITY_MPS2 = 9.81
 
 SETTLE_M = 0.3
-"""Largest displacement by the separation of bodies that overlap slightly."""
+"""Largest displacement (m) when a simulator separates bodies that overlap slightly."""
 
 DRIVEN_MPS = 10.0
-"""Largest speed of a model that is driven; a car in a town is no faster."""
+"""Largest speed (m/s) of a model that is driven, such as a car in a town."""
 
 SUNK_M = 0.1
-"""Largest depth of a body below the lowest floor; solvers allow millimeters for heavy ones."""
+"""Largest depth (m) of a body below the lowest floor. Solvers let heavy bodies sink by
+millimeters."""
 
 DEEP_M = 0.05
-"""Depth of a contact that no motion can cause: it existed at the start."""
+"""Depth (m) of a contact that no motion can cause, so that it existed at the start."""
 
 UPRIGHT_RAD = 0.3
 """Largest tilt of a robot at which its lowest point is known well enough."""
@@ -98,13 +99,13 @@ class LowestLevels:
                     self._floor_m = min(self._floor_m, surface_m)
 
     def bottom_m(self, x_m: float, y_m: float) -> float:
-        """Return the lowest point of the world, that of a plane at this position; ``-inf`` for an
-        empty world."""
+        """Return the height of the lowest point of the world, where planes are evaluated at this
+        position; ``-inf`` for an empty world."""
         return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
 
     def floor_m(self, x_m: float, y_m: float) -> float:
-        """Return the lowest surface that is a floor, that of a plane at this position; ``-inf`` for
-        none."""
+        """Return the height of the lowest floor, where planes are evaluated at this position;
+        ``-inf`` without a floor."""
         return _lowest([self._floor_m, *self._levels(x_m, y_m)])
 
     def _levels(self, x_m: float, y_m: float) -> List[float]:

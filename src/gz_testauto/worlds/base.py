@@ -1,7 +1,7 @@
 """A base world, split into its fixed part and the places of random obstacles.
 
-Owns the search for the random obstacles of a saved world, and the assembly of a world file with
-other ones. All other elements are written as they were read; a ``<state>`` is applied and dropped.
+Finds the random obstacles of a saved world, and assembles a world file with other obstacles. All
+other elements are written as they were read; a ``<state>`` is applied and dropped.
 :mod:`gz_testauto.sampling` draws obstacles.
 """
 
@@ -136,7 +136,8 @@ class BaseWorld:
 
 
 class WorldTemplate:
-    """A world file as bytes with gaps, one per obstacle, or one for all of them."""
+    """The bytes of a world file with gaps into which obstacles are inserted: one gap per obstacle,
+    or one for all obstacles."""
 
     def __init__(self, document: SdfDocument, gaps: int) -> None:
         self._encoding = document.root.getroottree().docinfo.encoding or "UTF-8"

@@ -1,7 +1,7 @@
 """The worlds of a directory, with the data of ``worlds.json``.
 
-Owns the manifest's format, and reads any directory of ``.world`` files, with or without a manifest.
-:mod:`gz_testauto.worlds.multiply` generates worlds.
+Defines the manifest's format, and reads any directory of ``.world`` files, with or without a
+manifest. :mod:`gz_testauto.worlds.multiply` generates worlds.
 """
 
 import hashlib

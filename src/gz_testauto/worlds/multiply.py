@@ -1,8 +1,8 @@
 """Multiplication: many worlds from one base world, with other random obstacles in each.
 
-Owns the generation of a directory of worlds with its manifest: the directory appears under its name
-only when it is complete. World *i* depends only on the seed and *i*, so a longer run starts with
-the same files as a shorter one, regardless of the order of generation.
+Generates a directory of worlds with its manifest: the directory appears under its name only when it
+is complete. World *i* depends only on the seed and *i*, so a longer run starts with the same files
+as a shorter one, regardless of the order of generation.
 """
 
 import json

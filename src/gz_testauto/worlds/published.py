@@ -1,7 +1,7 @@
 """Published numbers of a benchmark's worlds, read from its files.
 
-Owns the readers of the sources that ``worlds.published`` names. A world that a source lacks is an
-error, since the results would be incomplete.
+Defines the readers of the sources that ``worlds.published`` names. A world that a source lacks is
+an error, since the results would be incomplete.
 """
 
 import csv

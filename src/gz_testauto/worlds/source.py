@@ -1,7 +1,7 @@
 """World sources: programs that generate the worlds of a campaign.
 
-Owns the interface of a source and the choice of a campaign's source. The registry and the section
-of a source in YAML are in :mod:`gz_testauto.spec.worlds`.
+Defines the interface of a source, and selects the source of a campaign. The registry and the
+section of a source in YAML are in :mod:`gz_testauto.spec.worlds`.
 """
 
 from abc import ABC, abstractmethod

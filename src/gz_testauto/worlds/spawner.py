@@ -1,7 +1,7 @@
 """A set of random obstacles in a running simulator: drawn, placed, replaced, written to a file.
 
-Owns the present obstacles, and ensures that a set is placed completely or not at all. Draw *k* of a
-seed is that of ``gz_testauto multiply`` for world *k* of that seed, on the same base world. A
+Stores the present obstacles, and ensures that a set is placed completely or not at all. Draw *k* of
+a seed is that of ``gz_testauto multiply`` for world *k* of that seed, on the same base world. A
 simulator is any object with model names, poses, spawn and delete; ROS is not needed.
 """
 
@@ -111,7 +111,8 @@ class ObstacleSpawner:
         return tuple(self._placed.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
-        """Return the obstacles placed here that the simulator still has, each where it is now."""
+        """Return the obstacles of this spawner that the simulator still has, with their present
+        poses."""
         shown = self._look()
         poses = self._world.poses([name for name in self._placed if name in shown])
         self._placed = {
@@ -120,7 +121,7 @@ class ObstacleSpawner:
         return self.last_known
 
     def spawn(self, draw: Draw, replace: bool) -> Tuple[Obstacle, ...]:
-        """Draw a set and place it, in place of all present obstacles or in addition.
+        """Draw a set and place it. ``replace`` deletes all present obstacles before.
 
         After an error, new obstacles are removed and replaced ones restored. Returns the placed
         obstacles with their final names. Raises ``SpecError``, ``PlacementError``, ``SdfError`` or
@@ -187,7 +188,8 @@ class ObstacleSpawner:
     def _draw_set(
         self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
-        """Draw a set next to the models ``names``, of which ``standing`` were placed here."""
+        """Draw a set that keeps its gaps to the models ``names``. This spawner placed
+        ``standing``."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
         mission = required_mission(draw.spec.mission)

@@ -1,7 +1,7 @@
 """The static map of a base world, without the random obstacles.
 
-Owns its computation from the collision shapes at the height of the lidar, so that no SLAM is
-needed, and its extent: around all models of the world and further areas.
+Defines the computation of the map from the collision shapes at the height of the lidar, so that no
+SLAM is needed, and its extent: around all models of the world and further areas.
 :mod:`gz_testauto.grid.map_server` has the files.
 """
 

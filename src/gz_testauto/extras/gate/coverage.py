@@ -85,14 +85,15 @@ class GateSide:
         return len(self.worlds) + len(self.only)
 
     def valid_trials(self, planner: str) -> WorldTrials:
-        """Return the settled and valid trials of a planner by world, in the plan's order."""
+        """Return the valid trials of a planner that can be evaluated, by world and in the plan's
+        order."""
         found = trials_by_world([t for t in self.settled if t.planner == planner])
         return {world: found[world] for world in self.worlds if world in found}
 
     def unsettled(self) -> Tuple[str, ...]:
         """Return the worlds without a settled trial of the planners.
 
-        A campaign that its rule has ended leaves out worlds with an invalid trial; those are not
+        A campaign that was stopped by its rule omits worlds with an invalid trial; those are not
         returned.
         """
         if not self.planners:
@@ -212,7 +213,8 @@ def _missing_worlds(
     most: int,
     option: Option,
 ) -> Iterator[NotJudged]:
-    """Yield the worlds that all pairs lack, then those that one pair or one metric lacks too."""
+    """Yield the worlds that are missing for all pairs, then those that are missing for one pair or
+    one metric only."""
     unfinished = [() if side.ended_by_rule else side.unsettled() for side in sides]
     absent = {world for side in sides for world in side.unsettled()}
     lacking = sum(len(side.only) for side in sides) + len({w for ws in unfinished for w in ws})
@@ -269,7 +271,8 @@ def _missing_worlds(
 def _worlds_without_trials(
     sides: Sequence[GateSide], pair: GatePair, absent: AbstractSet[str]
 ) -> Tuple[str, ...]:
-    """Return the worlds in which one planner of the pair has no trial, although others have."""
+    """Return the worlds in which a planner of the pair has no trial, except for the worlds in
+    ``absent``."""
     found: Set[str] = set()
     for side in sides:
         for planner in {pair.planner, pair.baseline} & set(side.planners):

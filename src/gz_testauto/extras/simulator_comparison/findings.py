@@ -117,7 +117,7 @@ class Findings:
 
     @property
     def measures(self) -> List[Measure]:
-        """Measures that any entry has, the weighted ones first."""
+        """Measures that at least one entry has, the weighted ones first."""
         names = [name for name in self.spec.weights if name in MEASURES.names()]
         names += [name for name in next(iter(self.measured.values())) if name not in names]
         return [

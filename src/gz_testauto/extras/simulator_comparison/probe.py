@@ -36,9 +36,10 @@ FOOT_M = 0.05
 SAMPLES_PER_RADIUS = 16
 """Approximate number of points along a ball's radius at which its contact is computed."""
 SAME_M = 1e-4
-"""Heights on the three surfaces that differ by less are equal."""
+"""Tolerance (m) within which heights on the three surfaces are equal."""
 ASIDE_M = 0.7e-3
-"""A ball that is this much higher than on its point alone touches the slopes around it."""
+"""Height (m) above the contact with its own point from which a ball touches the slopes around
+it."""
 LIFT_M = 0.02
 """Height above its resting position at which a ball is dropped."""
 FALL_MPS = 0.2
@@ -46,26 +47,27 @@ FALL_MPS = 0.2
 CHECK_PERIOD_S = 0.1
 SETTLE_S = 3.0
 AT_REST_M = 2e-5
-"""Balls that moved by less in one check period are at rest."""
+"""Largest motion (m) of a ball at rest in one check period."""
 FALLEN_M = 0.5
-"""A ball this far below its expected height fell through the ground."""
+"""Distance (m) below its expected height from which a ball has fallen through the ground."""
 BALLS_PER_MODEL = 10
-"""Balls per model: a simulator that spawns models slowly has fewer to spawn."""
+"""Number of balls per model. It is above 1 since some simulators spawn models slowly."""
 CANDIDATES_PER_POINT = 10
-"""Points that are drawn for each point needed."""
+"""Number of random candidates for each required point."""
 
 EXTRA_SLOPE_RAD = math.radians(3.0)
 """Difference between slope and angle of friction. It is small, because MuJoCo's bodies hop higher
 the faster they slide."""
 SLIDE_S = 0.8
 MIN_LOAD_SHARE = 0.1
-"""A sled that is pressed on the ground with a smaller share of its weight falls."""
+"""Load of a sled on the ground as a share of its weight, below which it counts as falling."""
 RIM_M = 0.02
 """Height of the edge that makes level ground a height map."""
 LEVEL_PIXELS, LEVEL_PITCH_M = 33, 1.6
-"""Cells so large that the sled stays within one triangle of half a cell, for either diagonal.
-Bullet's and MuJoCo's bodies catch at level edges between triangles, the more the smaller these are
-(measured: balls in Bullet by 30 %, boxes in MuJoCo by 36 %), which is not friction."""
+"""Number and size (m) of the cells of level ground. They are so large that the sled stays within
+one triangle of half a cell, for either diagonal. Bodies in Bullet and MuJoCo catch at level edges
+between triangles, and more so at smaller triangles (measured: balls in Bullet by 30 %, boxes in
+MuJoCo by 36 %). This is not friction."""
 SLED_AT_M = (0.25, 0.1)
 
 
@@ -133,7 +135,7 @@ def probe_ground(
     folder: Path,
     points: int = 200,
 ) -> GroundProbe:
-    """Measure the ground of ``terrain`` in ``simulator``, at ``points`` drawn points. Worlds are
+    """Measure the ground of ``terrain`` in ``simulator``, at ``points`` random points. Worlds are
     written into ``folder``.
 
     Loads two scenes. Raises ``SimulatorError`` if one cannot be loaded, and ``SpecError`` for a
@@ -260,11 +262,11 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
 
 
 def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
-    """Return mu = (g sin θ - a) / (g cos θ + b) of a sled on level ground under gravity that is
-    tilted by θ.
+    """Return the coefficient of friction of a sled on level ground.
 
-    a is its acceleration along the ground. b is its acceleration away from the ground; it is 0
-    unless the sled hops. Returns 0 if the ground does not support the sled.
+    The coefficient is ``(g sin θ - a) / (g cos θ + b)``. Gravity is tilted by θ. a is the sled's
+    acceleration along the ground. b is its acceleration away from the ground, which is 0 unless the
+    sled hops. Returns 0 if the ground does not support the sled.
     """
     heights = np.zeros((LEVEL_PIXELS, LEVEL_PIXELS))
     if terrain.relief_m > 0.0:

@@ -77,7 +77,8 @@ def parse_tree(
     clock: Clock,
     random: np.random.Generator,
 ) -> Behaviour:
-    """Return the main tree of XML; ``source`` is its name in messages. Raises ``SpecError``."""
+    """Return the main tree of an XML text, which messages call ``source``. Raises ``SpecError`` for
+    invalid XML and for invalid nodes."""
     try:
         root = parse_xml(content)
     except etree.XMLSyntaxError as error:

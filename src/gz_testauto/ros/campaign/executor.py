@@ -165,19 +165,19 @@ class RosTrialExecutor(TrialExecutor):
         except TrialStopped:
             planner.move_base.end()
             raise
-        planner.move_base.end()  # after an error, recover() ends all planners
+        planner.move_base.end()  # after an error, recover() stops all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = monitor.result(verdict, cycles, time.monotonic() - began_s)
         return result.with_numbers({**lateness.numbers, **actors.numbers})
 
     def recover(self) -> None:
-        """End all planners, whose state is uncertain, and wait for the simulator node, which can be
-        restarting. The next trial loads a new scene."""
+        """Stop all planners, since their state is uncertain, and wait for the simulator node, which
+        can be restarting. The next trial loads a new scene."""
         self.close()
         self.open()
 
     def close(self) -> None:
-        """End all planners. The simulator node continues."""
+        """Stop all planners. The simulator node continues."""
         planners, self._planners = self._planners, {}
         for process, cycles in planners.values():
             cycles.unregister()

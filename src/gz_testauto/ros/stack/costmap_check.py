@@ -49,7 +49,7 @@ OBSERVING = ("costmap_2d::ObstacleLayer", "costmap_2d::VoxelLayer")
 ANSWER_S = 10.0
 """Wall time in which a costmap with a publisher must be received."""
 ENOUGH_RAYS = 3
-"""With fewer rays on obstacles there is no check."""
+"""Least number of rays on obstacles for a check."""
 PLAIN_RAYS = 5
 """An obstacle that is hit by this number of rays is clearly visible and is checked separately."""
 WITHIN_M = 0.25
@@ -267,7 +267,8 @@ class CostmapCheck:
     def _view(
         self, scene: WorldScene, look: Look, scan: LaserScan, grid: OccupancyGrid
     ) -> Optional["_View"]:
-        """Return the expected and actual marks, or None if tf has no pose of the lidar."""
+        """Return the obstacles that the costmap should mark and whether it does, or None if tf has
+        no pose of the lidar."""
         frames = self._stack.frames
         lidar = self._localization.pose_of(scan.header.frame_id, frames.base)
         base = self._localization.pose_of(frames.base, grid.header.frame_id)
@@ -376,7 +377,7 @@ class _Target(NamedTuple):
 
 
 class _View(NamedTuple):
-    """The expected marks, and the layers that should set them."""
+    """The obstacles that the costmap should mark, and its layers."""
 
     targets: List[_Target]
     lidar: Pose

@@ -71,9 +71,10 @@ def _directed_edges(faces: np.ndarray) -> np.ndarray:
 
 
 def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the connected part (n,) of each face, its edge indices (n, 3), and uses per edge.
+    """Return the connected parts of faces (n, 3).
 
-    Faces that share an edge are connected.
+    Faces that share an edge are connected. Returns the index of each face's part (n,), the indices
+    of its edges (n, 3), and the number of uses of each edge.
     """
     from scipy import sparse
     from scipy.sparse import csgraph

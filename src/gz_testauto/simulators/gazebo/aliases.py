@@ -1,9 +1,9 @@
 """Names of models on the server.
 
 The name of a deleted model cannot be used again for more than half a second (see
-:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), which would be most of the
-time between trials. So every other scene on a server adds a suffix to the names of its models. The
-suffix is not visible outside of this adaptor.
+:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), and this wait would be
+most of the time between trials. Therefore every other scene on a server adds a suffix to the names
+of its models. The suffix is not visible outside of this adaptor.
 """
 
 from lxml import etree
@@ -12,7 +12,8 @@ SUFFIX = "__gz_testauto"
 
 
 class Alias:
-    """The names of one scene's models; ``second`` scenes have the suffix."""
+    """The names of the models of one scene on the server. They have the suffix if ``second`` is
+    true."""
 
     def __init__(self, second: bool) -> None:
         self._suffix = SUFFIX if second else ""
@@ -29,7 +30,7 @@ class Alias:
 
 
 def own_name(scoped: str) -> str:
-    """Return the name in the scene of a model or of a part of one."""
+    """Return the name in the scene of a model, or of a part of a model."""
     model, separator, rest = scoped.partition("::")
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]

@@ -196,7 +196,7 @@ class ServiceConnection:
 
 
 class _TimedTransport(xmlrpc.client.Transport):
-    """HTTP with a timeout for every wait."""
+    """An HTTP transport for XML-RPC with a timeout for every wait."""
 
     def __init__(self, timeout_s: float) -> None:
         super().__init__()

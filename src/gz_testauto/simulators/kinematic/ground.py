@@ -14,11 +14,12 @@ from gz_testauto.sdf.scene import CollisionShape
 from gz_testauto.sdf.shapes import Plane
 
 Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Heights (m) at x and y (m), all of one shape; -inf outside of the surface."""
+"""Function that returns heights (m) at x and y (m), arrays of equal shape; -inf outside of the
+surface."""
 
 
 class GroundSurface:
-    """The ground of some shapes; those that are not ground are ignored."""
+    """The surface of all ``shapes`` that are ground. Other shapes are ignored."""
 
     def __init__(self, shapes: Iterable[CollisionShape]) -> None:
         ground = [shape for shape in shapes if shape.is_ground]
@@ -28,7 +29,8 @@ class GroundSurface:
         """True if the ground has the same height everywhere."""
 
     def height_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (m) in the world frame at points of any shape; -inf without ground."""
+        """Return the heights (m) of the ground in the world frame at points in arrays of any shape;
+        -inf at points without ground."""
         height = np.full(np.shape(x_m), -np.inf)
         for surface in self._surfaces:
             height = np.maximum(height, surface(x_m, y_m))

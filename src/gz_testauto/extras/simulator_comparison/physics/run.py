@@ -91,7 +91,8 @@ STEPS_S = (0.001, 0.005)
 
 
 MAX_STEP_DIFFERENCE = 0.05
-"""Values at two steps whose difference is above this share of the larger are not converged."""
+"""Largest difference between values at two physics steps that count as converged, as a share of the
+larger value."""
 
 
 @dataclass(frozen=True)

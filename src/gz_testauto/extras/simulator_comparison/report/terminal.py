@@ -209,7 +209,7 @@ def _entries_table(headings: Sequence[str]) -> Table:
 
 
 def remark_table(*headings: str) -> Table:
-    """Return a plain table whose last column is text."""
+    """Return a plain table whose last column is left-aligned, for text."""
     table = plain_table(*headings[:-1])
     table.add_column(headings[-1], justify="left", overflow="fold")
     return table
@@ -253,7 +253,7 @@ def millimeters(length_m: float) -> str:
 
 
 def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
-    """Print the measures of one simulator against the other, with the floor of the other's own
+    """Print the measures of one simulator compared with the other, and the floor of the other's own
     repetitions."""
     console = console or report_console()
     ((name, own),) = found.measured.items()
