@@ -27,7 +27,7 @@ def compared(**changes):
     return found
 
 
-def test_equal_campaigns_compare():
+def test_equal_campaigns_are_comparable():
     assert compared() == SAME
     assert compared(inputs={**INPUTS, "name": '"two"', "seed": "5"}).reasons == ()
     assert compared(inputs={**INPUTS, "limits.max_attempts": "9"}).reasons == ()
@@ -35,13 +35,13 @@ def test_equal_campaigns_compare():
 
 
 @pytest.mark.parametrize(("value", "shown"), [("0.5", "0.5"), ("2.0", "2.0")])
-def test_another_value_is_a_reason(value, shown):
+def test_a_different_value_prevents_a_comparison(value, shown):
     found = compared(inputs={**INPUTS, "robot.max_linear_mps": value})
     assert found.reasons == (f"robot.max_linear_mps: 1.0, and {shown}",)
     assert (found.notes, found.without) == ((), frozenset())
 
 
-def test_a_field_of_one_campaign_only_and_another_file_are_reasons():
+def test_a_missing_field_and_a_different_file_prevent_a_comparison():
     found = compared(inputs={**INPUTS, "robot.model": "sha256:1", "worlds.plugins": "true"})
     assert found.reasons == (
         "robot.model: nothing, and another file",
@@ -49,7 +49,7 @@ def test_a_field_of_one_campaign_only_and_another_file_are_reasons():
     )
 
 
-def test_another_parameter_excludes_the_metrics_that_depend_on_it():
+def test_a_different_metric_parameter_excludes_the_metrics_that_use_it():
     found = compared(inputs={**INPUTS, "metrics.barn_k": "4.0"})
     assert found.reasons == ()
     assert found.without == {"barn_score"}
@@ -57,7 +57,7 @@ def test_another_parameter_excludes_the_metrics_that_depend_on_it():
     assert note.startswith("metrics.barn_k: 2.0, and 4.0")
 
 
-def test_another_machine_excludes_wall_times_and_another_simulator_everything():
+def test_a_different_machine_excludes_wall_times_and_a_different_simulator_all_metrics():
     machine = compared(platform="Darwin")
     assert "cycle_mean_s" in machine.without and len(machine.without) == 5
     assert len(machine.notes) == 1 and machine.reasons == ()

@@ -91,7 +91,7 @@ def decided(endless, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_campaign_ends_when_the_decision_is_in(decided):
+def test_the_campaign_stops_when_its_comparison_is_decided(decided):
     _, results = decided
     end = early_stop(results)
     assert end.decided
@@ -117,7 +117,7 @@ def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_killed_and_resumed_it_decides_by_the_same_worlds(endless, decided, tmp_path, seed):
+def test_a_killed_and_resumed_campaign_decides_by_the_same_worlds(endless, decided, tmp_path, seed):
     class Killed(BaseException):
         pass
 
@@ -142,7 +142,7 @@ def test_killed_and_resumed_it_decides_by_the_same_worlds(endless, decided, tmp_
 
 
 @pytest.mark.slow
-def test_given_again_a_decided_campaign_runs_nothing(endless, decided):
+def test_a_second_run_of_a_decided_campaign_executes_no_trial(endless, decided):
     out, first = decided
     again, executor = run(endless(), out)
     assert executor.calls == []
@@ -150,14 +150,14 @@ def test_given_again_a_decided_campaign_runs_nothing(endless, decided):
 
 
 @pytest.mark.slow
-def test_equal_planners_end_undecided_after_at_most_so_many_worlds(endless, tmp_path):
+def test_equal_planners_are_undecided_at_the_limit_of_worlds(endless, tmp_path):
     results, _ = run(endless(max_worlds=12), tmp_path / "out", script=lambda trial: Outcome.REACHED)
     assert not early_stop(results).decided
     assert len(results.trials) == results.planned == 24
 
 
 @pytest.mark.slow
-def test_a_difference_that_does_not_matter_is_a_decision(endless, tmp_path):
+def test_a_campaign_stops_at_a_difference_within_the_equivalence_margin(endless, tmp_path):
     rule = {"equivalence_margin": 0.25}
     results, _ = run(endless(**rule), tmp_path / "out", script=lambda trial: Outcome.REACHED)
     end = early_stop(results)
@@ -180,9 +180,7 @@ def test_abandoned_world_is_skipped_and_judged_last_after_a_valid_repetition(end
 
 
 @pytest.mark.slow
-def test_a_world_whose_worker_died_does_not_hold_up_the_decision_to_the_end(
-    endless, decided, tmp_path
-):
+def test_a_world_whose_worker_died_does_not_delay_the_decision(endless, decided, tmp_path):
     class Dies(OutOfOrder):
         died = False
 
@@ -224,7 +222,7 @@ def test_report_has_the_decision_and_its_validity(decided, capsys):
 
 
 @pytest.mark.slow
-def test_another_alpha_is_another_campaign(endless, tmp_path):
+def test_another_alpha_in_the_same_directory_is_rejected(endless, tmp_path):
     run(endless(), tmp_path / "out", selection=TrialSelection(worlds=2))
     with pytest.raises(Exception, match=r"stop\.alpha is 0\.2, was 0\.05"):
         run(endless(alpha=0.2), tmp_path / "out")
@@ -240,7 +238,7 @@ def test_another_alpha_is_another_campaign(endless, tmp_path):
         ("stop: {alpha: 0.1}", "when"),
     ],
 )
-def test_a_wrong_rule_is_refused_with_its_line(tmp_path, lines, complaint):
+def test_an_invalid_rule_is_rejected_with_its_line(tmp_path, lines, complaint):
     text = SMOKE.read_text().replace("../worlds", str(CONFIG.parent / "worlds"))
     file = tmp_path / "campaign.yaml"
     file.write_text(f"{text}\n{lines}\n")
@@ -249,7 +247,7 @@ def test_a_wrong_rule_is_refused_with_its_line(tmp_path, lines, complaint):
     assert complaint in str(refused.value)
 
 
-def test_worlds_that_depend_on_one_another_are_refused(tmp_path):
+def test_worlds_that_depend_on_each_other_are_rejected(tmp_path):
     text = SMOKE.read_text().replace("../worlds", str(CONFIG.parent / "worlds"))
     text = text.replace("    min_gap_m: 0.3", "    sampling: sobol\n    min_gap_m: 0.3")
     file = tmp_path / "campaign.yaml"
@@ -259,7 +257,7 @@ def test_worlds_that_depend_on_one_another_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_store_whose_rule_is_damaged_is_refused_by_name(endless, tmp_path):
+def test_a_damaged_rule_in_the_store_is_rejected_with_the_name_of_the_file(endless, tmp_path):
     run(endless(), tmp_path / "out", selection=TrialSelection(worlds=2))
     with sqlite3.connect(tmp_path / "out" / "results.sqlite") as store:
         store.execute("UPDATE stop SET alpha = 0.9")

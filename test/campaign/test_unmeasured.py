@@ -55,7 +55,7 @@ def test_first_line_of_a_run_lists_unmeasured_parts(results):
     assert first[0].endswith("<road> (in 2 worlds), a second model named 'm' (in 1 world)")
 
 
-def test_the_results_carry_it_world_by_world(results):
+def test_the_results_list_unmeasured_parts_for_each_world(results):
     worlds = {world.name: world.unmeasured for world in results[1].worlds}
     assert worlds == {"one": ("a second model named 'm'", "<road>"), "two": ("<road>",)}
     exported = json.loads(to_json(analyze(results[1])))["worlds"]
@@ -70,11 +70,13 @@ def test_report_lists_unmeasured_parts_below_its_tables(results):
     assert "<road> (in 2 worlds)" in said
 
 
-def test_no_note_for_worlds_without_unmeasured_parts():
+def test_no_notice_is_created_if_all_parts_of_a_world_are_measured():
     assert unmeasured_notice([WorldRecord(0, "w", Path("w.world"), "0")]) == ""
 
 
-def test_worlds_of_one_base_are_read_once_for_what_the_base_holds(smoke, tmp_path, monkeypatch):
+def test_a_base_world_is_read_once_for_the_unmeasured_parts_of_its_worlds(
+    smoke, tmp_path, monkeypatch
+):
     base = tmp_path / "base.world"
     text = Path(smoke.worlds.base).read_text()
     base.write_text(text.replace("</world>", f"{STREET}</world>"))

@@ -78,7 +78,7 @@ def test_post_encroachment_time_of_two_crossing_paths(step_s):
     assert found["object_tet_s"] == 0.0
 
 
-def test_overtaking_in_parallel_is_no_collision_course():
+def test_overtaking_in_a_parallel_lane_is_not_a_collision_course():
     found = measured(drive(6.0, lambda t: (2 * t - 6, 2, 0), lambda t: (t - 3, 0, 0)))
     assert math.isinf(found["object_ttc_min_s"])
     assert found["object_distance_min_m"] == pytest.approx(1.0)
@@ -93,7 +93,7 @@ def test_overlapping_outlines_have_no_distance_and_no_time_to_collision():
 
 
 @pytest.mark.slow
-def test_times_to_collision_are_those_of_small_steps():
+def test_time_to_collision_equals_that_of_a_simulation_in_small_steps():
     random = np.random.default_rng(5)
     angles = np.sort(random.uniform(0, 2 * np.pi, 7))
     hull = np.column_stack([np.cos(angles), 0.6 * np.sin(angles)])

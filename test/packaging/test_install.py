@@ -106,7 +106,7 @@ def test_launch_files_are_found_after_catkin_install(install):
         assert str(install / "share" / "gz_testauto" / "launch" / name) in found
 
 
-def test_the_recipe_for_a_workspace_renews_pip_before_it_builds_with_it():
+def test_the_instructions_for_a_workspace_upgrade_pip_before_the_build():
     """The pip of Ubuntu 20.04 and Debian 11 fails to build the wheel (install_layout)."""
     recipe = (CHECKOUT / "docs" / "install.md").read_text().partition("In a catkin workspace")[2]
     lines = recipe.split("```")[1].splitlines()

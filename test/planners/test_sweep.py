@@ -62,7 +62,7 @@ def test_turn_in_place_is_blocked_by_a_point_at_the_corner():
     assert sweep.angle_rad[0] == pytest.approx(math.acos(0.3 / 0.45), abs=math.pi / 180)
 
 
-def test_footprint_within_the_margin_can_move_away_but_not_nearer():
+def test_footprint_within_the_margin_can_move_away_but_not_closer():
     touching = np.array([[0.6, 0.0]])
     ahead = sweep_arcs(FOOTPRINT, np.array([[1.0, 0.0]]), touching, 1.0, 0.1, 20)
     back = sweep_arcs(FOOTPRINT, np.array([[-1.0, 0.0]]), touching, 1.0, 0.1, 20)
@@ -71,7 +71,7 @@ def test_footprint_within_the_margin_can_move_away_but_not_nearer():
     assert not back.blocked[0]
 
 
-def test_window_has_the_commands_that_one_period_allows():
+def test_window_has_the_commands_that_are_reachable_in_one_period():
     limits = RobotLimits(RECTANGLE, 1.0, 1.5, 1.0, 3.0)
     window = dynamic_window(Twist2D(0.95, 1.4), limits, 0.1, (3, 5))
     assert window.shape == (15, 2)
@@ -90,7 +90,7 @@ def test_admissible_commands_can_stop_in_time():
     assert stoppable(twists, sweep, limits, 0.1).tolist() == [True, True, False, False]
 
 
-def test_dynamic_window_has_its_weights():
+def test_dynamic_window_uses_the_specified_weights():
     assert DynamicWindow(heading_weight=2.0).weights[0] == 2.0
 
 

@@ -49,7 +49,7 @@ def out(drowned, tmp_path):
     return out
 
 
-def test_terminal_and_latex_have_a_column_of_an_added_outcome(out):
+def test_terminal_and_latex_have_a_column_for_a_custom_outcome(out):
     analysis = analyze(load_campaign(out).results)
     stream = io.StringIO()
     print_report(analysis, Console(file=stream, width=80))
@@ -65,7 +65,7 @@ def test_terminal_and_latex_have_a_column_of_an_added_outcome(out):
     assert dict(zip(head, dwa))["drowned"] == "1"
 
 
-def test_the_page_counts_and_explains_an_added_outcome(out):
+def test_the_page_counts_and_explains_a_custom_outcome(out):
     text = make_page(out).html
     block = json.loads(re.search(r'id="data">(.*?)</script>', text).group(1))
     kinds = [outcome["kind"] for outcome in block["outcomes"]]
@@ -84,7 +84,7 @@ def test_the_page_counts_and_explains_an_added_outcome(out):
     assert '<span class="cell drowned">≈</span> drowned' in shown
 
 
-def test_csv_and_json_contain_the_name_of_an_added_outcome(out, capsys):
+def test_csv_and_json_contain_the_name_of_a_custom_outcome(out, capsys):
     assert main(["report", str(out), "--csv", "-"]) == 0
     assert ",drowned," in capsys.readouterr().out
     assert main(["report", str(out), "--json"]) == 0
@@ -93,7 +93,7 @@ def test_csv_and_json_contain_the_name_of_an_added_outcome(out, capsys):
     assert document["planners"][1]["outcomes"] == {"collided": 2, "drowned": 1}
 
 
-def test_log_and_progress_name_an_added_outcome(drowned, tmp_path):
+def test_log_and_progress_have_the_name_of_a_custom_outcome(drowned, tmp_path):
     ended, progress = record(outcome=drowned), Progress(1, 1, 0.0, 1)
     log = CampaignLog(tmp_path / "campaign.log", lambda world: ())
     log.rewrite([ended])
@@ -104,7 +104,7 @@ def test_log_and_progress_name_an_added_outcome(drowned, tmp_path):
         assert "drowned" in stream.getvalue()
 
 
-def test_an_added_crash_is_screened_and_its_word_can_be_imported(out, tmp_path):
+def test_a_custom_crash_is_screened_and_its_outcome_can_be_imported(out, tmp_path):
     chosen = choose_trials(load_campaign(out).results, 1, 0, 0)
     assert chosen.reasons[4] == "drowned"
     table, into = tmp_path / "trials.csv", tmp_path / "imported"

@@ -21,7 +21,7 @@ class Training(RunDirectory):
     UNFINISHED = ("*.partial", ".half.*")
 
 
-def test_a_run_exists_in_a_directory_with_its_marker(tmp_path):
+def test_a_directory_with_a_marker_contains_a_run(tmp_path):
     directory = Training(tmp_path / "out")
     directory.require_fresh_or_begun()
     assert not directory.is_begun
@@ -44,7 +44,7 @@ def test_a_path_is_absolute(tmp_path, monkeypatch):
     assert Training("out").marker == tmp_path / "out" / "training.json"
 
 
-def test_files_that_a_killed_run_leaves_do_not_make_a_directory_foreign(tmp_path):
+def test_a_directory_with_files_of_a_killed_run_is_accepted(tmp_path):
     directory = Training(tmp_path)
     for name in (".lock", "seed.txt", "training.json.partial", ".half.x"):
         (tmp_path / name).write_text("")
@@ -55,7 +55,7 @@ def test_files_that_a_killed_run_leaves_do_not_make_a_directory_foreign(tmp_path
         directory.require_fresh_or_begun()
 
 
-def test_a_file_is_no_directory(tmp_path):
+def test_a_file_is_rejected_as_a_directory(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(ResultsError):
         Training(tmp_path / "out").require_fresh_or_begun()
@@ -63,7 +63,7 @@ def test_a_file_is_no_directory(tmp_path):
         raise AssertionError("a file is no directory")
 
 
-def test_remains_are_removed_and_other_files_are_kept(tmp_path):
+def test_files_of_an_interrupted_run_are_removed_and_other_files_are_kept(tmp_path):
     directory = Training(tmp_path)
     (tmp_path / ".half.x").mkdir()
     (tmp_path / ".half.x" / "file").write_text("")
@@ -74,7 +74,7 @@ def test_remains_are_removed_and_other_files_are_kept(tmp_path):
     Training(tmp_path / "none").remove_unfinished()
 
 
-def test_remains_of_a_campaign_are_its_partial_files_and_worlds(tmp_path):
+def test_partial_files_and_worlds_of_an_interrupted_campaign_are_removed(tmp_path):
     directory = CampaignDirectory(tmp_path)
     (tmp_path / "trajectories").mkdir()
     (tmp_path / ".worlds.abc").mkdir()
@@ -91,7 +91,7 @@ def test_remains_of_a_campaign_are_its_partial_files_and_worlds(tmp_path):
     assert directory.manifest == directory.marker == tmp_path / "manifest.json"
 
 
-def test_the_lock_contains_the_process_and_is_released_at_the_end(tmp_path):
+def test_the_lock_file_has_the_process_id_and_the_lock_is_released(tmp_path):
     directory = Training(tmp_path / "deep" / "out")
     with directory.locked():
         lock = directory.path / ".lock"
@@ -109,7 +109,7 @@ def test_the_lock_contains_the_process_and_is_released_at_the_end(tmp_path):
         assert lock.read_text() == str(os.getpid())
 
 
-def test_a_lock_ends_with_its_process(tmp_path):
+def test_a_lock_is_released_when_its_process_is_killed(tmp_path):
     script = f"""
 import os, pathlib
 from test_directory_remains import Training

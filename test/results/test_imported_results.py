@@ -127,7 +127,7 @@ def test_only_a_new_or_empty_directory_is_written(source, tmp_path):
         written(source)
 
 
-def test_remains_of_an_interrupted_import_are_replaced(source, tmp_path):
+def test_files_of_an_interrupted_import_are_replaced(source, tmp_path):
     remains = tmp_path / ".out.importing"
     remains.mkdir()
     (remains / "results.sqlite").write_text("half")

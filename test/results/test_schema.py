@@ -133,7 +133,7 @@ def test_a_record_is_read_back_as_it_was_stored():
     connection.close()
 
 
-def test_csv_has_each_column_of_a_trial(directory):
+def test_csv_has_a_column_for_each_field_of_a_trial(directory):
     with ResultStore.read(directory) as store:
         header = to_csv(store.results()).splitlines()[0].split(",")
     assert {field.name for field in dataclasses.fields(record())} - {

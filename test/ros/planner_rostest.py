@@ -191,7 +191,7 @@ class PlannerNodeTest(unittest.TestCase):
         unused = ("objects", "road")  # need ~tracking and ~on_road
         assert_registered_as_declared(self, interface.NODE, "/planner", unused)
 
-    def test_a_goal_of_rviz_is_reached(self):
+    def test_a_goal_set_in_rviz_is_reached(self):
         goal = PoseStamped()
         goal.header.frame_id = "map"
         goal.pose.position.x, goal.pose.position.y, goal.pose.orientation.w = -1.5, 1.0, 1.0

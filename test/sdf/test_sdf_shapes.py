@@ -141,7 +141,7 @@ def test_disc_does_not_depend_on_yaw(cylinder, x, one, other):
 
 @settings(max_examples=50, deadline=None)
 @given(SPHERES, st.floats(-0.99, 0.99))
-def test_sphere_cut_off_center_has_the_smaller_circle(sphere, share):
+def test_section_of_a_sphere_off_its_center_is_a_smaller_circle(sphere, share):
     level = share * sphere.radius
     outline = sphere.footprint(Pose(), level, level)
     expected = math.sqrt(sphere.radius**2 - level**2)

@@ -124,7 +124,7 @@ def test_only_errors_of_the_selected_kind_are_reported():
     assert refused("goal:", "gaol:").count("did you mean 'goal'") == 1
 
 
-def test_fields_of_one_kind_are_not_in_the_common_class():
+def test_campaign_spec_has_only_the_fields_of_both_kinds():
     assert not {"stack", "simulator", "simulator_options"} & CampaignSpec.model_fields.keys()
     assert PlannerSpec.model_fields.keys() == {"name"}
 

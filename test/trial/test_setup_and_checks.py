@@ -62,7 +62,7 @@ def test_start_or_goal_inside_an_obstacle_is_rejected_with_the_world(prepared, p
         check(prepared("", BOX.format("crate", *place, "")))
 
 
-def test_error_has_the_number_of_the_goal_inside_an_obstacle(prepared, smoke):
+def test_error_has_the_number_of_the_goal_that_is_inside_an_obstacle(prepared, smoke):
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=3), PoseSpec(x_m=0, y_m=-3)]})
     with pytest.raises(SpecError, match=r"goal 2 of 3 of .* \(0, -3\) is inside crate"):
         check(prepared(BOX.format("crate", 0, -3, ""), goal=goal))

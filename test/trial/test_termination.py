@@ -98,13 +98,13 @@ def test_tipped_over_precedes_stuck_timed_out_and_planner_aborted():
     assert verdict.outcome is Outcome.TIPPED_OVER
 
 
-def test_tilted_robot_before_the_goal_is_sent_makes_the_trial_invalid():
+def test_robot_that_is_tilted_before_the_goal_is_sent_makes_the_trial_invalid():
     require_upright(RULES, (0, 0, 0.0), 0.3, 1.2, 0.0)
     with pytest.raises(SceneError, match=r"tilt of 3\.14 rad, at z = 0\.21 m, before the goal"):
         require_upright(RULES, (0, 0, 0.21), 3.14, 0.21, 0.0)
 
 
-def test_fallen_robot_before_the_goal_is_sent_makes_the_trial_invalid():
+def test_robot_that_falls_before_the_goal_is_sent_makes_the_trial_invalid():
     says = r"the robot fell: before the goal is sent it is at z = -574\.00 m, and nothing"
     with pytest.raises(SceneError, match=says):
         require_upright(RULES, (-2.0, 0.0, -574.0), 0.0, -572.8, 0.0)
@@ -203,7 +203,7 @@ def test_motion_at_full_speed_is_plausible():
     require_plausible(RULES, *driven((0, 0), (0.1, 0)))
 
 
-def test_outcome_names_the_present_one_of_several_goals():
+def test_outcome_has_the_number_of_the_current_goal():
     second = TerminationRules(
         **{**vars(RULES), "further": (Pose2D(20.0, 0.0), Pose2D(0.0, 0.0))}
     ).for_next_goal

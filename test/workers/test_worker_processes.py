@@ -180,7 +180,7 @@ def test_a_campaign_with_a_frozen_worker_can_be_stopped(unlucky, tmp_path, monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
-def test_a_second_stop_does_not_wait_for_a_frozen_worker(unlucky, tmp_path, monkeypatch, order):
+def test_a_second_ctrl_c_does_not_wait_for_a_frozen_worker(unlucky, tmp_path, monkeypatch, order):
     monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 600.0)
 
     def second_ctrl_c():

@@ -289,7 +289,7 @@ class TestSharedSimulator:
         assert type(workers) is OneWorker
         assert type(local_workers(1)(scripted_executor, campaign)) is OneWorker
 
-    def test_more_workers_are_rejected_with_the_remedy(self, campaign):
+    def test_more_than_one_worker_is_rejected_with_a_remedy(self, campaign):
         with pytest.raises(SpecError, match=r"'theirs' is already running.*--workers 1"):
             local_workers(2)(scripted_executor, campaign)
 

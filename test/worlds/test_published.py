@@ -53,7 +53,7 @@ def test_points_without_two_finite_coordinates_are_rejected(tmp_path, points):
 @pytest.mark.parametrize(
     ("text", "value"), [("level=3.5;", 3.5), ("level= hard ;", "hard"), ("level=nan;", "nan")]
 )
-def test_a_published_number_is_read_from_the_text_of_the_world(tmp_path, text, value):
+def test_a_published_number_is_read_from_the_text_of_a_world_file(tmp_path, text, value):
     path = tmp_path / "w.world"
     path.write_text(f"<!-- {text} -->")
     source = PublishedSpec(match="level=(.*?);")
@@ -62,7 +62,7 @@ def test_a_published_number_is_read_from_the_text_of_the_world(tmp_path, text, v
         figures(path=path, level=PublishedSpec(match="grade=(.*)"))
 
 
-def test_a_published_number_is_read_from_the_row_of_the_world(tmp_path):
+def test_a_published_number_is_read_from_the_row_of_a_world_in_a_table(tmp_path):
     (tmp_path / "t.csv").write_text("world,hard\nw1,0.5\nw2.world,x\nw3\n")
     source = PublishedSpec(table=tmp_path / "t.csv", column="hard")
     for name, value in (("w1", 0.5), ("w2", "x")):
@@ -110,7 +110,7 @@ def test_the_bounds_of_a_map_have_a_margin_of_two_cells():
     assert bounds_of(two, 0.25) == (0.0, -4.5, 6.0, 3.5)
 
 
-def test_only_areas_outside_of_the_models_enlarge_the_bounds_of_a_map():
+def test_the_bounds_of_a_map_include_areas_outside_of_the_models():
     one = scene(("crate", 0, 0, 0.5))
     alone = bounds_of(one, 0.5)
     assert alone == (-1.5, -2.0, 1.5, 2.0)

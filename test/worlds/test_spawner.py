@@ -86,7 +86,7 @@ def test_wrong_poses_of_all_obstacles_are_an_error_and_the_obstacles_are_removed
     assert simulator.models == {}
 
 
-def test_a_set_that_cannot_be_deleted_completely_is_restored():
+def test_all_obstacles_are_restored_if_one_of_them_cannot_be_deleted():
     simulator = Simulator()
     spawner = ObstacleSpawner(simulator)
     before = spawner.spawn(Draw(SPEC, "inline", 1), replace=True)

@@ -70,7 +70,7 @@ def test_a_world_that_an_early_stop_skips_counts_once_as_invalid():
     assert "w4" not in gaps[1].worlds
 
 
-def test_worlds_are_settled_until_the_first_one_with_an_unfinished_trial_of_the_planners():
+def test_worlds_before_the_first_unfinished_trial_of_the_planners_can_be_evaluated():
     whole = campaign(a="RRRR", b="RRRR")
     last = [t for t in whole.trials if (t.world, t.planner) != ("w2", "b")]
     part = replace(whole, trials=tuple(last))
@@ -79,14 +79,14 @@ def test_worlds_are_settled_until_the_first_one_with_an_unfinished_trial_of_the_
     assert settled_worlds(part, ("a",)) == {"w0", "w1", "w2", "w3"}
 
 
-def test_a_world_with_repetitions_is_settled_when_all_are_finished():
+def test_a_world_can_be_evaluated_when_all_its_repetitions_are_finished():
     whole = campaign(a="RR RR RR", b="RR RR RR")
     kept = [t for t in whole.trials if (t.world, t.planner, t.repetition) != ("w1", "a", 1)]
     part = replace(whole, trials=tuple(kept))
     assert settled_worlds(part, ("a", "b")) == {"w0"}
 
 
-def test_a_side_without_planners_has_no_unsettled_worlds():
+def test_a_results_directory_without_planners_has_no_unsettled_worlds():
     assert side_of(campaign(a="RR", b="RR"), planners=()).unsettled() == ()
 
 

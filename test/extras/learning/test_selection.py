@@ -47,19 +47,19 @@ def test_only_the_last_eight_means_are_candidates():
 
 def test_random_differences_between_episodes_are_averaged():
     """Rewards have a standard deviation of 20, and the best mean is better by 6: a choice by one
-    drive would find it in a quarter of all cases."""
+    episode would find it in a quarter of all cases."""
     worth = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 12.0]
     found = [played(worth, noise=20.0, seed=seed)[0].best for seed in range(40)]
     assert found.count(7) >= 32
 
 
 @pytest.mark.parametrize(("generations", "limit"), [(1, 100_000), (3, 50_100), (3, 50_000)])
-def test_the_last_mean_is_selected_without_alternatives_or_steps(generations, limit):
+def test_the_last_mean_is_selected_if_no_alternatives_or_steps_remain(generations, limit):
     selection, portions = played([5.0, 4.0, 3.0], generations=generations, limit=limit)
     assert (selection.best, portions) == (generations - 1, [])
 
 
-def test_a_portion_beyond_the_limit_is_not_evaluated():
+def test_no_episodes_are_run_beyond_the_limit_of_steps():
     selection = Selection(2, 0, 2000, 100.0)
     first = selection.next()
     driven = [RolloutResult(1.0 - mean, 200, True) for mean in first for _ in range(WORLDS)]
@@ -90,7 +90,7 @@ def test_a_selection_continues_identically_from_stored_portions(seed):
     assert (again.best, again.steps) == (whole.best, whole.steps)
 
 
-def test_a_portion_of_other_means_is_rejected():
+def test_results_for_means_that_were_not_requested_are_rejected():
     selection = Selection(4, 0, 100_000, 200.0)
     driven = [RolloutResult(1.0, 200, True)] * 2 * WORLDS
     with pytest.raises(ValueError, match="due are"):

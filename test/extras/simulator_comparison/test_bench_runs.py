@@ -144,7 +144,9 @@ def test_stopped_bench_continues_with_the_same_result(tmp_path):
         ({"seed": 4}, "bench: seed is 4, was 3"),
     ],
 )
-def test_a_changed_bench_in_the_same_directory_is_rejected_with_changes(tmp_path, changed, said):
+def test_a_changed_bench_in_the_same_directory_is_rejected_with_a_list_of_changes(
+    tmp_path, changed, said
+):
     run(bench(), tmp_path)
     with pytest.raises(ResultsError, match="another --out") as raised:
         run(bench(**changed), tmp_path)

@@ -24,7 +24,7 @@ def bench(folder, **entries):
     return load(file, BenchSpec)
 
 
-def test_a_simulator_with_another_best_planner_scores_0_by_its_planners(tmp_path):
+def test_a_simulator_with_another_best_planner_scores_0_in_planner_measures(tmp_path):
     results(tmp_path / "real", WORLDS)  # the first planner reaches every goal, the others none
     results(tmp_path / "same", WORLDS)
     results(tmp_path / "turned", WORLDS, planners=("dwa", "fgm"))
@@ -43,7 +43,7 @@ def test_a_simulator_with_another_best_planner_scores_0_by_its_planners(tmp_path
     assert "planner_srcc" in shown and "imu_linear_error" not in shown
 
 
-def test_an_entry_without_campaign_or_with_one_planner_is_not_measured(tmp_path):
+def test_planner_measures_require_a_campaign_with_two_planners(tmp_path):
     results(tmp_path / "real", WORLDS)
     results(tmp_path / "alone", WORLDS, planners=("fgm",))
     entries = {"real": {"campaign": "real"}, "alone": {"campaign": "alone"}, "none": {}}

@@ -79,11 +79,11 @@ def test_beyond_a_reversal_weight_another_entry_is_first(paper):
         ({}, "ui", None),
     ],
 )
-def test_features_score_by_the_paper_s_rules(features, name, score):
+def test_features_are_scored_by_the_paper_s_rules(features, name, score):
     assert feature_score(FeaturesSpec.model_validate(features), name) == score
 
 
-def test_lower_and_higher_are_scored_against_the_best():
+def test_scores_are_relative_to_the_lowest_or_highest_value():
     assert compute_scores(np.array([2.0, 4.0]), "lower") == pytest.approx([1.0, 0.5])
     assert compute_scores(np.array([2.0, 4.0]), "higher") == pytest.approx([0.5, 1.0])
     assert compute_scores(np.array([0.0, 4.0]), "lower").tolist() == [1.0, 0.0]

@@ -95,7 +95,9 @@ def spawn(node, seed=1):
     return response
 
 
-def test_an_obstacle_is_parsed_once_for_response_topic_and_marker(node, world, parsed):
+def test_each_obstacle_is_parsed_once_for_the_response_the_topic_and_the_marker(
+    node, world, parsed
+):
     world.spawn = lambda name, sdf: world.models.update({name: _pose_in(sdf)})
     spawn(node)
     assert len(parsed) == 3

@@ -41,7 +41,7 @@ def test_plugins_use_the_requested_topic_names(fitted):
     }
 
 
-def test_drive_plugin_keeps_the_drive_parameters(fitted):
+def test_ros_drive_plugin_has_the_joints_and_dimensions_of_the_original_one(fitted):
     before, after = read_robot(WHEELCHAIR).drive, read_robot(fitted).drive
     assert after.plugin == "libgazebo_ros_diff_drive.so"
     assert (after.left_joints, after.right_joints) == (before.left_joints, before.right_joints)
@@ -49,7 +49,7 @@ def test_drive_plugin_keeps_the_drive_parameters(fitted):
     assert after.wheel_diameter_m == pytest.approx(before.wheel_diameter_m)
 
 
-def test_bumper_has_the_body_but_not_the_wheels(fitted):
+def test_bumper_sensor_covers_the_body_but_not_the_wheels(fitted):
     felt = {c.text for c in etree.parse(str(fitted)).iterfind(".//sensor/contact/collision")}
     assert "seat" in felt
     assert "tire" not in felt

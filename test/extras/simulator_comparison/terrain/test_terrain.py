@@ -101,7 +101,7 @@ def test_step_has_the_specified_height_and_is_one_cell_wide():
     assert terrain.height_m(np.array(at_m), np.zeros(5)) == pytest.approx([0.0, 0.05, 0.1, 0.1, 0])
 
 
-def test_bumps_are_patches_on_patches_on_tiles():
+def test_bumps_have_two_heights_with_the_higher_ones_on_the_lower_ones():
     """Heights are 38 and 76 mm, which become 38.1 and 76 mm in 8 bits."""
     terrain = terrain_of("bumps", pixels=513)
     heights = np.unique(terrain.heights_m)
@@ -111,7 +111,7 @@ def test_bumps_are_patches_on_patches_on_tiles():
     assert terrain.friction == 0.95
 
 
-def test_gravel_is_97_mm_high_and_mostly_stones():
+def test_gravel_has_stones_up_to_97_mm_and_few_gaps():
     terrain = terrain_of("gravel", pixels=513)
     assert terrain.relief_m == pytest.approx(0.097)
     away = abs(terrain.y_m) > 1.2
