@@ -144,9 +144,8 @@ def test_undecided_gate_fails_and_prints_the_reasons(rostest, tmp_path):
 def test_parameters_results_and_campaign_together_are_rejected(monkeypatch, tmp_path):
     from gz_testauto.extras.gate import node
 
-    set_to = {"results": str(tmp_path), "campaign": "campaign.yaml"}
+    parameters = node.GateParameters(results=tmp_path, campaign=Path("campaign.yaml"))
+    monkeypatch.setattr(node, "read_parameters", lambda kind: parameters)
     monkeypatch.setattr(node.rospy, "resolve_name", lambda name: name)
-    monkeypatch.setattr(node.parameters, "read", lambda name, kind, value=None: set_to[name])
-    monkeypatch.setattr(node.parameters, "read_path", lambda name, value: Path(set_to[name]))
-    with pytest.raises(SpecError, match="~results and ~campaign are both set; give one"):
-        node._judge()
+    with pytest.raises(SpecError, match="~results and ~campaign are both set"):
+        node._evaluate()

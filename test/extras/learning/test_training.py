@@ -148,7 +148,7 @@ def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
 def test_another_seed_is_rejected_in_the_same_directory(trained, capsys):
     file, one = trained
     assert train(file, one, "--seed", "1") == 2
-    assert "holds another training" in capsys.readouterr().err
+    assert "options.seed is 1, was 0" in capsys.readouterr().err
 
 
 def test_foreign_files_are_rejected_and_files_of_a_killed_training_are_accepted(

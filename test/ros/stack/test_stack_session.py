@@ -9,7 +9,7 @@ pytest.importorskip("rospy")
 
 from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.ros.stack import session
-from gz_testauto.ros.stack.session import StackSessionSettings
+from gz_testauto.ros.stack.executor import StackSessionSettings
 
 DRIVE = "gz_testauto.ros.stack.trial"
 

@@ -10,8 +10,8 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.ros.stack import trial
+from gz_testauto.ros.stack.executor import WorldUpdateError
 from gz_testauto.ros.stack.ground_truth import require_max_gap
-from gz_testauto.ros.stack.session import WorldUpdateError
 from gz_testauto.ros.stack.trial import StackTrialRunner
 from gz_testauto.trial.actors import TrialActors
 

@@ -9,15 +9,14 @@ or hangs costs one attempt.
 import logging
 import shutil
 from pathlib import Path
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from gz_testauto.base import resources
-from gz_testauto.base.errors import MissingDependencyError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, SimulatorError, SpecError
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
 from gz_testauto.ros.session import Session, new_log_directory
-from gz_testauto.ros.stack.session import StackSessionSettings, WorldUpdateError
 from gz_testauto.spec.campaign import StackCampaignSpec
 from gz_testauto.trial.executor import (
     SimulatorIdentity,
@@ -27,12 +26,24 @@ from gz_testauto.trial.executor import (
 )
 from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign, require_stack
+from gz_testauto.trial.setup import PreparedCampaign, PreparedStack, require_stack
 
 LOGGER = logging.getLogger(__name__)
 SESSION = "gz_testauto.ros.stack.session"
 SLACK_S = 30.0
 """Added to the longest wait of a session before it counts as hung."""
+
+
+class WorldUpdateError(SimulatorError):
+    """The running stack cannot be prepared for the next trial, but a restarted one can."""
+
+
+class StackSessionSettings(NamedTuple):
+    """The settings that a session receives first."""
+
+    campaign: PreparedStack
+    logs: Path
+    bags: Path
 
 
 class StackExecutor(TrialExecutor):

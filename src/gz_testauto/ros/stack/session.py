@@ -4,25 +4,10 @@ Sets the environment before rospy is imported. :mod:`~gz_testauto.ros.stack.exec
 sends it trials; see :mod:`~gz_testauto.ros.session`.
 """
 
-from pathlib import Path
-from typing import NamedTuple
-
-from gz_testauto.base.errors import MissingDependencyError, SimulatorError
+from gz_testauto.base.errors import MissingDependencyError
 from gz_testauto.ros import session
 from gz_testauto.ros.master import start_master
-from gz_testauto.trial.setup import PreparedStack
-
-
-class WorldUpdateError(SimulatorError):
-    """The running stack cannot be prepared for the next trial, but a restarted one can."""
-
-
-class StackSessionSettings(NamedTuple):
-    """The settings that a session receives first."""
-
-    campaign: PreparedStack
-    logs: Path
-    bags: Path
+from gz_testauto.ros.stack.executor import StackSessionSettings
 
 
 def start(

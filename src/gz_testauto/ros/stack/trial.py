@@ -24,12 +24,12 @@ from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.stack.bag import TrialBag
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
+from gz_testauto.ros.stack.executor import StackSessionSettings, WorldUpdateError
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import Localization
 from gz_testauto.ros.stack.requirements import Requirement, move_base_actions, required_topic
 from gz_testauto.ros.stack.running_world import RunningWorld
-from gz_testauto.ros.stack.session import StackSessionSettings, WorldUpdateError
 from gz_testauto.ros.stack.topic_monitor import StackMonitor
 from gz_testauto.ros.stack.world_update import WorldUpdater
 from gz_testauto.ros.tracked_objects import TrafficPublisher

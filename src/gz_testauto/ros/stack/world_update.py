@@ -9,7 +9,7 @@ from typing import Callable, Dict, Sequence
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.ros.stack.session import WorldUpdateError
+from gz_testauto.ros.stack.executor import WorldUpdateError
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.world_diff import WorldModels
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
