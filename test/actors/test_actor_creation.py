@@ -160,7 +160,7 @@ def test_unknown_behavior_is_rejected_with_its_name():
         ),
         (
             "{name: x, behavior: cross, start: {x_m: 0, y_m: 0}, goal_m: [1, 1], count: 2}",
-            "x has a count of 2, and all",
+            "x has count 2",
         ),
         (GUARD.replace("count: 2", "speed_mps: 0"), "speed_mps is 0; it must be > 0"),
         (GUARD.replace("count: 2", "sped_mps: 1"), "unknown key 'sped_mps'; did you mean"),

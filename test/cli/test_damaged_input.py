@@ -134,8 +134,8 @@ def mesh_world(name):
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("a.obj", OBJ.replace("v 1 0 0", "v nan 0 0"), "not at finite coordinates"),
-        ("a.obj", OBJ.replace("v 1 0 0", "v inf 0 0"), "not at finite coordinates"),
+        ("a.obj", OBJ.replace("v 1 0 0", "v nan 0 0"), "a.obj: 3 of 4"),
+        ("a.obj", OBJ.replace("v 1 0 0", "v inf 0 0"), "a.obj: 3 of 4"),
         ("a.obj", OBJ.replace("v 1 0 0", "v 0.3 0.2"), "mesh"),
         ("a.obj", OBJ.replace("v 1 0 0", "v 1e5 0 0"), "per side"),
         ("a.obj", OBJ.replace("f 1 3 2", "f 1 3 99"), "mesh"),

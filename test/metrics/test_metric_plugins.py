@@ -112,7 +112,7 @@ def test_a_metric_is_declared_by_keyword():
 @pytest.mark.parametrize(
     ("plugin", "complaint"),
     [
-        (abs, "metric 'theirs': the plugin is not a Metric with compute"),
+        (abs, "metric 'theirs': .*compute"),
         (
             Metric(
                 name="other",
@@ -121,16 +121,15 @@ def test_a_metric_is_declared_by_keyword():
                 description="d",
                 compute=lambda recording, context: 0.0,
             ),
-            "metric 'theirs': the plugin's Metric has the name 'other'",
+            "metric 'theirs': .*'other'",
         ),
     ],
 )
 def test_a_plugin_that_is_not_a_metric_of_its_name_is_rejected(monkeypatch, plugin, complaint):
     monkeypatch.setattr(METRICS, "_loaders", dict(METRICS._loaders))
     METRICS.register("theirs", plugin)
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(SpecError, match=complaint):
         installed_metrics()
-    assert str(caught.value) == complaint
 
 
 @pytest.mark.parametrize("wrong", [{"better": "more"}, {"decimals": -1}, {"decimals": 10}])

@@ -346,7 +346,7 @@ def test_truncated_binary_stl_is_rejected_with_both_triangle_counts(tmp_path, st
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
 def test_mesh_with_an_infinite_or_undefined_corner_is_rejected(tmp_path, number):
     (tmp_path / "a.obj").write_text(BOX_OBJ.replace("v 1 0 0", f"v {number} 0 0"))
-    with pytest.raises(SdfError, match=r"a\.obj: 3 of 4 triangles have a corner that is not at"):
+    with pytest.raises(SdfError, match=r"a\.obj: 3 of 4 triangles"):
         Mesh(tmp_path / "a.obj").footprint(Pose(), 0.3, 0.3)
     stl = trimesh.exchange.stl.export_stl_ascii(trimesh.creation.box())
     (tmp_path / "a.stl").write_text(re.sub(r"vertex \S+", f"vertex {number}", stl, count=1))

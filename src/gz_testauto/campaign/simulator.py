@@ -66,8 +66,8 @@ def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
     if spec.robot.max_angular_radps >= limit_radps:
         simulator.close()
         raise SpecError(
-            f"robot.max_angular_radps is {spec.robot.max_angular_radps:g}; the drive plugin of "
-            f"{campaign.robot.name} takes less than {limit_radps:.3f} rad/s in {simulator.name!r}; "
-            "lower it"
+            f"robot.max_angular_radps is {spec.robot.max_angular_radps:g}; it must be less than "
+            f"{limit_radps:.3f} rad/s, the limit of the drive plugin of {campaign.robot.name} in "
+            f"{simulator.name!r}"
         )
     return simulator

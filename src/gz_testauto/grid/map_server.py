@@ -132,5 +132,7 @@ def _plain_values(path: Path, body: bytes) -> np.ndarray:
     words = re.sub(rb"#[^\n]*", b"", body).split()
     for word in words:
         if not (word.isdigit() and len(word) <= 3):
-            raise SpecError(f"{path}: has {word[:20]!r}, which is not a pixel value")
+            raise SpecError(
+                f"{path}: the pixel value {word[:20]!r} is not an integer of up to 3 digits"
+            )
     return np.array(words, dtype=np.int16)

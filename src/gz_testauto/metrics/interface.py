@@ -193,9 +193,11 @@ def installed_metrics() -> Tuple[Metric, ...]:
 def _plugin(name: str) -> Metric:
     found = METRICS.get(name)
     if not isinstance(found, Metric) or found.compute is None:
-        raise SpecError(f"metric {name!r}: the plugin is not a Metric with compute")
+        raise SpecError(f"metric {name!r}: the plug-in must be a Metric with a compute function")
     if found.name != name:
-        raise SpecError(f"metric {name!r}: the plugin's Metric has the name {found.name!r}")
+        raise SpecError(
+            f"metric {name!r}: the Metric of the plug-in has another name, {found.name!r}"
+        )
     return found
 
 

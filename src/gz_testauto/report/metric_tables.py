@@ -72,18 +72,23 @@ def differences_table(pair: Comparison, metrics: Mapping[str, Metric]) -> Table:
 
 def differences_note(pair: Comparison, metrics: Mapping[str, Metric]) -> Text:
     """Return the methods of the differences, and their worlds."""
-    text = f"Shift: {pair.first} minus {pair.second}, Hodges–Lehmann; Wilcoxon signed-rank."
+    text = (
+        f"Shift: Hodges–Lehmann estimate of {pair.first} minus {pair.second}; p-values of "
+        "Wilcoxon's signed-rank test."
+    )
     compared = [metrics[found.name] for found in pair.metrics]
     short = _listed([metric_heading(metric) for metric in compared if metric.completed_only])
     if short:
-        text += f" {short[0].upper()}{short[1:]} over worlds in which both reached the goal."
+        text += (
+            f" {short[0].upper()}{short[1:]} are compared in worlds in which both reached the goal."
+        )
     shifts = [found.shift for found in pair.metrics if found.worlds]
     reasons = sorted({shift.method for shift in shifts if not shift.has_interval})
     if reasons:
         text += f" No interval: {', '.join(reasons)}."
     if any(found.p_value < ALPHA and 0.0 in found.shift[1:3] for found in pair.metrics):
         text += " " + OPEN_END
-    text += f" Relevant, from: {_listed([smallest_text(one) for one in compared])}."
+    text += f" Smallest relevant differences: {_listed([smallest_text(one) for one in compared])}."
     return Text(text, style="dim")
 
 

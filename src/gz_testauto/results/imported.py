@@ -184,7 +184,9 @@ class _Reader:
             found = [outcome for name, outcome in flags.items() if _flag(where, name, values[name])]
             if len(found) != 1:
                 names = ", ".join(flags)
-                raise ResultsError(f"{where}: {len(found)} of {names} are 1; one of them must be")
+                raise ResultsError(
+                    f"{where}: {len(found)} of {names} are 1; exactly one of these columns must be"
+                )
             return found[0]
         word = values[self._columns.outcome]
         if word.lower() not in self._words:

@@ -64,6 +64,6 @@ def _sequence(seed: int, path: Tuple[Union[int, str], ...]) -> np.random.SeedSeq
     for part in path:
         number = zlib.crc32(part.encode("utf-8")) if isinstance(part, str) else int(part)
         if number < 0:
-            raise ValueError(f"an index of a child generator is >= 0, not {number}")
+            raise ValueError(f"an index of a child generator must be >= 0, not {number}")
         key.append(number)
     return np.random.SeedSequence(seed, spawn_key=key)

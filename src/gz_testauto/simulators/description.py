@@ -276,7 +276,9 @@ class _PropertyWriter:
         model, _, link = scoped.partition("::")
         element = self._models.get(model)
         if element is None:
-            raise SdfError(f"{self._document.source}: no model {model!r} to write a change of")
+            raise SdfError(
+                f"{self._document.source}: model {model!r} not found; its change cannot be saved"
+            )
         if element.tag == "include":
             element = self._models[model] = self._library.expand(self._document, element)
         self._library.expand_all(self._document, element)

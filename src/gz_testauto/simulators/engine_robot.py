@@ -128,8 +128,8 @@ class SimulatedRobot(abc.ABC):
         """Set the velocity command. Raises ``SimulatorError`` without a supported drive plugin."""
         if not self.engine_robot.wheels:
             raise SimulatorError(
-                f"robot {self.name!r} has no supported drive plugin: add to its SDF "
-                "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so"
+                f"robot {self.name!r} has no supported drive plugin; add "
+                "libDiffDrivePlugin.so or libSkidSteerDrivePlugin.so to its SDF"
             )
         self._command = command
         self._set_motors()

@@ -180,8 +180,8 @@ class ActorSpec(Spec):
             raise ValueError(f"{self.name} has a model and a body; remove one of them")
         if self.count > 1 and not self.has_several_starts:
             raise ValueError(
-                f"{self.name} has a count of {self.count}, and all would start in one place; "
-                "write a separate entry for each"
+                f"{self.name} has count {self.count}, but its behavior has only one start; "
+                "write a separate entry for each actor"
             )
         return self
 

@@ -250,8 +250,8 @@ class StabilityCheck:
         start = self._robot_start = self._robot_start or pose
         if first and collision is not None:
             raise SceneError(
-                f"the robot is inside {collision.partner} before it is driven (by "
-                f"{collision.source}); move robot.start"
+                f"the robot is inside {collision.partner} at its start, according to "
+                f"{collision.source}; move robot.start"
             )
         low_m, _ = self._body.span_m(pose)
         for contact in snapshot.contacts:

@@ -86,7 +86,10 @@ def way_length_m(points_file: Path, source: PublishedSpec, start: Pose2D, goal: 
 def _points_file(name: str, world: Path, where: str) -> Path:
     number = re.search(r"(\d+)$", world.stem)
     if number is None and "{number}" in name:
-        raise SpecError(f"{where}: {world.name} has no number at the end of its name for {name!r}")
+        raise SpecError(
+            f"{where}: {name!r} contains {{number}}, but the name {world.name} does not end with a "
+            "number; rename the world"
+        )
     return world.parent / name.replace("{number}", number.group(1) if number else "")
 
 

@@ -78,10 +78,10 @@ def test_a_moved_collider_has_the_pose_of_its_frame():
         (lambda: FlatCollider.box(0, 1), "size_x_m is 0; it must be > 0"),
         (lambda: FlatCollider.box(1, math.nan), "size_y_m is nan; it must be > 0"),
         (lambda: FlatCollider.circle(-1), "radius_m is -1; it must be > 0"),
-        (lambda: FlatCollider.polygon([(0, 0), (1, 1)]), "at least 3 corners"),
+        (lambda: FlatCollider.polygon([(0, 0), (1, 1)]), r"at least 3 .*not 2"),
         (lambda: FlatCollider.polygon([(0, 0), (1, 1), (2, 2)]), "is not simple"),
         (lambda: FlatCollider.polygon([(0, 0), (1, 1), (1, 0), (0, 1)]), "is not simple"),
-        (lambda: FlatCollider.polygon([(0, 0), (1, 1), (math.inf, 0)]), "must be finite"),
+        (lambda: FlatCollider.polygon([(0, 0), (1, 1), (math.inf, 0)]), "finite"),
         (lambda: square(0, math.nan), "a pose must be finite"),
     ],
 )

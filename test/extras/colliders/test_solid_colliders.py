@@ -179,7 +179,7 @@ def test_contact_events_name_bodies_that_start_and_stop_touching():
         ([Collider("a", Sphere(0))], "collider 'a': radius of a sphere is 0; it must be > 0"),
         ([Collider("a", Box((1, math.inf, 1)))], "size of a box is inf"),
         ([Collider("a", Sphere(1)), Collider("a", Sphere(1))], "'a' appears twice"),
-        ([Collider("a", Plane())], "a plane cannot be a collider; known: box, sphere"),
+        ([Collider("a", Plane())], "collider 'a'.*'plane'.*box, sphere"),
     ],
 )
 def test_an_invalid_collider_is_rejected(colliders, complaint):
@@ -193,8 +193,8 @@ def test_an_invalid_collider_is_rejected(colliders, complaint):
         (lambda: Convex(CUBE[:3]), "at least 4"),
         (lambda: Convex(CUBE[:4]), "must not be in one plane"),
         (lambda: Convex(CUBE * math.nan), "at least 4 finite"),
-        (lambda: Triangles(CUBE), "three corners"),
-        (lambda: Triangles(np.full((1, 3, 3), math.inf)), "must be finite"),
+        (lambda: Triangles(CUBE), r"\(x, y, z\)"),
+        (lambda: Triangles(np.full((1, 3, 3), math.inf)), "finite"),
         (lambda: Triangles(CUBE[None, :3]), "must not be in one plane"),
     ],
 )

@@ -211,12 +211,12 @@ def speeding(time_s):
         (lambda v: v * [1, 1, 1, 1.1, 1.1, 1.1], r"10\.\d+ in all, not within 2 %"),
         (lambda v: v - [0, 0, 0, 0, 0, -9.80665], "twice g: set gravity: measured"),
         (lambda v: v * [1, 1, 1, 102, 102, 102], "1000 mg: set units.linear: mg"),
-        (lambda v: v * [1, 1, 57.3, 1, 1, 1], "57 times as much: set units.angular: deg/s"),
+        (lambda v: v * [1, 1, 57.3, 1, 1, 1], r"57.*units\.angular: deg/s"),
         (lambda v: v @ rolled(40.0), "tilted by 40 degrees, more than the 30"),
-        (lambda v: v * [1, 1, -1, 1, 1, 1], "turns, its -z axis follows"),
-        (lambda v: v[:, [2, 1, 0, 3, 4, 5]], "turns, its x axis follows"),
-        (lambda v: v[:, [0, 1, 2, 4, 3, 5]], "speeds up, its y axis follows"),
-        (lambda v: v * [1, 1, 1, -1, 1, 1], "speeds up, its -x axis follows"),
+        (lambda v: v * [1, 1, -1, 1, 1, 1], "turns, axis -z"),
+        (lambda v: v[:, [2, 1, 0, 3, 4, 5]], "turns, axis x"),
+        (lambda v: v[:, [0, 1, 2, 4, 3, 5]], "speeds up, axis y"),
+        (lambda v: v * [1, 1, 1, -1, 1, 1], "speeds up, axis -x"),
     ],
 )
 def test_implausible_imu_is_rejected(change, says):
@@ -233,7 +233,7 @@ def test_a_command_is_valid_until_the_next():
     values = turning.imu.values[:, [0, 2, 1, 3, 4, 5]]
     swapped = {"imu": Series(turning.imu.time_s, values), "command": command}
     check_plausible(RunRecording.of("file", {**swapped, "imu": turning.imu}))
-    with pytest.raises(ResultsError, match="turns, its y axis follows"):
+    with pytest.raises(ResultsError, match="turns, axis y"):
         check_plausible(RunRecording.of("file", swapped))
 
 

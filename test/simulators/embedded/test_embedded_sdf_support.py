@@ -91,7 +91,7 @@ def test_unsupported_element_is_rejected_by_name(simulator, tmp_path, inside, me
         ),
         (
             scenes.box("b", 0, 0, 0.5, static=False).replace("<ixx>0.2", "<ixx>0.9"),
-            "no body can have the moments of inertia of b::link",
+            "b::link",
         ),
     ],
 )  # fmt: skip
@@ -140,7 +140,7 @@ def test_impossible_moments_are_replaced_by_their_mean_with_a_warning(
     box = box[:start] + IMPOSSIBLE.format(*moments) + box[end:]
     with caplog.at_level(logging.WARNING):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path, box))
-    assert "uses their mean about each axis" in caplog.text
+    assert "b::link" in caplog.text and f"{mean:.3g} kg m²" in caplog.text
     body = simulation._engine.body("b::link")
     assert simulation._engine.model.body_inertia[body] == pytest.approx([mean] * 3)
 
@@ -150,7 +150,7 @@ def test_moments_without_a_positive_mean_are_rejected_by_name(simulator, tmp_pat
     box = scenes.box("b", 0, 0, 0.5, static=False)
     start, end = box.index("<ixx>"), box.index("</inertia>")
     box = box[:start] + IMPOSSIBLE.format(*moments) + box[end:]
-    with pytest.raises(SimulatorError, match=r"test.world:\d+: .*b::link: their mean is .*correct"):
+    with pytest.raises(SimulatorError, match=r"test.world:\d+: .*b::link.*<inertia>"):
         scenes.load(simulator, scenes.write_world(tmp_path, box))
 
 

@@ -52,13 +52,13 @@ class FlatCollider:
         area."""
         points = np.asarray(corners, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
-            raise SpecError(f"a polygon needs at least 3 corners (x, y), not {len(points)}")
+            raise SpecError(f"a polygon must have at least 3 vertices (x, y), not {len(points)}")
         if not np.isfinite(points).all():
-            raise SpecError("a polygon's corners must be finite")
+            raise SpecError("the vertices of a polygon must have finite coordinates")
         outline = shapely.Polygon(points)
         if not outline.is_valid or outline.area == 0.0:
             reason = shapely.is_valid_reason(outline)
-            raise SpecError(f"the polygon is not simple ({reason}): give its corners in order")
+            raise SpecError(f"the polygon is not simple ({reason}): specify its vertices in order")
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":

@@ -62,9 +62,9 @@ class Triangles:
     def __init__(self, triangles: np.ndarray) -> None:
         given = np.array(triangles, dtype=float)
         if given.ndim != 3 or given.shape[1:] != (3, 3) or not len(given):
-            raise SpecError("a surface needs triangles of three corners (x, y, z)")
+            raise SpecError("a surface must have triangles with three vertices (x, y, z)")
         if not np.isfinite(given).all():
-            raise SpecError("a surface's corners must be finite")
+            raise SpecError("the vertices of a surface must have finite coordinates")
         corners = given.reshape(-1, 3)
         middle = corners.mean(axis=0)
         across = np.linalg.svd(corners - middle, full_matrices=False)[2][2]
@@ -95,8 +95,8 @@ def solid_of(shape: Any) -> Shape:
     kind = type(shape).__name__.lower()
     if not isinstance(shape, (Box, Sphere, Cylinder, Capsule, Ellipsoid)):
         raise SpecError(
-            f"a {kind} cannot be a collider; known: box, sphere, cylinder, capsule, ellipsoid, "
-            "convex, mesh"
+            f"a collider cannot have the shape {kind!r}; use box, sphere, cylinder, capsule, "
+            "ellipsoid, convex or mesh"
         )
     for field in fields(shape):
         value = getattr(shape, field.name)

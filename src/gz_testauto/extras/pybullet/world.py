@@ -270,9 +270,9 @@ class BulletWorld:
             first, second, has, wanted = solved.worst
             self._coverage.warn_once(
                 f"friction {first} {second}",
-                f"Bullet multiplies friction coefficients, and with those of this world the "
-                f"friction between {first} and {second} is {has:.3g} in 'pybullet' instead of "
-                f"{wanted:.3g}; other pairs have smaller errors",
+                f"the friction between {first} and {second} is {has:.3g} in 'pybullet' instead "
+                f"of {wanted:.3g}, because Bullet multiplies the coefficients of a pair; other "
+                "pairs have smaller errors",
             )
 
 

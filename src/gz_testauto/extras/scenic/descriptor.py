@@ -180,7 +180,9 @@ class ModelSpec(Spec):
             raise PydanticCustomError("predicate", ".url is for CUSTOM_MODEL", {})
         if self.mission_only and self.dynamic_size is not None:
             raise PydanticCustomError(
-                "predicate", ".dynamic_size is for models; the size of a mission item is free", {}
+                "predicate",
+                ".dynamic_size is not for MISSION_ONLY; scenarios can always set its size",
+                {},
             )
         if self.mission_only and class_name(self.name) == WALL:
             raise PydanticCustomError(

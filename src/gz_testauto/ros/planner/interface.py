@@ -68,7 +68,7 @@ class PlannerParameters(SeedParameter):
     period: float = Field(0.1, gt=0)
     """Control period (s)."""
     startup_timeout: float = Field(10.0, gt=0)
-    """Wall time (s) until odometry that is as new as the goal."""
+    """Wall time (s) to wait for odometry whose stamp is not before that of the goal."""
     base_frame: str = "base_link"
     """Frame of the velocity commands."""
 

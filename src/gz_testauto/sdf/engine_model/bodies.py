@@ -123,8 +123,8 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
             coverage.warn_once(
                 "friction directions",
                 f"{document.where(element)}: {shape.scoped_name} has mu {surface.mu} and mu2 "
-                f"{surface.mu2}; {coverage.simulator!r} uses the smaller one in all directions; "
-                "reported once",
+                f"{surface.mu2}; {coverage.simulator!r} uses the smaller one in all directions. "
+                "Further cases are not reported",
             )
         pose = scene.links[shape.link].inverse() * shape.local_pose
         found.setdefault(shape.link, []).append(
@@ -181,16 +181,17 @@ class _BodyTree:
         if inertial.is_possible:
             return inertial
         mean = sum(inertial.tensor_kgm2[:3]) / 3
-        where = f"{document.where(element)}: no body can have the moments of inertia of {scoped}"
+        where = f"{document.where(element)}: the moments of inertia of {scoped} are impossible"
         if not mean > MIN_INERTIA_KGM2:
             raise SdfError(
-                f"{where}: their mean is {mean:.3g} kg m², which must be above 0 for "
-                f"{self._coverage.simulator!r}; "
-                "correct ixx, iyy and izz, or leave <inertia> out, which means 1 each"
+                f"{where}: their mean is {mean:.3g} kg m²; it must be > 0 for "
+                f"{self._coverage.simulator!r}. "
+                "Correct ixx, iyy and izz, or remove <inertia>, so that each is 1"
             )
         self._coverage.warn_once(
             f"inertia {scoped}",
-            f"{where}; {self._coverage.simulator!r} uses their mean about each axis",
+            f"{where}; {self._coverage.simulator!r} uses their mean ({mean:.3g} kg m²) for each "
+            "axis; correct <inertia>",
         )
         return replace(inertial, tensor_kgm2=(mean, mean, mean, 0.0, 0.0, 0.0))
 

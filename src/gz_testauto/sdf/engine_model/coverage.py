@@ -137,8 +137,8 @@ class SdfCoverage:
             detail = child.get("filename") or child.get("type") or ""
             self.warn_once(
                 f"{kind}/{child.tag}/{detail}",
-                f"{where}{f' ({detail})' if detail else ''} is not simulated by "
-                f"{self.simulator!r} and ignored; reported once for all of its kind",
+                f"{where}{f' ({detail})' if detail else ''} is ignored: "
+                f"{self.simulator!r} does not support it. Further cases are not reported",
             )
 
 

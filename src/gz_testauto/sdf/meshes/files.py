@@ -62,8 +62,8 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
         invalid = int((~np.isfinite(triangles).all(axis=(1, 2))).sum())
         if invalid:
             raise SdfError(
-                f"mesh {path}: {invalid} of {len(triangles)} triangles have a corner that is not "
-                "at finite coordinates; remove them, or export the mesh again"
+                f"mesh {path}: {invalid} of {len(triangles)} triangles have a vertex with NaN or "
+                "infinite coordinates; remove these triangles, or export the mesh again"
             )
     return parts
 

@@ -78,8 +78,8 @@ class DriveCommand:
         plugin, and ``ValueError`` for a rate at which the plugin would wrap around."""
         if self._gain is None:
             raise SimulatorError(
-                f"robot {self._robot!r} has no drive plugin that Gazebo can command: add to its "
-                f"SDF one of {', '.join(f'lib{name}.so' for name in _YAW_GAIN)}"
+                f"robot {self._robot!r} has no supported drive plugin; add one of "
+                f"{', '.join(f'lib{name}.so' for name in _YAW_GAIN)} to its SDF"
             )
         if not (math.isfinite(twist.linear_mps) and math.isfinite(twist.angular_radps)):
             raise ValueError(f"a command must be finite, not {twist}")

@@ -59,7 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--discordant",
         type=float,
         metavar="SHARE",
-        help="share of worlds in which exactly one succeeds (default: as of independent planners)",
+        help="share of worlds in which exactly one succeeds (default: that of "
+        "independent planners)",
     )
     parser.add_argument(
         "--margin",
@@ -143,7 +144,7 @@ def _stated(arguments: argparse.Namespace) -> Tuple[Source, str]:
     except ValueError:
         raise SpecError(f"--rates is {arguments.rates!r}; give two, as in 0.8,0.7") from None
     source = DiscordantRate.from_rates(first, second, arguments.discordant)
-    how = "as of independent planners" if arguments.discordant is None else "as stated"
+    how = "as for independent planners" if arguments.discordant is None else "as stated"
     share = f"of which {100 * source.discordant:.1f} % are discordant"
     return source, f"{share} ({how}, rates {first:g} and {second:g})"
 

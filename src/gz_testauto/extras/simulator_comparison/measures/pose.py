@@ -76,7 +76,7 @@ def _change_at_half_step(recording: RunRecording) -> Tuple[float, float]:
 POSE_DRIFT = Measure(
     name="pose_drift",
     unit="m",
-    description="root mean square distance of the positions, from the same first pose",
+    description="root mean square distance of the positions, after the first poses are aligned",
     formula="sqrt(mean |p - p_ref|²)",
     source="absolute trajectory error, J. Sturm et al., IROS 2012, aligned by the first pose",
     needs=("odometry",),

@@ -174,9 +174,9 @@ def _check_axis(
     own = along["xyz".index(expected)]
     if abs(along[best]) >= MIN_CORRELATION and own < abs(along[best]) - MIN_CORRELATION_GAP:
         raise ResultsError(
-            f"{source}: imu: where the robot {does}, its {name} axis follows (correlation "
-            f"{abs(along[best]):.2f}), not {expected}: set axes so that {name} is read as "
-            f"{expected}; axes lists the sensor's axes that point forward, left and up"
+            f"{source}: imu: when the robot {does}, axis {name} measures it (correlation "
+            f"{abs(along[best]):.2f}), not {expected}; set axes so that {name} is read as "
+            f"{expected}. The key axes lists the sensor's axes that point forward, left and up"
         )
 
 
@@ -187,6 +187,6 @@ def _check_unit(source: str, yaw_rate: np.ndarray, turned: np.ndarray) -> None:
     follows = product >= MIN_CORRELATION * np.linalg.norm(measured) * np.linalg.norm(moved)
     if square > 0.0 and follows and product > MIN_UNIT_FACTOR * square:
         raise ResultsError(
-            f"{source}: imu: where the robot turns, its z axis reads {product / square:.0f} times "
-            "as much: set units.angular: deg/s"
+            f"{source}: imu: the angular velocity about z is {product / square:.0f} times the yaw "
+            "rate of the robot; set units.angular: deg/s"
         )
