@@ -5,25 +5,21 @@ its content security policy; and content of the results directory is escaped tex
 results give the same bytes.
 """
 
-import base64
-import hashlib
 import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, List, Optional, Tuple
 
-import jinja2
-
 from gz_testauto import __version__
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.analysis.summary import failures
 from gz_testauto.base.errors import GzTestautoError, ResultsError
-from gz_testauto.base.escaping import escape_text
 from gz_testauto.report.notes import caveats, overall_notes, running_notes
 from gz_testauto.report.page import content, data
 from gz_testauto.report.page.difficulty import SHORTEST_PATH, curves, figures_of_worlds
 from gz_testauto.report.page.encoding import tolerances_text
+from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.report.page.setup import length_note, setup
 from gz_testauto.report.page.worlds import WorldContext, WorldsDrawer
 from gz_testauto.results.directory import CampaignDirectory, write_atomically
@@ -169,23 +165,15 @@ def _manifest(place: CampaignDirectory, problems: List[str]) -> Optional[Manifes
 
 
 def _rendered(live: bool, **values: Any) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(str(_HERE)),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style = "\n".join((*(_asset(name) for name in _STYLES), content.outcome_style()))
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {content_hash(script)}; style-src {content_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     if live:
         policy += "; connect-src 'self'"
-    return environment.get_template(_TEMPLATE).render(
+    return template(_HERE / _TEMPLATE).render(
         policy=policy,
         style=style,
         script=script,
@@ -194,20 +182,8 @@ def _rendered(live: bool, **values: Any) -> str:
     )
 
 
-def _shown(value: Any) -> Any:
-    """Escape text as on a terminal, because a bidirectional control character would affect its
-    neighbors too. Text that is marked safe is not changed."""
-    return escape_text(value) if type(value) is str else value
-
-
 def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8").strip()
-
-
-def _hash(text: str) -> str:
-    """Return the hash of an inline script or style for the content security policy."""
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _json(value: Any) -> str:

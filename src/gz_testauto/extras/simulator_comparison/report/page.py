@@ -1,23 +1,20 @@
 """Comparison of simulators as one HTML page without scripts that opens from disk."""
 
-import base64
-import hashlib
 import platform
 import shlex
 from importlib.metadata import version
 from pathlib import Path
 from typing import Sequence, Tuple
 
-import jinja2
 import yaml
 
 import gz_testauto.report.page
 from gz_testauto import __version__
-from gz_testauto.base.escaping import escape_text
 from gz_testauto.extras.simulator_comparison.findings import Findings
 from gz_testauto.extras.simulator_comparison.report import sentences
 from gz_testauto.extras.simulator_comparison.report.charts import BAR, PLOT, chart, lead_bars, plot
 from gz_testauto.extras.simulator_comparison.report.terminal import millimeters
+from gz_testauto.report.page.rendering import content_hash, template
 from gz_testauto.results.directory import write_atomically
 
 _HERE = Path(__file__).resolve().parent
@@ -46,14 +43,6 @@ def write_page(found: Findings, path: Path) -> None:
 
 def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
     """Return the page; ``again`` has pairs of a purpose and a command."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(str(_HERE)),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=lambda value: escape_text(value) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style = "\n".join(
         path.read_text(encoding="utf-8").strip() for path in (_SHARED, _HERE / "page.css")
     )
@@ -62,9 +51,8 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
         f"gz_testauto {__version__}, Python {platform.python_version()}, {libraries}; "
         f"seed {found.spec.seed}."
     )
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    return environment.get_template("page.html.jinja").render(
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+    return template(_HERE / "page.html.jinja").render(
+        policy=f"default-src 'none'; style-src {content_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
         version=__version__,
         style=style,

@@ -1,0 +1,35 @@
+"""Rendering of pages whose inline scripts and styles are allowed by their hashes only."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from gz_testauto.base.escaping import escape_text
+
+
+def template(path: Path) -> jinja2.Template:
+    """Return the template of a file; it escapes values, and rejects undefined ones."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(path.parent)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(path.name)
+
+
+def _shown(value: Any) -> Any:
+    """Escape text as on a terminal, because a bidirectional control character would affect its
+    neighbors too. Text that is marked safe is not changed."""
+    return escape_text(value) if type(value) is str else value
+
+
+def content_hash(text: str) -> str:
+    """Return the hash of an inline script or style for the content security policy."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
