@@ -1,10 +1,11 @@
-"""Holds that what a docstring refers to is there, also after a module has moved."""
+"""Docstrings and the list of equivalent mutants refer to code that exists."""
 
 import re
 from pathlib import Path
 from typing import Iterator
 
-SOURCE = Path(__file__).resolve().parents[2] / "src" / "gz_testauto"
+CHECKOUT = Path(__file__).resolve().parents[2]
+SOURCE = CHECKOUT / "src" / "gz_testauto"
 REFERENCE = re.compile(r":(?:mod|class|func|meth|data|attr):`~?gz_testauto((?:\.\w+)+)`")
 
 
@@ -31,3 +32,17 @@ def test_every_reference_in_a_docstring_has_a_target():
     assert is_there(".sdf.scene") and is_there(".trial.executor.TrialExecutor")
     assert not is_there(".sdf.template") and not is_there(".trial.executor.NoSuchName")
     assert list(dead_references()) == []
+
+
+def test_every_equivalent_mutant_has_its_line_in_its_module():
+    text = (CHECKOUT / "benchmarks" / "mutation_equivalents.txt").read_text("utf-8")
+    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("src/")]
+    assert len(blocks) == text.count("\nsrc/") > 0
+    outdated = []
+    for module, original, *_ in blocks:
+        path = CHECKOUT / module
+        code = path.read_text("utf-8") if path.is_file() else ""
+        # a mutated statement of several lines is listed as one line
+        if re.sub(r"\s", "", original[2:]) not in re.sub(r"\s", "", code):
+            outdated.append(f"{module}: {original}")
+    assert outdated == []

@@ -110,7 +110,7 @@ def test_invalid_image_is_rejected_quickly(tmp_path, content, problem):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("image: none.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "none.pgm"),
+        ("image: none.pgm\nresolution: 1\norigin: [0, 0, 0]\n", '"none.pgm"; file not found'),
         ("image: a.pgm\nresolution: 1\n", "origin"),
         ("image: a.pgm\nresolution: 1\norigin: [0, 0, 0.5]\n", "0.5 rad"),
         ("image: short.pgm\nresolution: 1\norigin: [0, 0, 0]\n", "ends after 1 of 4 pixels"),

@@ -157,7 +157,7 @@ def test_the_directory_of_a_campaign_is_rejected_and_unchanged(tmp_path):
     files = {"manifest.json": '{"format": 1, "inputs": {}, "campaign": "c"}', "campaign.json": "{}"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    with pytest.raises(ResultsError, match=r"campaign\.json"):
+    with pytest.raises(ResultsError, match=r"campaign\.json but no comparison"):
         run(bench(), tmp_path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
 

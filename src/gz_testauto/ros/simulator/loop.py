@@ -179,7 +179,8 @@ class SimulationLoop:
 
 
 def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """Return ``snapshot`` with the samples that an earlier call of ``look`` has taken."""
+    """Return ``snapshot`` with the samples and contacts of an earlier one of the same control
+    period."""
     if earlier is None:
         return snapshot
     return dataclasses.replace(
