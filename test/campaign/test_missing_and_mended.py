@@ -201,7 +201,8 @@ def nested(tmp_path, monkeypatch):
 def test_a_mended_model_is_mended_in_the_worlds_made_of_a_base(smoke, nested, tmp_path):
     with pytest.raises(SdfError, match="--repair corrects it"):
         read_scene(nested)
-    obstacles = smoke.worlds.obstacles.model_copy(update={"keep_out": []})
+    changes = {"keep_out": [], "solvable": None}
+    obstacles = smoke.worlds.obstacles.model_copy(update=changes)
     (made,) = multiply(nested, obstacles, 1, 1, tmp_path / "out", repair=True)
     assert "outer" in read_scene(made.path).models
 

@@ -128,7 +128,8 @@ def test_the_shortest_path_visits_the_goals_in_order_with_the_margin():
 def test_the_search_area_extends_ten_meters_and_the_radius_around_everything():
     mission = RequiredMission((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
     assert Site((), mission).area().bounds == (-11.5, -10.5, 14.5, 12.5)
-    assert Site((shapely.box(-5, -7, 0, 0),)).area().bounds == (-15.0, -17.0, 10.0, 10.0)
+    walls = (shapely.box(-5, -7, 0, 0),)
+    assert Site(walls, mission).area().bounds == (-15.5, -17.5, 14.5, 12.5)
     wide = Site((), mission).area([shapely.box(0, 0, 20, 30)])
     assert wide.bounds == (-11.5, -10.5, 30.5, 40.5)
 
@@ -161,7 +162,7 @@ def test_a_corridor_must_be_as_wide_as_the_robot_with_its_margin(margin_m, passe
 
 def test_solvable_without_a_mission_is_rejected():
     with pytest.raises(PlacementError, match="set mission"):
-        check_base(Site(), 0.0)
+        DifficultyEvaluator(Site(), 0.0, GROUND)
 
 
 def test_difficulty_does_not_depend_on_the_origin():

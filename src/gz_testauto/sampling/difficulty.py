@@ -44,16 +44,14 @@ class Difficulty:
 
 class DifficultyEvaluator:
     """The difficulty of worlds of one site. ``margin_m`` enlarges the robot's circle; ``ground`` is
-    the area of obstacles, in the world frame (m). Raises ``PlacementError`` if the base world alone
-    has no path."""
+    the area of obstacles, in the world frame (m). Raises ``PlacementError`` if the site has no
+    mission, or if the base world alone has no path."""
 
     def __init__(self, site: Site, margin_m: float, ground: BaseGeometry) -> None:
         self._site = site
         self._free_area_m2 = float(shapely.difference(ground, site.wall_union).area)
         self._margin_m = margin_m
-        self._blocked: Optional[BaseGeometry] = None
-        if site.mission is not None:
-            self._blocked = check_base(site, margin_m)
+        self._blocked = check_base(site, margin_m)
         walls = np.array(site.obstructing, dtype=object)
         self._walls = shapely.STRtree(walls)
         lines, self._wall_gaps_m = _gaps(walls, np.zeros(len(walls)))
@@ -63,7 +61,7 @@ class DifficultyEvaluator:
         """Return the corners of the shortest path among the obstacles, shape (n, 2), or None;
         ``outlines`` are those that obstruct the robot."""
         mission = self._site.mission
-        assert mission is not None and self._blocked is not None
+        assert mission is not None
         cores, radii = cores_and_radii(outlines)
         widened = inflate(cores, radii + mission.radius_m + self._margin_m)
         blocked = shapely.union_all([*widened, self._blocked])

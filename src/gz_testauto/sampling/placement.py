@@ -124,8 +124,9 @@ class Placer:
             numbers = generator.random(self.sampler.dimensions) if first is None else first
             first = None
             obstacles = self._attempt(self.sampler.propose(numbers), generator)
-            if self._evaluator is None or self.site.mission is None:
+            if self._evaluator is None:
                 return ObstacleSet(obstacles)
+            assert self.site.mission is not None, "the evaluator needs it"
             cut = [obstacle.obstructing(self.site.mission.heights) for obstacle in obstacles]
             obstructing = [outline for outline in cut if not outline.core.is_empty]
             path = self._evaluator.shortest_path(obstructing)

@@ -139,12 +139,13 @@ class Site:
         return found
 
     def area(self, obstacles: Sequence[BaseGeometry] = ()) -> shapely.Polygon:
-        """Return the rectangle for the search of paths: all walls, with a margin."""
-        everything = [*self._bounds_of_walls, *obstacles]
-        if self.mission is not None:
-            everything += map(shapely.Point, self.mission.points)
-        x_min, y_min, x_max, y_max = shapely.total_bounds(np.array(everything, dtype=object))
-        margin = OPEN_MARGIN_M + (self.mission.radius_m if self.mission else 0.0)
+        """Return the rectangle in which paths are searched: around the mission, all walls and
+        ``obstacles``, with a margin."""
+        assert self.mission is not None
+        points = map(shapely.Point, self.mission.points)
+        everything = np.array([*self._bounds_of_walls, *obstacles, *points], dtype=object)
+        x_min, y_min, x_max, y_max = shapely.total_bounds(everything)
+        margin = OPEN_MARGIN_M + self.mission.radius_m
         return shapely.box(x_min - margin, y_min - margin, x_max + margin, y_max + margin)
 
 
