@@ -8,25 +8,13 @@ at their class.
 import contextlib
 import json
 from pathlib import Path
-from typing import (
-    Any,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Tuple,
-    Type,
-    TypeVar,
-    Union,
-)
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
 
-from pydantic import Tag, ValidationError
-from typing_extensions import Annotated, Literal, get_args, get_origin
+from pydantic import ValidationError
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.spec.model import LocatedSpec, Spec, YamlLocation
+from gz_testauto.spec.model import CLASSES, LocatedSpec, Spec, YamlLocation
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 SpecType = TypeVar("SpecType", bound=Spec)
@@ -56,12 +44,13 @@ def parse(
     document = YamlSource(text, name)
     if not isinstance(document.data, Mapping):
         raise SpecError(f"{name}:1: has no keys; a mapping of keys to values is needed")
-    spec_class = spec_class.kind_of(document.data)
+    classes: Dict[int, Type[Spec]] = {}
+    context = {"source": Path(source).absolute(), CLASSES: classes}
     try:
-        spec = spec_class.model_validate(document.data, context={"source": Path(source).absolute()})
+        spec = spec_class.kind_of(document.data).model_validate(document.data, context=context)
     except ValidationError as invalid:
         errors = invalid.errors()
-        messages = {_describe(error, document, spec_class) for error in errors[:MOST_ERRORS]}
+        messages = {_describe(error, document, classes) for error in errors[:MOST_ERRORS]}
         lines = [f"{name}:{line}: {text}" for line, text in sorted(messages)]
         if len(errors) > MOST_ERRORS:
             lines.append(f"{name}: and {len(errors) - MOST_ERRORS} more errors")
@@ -94,15 +83,22 @@ def _store_locations(value: Any, document: YamlSource, name: str, path: Tuple[An
 
 
 def _describe(
-    error: Mapping[str, Any], document: YamlSource, spec_class: Type[Spec]
+    error: Mapping[str, Any], document: YamlSource, classes: Mapping[int, Type[Spec]]
 ) -> Tuple[int, str]:
-    """Return the line and the text of one of pydantic's errors."""
+    """Return the line and the text of one of pydantic's errors.
+
+    ``classes`` has the class that validated each mapping of the document, by the mapping's ``id``.
+    """
     missing = error["type"] in ("missing", "union_tag_not_found")
     location = (*error["loc"], *error.get("ctx", {}).get(SUBPATH, ()))
     line, path = document.locate(location, missing=error["type"] == "missing")
     field = _dotted(path)
     if error["type"] == "extra_forbidden":
-        known = _known_fields(spec_class, error["loc"][:-1], document.data)
+        mapping = document.data
+        for part in error["loc"][:-1]:
+            with contextlib.suppress(LookupError, TypeError):  # the tag of a union is not a key
+                mapping = mapping[part]
+        known = sorted(classes[id(mapping)].model_fields)
         parent = _dotted(path[:-1])
         where = f"{parent}: " if parent else ""
         return line, where + unknown_name("key", str(error["loc"][-1]), known)
@@ -184,66 +180,3 @@ def _dotted(path: Tuple[Any, ...]) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text
-
-
-def _known_fields(spec_class: Type[Spec], path: Iterable[Any], data: Any) -> List[str]:
-    """Return the names of the fields at ``path`` (pydantic's error location of the mapping),
-    sorted. ``data`` is the validated input, which selects the kind of a specification
-    (:meth:`Spec.kind_of`)."""
-    places: List[Any] = [spec_class]
-    for part in path:
-        deeper = [inner for place in places for inner in _step(place, part, data)]
-        places = deeper or places
-        if isinstance(data, (Mapping, list)):
-            with contextlib.suppress(LookupError, TypeError):  # the tag of a union is not a key
-                data = data[part]
-    specs = (_chosen(spec, data) for place in places for spec in _specs(place))
-    return sorted({name for spec in specs for name in spec.model_fields})
-
-
-def _chosen(spec: Type[Spec], data: Any) -> Type[Spec]:
-    return spec.kind_of(data) if isinstance(data, Mapping) else spec
-
-
-def _step(place: Any, part: Any, data: Any) -> Iterator[Any]:
-    """Yield the annotations that a key, an index or the tag of a union member leads to."""
-    for tag, member in _members(place):
-        if isinstance(member, type) and issubclass(member, Spec):
-            member = _chosen(member, data)
-        if tag == part:
-            yield member
-        elif isinstance(member, type) and issubclass(member, Spec):
-            if part in member.model_fields:
-                yield member.model_fields[part].annotation
-        elif get_origin(member) in (list, tuple) and isinstance(part, int):
-            yield get_args(member)[0]
-        elif get_origin(member) is dict:
-            yield get_args(member)[1]
-
-
-def _specs(place: Any) -> List[Type[Spec]]:
-    members = [member for _, member in _members(place)]
-    return [m for m in members if isinstance(m, type) and issubclass(m, Spec)]
-
-
-def _members(annotation: Any) -> Iterator[Tuple[Any, Any]]:
-    """Yield the (tag, type) alternatives of an annotation, without ``Annotated`` and unions."""
-    if get_origin(annotation) is Annotated:
-        inner, *metadata = get_args(annotation)
-        tags = [item.tag for item in metadata if isinstance(item, Tag)]
-        for tag, member in _members(inner):
-            yield (tags[0] if tags else tag), member
-    elif get_origin(annotation) is Union:
-        for argument in get_args(annotation):
-            yield from _members(argument)
-    else:
-        yield _literal_tag(annotation), annotation
-
-
-def _literal_tag(annotation: Any) -> Any:
-    """Return the value of a ``type: Literal[...]`` field, by which pydantic names union members."""
-    if isinstance(annotation, type) and issubclass(annotation, Spec):
-        field = annotation.model_fields.get("type")
-        if field is not None and get_origin(field.annotation) is Literal:
-            return get_args(field.annotation)[0]
-    return None

@@ -20,6 +20,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationInfo,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Self
@@ -33,6 +34,9 @@ from gz_testauto.base.errors import (
     SpecError,
 )
 from gz_testauto.base.pose import Pose2D
+
+CLASSES = "classes"
+"""Key in the context of a validation: a dict for the class of each mapping, by its ``id``."""
 
 _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 
@@ -52,6 +56,13 @@ class Spec(BaseModel):
         """Return the class that validates ``data``: this one, or a kind that ``data`` selects. It
         is selected before the validation, so that only errors of this kind are reported."""
         return cls
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _store_class(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
+        if info.context and CLASSES in info.context:
+            info.context[CLASSES][id(data)] = cls
+        return handler(data)
 
 
 @dataclass(frozen=True, eq=False)
