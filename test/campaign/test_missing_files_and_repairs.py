@@ -1,4 +1,4 @@
-"""Worlds that name what is not there, or that only Gazebo can read, in a campaign."""
+"""Campaigns in worlds with missing files, or with XML errors that only Gazebo accepts."""
 
 from io import StringIO
 
@@ -50,7 +50,7 @@ def test_published_worlds_run_and_results_list_missing_resources(run, smoke, wor
     said = console.export_text()
     assert "Simulated without these missing resources" in said
     assert f"{LOST} (1 world)" in said
-    scene = read_scene(world.path)  # the copy needs neither mending nor permission
+    scene = read_scene(world.path)  # the copy needs neither a repair nor allow_missing
     assert not scene.models["shelf"].collisions
 
 
@@ -62,7 +62,7 @@ def test_published_worlds_run_and_results_list_missing_resources(run, smoke, wor
         ({"repair": True, "allow_missing": ["model://another/*"]}, "lost_shelf"),
     ],
 )
-def test_nothing_is_mended_or_missing_unasked(run, smoke, worlds, given, complaint):
+def test_repairs_and_missing_files_are_errors_unless_requested(run, smoke, worlds, given, complaint):
     with pytest.raises(SdfError, match=complaint):
         run(spec=smoke.model_copy(update={"worlds": worlds(**given)}))
 
@@ -87,7 +87,7 @@ def test_map_and_multiply_report_repairs_and_omissions(smoke, worlds, tmp_path, 
     assert main([*made, "--repair"]) == 2
 
 
-def test_a_model_that_includes_what_is_missing_is_written_out_without_it(tmp_path, monkeypatch):
+def test_included_model_is_expanded_without_its_missing_files(tmp_path, monkeypatch):
     model = tmp_path / "models" / "rack"
     model.mkdir(parents=True)
     (model / "model.config").write_text('<model><sdf version="1.6">model.sdf</sdf></model>')
@@ -103,7 +103,7 @@ def test_a_model_that_includes_what_is_missing_is_written_out_without_it(tmp_pat
     assert list(scene.models) == ["shelf"]
 
 
-def test_what_an_included_model_includes_may_be_missing(tmp_path, monkeypatch):
+def test_nested_include_can_be_missing(tmp_path, monkeypatch):
     for name, inner in (("outer", "middle"), ("middle", "lost")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "model.config").write_text("<model><sdf>model.sdf</sdf></model>")
@@ -128,7 +128,7 @@ def test_what_an_included_model_includes_may_be_missing(tmp_path, monkeypatch):
     assert "model://lost" not in scene.document.to_bytes().decode()
 
 
-def test_a_model_of_which_only_the_directory_is_there_may_be_missing(tmp_path, monkeypatch):
+def test_model_directory_without_a_file_can_be_missing(tmp_path, monkeypatch):
     (tmp_path / "models" / "bare").mkdir(parents=True)
     (tmp_path / "models" / "drone").mkdir()
     (tmp_path / "models" / "drone" / "model.config").write_text(
@@ -156,7 +156,7 @@ def test_a_model_of_which_only_the_directory_is_there_may_be_missing(tmp_path, m
         ("mesh", bytes(84), r"no triangles: export it again; .*--allow-missing"),
     ],
 )
-def test_a_file_without_its_content_may_be_missing(tmp_path, shape, content, complaint):
+def test_file_without_content_can_be_missing(tmp_path, shape, content, complaint):
     (tmp_path / "part.stl").write_bytes(content)
     world = tmp_path / "w.world"
     model = MESH.format(uri="part.stl", pose="").replace("mesh>", f"{shape}>")
@@ -166,7 +166,7 @@ def test_a_file_without_its_content_may_be_missing(tmp_path, shape, content, com
     assert read_scene(world, allow_missing=["part.stl"]).missing == ("part.stl",)
 
 
-def test_a_damaged_mesh_is_not_a_missing_one(tmp_path):
+def test_damaged_mesh_does_not_count_as_missing(tmp_path):
     (tmp_path / "part.dae").write_text("no mesh at all")
     world = tmp_path / "w.world"
     model = MESH.format(uri="part.dae", pose="")
@@ -198,7 +198,7 @@ def nested(tmp_path, monkeypatch):
     return folder / "w.world"
 
 
-def test_a_mended_model_is_mended_in_the_worlds_made_of_a_base(smoke, nested, tmp_path):
+def test_multiply_repairs_an_included_model(smoke, nested, tmp_path):
     with pytest.raises(SdfError, match="--repair corrects it"):
         read_scene(nested)
     changes = {"keep_out": [], "solvable": None}
@@ -207,7 +207,7 @@ def test_a_mended_model_is_mended_in_the_worlds_made_of_a_base(smoke, nested, tm
     assert "outer" in read_scene(made.path).models
 
 
-def test_a_mended_model_within_another_is_mended_in_copies(smoke, nested, tmp_path):
+def test_copied_world_contains_the_repaired_nested_model(smoke, nested, tmp_path):
     bare = {"base": None, "obstacles": None, "count": None, "directory": nested.parent}
     spec = smoke.worlds.model_copy(update={**bare, "repair": True})
     (copy,) = copy_worlds(read_worlds(nested.parent), spec, tmp_path / "out")

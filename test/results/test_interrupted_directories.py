@@ -112,7 +112,7 @@ def test_the_lock_file_has_the_process_id_and_the_lock_is_released(tmp_path):
 def test_a_lock_is_released_when_its_process_is_killed(tmp_path):
     script = f"""
 import os, pathlib
-from test_directory_remains import Training
+from test_interrupted_directories import Training
 Training(pathlib.Path({str(tmp_path)!r})).locked().__enter__()
 os.kill(os.getpid(), 9)
 """
