@@ -62,7 +62,7 @@ def test_published_worlds_run_and_results_list_missing_resources(run, smoke, wor
         ({"repair": True, "allow_missing": ["model://another/*"]}, "lost_shelf"),
     ],
 )
-def test_repairs_and_missing_files_are_errors_unless_requested(run, smoke, worlds, given, complaint):
+def test_repairs_and_missing_files_are_errors_by_default(run, smoke, worlds, given, complaint):
     with pytest.raises(SdfError, match=complaint):
         run(spec=smoke.model_copy(update={"worlds": worlds(**given)}))
 
@@ -176,7 +176,7 @@ def test_damaged_mesh_does_not_count_as_missing(tmp_path):
 
 @pytest.fixture
 def nested(tmp_path, monkeypatch):
-    """A world that includes a model that includes one whose file only Gazebo can read."""
+    """The path of a world with a nested include of a model file that only Gazebo can parse."""
     inner = "<include><uri>model://inner</uri></include>"
     box = (
         '<link name="l"><collision name="c"><geometry><box><size>1 1 1</size></box></geometry>'
