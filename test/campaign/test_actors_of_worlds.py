@@ -43,7 +43,7 @@ def campaign(tmp_path, x, **more):
 @pytest.mark.parametrize(
     "simulator", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)]
 )
-def test_actor_walks_on_the_path_of_its_world_and_is_listed(tmp_path, capsys, simulator):
+def test_actor_of_a_world_file_follows_its_path_and_is_listed(tmp_path, capsys, simulator):
     file, out = campaign(tmp_path, 8.0, simulator=simulator), tmp_path / "out"
     assert main(["run", str(file), "--out", str(out), "--workers", "1"]) == 0
     assert "2 <actor> in" in "".join(capsys.readouterr())

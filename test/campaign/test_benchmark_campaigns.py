@@ -30,7 +30,7 @@ def checkout(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
-def test_every_benchmark_is_a_campaign_whose_planners_take_their_parameters(path, checkout):
+def test_every_benchmark_campaign_has_valid_planner_parameters(path, checkout):
     spec = load(path, CampaignSpec)
     assert read_body(spec).lidar.samples == 720
     for planner in spec.planners:
@@ -38,14 +38,14 @@ def test_every_benchmark_is_a_campaign_whose_planners_take_their_parameters(path
 
 
 @pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
-def test_missing_checkout_is_reported_with_its_variable(path, monkeypatch):
+def test_missing_checkout_is_reported_with_its_environment_variable(path, monkeypatch):
     for name in ROOTS:
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(SpecError, match=r"environment variable (BARN|MRPB)_ROOT, which is not set"):
         load(path, CampaignSpec)
 
 
-def test_barn_takes_the_fifty_worlds_of_its_report(checkout):
+def test_barn_campaign_has_the_fifty_worlds_of_the_published_report(checkout):
     spec = load(next(path for path in CAMPAIGNS if path.stem == "barn"), CampaignSpec)
     assert [entry.world for entry in spec.worlds.files] == [f"world_{6 * i}" for i in range(50)]
 
@@ -62,7 +62,7 @@ PLUGIN = '<plugin name="p" filename="libeasy_1.so"/>'
     ("plugin", "sensor", "moved"),
     [(PLUGIN, "", True), ("", "", False), ("", f'<sensor name="s">{PLUGIN}</sensor>', False)],
 )
-def test_a_world_whose_obstacles_a_plugin_puts_in_their_places_is_refused_with_that_reason(
+def test_world_with_static_obstacles_moved_by_a_plugin_is_rejected(
     smoke, tmp_path, plugin, sensor, moved
 ):
     models = "".join(MOVED.format(n=n, plugin=plugin, sensor=sensor) for n in range(3))

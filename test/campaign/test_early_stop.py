@@ -91,7 +91,7 @@ def decided(endless, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_campaign_stops_when_its_comparison_is_decided(decided):
+def test_campaign_stops_when_its_comparison_is_decided(decided):
     _, results = decided
     end = early_stop(results)
     assert end.decided
@@ -105,9 +105,7 @@ def test_the_campaign_stops_when_its_comparison_is_decided(decided):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(
-    endless, decided, tmp_path, seed
-):
+def test_early_stop_uses_the_same_worlds_for_any_order_of_workers(endless, decided, tmp_path, seed):
     _, one = decided
     many, _ = run(endless(), tmp_path / "many", seed=seed)
     assert many.judged == one.judged
@@ -117,7 +115,7 @@ def test_workers_that_finish_in_any_order_decide_by_the_same_worlds(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_a_killed_and_resumed_campaign_decides_by_the_same_worlds(endless, decided, tmp_path, seed):
+def test_early_stop_uses_the_same_worlds_after_a_kill_and_resume(endless, decided, tmp_path, seed):
     class Killed(BaseException):
         pass
 
@@ -142,7 +140,7 @@ def test_a_killed_and_resumed_campaign_decides_by_the_same_worlds(endless, decid
 
 
 @pytest.mark.slow
-def test_a_second_run_of_a_decided_campaign_executes_no_trial(endless, decided):
+def test_second_run_of_a_decided_campaign_executes_no_trial(endless, decided):
     out, first = decided
     again, executor = run(endless(), out)
     assert executor.calls == []
@@ -167,7 +165,7 @@ def test_a_campaign_stops_at_a_difference_within_the_equivalence_margin(endless,
 
 
 @pytest.mark.slow
-def test_abandoned_world_is_skipped_and_judged_last_after_a_valid_repetition(endless, tmp_path):
+def test_early_stop_evaluates_a_world_with_an_invalid_trial_after_its_repetition(endless, tmp_path):
     def broken(trial):
         return SimulatorError("died") if trial.world_index == 1 else fgm_wins(trial)
 
@@ -180,7 +178,7 @@ def test_abandoned_world_is_skipped_and_judged_last_after_a_valid_repetition(end
 
 
 @pytest.mark.slow
-def test_a_world_whose_worker_died_does_not_delay_the_decision(endless, decided, tmp_path):
+def test_death_of_a_worker_does_not_delay_the_early_stop(endless, decided, tmp_path):
     class Dies(OutOfOrder):
         died = False
 
@@ -203,7 +201,7 @@ def test_a_world_whose_worker_died_does_not_delay_the_decision(endless, decided,
 
 
 @pytest.mark.slow
-def test_report_has_the_decision_and_its_validity(decided, capsys):
+def test_report_contains_the_decision_of_the_early_stop_and_its_validity(decided, capsys):
     out, results = decided
     assert main(["report", str(out), "--complete"]) == 0
     text = " ".join(capsys.readouterr().out.split())
@@ -222,7 +220,7 @@ def test_report_has_the_decision_and_its_validity(decided, capsys):
 
 
 @pytest.mark.slow
-def test_another_alpha_in_the_same_directory_is_rejected(endless, tmp_path):
+def test_changed_alpha_is_rejected_for_an_existing_results_directory(endless, tmp_path):
     run(endless(), tmp_path / "out", selection=TrialSelection(worlds=2))
     with pytest.raises(Exception, match=r"stop\.alpha is 0\.2, was 0\.05"):
         run(endless(alpha=0.2), tmp_path / "out")
@@ -238,7 +236,7 @@ def test_another_alpha_in_the_same_directory_is_rejected(endless, tmp_path):
         ("stop: {alpha: 0.1}", "when"),
     ],
 )
-def test_an_invalid_rule_is_rejected_with_its_line(tmp_path, lines, complaint):
+def test_invalid_stop_rule_is_rejected_with_its_line_in_the_campaign(tmp_path, lines, complaint):
     text = SMOKE.read_text().replace("../worlds", str(CONFIG.parent / "worlds"))
     file = tmp_path / "campaign.yaml"
     file.write_text(f"{text}\n{lines}\n")
@@ -247,7 +245,7 @@ def test_an_invalid_rule_is_rejected_with_its_line(tmp_path, lines, complaint):
     assert complaint in str(refused.value)
 
 
-def test_worlds_that_depend_on_each_other_are_rejected(tmp_path):
+def test_early_stop_rejects_worlds_that_depend_on_each_other(tmp_path):
     text = SMOKE.read_text().replace("../worlds", str(CONFIG.parent / "worlds"))
     text = text.replace("    min_gap_m: 0.3", "    sampling: sobol\n    min_gap_m: 0.3")
     file = tmp_path / "campaign.yaml"
@@ -257,7 +255,7 @@ def test_worlds_that_depend_on_each_other_are_rejected(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_damaged_rule_in_the_store_is_rejected_with_the_name_of_the_file(endless, tmp_path):
+def test_damaged_stop_rule_in_the_store_is_rejected_with_the_file_name(endless, tmp_path):
     run(endless(), tmp_path / "out", selection=TrialSelection(worlds=2))
     with sqlite3.connect(tmp_path / "out" / "results.sqlite") as store:
         store.execute("UPDATE stop SET alpha = 0.9")

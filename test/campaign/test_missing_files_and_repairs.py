@@ -7,7 +7,7 @@ from rich.console import Console
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import SdfError
-from gz_testauto.campaign.world_copies import copy_worlds
+from gz_testauto.campaign.world_source import copy_worlds
 from gz_testauto.cli.main import main
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory

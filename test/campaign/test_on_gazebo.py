@@ -51,7 +51,7 @@ def gzservers_of_ours():
     return found
 
 
-def test_planners_end_as_their_driving_deserves(calm):
+def test_planners_on_gazebo_have_the_expected_outcomes(calm):
     results, _ = calm
     assert all(record.outcome.valid for record in results.trials)
     assert [record.outcome for record in results.of("fgm")] == [Outcome.REACHED] * 2
@@ -62,11 +62,11 @@ def test_planners_end_as_their_driving_deserves(calm):
         assert 0.5 < record.metrics["spl"] <= 1.0
 
 
-def test_no_gzserver_outlives_its_campaign(calm):
+def test_no_gzserver_runs_after_the_campaign(calm):
     assert gzservers_of_ours() == []
 
 
-def test_a_trial_replayed_on_a_fresh_server_is_the_same_bit_for_bit(calm, capsys):
+def test_replayed_trial_on_a_new_gzserver_is_identical_bit_by_bit(calm, capsys):
     _, out = calm
     assert main(["replay", str(out), "1", "fgm"]) == 0
     assert "the same as before, bit for bit" in capsys.readouterr().out
@@ -97,7 +97,7 @@ class Assassin(CampaignListener):
         return watched
 
 
-def test_a_gzserver_killed_in_a_trial_costs_an_attempt_and_changes_no_result(
+def test_killed_gzserver_costs_one_attempt_and_changes_no_result(
     smoke, calm, tmp_path, monkeypatch
 ):
     assassin = Assassin()

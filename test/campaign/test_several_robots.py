@@ -61,7 +61,7 @@ def test_each_robot_drives_to_its_own_goal_and_has_its_own_outcome(alone):
         assert "guest reached, after" in record.detail
 
 
-def test_head_on_collision_counts_for_both_robots(alone):
+def test_head_on_collision_is_the_outcome_of_both_robots(alone):
     trials, _ = results(alone[1])
     for record in trials:
         both = [{what: record.metrics[f"{name}_{what}"] for what in ("collided", "time_s")}
@@ -72,7 +72,7 @@ def test_head_on_collision_counts_for_both_robots(alone):
         assert "east collided, touched west" in record.detail
 
 
-def test_two_workers_get_the_same_bits(alone, tmp_path):
+def test_two_workers_with_several_robots_give_identical_results(alone, tmp_path):
     file, out = alone
     assert main(["run", str(file), "--out", str(tmp_path / "two"), "--workers", "2"]) == 0
     (trials, recordings), (_, again) = results(out), results(tmp_path / "two")
@@ -93,20 +93,22 @@ def test_two_workers_get_the_same_bits(alone, tmp_path):
         ([robot("a", (2, 2, 0), (9.0, 2))], {}, "no path from (2, 2) to (9, 2)"),
     ],
 )
-def test_what_several_robots_cannot_be_is_refused_by_name(tmp_path, capsys, robots, changes, said):
+def test_invalid_companion_robots_are_rejected_with_their_name(
+    tmp_path, capsys, robots, changes, said
+):
     file = campaign(tmp_path, robots, **changes)
     assert main(["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
 
 
-def test_simulators_with_one_robot_refuse_the_campaign_by_name(tmp_path, capsys):
+def test_simulator_for_one_robot_rejects_a_campaign_with_several_robots(tmp_path, capsys):
     file = campaign(tmp_path, [GUEST], simulator="gazebo_ros")
     assert main(["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]) == 2
     told = capsys.readouterr().err
     assert "has one robot in a scene; use" in told or "No module named" in told
 
 
-def test_robot_with_a_separate_model_has_its_outline(tmp_path):
+def test_companion_robot_with_a_separate_model_has_the_outline_of_that_model(tmp_path):
     jackal = share_directory() / "models" / "jackal_sized" / "model.sdf"
     file = campaign(tmp_path, [GUEST, {**EAST, "model": str(jackal)}])
     data = yaml.safe_load(file.read_text())

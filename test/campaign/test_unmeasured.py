@@ -49,7 +49,7 @@ def results(smoke, tmp_path):
         return said.getvalue().splitlines(), store.results()
 
 
-def test_first_line_of_a_run_lists_unmeasured_parts(results):
+def test_run_prints_the_unmeasured_parts_of_worlds_first(results):
     first, _ = results
     assert first[0].startswith("not measured, as neither clearance nor shortest path includes it")
     assert first[0].endswith("<road> (in 2 worlds), a second model named 'm' (in 1 world)")

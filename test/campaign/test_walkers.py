@@ -40,7 +40,7 @@ def alone(tmp_path_factory):
     return folder / "alone"
 
 
-def test_drawn_values_are_in_the_results_and_equal_for_all_planners(alone):
+def test_results_contain_drawn_values_that_are_equal_for_all_planners(alone):
     trials, _ = results(alone)
     assert all(record.outcome.valid for record in trials)
     for name, low, high in (
@@ -57,7 +57,7 @@ def test_drawn_values_are_in_the_results_and_equal_for_all_planners(alone):
         assert all(low <= value <= high for value in values)
 
 
-def test_trajectories_of_actors_are_recorded(alone):
+def test_recording_contains_the_trajectories_of_actors(alone):
     _, recordings = results(alone)
     names = [f"actor_walker_{i}" for i in range(5)] + ["actor_guard", "actor_pedestrian"]
     for recording in recordings:
@@ -69,7 +69,7 @@ def test_trajectories_of_actors_are_recorded(alone):
         assert 0.4 < speeds.max() < 1.3
 
 
-def test_parallel_trials_of_a_resumed_campaign_have_the_same_bits(alone, tmp_path):
+def test_parallel_trials_of_a_resumed_campaign_are_identical(alone, tmp_path):
     file, out = campaign(tmp_path), tmp_path / "again"
     assert run(file, out, "--workers", "1", "--worlds", "1") == 0
     assert run(file, out, "--workers", "2") == 0
@@ -80,7 +80,7 @@ def test_parallel_trials_of_a_resumed_campaign_have_the_same_bits(alone, tmp_pat
         assert compare_recordings(first, second).identical
 
 
-def test_a_replay_is_bit_identical(alone, capsys):
+def test_replay_with_actors_is_identical_bit_by_bit(alone, capsys):
     assert main(["replay", str(alone), "0", "fgm"]) == 0
     assert "the same as before, bit for bit" in capsys.readouterr().out
 
@@ -102,13 +102,17 @@ def test_a_replay_is_bit_identical(alone, capsys):
         ),
     ],
 )
-def test_an_invalid_actor_or_term_is_rejected_before_trials(tmp_path, capsys, changes, says):
+def test_invalid_actor_or_randomization_term_is_rejected_before_trials(
+    tmp_path, capsys, changes, says
+):
     assert run(campaign(tmp_path, **changes), tmp_path / "out") == 2
     assert says in " ".join(capsys.readouterr().err.split())
     assert results(tmp_path / "out")[0] == ()
 
 
-def test_an_unsupported_actor_is_rejected_before_the_first_trial(tmp_path, capsys, monkeypatch):
+def test_actor_that_the_simulator_does_not_support_is_rejected_before_trials(
+    tmp_path, capsys, monkeypatch
+):
     from gz_testauto.simulators.embedded import EmbeddedSimulator
 
     monkeypatch.setattr(EmbeddedSimulator, "changes", frozenset())

@@ -23,33 +23,33 @@ def campaign(tmp_path, simulator, plugins=True):
     return spec.model_copy(update={"worlds": source, "simulator": simulator})
 
 
-def test_the_plugins_that_gazebo_will_run_are_named_before_it_does(tmp_path):
+def test_plugins_that_gazebo_will_run_are_listed_before_trials(tmp_path):
     assert plugins_notice(campaign(tmp_path, "gazebo")) == (
         "the simulator will run plugins of the worlds: evil\\x7f.so (in 2 worlds); --no-plugins "
         "removes them"
     )
 
 
-def test_one_world_has_its_own_plugins_named(tmp_path):
+def test_notice_for_one_world_lists_only_the_plugins_of_that_world(tmp_path):
     spec = campaign(tmp_path, "gazebo")
     assert plugins_notice(spec, [tmp_path / "a.world"]).endswith("evil\\x7f.so (in 1 world)")
     assert plugins_notice(spec, [tmp_path / "c.world"]) == ""
 
 
 @pytest.mark.slow
-def test_no_notice_if_no_plugin_will_be_run(tmp_path):
+def test_no_notice_is_printed_if_no_plugin_will_run(tmp_path):
     assert plugins_notice(campaign(tmp_path, "embedded")) == ""
     assert plugins_notice(campaign(tmp_path, "gazebo", plugins=False)) == ""
     assert plugins_notice(load(SMOKE, CampaignSpec)) == ""
 
 
-def test_a_simulator_that_cannot_do_without_plugins_is_refused_where_they_are_not_wanted(tmp_path):
+def test_simulator_that_cannot_remove_plugins_is_rejected_with_plugins_disabled(tmp_path):
     pytest.importorskip("rospy")
     with pytest.raises(SpecError, match="gz_testauto multiply --no-plugins"):
         plugins_notice(campaign(tmp_path, "gazebo_ros", plugins=False))
 
 
-def test_multiplied_worlds_hold_no_plugins_where_they_are_not_wanted(tmp_path, capsys):
+def test_multiplied_worlds_have_no_plugins_if_plugins_are_disabled(tmp_path, capsys):
     room = (SMOKE.parents[1] / "worlds" / "room.world").read_text()
     (tmp_path / "foreign.world").write_text(room.replace("</world>", PLUGIN + "</world>"))
     (tmp_path / "spec.yaml").write_text(

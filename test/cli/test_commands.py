@@ -186,7 +186,7 @@ def test_replay_rejects_a_changed_world(finished, capsys):
     try:
         world.write_bytes(before + b"<!-- -->")
         assert main(["replay", str(finished), "1", "fgm"]) == 2
-        assert "world_0001.world: has changed" in capsys.readouterr().err
+        assert "world_0001.world: the world" in capsys.readouterr().err
     finally:
         world.write_bytes(before)
 

@@ -16,7 +16,7 @@ FROZEN = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("program", "lifeless"), [(COMPUTES, False), (FROZEN, True)])
-def test_only_a_process_that_neither_computes_nor_beats_is_lifeless(program, lifeless):
+def test_only_a_process_without_heartbeat_and_processor_time_is_lifeless(program, lifeless):
     process = subprocess.Popen([sys.executable, "-c", program])
     try:
         watchdog = ProcessWatchdog(process.pid, [0, 0])
@@ -32,7 +32,7 @@ def test_only_a_process_that_neither_computes_nor_beats_is_lifeless(program, lif
     assert (longest_s >= 3.0) is lifeless
 
 
-def test_time_in_which_the_parent_was_stopped_is_not_counted(monkeypatch):
+def test_watchdog_ignores_the_time_in_which_the_parent_was_stopped(monkeypatch):
     now_s = [0.0]
     monkeypatch.setattr(worker_process.time, "monotonic", lambda: now_s[0])
     watchdog = ProcessWatchdog(os.getpid(), [0, 0])

@@ -69,7 +69,7 @@ def all_reached(results):
 
 
 @pytest.mark.slow
-def test_the_death_of_a_worker_before_its_first_trial_costs_no_attempt(unlucky, tmp_path):
+def test_death_of_a_worker_before_its_first_trial_is_not_an_attempt(unlucky, tmp_path):
     killed = []
 
     class Killer(CampaignListener):
@@ -109,15 +109,13 @@ def test_starting_workers_ignore_ctrl_c(unlucky, tmp_path, capfd):
 
 
 @pytest.mark.slow
-def test_a_campaign_whose_workers_always_die_at_the_start_stops_with_the_cause(
-    unlucky, monkeypatch
-):
+def test_campaign_stops_with_the_cause_if_workers_always_die_at_start(unlucky, monkeypatch):
     monkeypatch.setattr(processes_module, "MAX_FAILED_STARTS", 2)
     with pytest.raises(SimulatorError, match=r"no worker starts: .*SIGKILL.*, 2 times in a row"):
         unlucky("always-die-opening")
 
 
-def test_the_delay_of_a_replacement_grows_with_the_number_of_deaths(monkeypatch):
+def test_delay_before_a_replacement_worker_grows_with_the_number_of_deaths(monkeypatch):
     now_s = [0.0]
     monkeypatch.setattr(processes_module.time, "monotonic", lambda: now_s[0])
     slot, delays = processes_module._WorkerSlot(), []
@@ -135,7 +133,7 @@ def is_due_at(slot, now_s, second):
 
 
 @pytest.mark.slow
-def test_a_frozen_worker_is_detected_and_its_trial_repeated(unlucky):
+def test_worker_that_does_not_respond_is_replaced_and_its_trial_repeated(unlucky):
     results = unlucky("freeze-1", stall_timeout_s=5.0)
     assert all_reached(results)
     assert results.invalid_attempts == ()
@@ -144,7 +142,7 @@ def test_a_frozen_worker_is_detected_and_its_trial_repeated(unlucky):
 
 
 @pytest.mark.slow
-def test_a_worker_that_freezes_while_it_starts_is_replaced(unlucky):
+def test_worker_that_does_not_respond_during_its_start_is_replaced(unlucky):
     results = unlucky("freeze-opening", stall_timeout_s=5.0)
     assert all_reached(results)
     assert [death.trial for death in results.worker_deaths if death.trial == 0] == []
@@ -159,7 +157,7 @@ class Impatient(ProcessWorkers):
 
 
 @pytest.mark.slow
-def test_a_hung_worker_costs_an_attempt(unlucky):
+def test_hung_worker_costs_one_attempt(unlucky):
     results = unlucky("hang-1", make_workers=functools.partial(Impatient, size=2))
     assert all_reached(results)
     (attempt,) = [attempt for attempt in results.invalid_attempts if attempt.trial == 1]
@@ -168,7 +166,9 @@ def test_a_hung_worker_costs_an_attempt(unlucky):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
-def test_a_campaign_with_a_frozen_worker_can_be_stopped(unlucky, tmp_path, monkeypatch, order):
+def test_campaign_with_a_worker_that_does_not_respond_can_be_stopped(
+    unlucky, tmp_path, monkeypatch, order
+):
     monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 1.0)
     stopped = unlucky(order, should_stop=lambda: any(map(is_stopped, pids(tmp_path))))
@@ -180,7 +180,9 @@ def test_a_campaign_with_a_frozen_worker_can_be_stopped(unlucky, tmp_path, monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["freeze-0", "freeze-opening"])
-def test_a_second_ctrl_c_does_not_wait_for_a_frozen_worker(unlucky, tmp_path, monkeypatch, order):
+def test_second_ctrl_c_does_not_wait_for_a_worker_that_does_not_respond(
+    unlucky, tmp_path, monkeypatch, order
+):
     monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 600.0)
 
     def second_ctrl_c():

@@ -188,7 +188,7 @@ def test_a_trial_below_the_parallel_real_time_factor_is_repeated_once_alone(smok
 
 
 @pytest.mark.slow
-def test_a_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_path):
+def test_trial_on_an_overloaded_stack_is_repeated_alone_and_then_invalid(tmp_path):
     example = CONFIG / "own_stack_campaign.yaml"
     text = re.sub("  min_real_time_factor.*\n", "", example.read_text())
     spec = parse(text, CampaignSpec, example)
@@ -284,12 +284,12 @@ class TestSharedSimulator:
         spec = load(CONFIG / "smoke_campaign.yaml", CampaignSpec)
         return SimpleNamespace(spec=spec.model_copy(update={"simulator": "theirs"}))
 
-    def test_the_default_is_one_worker(self, campaign):
+    def test_default_number_of_workers_is_one(self, campaign):
         workers = local_workers(4, at_most=True)(scripted_executor, campaign)
         assert type(workers) is OneWorker
         assert type(local_workers(1)(scripted_executor, campaign)) is OneWorker
 
-    def test_more_than_one_worker_is_rejected_with_a_remedy(self, campaign):
+    def test_several_workers_are_rejected_for_a_shared_simulator_with_a_remedy(self, campaign):
         with pytest.raises(SpecError, match=r"'theirs' is already running.*--workers 1"):
             local_workers(2)(scripted_executor, campaign)
 

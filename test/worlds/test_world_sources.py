@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.base.errors import ResultsError, SpecError
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.resume import open_for_replay, read_campaign
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore

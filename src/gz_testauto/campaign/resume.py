@@ -1,9 +1,10 @@
-"""Create a campaign in a directory, or resume an existing one.
+"""Create a campaign in a results directory, or resume an existing campaign.
 
-Chooses between the two, and defines the order in which a directory is written: manifest, campaign,
-worlds, store. If the process is killed between any two of them, the next run continues.
+Files are written in this order: manifest, campaign, worlds, store. If the process is killed between
+two files, the next run of the campaign continues from there.
 """
 
+import contextlib
 import os
 import shutil
 from dataclasses import replace
@@ -46,12 +47,11 @@ from gz_testauto.worlds.source import missions_of, world_source
 def open_or_create_campaign(
     spec: CampaignSpec, directory: CampaignDirectory, world_workers: int = 1
 ) -> Tuple[PreparedCampaign, ResultStore]:
-    """Create a campaign in a directory, or resume an existing one. Up to ``world_workers``
-    processes generate its worlds.
+    """Create a campaign in a results directory, or resume the campaign in it.
 
-    The caller holds the lock. Existing files are kept, however early the runner was killed. A
-    different campaign replaces the previous one only if that has no valid trial and no trajectory.
-    Raises ``ResultsError``, and the errors of reading worlds and robot.
+    The caller must hold the lock of the directory. Up to ``world_workers`` processes generate the
+    worlds. A different campaign replaces the files in the directory only if these contain no valid
+    trial and no trajectory. Raises ``ResultsError``, and the errors of reading worlds and robot.
     """
     robot = read_body(spec)
     declared = _declared(spec)
@@ -60,7 +60,7 @@ def open_or_create_campaign(
     store = _open_store(manifest, directory) if directory.is_begun else None
     try:
         if store is None or not store.holds_valid_trial():
-            manifest.write(directory)  # first: it makes the directory ours
+            manifest.write(directory)  # first: it marks the results directory
             text = spec.model_dump_json(indent=2)
             write_atomically(directory.campaign, text.encode("utf-8"))
         worlds = gather_worlds(spec, robot, directory.worlds, world_workers)
@@ -79,12 +79,12 @@ def open_or_create_campaign(
 
 
 def open_for_replay(directory: CampaignDirectory, store: ResultStore) -> PreparedCampaign:
-    """Return the campaign of a directory as its trials were run; write nothing.
+    """Return the campaign of a results directory with the inputs of its trials; write nothing.
 
-    Planners can have changed: :func:`changed_planners` lists them. Raises ``ResultsError`` that
-    names any other changed input.
+    The code of planners can have changed (see :func:`changed_planners`). Raises ``ResultsError``
+    that names any other input that has changed.
     """
-    spec = _begun(directory)
+    spec = _read_spec(directory)
     robot = read_body(spec)
     now = Manifest.of(spec, further_files(spec, robot))
     now.require_same(Manifest.read(directory), directory, but_for=PLANNER_CODE)
@@ -93,26 +93,27 @@ def open_for_replay(directory: CampaignDirectory, store: ResultStore) -> Prepare
 
 
 def changed_planners(directory: CampaignDirectory, campaign: PreparedCampaign) -> List[str]:
-    """Return the planner plug-ins whose code has changed since the directory's trials."""
+    """Return the names of planner plug-ins whose code has changed since the trials were run."""
     now = Manifest.of(campaign.spec, further_files(campaign.spec, campaign.robot))
     names = now.differing_inputs(Manifest.read(directory))
     return [name.split(PLANNER_CODE)[1] for name in names if PLANNER_CODE in name]
 
 
 def read_campaign(directory: CampaignDirectory) -> Tuple[CampaignSpec, Missions]:
-    """Return the campaign of a directory, and the missions in its worlds. Raises ``ResultsError``,
-    and ``SpecError`` where a mission has changed."""
-    spec = _begun(directory)
+    """Return the campaign of a results directory, and the start and goals in each of its worlds.
+
+    Raises ``ResultsError``, and ``SpecError`` if a start or goal has changed.
+    """
+    spec = _read_spec(directory)
     return spec, missions_of(spec, directory.worlds)
 
 
-def _begun(directory: CampaignDirectory) -> CampaignSpec:
-    """Return the stored campaign, without its worlds."""
+def _read_spec(directory: CampaignDirectory) -> CampaignSpec:
     path = directory.campaign
     if not os.path.isfile(path) and Manifest.read(directory).is_imported:
         raise ResultsError(
-            f"{directory.path}: was imported, and has neither the campaign nor recordings; only "
-            "report, compare and gate accept it"
+            f"{directory.path}: these results were imported, without campaign and recordings; only "
+            "the commands report, compare and gate can read them"
         )
     data = read_json_object(path, ResultsError)
     try:
@@ -123,22 +124,18 @@ def _begun(directory: CampaignDirectory) -> CampaignSpec:
 
 
 def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
-    """Return the possible metrics of the campaign's trials, with the smallest relevant differences
-    of the campaign. Raises ``SpecError`` if it sets one of an unknown metric."""
-    own = (published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics)
-    terms = (drawn(PREFIX + term.name) for term in spec.randomize)
-    robots = (metric for one in spec.robots for metric in of_companion(one.name))
+    """Return all metrics that trials of the campaign can have, with the campaign's smallest
+    relevant differences. Raises ``SpecError`` for the difference of an unknown metric."""
     source = world_source(spec)
     numbers = () if source is None else source.recorded_numbers()
-    scenario = (recorded(name) for name in numbers)
     found = (
         *installed_metrics(),
         *task_metrics(spec),
         *REPORTED.values(),
-        *own,
-        *terms,
-        *robots,
-        *scenario,
+        *(published_by_stack(one.name, one.unit, one.better) for one in spec.published_metrics),
+        *(drawn(PREFIX + term.name) for term in spec.randomize),
+        *(metric for one in spec.robots for metric in of_companion(one.name)),
+        *(recorded(name) for name in numbers),
     )
     relevant = spec.metrics.smallest_relevant
     known = {SUCCESS, *(metric.name for metric in found)}
@@ -149,60 +146,44 @@ def _declared(spec: CampaignSpec) -> Tuple[Metric, ...]:
                 f"{unknown_name('metric', name, known)}"
             )
     return tuple(
-        replace(metric, smallest_relevant=relevant[metric.name])
-        if metric.name in relevant
-        else metric
+        replace(metric, smallest_relevant=relevant.get(metric.name, metric.smallest_relevant))
         for metric in found
     )
 
 
 def find_world(world: WorldRecord, directory: CampaignDirectory) -> WorldRecord:
-    """Return the world with its present path: a generated one moves with its directory. Raises
-    ``ResultsError`` if its file is missing or has changed."""
+    """Return a world of the results with its present path, since generated worlds move with the
+    results directory. Raises ``ResultsError`` if the world file is missing or has changed."""
     moved = directory.worlds / f"{world.name}.world"
     path = moved if os.path.isfile(moved) else world.path
     if file_sha256(path) != world.sha256:
-        raise ResultsError(f"{path}: has changed since trials were run in it; restore it")
+        raise ResultsError(
+            f"{path}: the world is missing or has changed since its trials were run; restore the "
+            "original file"
+        )
     return replace(world, path=path)
 
 
 def _open_store(manifest: Manifest, directory: CampaignDirectory) -> Optional[ResultStore]:
-    """Return the store to continue, or None if a new one must be created."""
+    """Return the store to continue, or None if a new store must be created.
+
+    In the latter case, the files of another campaign, which has no valid trial, are removed.
+    """
     stored = Manifest.read(directory)
     store = ResultStore.open(directory)
     if store is None:
         _require_no_trajectories(directory, "is missing or empty")
-    try:
+    with contextlib.ExitStack() as at_exit:
+        if store is not None:
+            at_exit.enter_context(store)
         if store is not None and store.holds_valid_trial():
             manifest.require_same(stored, directory)
+            at_exit.pop_all()
             return store
         if manifest.is_same(stored):
+            at_exit.pop_all()
             return store
-        _require_no_trajectories(directory, "holds no valid trial")
-    except BaseException:
-        if store is not None:
-            store.close()
-        raise
-    if store is not None:
-        store.close()
-    _clear(directory)
-    return None
-
-
-def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
-    """Raise ``ResultsError`` if there are trajectories that the store does not contain."""
-    found = sum(1 for _ in directory.trajectories.glob("*.npz"))
-    if found:
-        raise ResultsError(
-            f"{directory.results}: {state}, but the directory has "
-            f"{'1 trajectory' if found == 1 else f'{found} trajectories'}. Restore the file from a "
-            f"copy, or give another --out; to run all trials again, remove "
-            f"{directory.trajectories} first"
-        )
-
-
-def _clear(directory: CampaignDirectory) -> None:
-    """Remove the files of another campaign without a valid trial."""
+        _require_no_trajectories(directory, "contains no valid trial")
     with reporting_disk(directory.path):
         for folder in (directory.worlds, directory.trajectories):
             if os.path.isdir(folder):
@@ -211,23 +192,35 @@ def _clear(directory: CampaignDirectory) -> None:
         for file in (directory.results, journal, directory.log):
             if os.path.exists(file):
                 file.unlink()
+    return None
+
+
+def _require_no_trajectories(directory: CampaignDirectory, state: str) -> None:
+    """Raise ``ResultsError`` if the directory has trajectories although its store is unusable."""
+    found = sum(1 for _ in directory.trajectories.glob("*.npz"))
+    if found:
+        raise ResultsError(
+            f"{directory.results}: the file {state}, but {directory.trajectories} has files of "
+            f"{found} trials; restore {directory.results.name} from a backup, or use a new "
+            f"directory for --out. To run all trials again, delete {directory.trajectories}"
+        )
 
 
 def require_same_worlds(stored: Tuple[WorldRecord, ...], worlds: Tuple[WorldRecord, ...]) -> None:
-    """Raise ``ResultsError`` if a world's file, or its published numbers, differ from those of
-    earlier trials."""
+    """Raise ``ResultsError`` if the file or the published numbers of a world have changed since
+    its stored trials were run."""
     now = {world.name: world.sha256 for world in worlds}
     published = {world.name: world.published for world in worlds}
     for world in stored:
         if world.name in now and dict(published[world.name]) != dict(world.published):
             raise ResultsError(
-                f"{world.path}: worlds.published is {dict(published[world.name])} now, and was "
-                f"{dict(world.published)} when trials were run in it; restore its source files, or "
-                "give another --out"
+                f"{world.path}: the values of worlds.published have changed from "
+                f"{dict(world.published)} to {dict(published[world.name])} since trials were run "
+                "in this world; restore their source files, or use a new directory for --out"
             )
         if now.get(world.name) != world.sha256:
             happened = "has changed" if world.name in now else "was removed"
             raise ResultsError(
-                f"{world.path}: {happened} since trials were run in it; restore it, or give "
-                "another --out"
+                f"{world.path}: the world {happened} since its trials were run; restore the "
+                "original file, or use a new directory for --out"
             )

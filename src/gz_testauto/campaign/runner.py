@@ -11,10 +11,10 @@ import contextlib
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Deque, List, Optional, Sequence
+from typing import Deque, Dict, List, Optional, Sequence, Set
 
+from gz_testauto.analysis.early_stop import decide, success_rates
 from gz_testauto.base.truncation import truncate
-from gz_testauto.campaign.decision import EarlyStopMonitor
 from gz_testauto.campaign.progress import CampaignListener, Progress
 from gz_testauto.campaign.resume import open_or_create_campaign
 from gz_testauto.metrics.interface import measure
@@ -85,9 +85,9 @@ def run_campaign(
             pending = attempts.remaining(selected)
             decision = EarlyStopMonitor(spec, store, plan, pending)
             log = CampaignLog(directory.log, campaign.missions.goals_in)
-            log.rewrite(_settled(store.results().trials, pending))
+            log.rewrite(_without_pending(store.results().trials, pending))
             listener = listener or CampaignListener()
-            if pending and not (decision.decided or should_stop()):
+            if pending and not (decision.is_decided or should_stop()):
                 notice = unmeasured_notice(campaign.worlds)
                 if notice:
                     listener.noticed(notice)
@@ -97,9 +97,65 @@ def run_campaign(
                 run = _Run(
                     campaign, directory, store, attempts, decision, log, workers, should_stop
                 )
-                run.set_listener(listener, len(selected), len(selected) - len(pending))
-                run.run_trials(pending)
+                run.run_trials(pending, listener, len(selected))
             return store.results()
+
+
+class EarlyStopMonitor:
+    """The worlds of a campaign that the early stop has evaluated, and whether they decide it.
+
+    Worlds are evaluated in the order of the plan. A world with unfinished trials delays the next
+    ones; a world with an invalid trial is skipped, and evaluated once that trial is valid. Without
+    ``stop`` in ``spec``, ``is_decided`` stays False. ``trials`` are all trials of the plan that can
+    be run, ``pending`` those that this call of :func:`run_campaign` executes.
+    """
+
+    def __init__(
+        self, spec: CampaignSpec, store: ResultStore, trials: List[Trial], pending: List[Trial]
+    ) -> None:
+        self.is_decided = False
+        self._rule = spec.stop
+        if self._rule is None:
+            return
+        self._store = store
+        self._planners = [planner.name for planner in spec.planners]
+        results = store.results()
+        kept = _without_pending(results.trials, pending)
+        self._records = {record.trial: record for record in kept}
+        self._judged = list(results.judged)
+        self._waiting: Dict[str, Set[int]] = {}
+        for trial in trials:
+            self._waiting.setdefault(trial.world, set()).add(trial.index)
+        for world in self._judged:
+            self._waiting.pop(world, None)
+        self._update_decision()
+        self._advance()
+
+    def ended(self, record: TrialRecord) -> None:
+        """Add a finished trial, which is in the store."""
+        if self._rule is not None:
+            self._records[record.trial] = record
+            self._advance()
+
+    def _advance(self) -> None:
+        """Evaluate worlds until one is unfinished or the campaign is decided."""
+        evaluated = []
+        for world, trials in self._waiting.items():
+            if self.is_decided or not trials <= self._records.keys():
+                break
+            evaluated.append(world)
+            if all(self._records[trial].outcome.valid for trial in trials):
+                self._store.judge(world)
+                self._judged.append(world)
+                self._update_decision()
+        for world in evaluated:
+            del self._waiting[world]
+
+    def _update_decision(self) -> None:
+        assert self._rule is not None
+        rates = success_rates(list(self._records.values()))
+        pairs = decide(self._rule, self._planners, self._judged, rates)
+        self.is_decided = bool(pairs) and all(pair.decided for pair in pairs)
 
 
 class _Run:
@@ -127,55 +183,53 @@ class _Run:
         self._log = log
         self._waiting: Deque[Trial] = collections.deque()
         self._postponed: Deque[Trial] = collections.deque()
-        self._side_by_side = False
-        self._began_s = time.monotonic()
+        self._is_parallel = False
+        self._start_s = time.monotonic()
 
-    def set_listener(self, listener: CampaignListener, total: int, done: int) -> None:
-        """Set the listener, and the numbers of selected and finished trials."""
+    def run_trials(
+        self, pending: Sequence[Trial], listener: CampaignListener, selected: int
+    ) -> None:
+        """Run the pending ones of ``selected`` trials until all are finished or a stop is
+        requested."""
         self._listener = listener
-        self._total, self._done, self._done_before = total, done, done
-
-    def run_trials(self, pending: Sequence[Trial]) -> None:
-        """Run the trials until all are finished or a stop is requested."""
-        bound = self._attempts.has_valid_trial
-        self._listener.began(self._progress())
+        self._total = selected
+        self._done = self._done_before = selected - len(pending)
+        has_valid_trial = self._attempts.has_valid_trial
+        listener.began(self._progress())
         try:
             # A stopped trial counts as not started.
             with contextlib.suppress(TrialStopped), self._heartbeat:
                 self._workers.open(self._should_stop)
-                self._note_simulator(bound)
-                self._began_s = time.monotonic()
+                manifest = Manifest.read(self._directory)
+                identity = self._workers.identity
+                manifest.with_simulator(identity, has_valid_trial).write(self._directory)
+                self._start_s = time.monotonic()
                 self._run_all(pending)
         finally:
             self._workers.close()
-            self._listener.ended(self._progress())
-
-    def _note_simulator(self, bound: bool) -> None:
-        """Write the simulator into the manifest; ``bound``: it must not have changed."""
-        manifest = Manifest.read(self._directory)
-        manifest.with_simulator(self._workers.identity, bound).write(self._directory)
+            listener.ended(self._progress())
 
     def _run_all(self, pending: Sequence[Trial]) -> None:
         """Run every trial until it is valid or has too many attempts. Trials that were too slow in
         parallel are repeated at the end, one at a time."""
         self._waiting.extend(pending)
         alone = False
-        under_way = 0
+        running = 0
         while True:
-            while self._waiting and under_way < self._workers.size and self._can_continue():
-                under_way += self._start(self._waiting.popleft())
-                self._side_by_side |= under_way > 1 and not alone
-            if under_way:
+            while self._waiting and running < self._workers.size and self._can_continue():
+                running += self._start(self._waiting.popleft())
+                self._is_parallel |= running > 1 and not alone
+            if running:
                 attempt = self._workers.next_ended(self._should_stop)
                 if attempt is not None:
-                    under_way -= 1
+                    running -= 1
                     self._heartbeat.ended(attempt.trial)
                     self._handle_result(attempt)
                 continue
             self._attempts.raise_if_hopeless()
             if not self._postponed or not self._can_continue():
                 return
-            self._side_by_side, alone = False, True
+            self._is_parallel, alone = False, True
             self._waiting.append(self._postponed.popleft())
 
     def _handle_result(self, attempt: Attempt) -> None:
@@ -187,60 +241,53 @@ class _Run:
             return
         slow = low_factor_cause(self._campaign.spec, result.recording)
         if slow:
-            self._note_failed(replace(attempt, cause=slow))
-            (self._postponed if self._side_by_side else self._waiting).appendleft(trial)
+            self._record_failure(replace(attempt, cause=slow))
+            (self._postponed if self._is_parallel else self._waiting).appendleft(trial)
             return
         self._attempts.succeeded(trial.index)
-        if self._side_by_side and self._is_to_repeat(trial, result):
+        factor = None
+        if self._is_parallel:
+            factor = low_real_time_factor(self._campaign.spec, result.recording)
+        if factor is not None:
+            self._listener.trial_postponed(trial, factor)
             self._postponed.append(trial)
         else:
-            self._keep(attempt, result)
+            self._store_result(attempt, result)
 
     def _handle_failure(self, attempt: Attempt) -> None:
-        self._note_failed(attempt)
+        self._record_failure(attempt)
+        trial, waiting = attempt.trial, self._waiting
         if attempt.repeatable:
-            self._give_up(attempt.trial, scene_at_fault=True)
-        elif attempt.worker_died:  # others first: the cause may be temporary
-            self._put_back(attempt.trial)
+            self._abandon(trial, scene_at_fault=True)
+        elif not attempt.worker_died:
+            waiting.appendleft(trial)
+        elif self._campaign.spec.stop is None:  # other trials first: the cause can be temporary
+            waiting.append(trial)
         else:
-            self._waiting.appendleft(attempt.trial)
-
-    def _put_back(self, trial: Trial) -> None:
-        """Queue a trial last; after a few others in a campaign with early stop."""
-        if self._campaign.spec.stop is None:
-            self._waiting.append(trial)
-        else:
-            self._waiting.insert(min(len(self._waiting), OTHERS_FIRST), trial)
+            waiting.insert(min(len(waiting), OTHERS_FIRST), trial)
 
     def _can_continue(self) -> bool:
-        ended = self._attempts.is_hopeless or self._decision.decided
+        ended = self._attempts.is_hopeless or self._decision.is_decided
         return not (ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
         """Start a trial, or abandon it after too many attempts."""
         if self._attempts.has_reached_limit(trial.index):
-            self._give_up(trial)
+            self._abandon(trial)
             return False
         self._listener.trial_began(trial, self._progress(trial))
         self._workers.begin(trial)
         self._heartbeat.began(trial, self._workers.worker_of(trial))
         return True
 
-    def _note_failed(self, attempt: Attempt) -> None:
+    def _record_failure(self, attempt: Attempt) -> None:
         trial = attempt.trial
         number = self._attempts.count(trial.index) + 1
         record = AttemptRecord(trial.index, number, attempt.cause, attempt.wall_s, utc_now())
         self._attempts.failed(record, attempt.worker_died)
         self._listener.attempt_failed(trial, number, truncate(attempt.cause))
 
-    def _is_to_repeat(self, trial: Trial, result: TrialResult) -> bool:
-        """Return whether a trial was slower than the campaign requires; notify the listener."""
-        pace = low_real_time_factor(self._campaign.spec, result.recording)
-        if pace is not None:
-            self._listener.trial_postponed(trial, pace)
-        return pace is not None
-
-    def _keep(self, attempt: Attempt, result: TrialResult) -> None:
+    def _store_result(self, attempt: Attempt, result: TrialResult) -> None:
         trial = attempt.trial
         record = TrialRecord.of(
             trial,
@@ -256,7 +303,7 @@ class _Run:
         self._store.finish(record, result.recording)
         self._notify_finished(record)
 
-    def _give_up(self, trial: Trial, scene_at_fault: bool = False) -> None:
+    def _abandon(self, trial: Trial, scene_at_fault: bool = False) -> None:
         made, cause = self._attempts.count(trial.index), self._attempts.last_cause(trial.index)
         record = TrialRecord.of(
             trial, outcome=Outcome.INVALID, detail=truncate(cause), attempts=made, wall_s=0.0
@@ -276,12 +323,11 @@ class _Run:
             self._total,
             self._done,
             self._done_before,
-            time.monotonic() - self._began_s,
+            time.monotonic() - self._start_s,
             running,
         )
 
 
-def _settled(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[TrialRecord]:
-    """Return the records of trials that are not run again."""
+def _without_pending(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[TrialRecord]:
     again = {trial.index for trial in pending}
     return [record for record in records if record.trial not in again]

@@ -5,8 +5,8 @@ the same command resumes the campaign.
 """
 
 import signal
-from types import FrameType, TracebackType
-from typing import Callable, Dict, Optional, Type
+from types import FrameType
+from typing import Callable, Dict, Optional
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -36,12 +36,7 @@ class StopSignals:
             self._previous[number] = signal.signal(number, self._handle)
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 

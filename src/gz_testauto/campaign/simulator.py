@@ -1,26 +1,36 @@
-"""Open the simulator that a campaign names, with its options.
+"""Choose the simulator and the trial executor of a campaign.
 
-Selects the installed simulator, and defines its constructor's arguments: the campaign's options,
-``limits.stall_timeout_s`` and the settings of ``worlds`` that the adaptor has.
+The arguments of the simulator's constructor are ``simulator_options`` of the campaign,
+``limits.stall_timeout_s``, and the keys of ``worlds`` for which the constructor has a parameter.
 """
 
+import functools
+from pathlib import Path
 from typing import Any, Dict
 
 from gz_testauto.base.errors import SpecError
+from gz_testauto.base.registry import load_object
 from gz_testauto.simulators import check_options, chosen_simulator, open_simulator, options_taken
 from gz_testauto.simulators.interface import Simulator
-from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
+from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
+from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.setup import PreparedBuiltin
+from gz_testauto.workers.interface import ExecutorFactory
 
 
 def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
-    """Return the campaign with the simulator ``name``, by default its present one, under the name
-    of the installed simulator, which results record. A different simulator does not get the
-    campaign's options. Raises ``SpecError`` for a campaign with ``stack``, which has a simulator.
+    """Return the campaign with the simulator ``name``; the default is ``spec.simulator``.
+
+    A name that stands for the first installed simulator is replaced by the name of that simulator,
+    which the results contain. ``simulator_options`` of ``spec`` are kept only if the simulator
+    stays the same. Raises ``SpecError`` for a campaign with ``stack``, whose launch files start the
+    simulator.
     """
     if not isinstance(spec, BuiltinCampaignSpec):
-        out = f"; omit the simulator {name!r}" if name else ""
-        raise SpecError(f"campaign {spec.name} has its simulator in stack.simulator{out}")
+        remedy = f"omit the simulator {name!r}" if name else "use a campaign without stack"
+        raise SpecError(
+            f"campaign {spec.name}: the launch files of its stack start the simulator; {remedy}"
+        )
     chosen = chosen_simulator(name or spec.simulator)
     if chosen == spec.simulator:
         return spec
@@ -31,33 +41,36 @@ def with_simulator(spec: CampaignSpec, name: str = "") -> BuiltinCampaignSpec:
 def simulator_options(spec: BuiltinCampaignSpec, **more: Any) -> Dict[str, Any]:
     """Return the options for the constructor of the campaign's simulator; ``more`` override them.
 
-    Raises ``UnknownNameError`` for a simulator that is not registered, ``SpecError`` for an option
-    that it does not have.
+    Raises ``UnknownNameError`` for a simulator that is not registered, and ``SpecError`` for an
+    option that the simulator does not have.
     """
     options = {**spec.simulator_options, **more}
     with spec.locating("simulator", "simulator_options"):
         check_options(spec.simulator, options)
-    takes = options_taken(spec.simulator)
-    if "obstacle_names" in takes:
-        if "obstacle_names" in spec.simulator_options:
-            raise SpecError("simulator_options.obstacle_names: give it as worlds.obstacle_names")
-        options["obstacle_names"] = spec.worlds.obstacle_names
-    if "world_plugins" in takes:
-        if "world_plugins" in spec.simulator_options:
-            raise SpecError("simulator_options.world_plugins: give it as worlds.plugins")
-        options["world_plugins"] = spec.worlds.plugins
-    if "allow_missing" in takes:
-        if "allow_missing" in spec.simulator_options:
-            raise SpecError("simulator_options.allow_missing: give it as worlds.allow_missing")
-        options["allow_missing"] = tuple(spec.worlds.allow_missing)
+    takes, worlds = options_taken(spec.simulator), spec.worlds
+    of_worlds = {
+        "obstacle_names": ("obstacle_names", worlds.obstacle_names),
+        "world_plugins": ("plugins", worlds.plugins),
+        "allow_missing": ("allow_missing", tuple(worlds.allow_missing)),
+    }
+    for option, (key, value) in of_worlds.items():
+        if option in takes:
+            if option in spec.simulator_options:
+                raise SpecError(
+                    f"campaign {spec.name}: simulator_options.{option} is not supported; set "
+                    f"worlds.{key} instead"
+                )
+            options[option] = value
     if "stall_timeout_s" in takes:
         options.setdefault("stall_timeout_s", spec.limits.stall_timeout_s)
     return options
 
 
 def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
-    """Open the simulator that a campaign names, with its options and ``more``. Raises ``SpecError``
-    if it cannot turn the robot at the campaign's largest angular velocity."""
+    """Open the simulator of a campaign with ``simulator_options`` and the options ``more``.
+
+    Raises ``SpecError`` if the simulator cannot turn the robot at ``robot.max_angular_radps``.
+    """
     spec = campaign.spec
     options = simulator_options(spec, **more)
     with spec.locating("simulator", "simulator_options"):
@@ -68,6 +81,20 @@ def start_simulator(campaign: PreparedBuiltin, **more: Any) -> Simulator:
         raise SpecError(
             f"robot.max_angular_radps is {spec.robot.max_angular_radps:g}; it must be less than "
             f"{limit_radps:.3f} rad/s, the limit of the drive plugin of {campaign.robot.name} in "
-            f"{simulator.name!r}"
+            f"the simulator {simulator.name!r}"
         )
     return simulator
+
+
+def chosen_executor(spec: CampaignSpec, out: Path, gui: bool = False) -> ExecutorFactory:
+    """Return a picklable factory of the executor of a campaign whose results are in ``out``.
+
+    Planners of this package run in this process, in lock-step with the simulator, which opens a
+    window if ``gui`` is true. A navigation stack runs from the user's launch files; its executor is
+    imported only in that case, since it needs ROS.
+    """
+    if isinstance(spec, StackCampaignSpec):
+        stack_executor = load_object("gz_testauto.ros.stack.executor:StackExecutor")
+        return functools.partial(stack_executor, out=Path(out).absolute())
+    start = functools.partial(start_simulator, gui=True) if gui else start_simulator
+    return functools.partial(LockstepExecutor, open_simulator=start)

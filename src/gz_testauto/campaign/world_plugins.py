@@ -1,7 +1,6 @@
-"""List the world plugins that the simulator of a campaign will load and run.
+"""List the plugins of worlds that the simulator of a campaign will load and run.
 
-Decides whether a campaign's trials run the plugins of its worlds, and creates the notice that names
-them. :mod:`gz_testauto.sdf.plugins` finds and removes plugins.
+:mod:`gz_testauto.sdf.plugins` finds plugins in world files, and removes them.
 """
 
 import contextlib
@@ -23,28 +22,34 @@ SHOWN = 10
 
 
 def runs_plugins(spec: CampaignSpec) -> bool:
-    """Return whether the trials load the libraries of the worlds' plugins. Raises ``SpecError`` if
-    they would although the campaign disables them (``worlds.plugins``)."""
-    name, can_leave_out = "a stack", False
+    """Return whether the simulator runs the plugins of worlds.
+
+    Raises ``SpecError`` if ``worlds.plugins`` is false and the simulator cannot remove plugins.
+    """
+    name, can_remove = "a stack", False
     if isinstance(spec, BuiltinCampaignSpec):
         adaptor = SIMULATORS.get(chosen_simulator(spec.simulator))
         if not getattr(adaptor, "runs_plugins", False):
             return False
         name = f"simulator {spec.simulator!r}"
-        can_leave_out = "world_plugins" in parameters_of(adaptor)
+        can_remove = "world_plugins" in parameters_of(adaptor)
     if spec.worlds.plugins:
         return True
-    if not can_leave_out:
+    if not can_remove:
         raise SpecError(
-            f"{name} loads worlds unchanged, with their plugins; generate worlds without them by "
-            "`gz_testauto multiply --no-plugins`, and omit --no-plugins and worlds.plugins"
+            f"{name} cannot remove the plugins of worlds; generate worlds without plugins with "
+            "`gz_testauto multiply --no-plugins`, and remove --no-plugins or worlds.plugins: false "
+            "from this campaign"
         )
     return False
 
 
 def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) -> str:
-    """Return one line that lists the plugins that trials in these worlds (default: all of the
-    campaign) will run; empty for none. Raises as :func:`runs_plugins`."""
+    """Return one line that lists the plugins that the simulator will run; empty if it runs none.
+
+    ``worlds`` are world files; the default is all worlds of the campaign. Raises the errors of
+    :func:`runs_plugins`.
+    """
     if not runs_plugins(spec):
         return ""
     library = ModelLibrary()
@@ -55,21 +60,18 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
     if not found:
         return ""
     named = [
-        f"{escape_text(name)} ({_in_worlds(count)})" for name, count in found.most_common(SHOWN)
+        f"{escape_text(name)} (in {count} world{'' if count == 1 else 's'})"
+        for name, count in found.most_common(SHOWN)
     ]
     if len(found) > SHOWN:
         named.append(f"and {len(found) - SHOWN} more")
-    can_leave_out = worlds is None and isinstance(spec, BuiltinCampaignSpec)
-    without = "; --no-plugins removes them" if can_leave_out else ""
+    is_removable = worlds is None and isinstance(spec, BuiltinCampaignSpec)
+    without = "; --no-plugins removes them" if is_removable else ""
     return f"the simulator will run plugins of the worlds: {', '.join(named)}{without}"
 
 
-def _in_worlds(count: int) -> str:
-    return f"in {count} world{'' if count == 1 else 's'}"
-
-
 def _worlds(spec: CampaignSpec) -> Iterator[Path]:
-    """Yield the files of the campaign's worlds, or the files from which they are generated."""
+    """Yield the world files of a campaign, or the files from which its worlds are generated."""
     worlds = spec.worlds
     source = world_source(spec)
     if worlds.base is not None:

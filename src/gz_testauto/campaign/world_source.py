@@ -1,9 +1,10 @@
-"""Provide the worlds of a campaign: generated into its directory, or existing in another one.
+"""Provide the worlds of a campaign: generated in the results directory, or existing files.
 
-A :class:`~gz_testauto.worlds.source.WorldSource` provides those of a program that generates worlds.
-Selects one of these sources and the files of a directory, and computes the length of the shortest
-path in each world. The manifest of a multiplied set has the length for the mission of its
-generation (start, goal, radius and heights); otherwise it is computed from the world's geometry.
+:func:`gather_worlds` multiplies a base world, calls a world source
+(:class:`~gz_testauto.worlds.source.WorldSource`), or reads the worlds of a directory. It also
+computes the length of the shortest path in each world, unless the manifest of the worlds has it for
+the same mission. The files of users are never changed: worlds that need ``worlds.repair`` or
+``worlds.allow_missing`` are copied.
 """
 
 import os
@@ -14,11 +15,14 @@ from typing import List, Optional, Tuple
 import shapely
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.campaign.world_copies import copy_worlds, missing_plugins
 from gz_testauto.grid.search import path_length_m
-from gz_testauto.results.directory import reporting_disk
+from gz_testauto.results.directory import reporting_disk, write_atomically
 from gz_testauto.sampling.site import RequiredMission, Site, walls_of
+from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.floor import obstructing_heights
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.missing import is_allowed, remove_missing
+from gz_testauto.sdf.plugins import plugin_files
 from gz_testauto.sdf.robot import RobotBody
 from gz_testauto.sdf.scene import WorldScene, read_scene
 from gz_testauto.spec.campaign import CampaignSpec
@@ -26,7 +30,7 @@ from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.regions import KeepOut, Region
 from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import robot_limits
-from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds
+from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds, sha256_of
 from gz_testauto.worlds.multiply import mission_record, multiply
 from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
@@ -39,16 +43,15 @@ ROBOT_ROOM_M = 0.3
 def gather_worlds(
     spec: CampaignSpec, robot: RobotBody, folder: Path, world_workers: int = 1
 ) -> Tuple[WorldRecord, ...]:
-    """Return all worlds of the campaign, in order; those of a base world or a scenario are
-    generated in ``folder``, those of a scenario by up to ``world_workers`` processes.
+    """Return all worlds of the campaign, in order; generate those that do not exist in ``folder``.
 
-    Existing worlds are not generated again. Raises ``SpecError``, ``SdfError`` or
+    A world source uses up to ``world_workers`` processes. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError``.
     """
     source = world_source(spec)
     if source is not None:
-        made = os.path.isfile(folder / MANIFEST)
-        worlds = chosen = made_worlds(folder) if made else source.make(folder, world_workers)
+        exists = os.path.isfile(folder / MANIFEST)
+        worlds = chosen = made_worlds(folder) if exists else source.make(folder, world_workers)
     elif spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)
         if spec.worlds.repair or spec.worlds.allow_missing:
@@ -59,30 +62,29 @@ def gather_worlds(
     entries = list(worlds)[: spec.worlds.count]
     if spec.worlds.count is not None and len(entries) < spec.worlds.count:
         raise SpecError(
-            f"{worlds.directory}: has {len(entries)} worlds, the campaign requires "
-            f"{spec.worlds.count}; generate more, or reduce worlds.count"
+            f"{worlds.directory}: the directory has {len(entries)} worlds, but worlds.count is "
+            f"{spec.worlds.count}; generate more worlds, or reduce worlds.count"
         )
     missions = missions_of(spec, folder)
     published = PublishedFigures(spec, missions)
-    of_one_base = spec.worlds.base is not None  # what nothing measures is the base's
+    of_one_base = spec.worlds.base is not None  # all worlds have the models of the base
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
     records: List[WorldRecord] = []
     for index, (entry, original) in enumerate(zip(entries, chosen)):
         mission = mission_in(spec, robot, missions, entry.name)
-        made_for = _made_for(worlds, mission)
-        if not (made_for and records and of_one_base):
+        has_path = _has_path_lengths(worlds, mission)
+        if not (has_path and records and of_one_base):
             scene = read_scene(entry.path)
-        if not made_for:
+        if not has_path:
             entry = replace(entry, shortest_path_m=shortest_path_m(scene, mission))
-        figures = published.of(entry.name, original.path)
         without = entry.missing + of_base
         if spec.worlds.allow_missing:
-            without += missing_plugins(entry.path, spec.worlds)
+            without += _missing_plugins(entry.path, spec.worlds)
         records.append(
             replace(
                 entry,
                 world_index=index,
-                published=figures,
+                published=published.of(entry.name, original.path),
                 missing=without,
                 unmeasured=scene.unmeasured,
             )
@@ -93,7 +95,7 @@ def gather_worlds(
 def mission_in(
     spec: CampaignSpec, robot: RobotBody, missions: Missions, world: str
 ) -> RequiredMission:
-    """Return the mission that a world must allow."""
+    """Return the start, goals and robot radius for which a world must have a path."""
     start, goals = missions.start_in(world), missions.goals_in(world)
     *via, goal = ((goal.x_m, goal.y_m) for goal in goals)
     radius_m = float(robot_limits(spec, robot).circumscribed_radius_m)
@@ -102,16 +104,49 @@ def mission_in(
 
 
 def shortest_path_m(scene: WorldScene, mission: RequiredMission) -> Optional[float]:
-    """Return the exact length (m) of the shortest path of the robot's circumscribed circle through
-    a world, to all goals in order; None if there is none, although the robot itself can fit. The
-    obstructing shapes are those of clearance."""
+    """Return the exact length (m) of the shortest path from the start to all goals, in order.
+
+    The path is that of the robot's circumscribed circle around the collision shapes at
+    ``mission.heights``. Returns None if no such path exists; the robot's footprint can still fit.
+    """
     site = Site(walls_of(scene, mission.heights), mission)
     path = site.shortest_path(site.blocked(margin_m=0.0))
     return None if path is None else path_length_m(path)
 
 
+def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
+    """Copy worlds to ``folder`` with ``worlds.repair`` and ``worlds.allow_missing`` applied.
+
+    A copy lacks the resources that are missing, which the field ``missing`` of its record lists,
+    and refers to other files by absolute paths. An existing identical copy is not written again.
+    Raises ``SdfError`` and ``ResultsError``.
+    """
+    copies: List[WorldRecord] = []
+    with reporting_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for entry in worlds:
+        library = ModelLibrary(repair=spec.repair)
+        document = SdfDocument.read(entry.path, spec.repair)
+        missing = remove_missing(document, library, spec.allow_missing)
+        library.expand_repaired(document)
+        library.make_paths_absolute(document)
+        content = document.to_bytes()
+        path, digest = folder / f"{entry.name}.world", sha256_of(content)
+        if not path.is_file() or sha256_of(path.read_bytes()) != digest:
+            write_atomically(path, content)
+        copies.append(replace(entry, path=path, sha256=digest, missing=missing))
+    return replace(worlds, worlds=tuple(copies))
+
+
+def _missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
+    """Return the plugins of a world that are in ``worlds.allow_missing``."""
+    document = SdfDocument.read(path, spec.repair)
+    named = plugin_files(document, ModelLibrary(repair=spec.repair))
+    return tuple(name for name in named if spec.plugins and is_allowed(name, spec.allow_missing))
+
+
 def _chosen(worlds: WorldsSpec) -> WorldSet:
-    """Return the worlds of the user's directory, or those that ``files`` names."""
+    """Return the worlds of ``worlds.directory``, or those in ``worlds.files``."""
     directory = Path(worlds.directory)  # type: ignore[arg-type]
     if worlds.files is None:
         return read_worlds(directory)
@@ -127,16 +162,15 @@ def _generated(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> Wo
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     obstacles = worlds.obstacles
-    ways = [actor.swept_area for actor in spec.actors if actor.swept_area is not None]
-    ways += [  # actors on fixed paths do not avoid obstacles; further robots need a free start
+    areas = [actor.swept_area for actor in spec.actors if actor.swept_area is not None]
+    areas += [  # actors on fixed paths do not avoid obstacles; further robots need a free start
         shapely.Point(pose.x_m, pose.y_m).buffer(mission.radius_m + ROBOT_ROOM_M)
         for robot in spec.robots
         for pose in (robot.start, robot.goal)
     ]
-    if ways:
-        zones = [KeepOut(shape=Region(polygon=list(way.exterior.coords)[:-1])) for way in ways]
-        update = {"keep_out": [*obstacles.keep_out, *zones]}
-        obstacles = obstacles.model_copy(update=update)
+    if areas:
+        zones = [KeepOut(shape=Region(polygon=list(area.exterior.coords)[:-1])) for area in areas]
+        obstacles = obstacles.model_copy(update={"keep_out": [*obstacles.keep_out, *zones]})
     with reporting_disk(folder):
         return multiply(
             worlds.base,
@@ -152,9 +186,7 @@ def _generated(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> Wo
         )
 
 
-def _made_for(worlds: WorldSet, mission: RequiredMission) -> bool:
-    """Return whether the manifest's shortest paths are those of this mission, with the same
-    obstructing heights."""
-    made = worlds.inputs.get("mission")
+def _has_path_lengths(worlds: WorldSet, mission: RequiredMission) -> bool:
+    """Return whether the manifest has the shortest path of each world for this mission."""
     known = all(entry.shortest_path_m is not None for entry in worlds)
-    return known and made == mission_record(mission)
+    return known and worlds.inputs.get("mission") == mission_record(mission)

@@ -7,10 +7,9 @@ from typing import Any, Dict, Tuple
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.campaign.simulator import simulator_options, with_simulator
+from gz_testauto.campaign.simulator import chosen_executor, simulator_options, with_simulator
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
 from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors

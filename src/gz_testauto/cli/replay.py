@@ -16,7 +16,6 @@ example:
 """
 
 import argparse
-import functools
 import sys
 import tempfile
 import time
@@ -27,10 +26,9 @@ from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.errors import ResultsError, SimulatorError, SpecError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.resume import changed_planners, open_for_replay
 from gz_testauto.campaign.signals import StopSignals
-from gz_testauto.campaign.simulator import start_simulator
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.planners import planner_origin
 from gz_testauto.results.directory import CampaignDirectory
@@ -39,7 +37,6 @@ from gz_testauto.results.store import ResultStore
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec, StackCampaignSpec
 from gz_testauto.trial.executor import TrialResult, TrialStopped
 from gz_testauto.trial.launch_files import launch_files
-from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.real_time_factor import low_factor_cause
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack
@@ -99,9 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
                 result = _run_once(campaign, trial, _on_stack(campaign, arguments), stop)
             else:
                 speed = arguments.speed or (1.0 if arguments.gui else 0.0)
-                result = _run_once(
-                    campaign, trial, _in_lockstep(arguments.gui), _paced(stop, campaign, speed)
-                )
+                executor = chosen_executor(campaign.spec, directory.path, arguments.gui)
+                result = _run_once(campaign, trial, executor, _paced(stop, campaign, speed))
         except TrialStopped:
             return stop.exit_status
     slow = low_factor_cause(campaign.spec, result.recording)
@@ -176,11 +172,6 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
     raise ResultsError(
         f"repetition {repetition}: the campaign has {campaign.spec.repetitions}, counted from 0"
     )
-
-
-def _in_lockstep(gui: bool) -> ExecutorFactory:
-    start = functools.partial(start_simulator, gui=True) if gui else start_simulator
-    return functools.partial(LockstepExecutor, open_simulator=start)
 
 
 def _on_stack(campaign: PreparedCampaign, arguments: argparse.Namespace) -> ExecutorFactory:

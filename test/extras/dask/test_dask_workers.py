@@ -154,7 +154,7 @@ def test_a_worker_that_joins_during_a_trial_gets_a_trial_immediately(smoke, tmp_
 
 
 @pytest.mark.slow
-def test_a_campaign_with_a_frozen_worker_can_be_stopped(smoke, tmp_path, monkeypatch):
+def test_campaign_with_a_worker_that_does_not_respond_can_be_stopped(smoke, tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(dask_module, "CLOSE_TIMEOUT_S", 1.0)
     with distributed.LocalCluster(

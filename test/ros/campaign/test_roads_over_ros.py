@@ -10,8 +10,8 @@ pytest.importorskip("rospy")
 
 from gz_testauto.analysis.repeatability import compare_recordings
 from gz_testauto.base.resources import share_directory
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.cli.main import main
 from gz_testauto.planners import PLANNERS
 from gz_testauto.results.directory import CampaignDirectory

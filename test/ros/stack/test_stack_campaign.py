@@ -25,8 +25,8 @@ from rich.console import Console
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import LostTrialsError, SpecError
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.report.plain import WIDTH
 from gz_testauto.report.table import print_report
 from gz_testauto.results.directory import CampaignDirectory

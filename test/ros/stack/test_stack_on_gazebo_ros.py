@@ -12,8 +12,8 @@ import pytest
 import rospkg
 from graph import MARK, marked_processes
 
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.loader import load, parse
 from gz_testauto.trial.launch_files import check_launches

@@ -15,9 +15,9 @@ from typing import Tuple
 import rospy
 
 from gz_testauto.base.errors import SimulatorError, SpecError
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.extras.gate.coverage import GateAllowances
 from gz_testauto.extras.gate.interface import GateParameters
 from gz_testauto.extras.gate.questions import GateQuestions

@@ -17,9 +17,9 @@ import rospy
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.campaign.executors import chosen_executor
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.campaign.signals import StopSignals
+from gz_testauto.campaign.simulator import chosen_executor
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.report.page.page import write_final_page
 from gz_testauto.report.table import print_report
