@@ -49,7 +49,7 @@ def judge(search, root_number):
     found, spent, planned = [], [], None
     for _ in range(PLANS):
         began = time.process_time()
-        planned = search.plan(root, LANES, 0, root[0], random, previous=planned)
+        planned = search.plan(root, LANES, root[0], random, previous=planned)
         spent.append(time.process_time() - began)
         if planned is not None:
             found.append(criteria(planned))
@@ -82,7 +82,7 @@ def costs(search, blocked, roots):
         random, planned = np.random.default_rng(number), None
         root = np.array([20.0, -1.75, 0.0, 5.0])
         for plan in range(PLANS):
-            planned = search.plan(root, LANES, 0, root[0], random, objects, planned) or planned
+            planned = search.plan(root, LANES, root[0], random, objects, planned) or planned
             if planned is not None and plan < PLANS - 1:  # it is driven on without fault
                 root = planned.states[min(round(0.5 / planned.step_s), len(planned.states) - 1)]
         found.append(np.inf if planned is None else planned.cost)

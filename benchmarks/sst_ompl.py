@@ -98,7 +98,7 @@ def ours_per_second(iterations, rounds):
     search = Search(iterations=iterations, lane_branch=False, previous_branch=False)
     began = time.process_time()
     for seed in range(rounds):
-        search.plan(ROOT, LANES, 0, ROOT[0], np.random.default_rng(seed))
+        search.plan(ROOT, LANES, ROOT[0], np.random.default_rng(seed))
     return rounds * iterations / (time.process_time() - began)
 
 

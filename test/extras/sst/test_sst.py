@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shapely import affinity
 
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.extras.sst.model import Costs, Growth, Objects, Trajectory, Vehicle
+from gz_testauto.extras.sst.model import NO_OBJECTS, Costs, Growth, Objects, Trajectory, Vehicle
 from gz_testauto.extras.sst.planner import track, vehicle_of
 from gz_testauto.extras.sst.road import CenterLine, Lane, road_section
 from gz_testauto.extras.sst.search import Search
@@ -23,7 +23,13 @@ ROOT = np.array([20.0, -1.75, 0.0, 5.0])
 
 def plan(search=None, root=ROOT, lanes=STRAIGHT, seed=1, **more):
     search = Search(iterations=1000) if search is None else search
-    return search.plan(root, lanes, 0, float(root[0]), np.random.default_rng(seed), **more)
+    return search.plan(root, lanes, float(root[0]), np.random.default_rng(seed), **more)
+
+
+def objects_of_constant_velocity(sizes_m, poses, twists, duration_s):
+    """Return objects with ``poses`` (n, 3) now and ``twists`` (n, 3) in the world frame."""
+    times = Growth().step_s * np.arange(round(duration_s / Growth().step_s) + 1)
+    return Objects(sizes_m, poses[:, None, :] + twists[:, None, :] * times[None, :, None])
 
 
 def box(x_m, y_m, yaw_rad, length_m, width_m):
@@ -33,9 +39,9 @@ def box(x_m, y_m, yaw_rad, length_m, width_m):
 
 def empty_road():
     vehicle, growth = Vehicle(), Growth()
-    road = road_section(STRAIGHT, 0, 20.0, 50.0)
-    none = Objects.none()
-    return SearchScene(vehicle, Costs(), growth, road, none.sizes_m, none.poses, np.zeros(1), 0.0)
+    road = road_section(STRAIGHT, 20.0, 50.0)
+    sizes, poses = NO_OBJECTS.sizes_m, NO_OBJECTS.poses
+    return SearchScene(vehicle, Costs(), growth, road, sizes, poses, np.zeros(1), 0.0)
 
 
 class TestModel:
@@ -127,7 +133,7 @@ class TestRoad:
         assert line.arc_of(3.0, 4.0, reach_m=2.0) == 2.0
 
     def test_penalty_increases_to_the_edge_and_is_100_off_the_road(self):
-        road = road_section(STRAIGHT, 0, 20.0, 50.0)
+        road = road_section(STRAIGHT, 20.0, 50.0)
 
         def at(grid, x_m, y_m):
             row, column = np.round((np.array([y_m, x_m]) - road.origin_m[::-1]) / road.cell_m)
@@ -142,7 +148,7 @@ class TestRoad:
         assert road.aside_m == pytest.approx([-1.75, 5.25])
 
     def test_free_distance_is_the_distance_to_the_nearest_point(self):
-        road = road_section(STRAIGHT, 0, 20.0, 50.0, points_m=np.array([[30.0, 0.0], [900.0, 0.0]]))
+        road = road_section(STRAIGHT, 20.0, 50.0, points_m=np.array([[30.0, 0.0], [900.0, 0.0]]))
         row, column = np.round((np.array([0.0, 33.0]) - road.origin_m[::-1]) / road.cell_m)
         assert road.free_distance_m[int(row), int(column)] == pytest.approx(3.0, abs=0.1)
 
@@ -159,7 +165,7 @@ class TestSearch:
         self, seed, informed, mover
     ):
         x_m, y_m, along_mps, across_mps = mover
-        objects = Objects.constant_velocity(
+        objects = objects_of_constant_velocity(
             np.array([[1.0, 0.6]]),
             np.array([[x_m, y_m, 0.3]]),
             np.array([[along_mps, across_mps, 0.0]]),
@@ -190,7 +196,7 @@ class TestSearch:
             )
             pose = objects.poses[0, min(number, objects.poses.shape[1] - 1)]
             assert not body.buffer(-1e-9).intersects(box(*pose, 1.0, 0.6))
-        assert search.price(planned, STRAIGHT, 0, 20.0, objects) == pytest.approx(
+        assert search.price(planned, STRAIGHT, 20.0, objects) == pytest.approx(
             planned.cost, rel=1e-9
         )
 
@@ -220,7 +226,7 @@ class TestSearch:
         assert np.all(found[True] < [0.2, 0.12, 0.12])
 
     def test_a_plan_avoids_static_objects_and_scan_points(self):
-        standing = Objects.constant_velocity(
+        standing = objects_of_constant_velocity(
             np.array([[4.5, 1.8]]), np.array([[36.0, -2.1, 0.0]]), np.zeros((1, 3)), 12.0
         )
         by_object = plan(Search(iterations=4000), objects=standing)
@@ -236,14 +242,14 @@ class TestSearch:
         last = plan(seed=3)
         root = last.states[14].copy()
         random = np.random.default_rng(0)
-        again = search.plan(root, STRAIGHT, 0, 20.0, random, previous=last)
+        again = search.plan(root, STRAIGHT, 20.0, random, previous=last)
         assert np.array_equal(again.states, last.states[14:])
 
     def test_a_previous_plan_that_is_too_far_away_is_not_repeated(self):
         search = Search(iterations=1, lane_branch=False)
         root = plan(seed=3).states[14] + np.array([0.0, 1.1, 0.0, 0.0])
         random = np.random.default_rng(0)
-        assert search.plan(root, STRAIGHT, 0, 20.0, random, previous=plan(seed=3)) is None
+        assert search.plan(root, STRAIGHT, 20.0, random, previous=plan(seed=3)) is None
 
     def test_a_closed_road_gives_the_plan_that_reaches_the_required_length(self):
         wall = np.column_stack([np.full(80, 40.0), np.linspace(-4.0, 4.0, 80)])

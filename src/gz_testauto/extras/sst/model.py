@@ -7,9 +7,11 @@ in rows: x and y of the rear axle (m), heading (rad) and speed (m/s). Controls a
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 import numpy as np
+
+from gz_testauto.base.observation import TrackedObject
 
 
 class Vehicle(NamedTuple):
@@ -91,20 +93,32 @@ class Objects:
     sizes_m: np.ndarray
     poses: np.ndarray
 
-    @classmethod
-    def none(cls) -> "Objects":
-        """Return an empty road."""
-        return cls(np.empty((0, 2)), np.empty((0, 1, 3)))
 
-    @classmethod
-    def constant_velocity(
-        cls, sizes_m: np.ndarray, poses: np.ndarray, twists: np.ndarray, duration_s: float
-    ) -> "Objects":
-        """Return objects with a prediction of constant velocity: ``poses`` (n, 3) now, ``twists``
-        (n, 3) in m/s, m/s and rad/s of the world frame."""
-        times = Growth().step_s * np.arange(round(duration_s / Growth().step_s) + 1)
-        paths = poses[:, None, :] + twists[:, None, :] * times[None, :, None]
-        return cls(np.ascontiguousarray(sizes_m, dtype=float), np.ascontiguousarray(paths))
+NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
+"""An empty road."""
+
+
+def predict_objects(
+    tracked: Sequence[TrackedObject], unit_m: float, ahead_s: float, step_s: float
+) -> Objects:
+    """Return tracked objects as rectangles, with lengths in ``unit_m``. The predicted poses start
+    ``ahead_s`` after the observation of the objects."""
+    if not tracked:
+        return NO_OBJECTS
+    lasts = [(len(one.path) - 1) * one.path_step_s for one in tracked]
+    times = ahead_s + step_s * np.arange(max(0, round((max(lasts) - ahead_s) / step_s)) + 1)
+    sizes, paths = [], []
+    for one in tracked:
+        low, high = one.outline_m.min(axis=0), one.outline_m.max(axis=0)
+        told = one.path_step_s * np.arange(len(one.path))
+        yaws = np.interp(times, told, np.unwrap(one.path[:, 2]))
+        middle = 0.5 * (low + high)
+        cos, sin = np.cos(yaws), np.sin(yaws)
+        x = np.interp(times, told, one.path[:, 0]) + cos * middle[0] - sin * middle[1]
+        y = np.interp(times, told, one.path[:, 1]) + sin * middle[0] + cos * middle[1]
+        sizes.append(high - low)
+        paths.append(np.column_stack([x / unit_m, y / unit_m, yaws]))
+    return Objects(np.array(sizes) / unit_m, np.array(paths))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +162,7 @@ class Trajectory:
 
     def later(self, steps: int) -> "Trajectory":
         """Return the remaining trajectory after ``steps`` steps."""
-        gone, left = steps, self.steps.copy()
-        for edge in range(len(left)):
-            taken = min(gone, int(left[edge]))
-            left[edge] -= taken
-            gone -= taken
+        left = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
         keep = left > 0
         first = min(steps, len(self.states) - 1)
         return replace(

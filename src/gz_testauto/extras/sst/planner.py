@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
+import shapely
 
-from gz_testauto.base.observation import TrackedObject, Twist2D
+from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.parameters import Count, Fraction, NotNegative, Positive, Seed
 from gz_testauto.base.pose import Pose2D, wrap_angle
-from gz_testauto.extras.sst.model import Growth, Trajectory, Vehicle
+from gz_testauto.extras.sst.model import Growth, Trajectory, Vehicle, predict_objects
 from gz_testauto.extras.sst.road import CenterLine
-from gz_testauto.extras.sst.road_users import predict_objects, remove_tracked_objects
 from gz_testauto.extras.sst.search import Search
 from gz_testauto.planners.escape import Escape
 from gz_testauto.planners.global_plan import lateral_offset_m
@@ -68,6 +68,10 @@ LOOK_S = 1.5
 AHEAD_S = 2.0
 """Range of the search for the robot's progress: the distance at the desired speed in this time
 (s)."""
+
+GROWN_M = 0.3
+"""Largest distance (m) from a tracked object at which the end of a lidar ray counts as a point on
+that object."""
 
 
 class PlanQuality:
@@ -226,7 +230,7 @@ class StableSparseRrt(ReactivePlanner):
         scan."""
         self._now_s, self._pose = observation.time_s, observation.pose
         self._objects = observation.objects
-        if self._objects and observation.scan is not None:
+        if observation.scan is not None:
             seen = remove_tracked_objects(observation.scan, observation.pose, self._objects)
             observation = replace(observation, scan=seen)
         return super().plan(observation)
@@ -281,7 +285,6 @@ class StableSparseRrt(ReactivePlanner):
         found = self._search.plan(
             root,
             self._lanes,
-            0,
             self._arc_m,
             self._random,
             objects=predict_objects(
@@ -321,7 +324,7 @@ class StableSparseRrt(ReactivePlanner):
         if not len(left.steps):
             return False
         objects = predict_objects(self._objects, self._unit_m, 0.0, trajectory.step_s)
-        cost = self._search.price(left, self._lanes, 0, self._arc_m, objects, points_m)
+        cost = self._search.price(left, self._lanes, self._arc_m, objects, points_m)
         return cost is not None
 
     def _drive_to_goal(self, situation: Situation) -> Twist2D:
@@ -370,6 +373,27 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
         max_accel_mps2=limits.max_linear_accel_mps2 / unit_m,
         max_steer_rad=min(most, tightest),
     )
+
+
+def remove_tracked_objects(
+    scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
+) -> LaserScan:
+    """Return a scan in which rays that end at a tracked object have infinite range; ``base`` is the
+    robot's pose."""
+    if not objects:
+        return scan
+    met = np.flatnonzero(np.isfinite(scan.ranges_m))
+    angles, ranges = scan.angles_rad[met], scan.ranges_m[met]
+    local = np.column_stack([ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(len(met))])
+    places = base.apply(scan.mount.apply(local)[:, :2])
+    theirs = np.zeros(len(met), dtype=bool)
+    for one in objects:
+        now = Pose2D(*one.path[0].tolist()) if len(one.path) else one.pose
+        around = shapely.Polygon(now.apply(one.outline_m)).buffer(GROWN_M)
+        theirs |= shapely.contains_xy(around, *places.T)
+    ranges_m = scan.ranges_m.copy()
+    ranges_m[met[theirs]] = np.inf
+    return replace(scan, ranges_m=ranges_m)
 
 
 def track(

@@ -96,19 +96,18 @@ class CenterLine:
 
 def road_section(
     lanes: Sequence[Lane],
-    ego: int,
     start_m: float,
     goal_m: float,
     cell_m: float = 0.1,
     behind_m: float = 2.0,
     points_m: Optional[np.ndarray] = None,
 ) -> RoadSection:
-    """Return the section of road from ``behind_m`` before arc length ``start_m`` of lane number
-    ``ego`` to ``BEYOND_M`` after ``goal_m``.
+    """Return the section of road from ``behind_m`` before the arc length ``start_m`` of the first
+    of ``lanes`` to ``BEYOND_M`` after ``goal_m``.
 
-    Positions outside all lanes are off the road. ``points_m`` (n, 2) are static points on it.
+    Positions outside all lanes are off the road. ``points_m`` (n, 2) are static points on the road.
     """
-    lane = lanes[ego]
+    lane = lanes[0]
     center = CenterLine(lane.center_m)
     count = int(np.ceil((goal_m + BEYOND_M - (start_m - behind_m)) / SPACING_M)) + 1
     arcs = start_m - behind_m + SPACING_M * np.arange(count)
@@ -120,14 +119,13 @@ def road_section(
     grid = (low, cell_m, rows, columns)
     widths = center.between(lane.width_m, arcs)
     penalty, along, nearest = _lane_grids(line, np.cos(headings), np.sin(headings), widths, *grid)
-    for other in lanes:
-        if other is not lane:
-            center = CenterLine(other.center_m)
-            places = np.arange(0.0, center.length_m + SPACING_M, SPACING_M)
-            points, turns = center.at(places)
-            widths = center.between(other.width_m, places)
-            found = _lane_grids(points, np.cos(turns), np.sin(turns), widths, *grid)
-            penalty = np.minimum(penalty, found[0])
+    for other in lanes[1:]:
+        center = CenterLine(other.center_m)
+        places = np.arange(0.0, center.length_m + SPACING_M, SPACING_M)
+        points, turns = center.at(places)
+        widths = center.between(other.width_m, places)
+        found = _lane_grids(points, np.cos(turns), np.sin(turns), widths, *grid)
+        penalty = np.minimum(penalty, found[0])
     ends = (nearest == 0) | (nearest == count - 1)
     penalty[ends & (np.abs(along) > SPACING_M)] = OFF_ROAD
     room = np.full((rows, columns), np.inf)

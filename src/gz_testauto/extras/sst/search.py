@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from gz_testauto.extras.sst.model import (
     HEADING_WEIGHT,
+    NO_OBJECTS,
     SPEED_WEIGHT,
     Costs,
     Growth,
@@ -60,27 +61,27 @@ class Search:
         self,
         root: np.ndarray,
         lanes: Sequence[Lane],
-        ego: int,
         start_m: float,
         random: np.random.Generator,
-        objects: Optional[Objects] = None,
+        objects: Objects = NO_OBJECTS,
         previous: Optional[Trajectory] = None,
         points_m: Optional[np.ndarray] = None,
         distance_m: Optional[float] = None,
         least_m: Optional[float] = None,
     ) -> Optional[Trajectory]:
-        """Return the cheapest trajectory from the state ``root`` (4,) at arc length ``start_m`` of
-        lane number ``ego`` to a position ``distance_m`` farther along it, by default
-        ``growth.goal_distance_m``; None if none was found. With ``least_m``, if none reaches the
-        goal, return the trajectory that gets farthest, if that is at least ``least_m``.
+        """Return the cheapest trajectory to the goal; None if no trajectory reaches the goal.
 
-        ``objects`` are predicted from now on. ``previous`` is the last trajectory; its part after
-        the state nearest to ``root`` is added to the tree. ``points_m`` (n, 2) are static points on
-        the road.
+        The trajectory starts in the state ``root`` (4,), at the arc length ``start_m`` of the first
+        of ``lanes``. The goal is ``distance_m`` farther along that lane, by default
+        ``growth.goal_distance_m``. If ``least_m`` is specified and no trajectory reaches the goal,
+        return the trajectory that gets farthest, provided that it gets at least ``least_m`` far.
+
+        ``objects`` are predicted from the start of the plan. The states of the ``previous``
+        trajectory after the state nearest to ``root`` are added to the tree. ``points_m`` (n, 2)
+        are static points on the road.
         """
         goal_m = start_m + (self.growth.goal_distance_m if distance_m is None else distance_m)
-        road = self._stretch(lanes, ego, start_m, goal_m, points_m)
-        scene = self._scene(road, Objects.none() if objects is None else objects)
+        scene = self._scene(lanes, start_m, goal_m, points_m, objects)
         scene = scene._replace(disc_m=min(scene.disc_m, free_distance_at(scene, root) - TOUCH_M))
         edges = int(np.ceil(4 * self.growth.lane_length_m / self.growth.lane_lookahead_m))
         last = None if previous is None else self._rest_of(previous, root)
@@ -92,60 +93,49 @@ class Search:
         lane_draws = self._controls(random, (edges, self.growth.lane_samples))
         if self.lane_branch:
             grow_lane(tree, scene, lane_draws, goal_m)
-        samples = self._samples(random, road, start_m, goal_m)
+        samples = self._samples(random, scene.road, start_m, goal_m)
         grow_at_random(tree, scene, samples, self._controls(random, (self.iterations,)))
         far_enough_m = np.inf if least_m is None else start_m + least_m
         controls, steps, cost = cheapest_path(tree, scene, goal_m, far_enough_m)
         if cost < 0.0:
             return None
-        return self._trajectory(np.asarray(root, dtype=float), controls, steps, float(cost))
+        step_s, start = self.growth.step_s, np.asarray(root, dtype=float)
+        states = replay(start, controls, steps, step_s, self.vehicle.wheelbase_m)
+        return Trajectory(controls, steps, states, step_s, float(cost))
 
     def price(
         self,
         trajectory: Trajectory,
         lanes: Sequence[Lane],
-        ego: int,
         start_m: float,
-        objects: Optional[Objects] = None,
+        objects: Objects = NO_OBJECTS,
         points_m: Optional[np.ndarray] = None,
     ) -> Optional[float]:
-        """Return the cost of a trajectory in the present world; None if it is invalid. Arguments as
-        in :meth:`plan`."""
+        """Return the cost of a trajectory among the present objects; None if the trajectory is
+        invalid. The arguments are those of :meth:`plan`."""
         goal_m = start_m + self.growth.goal_distance_m
-        road = self._stretch(lanes, ego, start_m, goal_m, points_m)
-        scene = self._scene(road, Objects.none() if objects is None else objects)
+        scene = self._scene(lanes, start_m, goal_m, points_m, objects)
         tree = new_tree(trajectory.states[0], scene, 1 + len(trajectory.steps))
         grow_previous(tree, scene, trajectory.controls, trajectory.steps)
         count = int(tree.counts[0])
         return float(tree.costs[count - 1]) if count == 1 + len(trajectory.steps) else None
 
-    def _stretch(
+    def _scene(
         self,
         lanes: Sequence[Lane],
-        ego: int,
         start_m: float,
         goal_m: float,
         points_m: Optional[np.ndarray],
-    ) -> RoadSection:
-        return road_section(
-            lanes, ego, start_m, goal_m, self.cell_m, self.growth.behind_m, points_m
-        )
-
-    def _scene(self, road: RoadSection, objects: Objects) -> SearchScene:
-        vehicle = self.vehicle
+        objects: Objects,
+    ) -> SearchScene:
+        vehicle, behind_m = self.vehicle, self.growth.behind_m
+        road = road_section(lanes, start_m, goal_m, self.cell_m, behind_m, points_m)
         part = vehicle.length_m / DISCS
         ahead = vehicle.center_m + part * (np.arange(DISCS) - 0.5 * (DISCS - 1))
         radius = 0.5 * float(np.hypot(part, vehicle.width_m))
         poses = np.ascontiguousarray(objects.poses, dtype=float)
         sizes = np.ascontiguousarray(objects.sizes_m, dtype=float)
         return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
-
-    def _trajectory(
-        self, root: np.ndarray, controls: np.ndarray, steps: np.ndarray, cost: float
-    ) -> Trajectory:
-        step_s = self.growth.step_s
-        states = replay(root, controls, steps, step_s, self.vehicle.wheelbase_m)
-        return Trajectory(controls, steps, states, step_s, cost)
 
     def _rest_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
         """Return the part of the last trajectory after its state nearest to the root; None if that
