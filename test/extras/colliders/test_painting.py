@@ -9,7 +9,7 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.colliders.painting import AMBIENT, BACKGROUND, Painter
+from gz_testauto.extras.colliders.images import AMBIENT, BACKGROUND, Painter
 from gz_testauto.extras.colliders.views import Frustum
 from gz_testauto.simulators.changes import SetLight, SetVisual
 from gz_testauto.simulators.embedded import EmbeddedSimulator

@@ -10,8 +10,7 @@ from trimesh.creation import box as box_mesh
 from gz_testauto.base.errors import MissingDependencyError, SpecError, UnknownNameError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.colliders.bodies import Bodies, Collider
-from gz_testauto.extras.colliders.crossings import Crossing, Crossings
+from gz_testauto.extras.colliders.bodies import Bodies, Collider, Crossing, Crossings
 from gz_testauto.extras.colliders.images import depth_image
 from gz_testauto.extras.colliders.solids import Convex, Triangles
 from gz_testauto.extras.colliders.views import Frustum
@@ -156,7 +155,7 @@ def test_colliders_follow_their_links_with_their_offset():
     assert bodies.raycast((0, 0, 2), (3, 0, -2))[1].tolist() == [0]
     bodies.place(snapshot({"robot::wheel": turned(1.5, 0, 0)}))
     assert bodies.touching() == {("wheel", "post")}
-    with pytest.raises(UnknownNameError, match="on 'robot::wheel', which is not there; there: a"):
+    with pytest.raises(UnknownNameError, match=r"on 'robot::wheel', .*; known: a"):
         bodies.place(snapshot(a=Pose()))
     assert bodies.touching() == {("wheel", "post")}
 

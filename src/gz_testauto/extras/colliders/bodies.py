@@ -1,4 +1,4 @@
-"""Solid colliders on the models and links of a world: intersections, distances and rays.
+"""Solid colliders on the models and links of a world: intersections, distances, rays and events.
 
 This module contains the set of colliders of one scene, whose poses are updated from every snapshot.
 FCL computes intersections, and the distance of boxes, spheres and surfaces to a surface of
@@ -8,7 +8,7 @@ support the inside of a surface; this module computes it.
 
 import functools
 from dataclasses import dataclass
-from typing import Any, FrozenSet, List, Optional, Sequence, Tuple
+from typing import Any, FrozenSet, Iterable, List, Optional, Sequence, Tuple
 
 import mujoco
 import numpy as np
@@ -95,7 +95,11 @@ class Bodies:
                 continue
             state = snapshot.models.get(collider.on) or snapshot.links.get(collider.on)
             if state is None:
-                raise UnknownNameError(_not_there(collider, snapshot))
+                known = ", ".join(sorted({*snapshot.models, *snapshot.links})) or "none"
+                raise UnknownNameError(
+                    f"collider {collider.name!r} is on {collider.on!r}, but the snapshot has no "
+                    f"model or link of this name; known: {known}"
+                )
             poses.append(state.pose)
         self._move(poses)
 
@@ -147,9 +151,7 @@ class Bodies:
     def contains(self, name: str, points: np.ndarray) -> np.ndarray:
         """Return which of ``points`` (n, 3), in the world frame, are in a collider: booleans (n,).
         A surface with gaps contains no point."""
-        number = self._at(name)
-        there = np.asarray(points, dtype=float).reshape(-1, 3)
-        return self._inside(number, there)
+        return self._inside(self._at(name), np.asarray(points, dtype=float).reshape(-1, 3))
 
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
@@ -167,18 +169,14 @@ class Bodies:
         if (start == start[0]).all():
             found, met = cast_fan(*self._scene, np.array(start[0]), towards, range_max_m)
         else:
-            found, met = self._one_by_one(start, towards)
+            model, data = self._scene
+            found, met = np.empty(len(start)), np.empty(len(start), np.int32)
+            geom = np.empty((1, 1), np.int32)
+            for ray, (origin, direction) in enumerate(zip(start, towards)):
+                found[ray] = mujoco.mj_ray(model, data, origin, direction, None, 1, -1, geom)
+                met[ray] = geom[0, 0]
         missed = (met < 0) | (found > range_max_m)
         return np.where(missed, np.inf, found), np.where(missed, -1, met)
-
-    def _one_by_one(self, start: np.ndarray, towards: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        model, data = self._scene
-        found, met = np.empty(len(start)), np.empty(len(start), np.int32)
-        one = np.empty((1, 1), np.int32)
-        for ray, (origin, direction) in enumerate(zip(start, towards)):
-            found[ray] = mujoco.mj_ray(model, data, origin, direction, None, 1, -1, one)
-            met[ray] = one[0, 0]
-        return found, met
 
     def _meet(self, first: int, second: int) -> bool:
         if fcl.collide(self._object(first), self._object(second)):
@@ -215,11 +213,9 @@ class Bodies:
         return bool(self._inside(outer, point[None])[0])
 
     def _inside(self, number: int, points: np.ndarray) -> np.ndarray:
-        """Return which of ``points`` (n, 3), in the world frame, are in a collider."""
         return inside(self._shapes[number], (points - self._places_m[number]) @ self._turns[number])
 
     def _object(self, number: int) -> Any:
-        """Return FCL's object at its present pose."""
         if self._stale[number]:
             place = fcl.Transform(self._turns[number], self._places_m[number])
             self._objects[number].setTransform(place)
@@ -263,6 +259,33 @@ class Bodies:
         return self._index[name]
 
 
+@dataclass(frozen=True)
+class Crossing:
+    """Two colliders that started to touch (``entered``) or stopped touching, at a simulated time
+    (s)."""
+
+    time_s: float
+    pair: Pair
+    entered: bool
+
+
+class Crossings:
+    """A converter from the touching pairs of each period to events. Pairs that touch in the first
+    update have entered."""
+
+    def __init__(self) -> None:
+        self._before: FrozenSet[Pair] = frozenset()
+
+    def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
+        """Return the changes since the last update, sorted by name: first the pairs that stopped
+        touching, then the pairs that started."""
+        now = frozenset(touching)
+        left = [Crossing(time_s, pair, False) for pair in sorted(self._before - now)]
+        entered = [Crossing(time_s, pair, True) for pair in sorted(now - self._before)]
+        self._before = now
+        return (*left, *entered)
+
+
 def colliders_of(model: SceneModel) -> List[Collider]:
     """Return the collision shapes of a model as colliders on it, with the names that Gazebo uses in
     contacts; ground is excluded. For models whose links do not move relative to them."""
@@ -278,11 +301,6 @@ def _shape_of(collider: Collider) -> Shape:
         return solid_of(collider.shape)
     except SpecError as error:
         raise SpecError(f"collider {collider.name!r}: {error}") from error
-
-
-def _not_there(collider: Collider, snapshot: Snapshot) -> str:
-    there = ", ".join(sorted({*snapshot.models, *snapshot.links})) or "nothing"
-    return f"collider {collider.name!r} is on {collider.on!r}, which is not there; there: {there}"
 
 
 def _point_of(shape: Shape) -> np.ndarray:

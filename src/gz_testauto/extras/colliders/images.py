@@ -1,20 +1,40 @@
-"""Depth and segmentation images of colliders by ray casting, without a display and repeatable to
-the bit."""
+"""Depth, segmentation and color images by ray casting, without a display or a renderer.
 
-from typing import NamedTuple
+Equal inputs give identical images, bit by bit. Color images contain the shapes of the visuals in
+their present colors, lit by ambient light and all lights of the world by Lambert's law, without
+shadows, highlights and textures. The poses are those of a snapshot of any simulator.
+"""
+
+from typing import Dict, List, NamedTuple, Tuple
 
 import numpy as np
 
-from gz_testauto.base.errors import SpecError
-from gz_testauto.extras.colliders.bodies import Bodies
-from gz_testauto.extras.colliders.views import Frustum
+from gz_testauto.base.errors import SdfError, SpecError
+from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.pose import Pose
+from gz_testauto.extras.colliders.bodies import Bodies, Collider
+from gz_testauto.extras.colliders.views import Frustum, HalfSpace
+from gz_testauto.sdf.appearance import BLACK, Light
+from gz_testauto.sdf.geometry_reader import read_geometry
+from gz_testauto.sdf.includes import ModelLibrary
+from gz_testauto.sdf.scene import SceneModel, placed_model, read_scene
+from gz_testauto.sdf.shapes import Plane
+from gz_testauto.sdf.values import name_of
+from gz_testauto.simulators.description import Description
+from gz_testauto.simulators.interface import Scene
+
+AMBIENT = 0.4
+"""Gazebo's ambient light if a world does not specify it."""
+BACKGROUND = (0.7, 0.7, 0.7)
+BESIDE = 1.0 / 16.0
+"""Offset (in pixels) of the two additional rays from which the surface's slope is computed."""
 
 
 class DepthImage(NamedTuple):
-    """An image of the colliders. Rows are from the top, columns from the left.
+    """A depth and segmentation image of colliders. Rows are from the top, columns from the left.
 
-    ``depth_m`` (height, width) is along the camera's x axis, inf if nothing is in range; ``labels``
-    (height, width) are indices in ``Bodies.names``, -1 for nothing.
+    ``depth_m`` (height, width) is the depth along the camera's x axis, inf if nothing is in range;
+    ``labels`` (height, width) are indices in ``Bodies.names``, -1 for nothing.
     """
 
     depth_m: np.ndarray
@@ -22,17 +42,13 @@ class DepthImage(NamedTuple):
 
 
 def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> DepthImage:
-    """Return the image with one ray through the center of each pixel. The view's aspect should be
-    that of the image.
+    """Return a depth image with one ray through the center of each pixel. The aspect of ``view``
+    should be that of the image.
 
-    Surfaces nearer than ``view.near_m`` hide nothing, and a camera in a solid sees its surface from
-    inside. Raises ``SpecError`` for an image without pixels.
+    Surfaces nearer than ``view.near_m`` hide nothing. A camera inside a solid sees the surface of
+    the solid from inside. Raises ``SpecError`` for an image without pixels.
     """
-    if width < 1 or height < 1:
-        raise SpecError(f"an image of {width} x {height} pixels; both must be at least 1")
-    u, v = (np.arange(width) + 0.5) / width, (np.arange(height) + 0.5) / height
-    image = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
-    directions = view.rays(image)
+    directions = view.rays(_pixel_centers(width, height))
     # A ray has the length s for each meter of depth: the distance d is at the depth d / s.
     stretch = np.linalg.norm(directions, axis=1)
     eye = np.asarray(view.pose.position)
@@ -48,3 +64,177 @@ def depth_image(bodies: Bodies, view: Frustum, width: int, height: int) -> Depth
     return DepthImage(
         np.where(seen, depth, np.inf).reshape(shape), np.where(seen, labels, -1).reshape(shape)
     )
+
+
+def _pixel_centers(width: int, height: int) -> np.ndarray:
+    """Return the image positions (u, v) of the centers of all pixels, row by row: shape (n, 2)."""
+    if width < 1 or height < 1:
+        raise SpecError(
+            f"the image has {width} x {height} pixels; width and height must be at least 1"
+        )
+    u, v = (np.arange(width) + 0.5) / width, (np.arange(height) + 0.5) / height
+    return np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
+
+
+class Painter:
+    """A renderer of color images of a scene. ``notes`` lists the visuals that are not drawn, with
+    reasons. Raises ``SdfError`` for a world that cannot be read."""
+
+    def __init__(self, scene: Scene) -> None:
+        notes: List[str] = []
+        colliders: List[Collider] = []
+        self._planes: List[Tuple[str, str, Pose, Plane]] = []
+        models = list(read_scene(scene.world).models.values())
+        models += [placed_model(one.sdf, one.name, one.pose) for one in scene.models]
+        models += [
+            placed_model(one.robot.sdf, one.robot.name, one.start.to_pose()) for one in scene.robots
+        ]
+        for model in models:
+            self._add(model, colliders, notes)
+        self._colliders = tuple(colliders)
+        self.notes = tuple(notes)
+        self._drawn: Dict[Tuple[str, ...], Bodies] = {}
+
+    def image(
+        self, snapshot: Snapshot, now: Description, view: Frustum, width: int, height: int
+    ) -> np.ndarray:
+        """Return an image of shape (height, width, 3): red, green and blue from 0 to 255, with the
+        rows from the top. ``now`` is the result of ``Simulation.describe``. Raises
+        ``SpecError`` for an image without pixels."""
+        middle = _pixel_centers(width, height)
+        bodies = self._bodies(snapshot, now)
+        points, names = self._hits(bodies, snapshot, now, view, middle)
+        seen = np.array([name is not None for name in names])
+        colors = np.tile(np.asarray(BACKGROUND), (len(middle), 1))
+        if seen.any():
+            beside = [
+                self._hits(bodies, snapshot, now, view, middle + step)
+                for step in ((BESIDE / width, 0.0), (0.0, BESIDE / height))
+            ]
+            normals = _normals(points, names, beside, np.asarray(view.pose.position))
+            colors[seen] = _lit(points[seen], normals[seen], [n for n in names if n], now)
+        return np.asarray(np.round(255 * colors.clip(0.0, 1.0)), dtype=np.uint8).reshape(
+            height, width, 3
+        )
+
+    def _add(self, model: SceneModel, colliders: List[Collider], notes: List[str]) -> None:
+        library = ModelLibrary()
+        for scope, nested, of_model in model.node.walk():
+            for link in nested.links:
+                scoped = f"{model.name}::{scope}{link.name}"
+                fixed = scope + link.name in model.static_links
+                for visual in link.element.findall("visual"):
+                    name = f"{scoped}::{name_of(nested.document, visual)}"
+                    local = of_model * nested.frames.of(visual.find("pose"), link.name)
+                    on = model.name if fixed else scoped
+                    offset = local if fixed else model.links[scope + link.name].inverse() * local
+                    element = visual.find("geometry")
+                    if element is None:
+                        continue
+                    try:
+                        shape = read_geometry(nested.document, element, library)
+                        if isinstance(shape, Plane):
+                            self._planes.append((name, on, offset, shape))
+                        elif shape is not None:
+                            Bodies([Collider(name, shape)])
+                            colliders.append(Collider(name, shape, on, offset))
+                    except (SdfError, SpecError) as error:
+                        notes.append(f"{name} is not drawn: {error}")
+
+    def _bodies(self, snapshot: Snapshot, now: Description) -> Bodies:
+        """Return the visuals that exist and are visible, at their present poses."""
+        there = tuple(
+            one
+            for one in self._colliders
+            if (one.on in snapshot.models or one.on in snapshot.links) and _shown(one.name, now)
+        )
+        key = tuple(one.name for one in there)
+        if key not in self._drawn:
+            self._drawn = {key: Bodies(there)}
+        bodies = self._drawn[key]
+        bodies.place(snapshot)
+        return bodies
+
+    def _hits(
+        self, bodies: Bodies, snapshot: Snapshot, now: Description, view: Frustum, at: np.ndarray
+    ) -> Tuple[np.ndarray, List[object]]:
+        """Return the end points (n, 3) of rays through points of the image (n, 2), and their
+        visuals; None for rays that hit nothing in view."""
+        eye, towards = np.asarray(view.pose.position), view.rays(at)
+        ahead = towards @ view.pose.rotation[:, 0]
+        away_m, labels = bodies.raycast(eye, towards)
+        length = np.linalg.norm(towards, axis=1)
+        away_m = away_m / length
+        names = [bodies.names[label] if label >= 0 else None for label in labels.tolist()]
+        for name, on, offset, plane in self._planes:
+            state = snapshot.models.get(on) or snapshot.links.get(on)
+            if state is None or not _shown(name, now):
+                continue
+            pose = state.pose * offset
+            normal = pose.rotation @ np.asarray(plane.normal)
+            found = HalfSpace.through(pose.position, tuple(normal.tolist())).raycast(eye, towards)
+            found = found / length
+            for ray in np.nonzero(found < away_m)[0].tolist():
+                away_m[ray], names[ray] = found[ray], name
+        depth = away_m * ahead
+        for ray in np.nonzero(~((depth >= view.near_m) & (depth <= view.far_m)))[0].tolist():
+            names[ray] = None
+        points = eye + np.where(np.isfinite(away_m), away_m, 0.0)[:, None] * towards
+        return points, list(names)
+
+
+def _shown(name: str, now: Description) -> bool:
+    look = now.visuals.get(name)
+    return look is not None and look.visible and look.transparency < 1.0
+
+
+def _normals(
+    points: np.ndarray,
+    names: List[object],
+    beside: List[Tuple[np.ndarray, List[object]]],
+    eye: np.ndarray,
+) -> np.ndarray:
+    """Return unit normals (n, 3) towards the eye, of the surfaces through the points and their
+    neighbors; at an edge, where these belong to another visual, towards the eye itself."""
+    (right, of_right), (under, of_under) = beside
+    towards = eye - points
+    normals = np.cross(under - points, right - points)
+    length = np.linalg.norm(normals, axis=1)
+    alike = np.array([a == b == c for a, b, c in zip(names, of_right, of_under)]) & (length > 0)
+    normals = np.where(
+        alike[:, None], normals / np.where(length > 0, length, 1.0)[:, None], towards
+    )
+    normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-12)[:, None]
+    return np.where((np.sum(normals * towards, axis=1) < 0)[:, None], -normals, normals)
+
+
+def _lit(
+    points: np.ndarray, normals: np.ndarray, names: List[object], now: Description
+) -> np.ndarray:
+    """Return the colors (n, 3) of points of visuals."""
+    looks = [now.visuals[str(name)] for name in names]
+    ambient, diffuse, emissive = (
+        np.array([getattr(look, field)[:3] for look in looks])
+        for field in ("ambient", "diffuse", "emissive")
+    )
+    colors = emissive + AMBIENT * ambient
+    for light in now.lights.values():
+        strength = _strength(light, points, normals)
+        colors = colors + strength[:, None] * diffuse * np.asarray(light.diffuse[:3])
+    return colors
+
+
+def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Return the share of a light's color that is reflected from points: (n,), from 0 to 1."""
+    if light.diffuse == BLACK:
+        return np.zeros(len(points))
+    direction = light.pose.rotation @ np.asarray(light.direction)
+    direction = direction / max(float(np.linalg.norm(direction)), 1e-12)
+    if light.kind == "directional":
+        return np.maximum(-normals @ direction, 0.0)
+    away = points - np.asarray(light.pose.position)
+    away_m = np.maximum(np.linalg.norm(away, axis=1), 1e-9)
+    falls = np.maximum(-np.sum(normals * away, axis=1) / away_m, 0.0)
+    fading = light.constant + light.linear * away_m + light.quadratic * away_m**2
+    strength = np.where(away_m <= light.range_m, falls / np.maximum(fading, 1e-9), 0.0)
+    return np.minimum(strength, 1.0)
