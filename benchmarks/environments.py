@@ -19,10 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from gz_testauto.campaign.simulator import start_simulator
-from gz_testauto.extras.learning.navigation import NavigationEnv
+from gz_testauto.extras.learning.navigation import NavigationEnv, vector_env
 from gz_testauto.extras.learning.policies.files import PolicyCard, write_policy
 from gz_testauto.extras.learning.policies.policy import MirroredPolicy
-from gz_testauto.extras.learning.vector import vector_env
 from gz_testauto.trial.lockstep import LockstepExecutor
 from gz_testauto.trial.setup import prepare
 

@@ -18,7 +18,7 @@ def with_curriculum(folder, **curriculum):
 
 
 def test_a_curriculum_starts_with_the_easiest_worlds_and_ends_with_all(tmp_path):
-    prepared = PreparedEnvironment.of_file(
+    prepared = PreparedEnvironment.of(
         with_curriculum(tmp_path, criterion="density"), tmp_path / "w"
     )
     assert [len(prepared.worlds_after(steps)) for steps in (0, 499, 501, 1000, 9999)] == [
@@ -32,13 +32,13 @@ def test_a_curriculum_starts_with_the_easiest_worlds_and_ends_with_all(tmp_path)
     densities = [prepared.campaign.worlds[index].difficulty.density for index in order]
     assert densities == sorted(densities)
     by_way = with_curriculum(tmp_path, criterion="shortest_path_m")
-    order = PreparedEnvironment.of_file(by_way, tmp_path / "w").worlds_after(1000)
+    order = PreparedEnvironment.of(by_way, tmp_path / "w").worlds_after(1000)
     ways = [prepared.campaign.worlds[index].shortest_path_m for index in order]
     assert ways == sorted(ways)
 
 
 def test_all_worlds_are_used_without_a_curriculum(tmp_path):
-    prepared = PreparedEnvironment.of_file(written(tmp_path), tmp_path / "w")
+    prepared = PreparedEnvironment.of(written(tmp_path), tmp_path / "w")
     assert list(prepared.worlds_after(0)) == [0, 1, 2, 3]
 
 
@@ -54,15 +54,15 @@ def test_worlds_of_unknown_difficulty_are_rejected(tmp_path, capsys):
 
 def test_worlds_of_another_environment_are_rejected(tmp_path):
     folder = tmp_path / "worlds"
-    first = PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes
-    assert PreparedEnvironment.of_file(written(tmp_path), folder).world_hashes == first
+    first = PreparedEnvironment.of(written(tmp_path), folder).world_hashes
+    assert PreparedEnvironment.of(written(tmp_path), folder).world_hashes == first
     rewarded = written(tmp_path, environment={"rewards": ["progress"]})
-    assert PreparedEnvironment.of_file(rewarded, folder).world_hashes == first
+    assert PreparedEnvironment.of(rewarded, folder).world_hashes == first
     with pytest.raises(ResultsError, match="worlds of another environment"):
-        PreparedEnvironment.of_file(written(tmp_path, seed=4), folder)
+        PreparedEnvironment.of(written(tmp_path, seed=4), folder)
     shutil.rmtree(folder)  # worlds were removed, or the process was killed before they existed
-    assert PreparedEnvironment.of_file(written(tmp_path, seed=4), folder).world_hashes != first
+    assert PreparedEnvironment.of(written(tmp_path, seed=4), folder).world_hashes != first
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     with pytest.raises(SpecError, match="is not empty"):
-        PreparedEnvironment.of_file(written(tmp_path), tmp_path / "full")
+        PreparedEnvironment.of(written(tmp_path), tmp_path / "full")

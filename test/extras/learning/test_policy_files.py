@@ -9,8 +9,8 @@ from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.extras.learning.policies.files import PolicyCard, read_policy, write_policy
-from gz_testauto.extras.learning.policies.interface import PolicyInterface
 from gz_testauto.extras.learning.policies.observations import ObservationEncoder
+from gz_testauto.extras.learning.policies.planner import PolicyInterface
 from gz_testauto.extras.learning.policies.policy import WEIGHTED, MirroredPolicy
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.interface import Observation, RobotLimits, Task

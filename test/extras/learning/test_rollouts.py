@@ -6,13 +6,13 @@ from room import written
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.extras.learning.episode import Episode, PreparedEnvironment
 from gz_testauto.extras.learning.policies.policy import WEIGHTED
-from gz_testauto.extras.learning.rollouts import Rollout, RolloutWorker, mean_worth
+from gz_testauto.extras.learning.rollouts import Rollout, RolloutWorker, mean_reward
 
 pytestmark = pytest.mark.slow
 
 
 def test_an_episode_with_a_failing_simulator_is_repeated_and_then_omitted(tmp_path, monkeypatch):
-    prepared = PreparedEnvironment.of_file(written(tmp_path), tmp_path / "worlds")
+    prepared = PreparedEnvironment.of(written(tmp_path), tmp_path / "worlds")
     start = WEIGHTED["mirrored"].start(prepared.interface().encoder.parts)
     rollout = Rollout(tuple(start.tolist()), 0, 0)
     worker = RolloutWorker("mirrored", prepared, None)
@@ -32,9 +32,9 @@ def test_an_episode_with_a_failing_simulator_is_repeated_and_then_omitted(tmp_pa
     most = 2
     left_out = worker(rollout)
     assert (left_out.valid, left_out.reached) == (False, False)
-    assert mean_worth([sound, left_out]) == sound.reward
+    assert mean_reward([sound, left_out]) == sound.reward
     with pytest.raises(SimulatorError, match="failed in all of 1 episodes"):
-        mean_worth([left_out])
+        mean_reward([left_out])
     failures.clear()
     cause = SceneError("crate_1 flew 12 m")
     assert not worker(rollout).valid and len(failures) == 1  # it would end the same again

@@ -68,7 +68,7 @@ def test_the_better_half_of_a_generation_has_more_episodes_and_higher_ranks(trai
     generations = entries(trained[1] / "generations.jsonl")
     for generation in generations:
         assert sorted(generation["ranking"]) == [0, 1, 2, 3]
-        better = [generation["worth"][one] for one in generation["ranking"][:2]]
+        better = [generation["rewards"][one] for one in generation["ranking"][:2]]
         assert better == sorted(better, reverse=True)
     for generation in generations:  # 2 worlds for 4 candidates, and 2 for 2 of them
         assert generation["reached"] * 12 == pytest.approx(round(generation["reached"] * 12))
@@ -79,11 +79,11 @@ def test_the_better_half_of_a_generation_has_more_episodes_and_higher_ranks(trai
 
 def test_a_share_of_the_steps_is_used_for_the_selection_of_a_mean(trained):
     searched = entries(trained[1] / "generations.jsonl")[-1]["steps"]
-    portions = entries(trained[1] / "selection.jsonl")
-    steps = [portion["steps"] for portion in portions]
+    batches = entries(trained[1] / "selection.jsonl")
+    steps = [batch["steps"] for batch in batches]
     assert 0.3 * 4200 < searched < 0.6 * 4200
     assert searched < steps[0] and steps == sorted(steps)
-    in_at_last = [len(portion["means"]) for portion in portions]
+    in_at_last = [len(batch["means"]) for batch in batches]
     assert in_at_last == sorted(in_at_last, reverse=True)
     assert in_at_last[0] > in_at_last[-1]
 
@@ -128,7 +128,7 @@ def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
     lines = journal.read_text().splitlines(keepends=True)
     first = json.loads(lines[0])
     for damaged, says in (
-        ('{"number": 0}\n', "generations.jsonl:1: is damaged: worth: Field required"),
+        ('{"number": 0}\n', "generations.jsonl:1: is damaged: rewards: Field required"),
         ("{}}\n", "generations.jsonl:1: is damaged (Extra data"),
         (
             lines[0] * 2,

@@ -7,8 +7,7 @@ from room import written
 pytest.importorskip("gymnasium", reason="needs gymnasium: pip install 'gz_testauto[learning]'")
 
 from gz_testauto.base.errors import SpecError
-from gz_testauto.extras.learning.navigation import NavigationEnv
-from gz_testauto.extras.learning.vector import vector_env
+from gz_testauto.extras.learning.navigation import NavigationEnv, vector_env
 
 pytestmark = pytest.mark.slow
 

@@ -16,10 +16,10 @@ from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.campaign.simulator import start_simulator
 from gz_testauto.extras.learning.episode import PreparedEnvironment
-from gz_testauto.extras.learning.policies.interface import ACTIONS, PolicyInterface
-from gz_testauto.extras.learning.policies.policy import LinearPolicy
+from gz_testauto.extras.learning.policies.planner import PolicyInterface
+from gz_testauto.extras.learning.policies.policy import ACTIONS, LinearPolicy
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.interface import LocalPlanner, Observation, RobotLimits, Task
+from gz_testauto.planners.interface import LocalPlanner, Observation, Task
 from gz_testauto.results.directory import reporting_disk
 from gz_testauto.trial.lockstep import LockstepExecutor, run_trial
 from gz_testauto.trial.outcome import Outcome
@@ -61,7 +61,7 @@ def record(
     plugin: str,
     parameters: Mapping[str, Any],
     worlds: Sequence[int],
-    tell: Callable[[str, Outcome], None] = lambda world, outcome: None,
+    report: Callable[[str, Outcome], None] = lambda world, outcome: None,
 ) -> Demonstrations:
     """Run a planner in worlds, counted from 0, and return its demonstrations. Raises ``SpecError``
     for an unknown planner or world, and ``SimulatorError``."""
@@ -80,7 +80,7 @@ def record(
                 result = run_trial(loaded.simulation, loaded.robots, period_s, lambda: False)
             drives.append(witness)
             reached.append(result.outcome.success)
-            tell(trial.world, result.outcome)
+            report(trial.world, result.outcome)
     finally:
         executor.close()
     size = prepared.interface().encoder.size
@@ -107,7 +107,6 @@ class _Witness(LocalPlanner):
 
     def begin(self, task: Task) -> None:
         """See :class:`LocalPlanner`."""
-        self._limits = task.limits
         self._planner.begin(task)
         self._interface.begin(task)
 
@@ -116,27 +115,20 @@ class _Witness(LocalPlanner):
         command = self._planner.plan(observation)
         if all(map(math.isfinite, command)):  # otherwise the planner has failed
             self.shown.append(self._interface.encode(observation))
-            self.done.append(action_of(command, self._limits))
+            self.done.append(self._interface.action(command))
         return command
 
 
-def action_of(command: Twist2D, limits: RobotLimits) -> List[float]:
-    """Return the action that commands ``command``."""
-    forward = command.linear_mps / limits.max_linear_mps
-    if not limits.can_reverse:
-        forward = 2.0 * forward - 1.0
-    return [forward, command.angular_radps / limits.max_angular_radps]
-
-
-def cloned(demonstrations: Demonstrations, only_reached: bool = True) -> LinearPolicy:
-    """Return the linear policy with the least squared error from the demonstrated actions. Raises
-    ``SpecError`` if no drive reached its goal."""
-    kept = np.ones(len(demonstrations.actions), dtype=bool)
-    if only_reached:
-        kept = demonstrations.reached[demonstrations.episodes]
+def cloned(demonstrations: Demonstrations) -> LinearPolicy:
+    """Return the linear policy with the least squared error from the demonstrated actions of the
+    episodes that reached their goals. Raises ``SpecError`` if no episode reached its goal."""
+    kept = demonstrations.reached[demonstrations.episodes]
     shown = demonstrations.observations[kept].astype(float)
     if len(shown) < 2:
-        raise SpecError("there is nothing to imitate: no drive reached its goal")
+        raise SpecError(
+            "no policy can be fitted, since no demonstrated episode reached its goal; record a "
+            "planner that reaches its goals"
+        )
     table = np.column_stack([shown, np.ones(len(shown))])
     wanted = np.arctanh(np.clip(demonstrations.actions[kept], -LARGEST, LARGEST))
     weights, *_ = np.linalg.lstsq(table, wanted, rcond=None)

@@ -17,7 +17,7 @@ from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.campaign.simulator import start_simulator, with_simulator
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.extras.learning.policies.files import PolicyCard, TrainingCard
-from gz_testauto.extras.learning.policies.interface import PolicyInterface
+from gz_testauto.extras.learning.policies.planner import PolicyInterface
 from gz_testauto.extras.learning.spec import POLICY, EnvironmentCampaignSpec
 from gz_testauto.extras.learning.terms import EpisodeRules, Transition
 from gz_testauto.metrics.interface import measure
@@ -65,11 +65,6 @@ class PreparedEnvironment:
         self._from_easy_to_hard = self._sorted()
 
     @classmethod
-    def of_file(cls, file: Path, folder: Path) -> "PreparedEnvironment":
-        """Read an environment's YAML. Raises ``SpecError`` with file, line and field."""
-        return cls(load(file, EnvironmentCampaignSpec), folder)
-
-    @classmethod
     def of(
         cls,
         environment: "Union[str, Path, PreparedEnvironment]",
@@ -77,12 +72,12 @@ class PreparedEnvironment:
     ) -> "PreparedEnvironment":
         """Return ``environment`` if it is prepared; otherwise prepare the environment of this YAML
         file. Generated worlds are stored in ``worlds``, by default in a folder next to the file,
-        named after it."""
+        with the name of the file. Raises ``SpecError`` with file, line and field."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
         folder = file.with_name(f"{file.stem}_worlds") if worlds is None else Path(worlds)
-        return cls.of_file(file, folder)
+        return cls(load(file, EnvironmentCampaignSpec), folder)
 
     def interface(self) -> PolicyInterface:
         """Return a new policy interface."""

@@ -1,18 +1,20 @@
-"""A campaign as a Gymnasium environment (extra ``learning``)."""
+"""A campaign as a Gymnasium environment, or as several in parallel (extra ``learning``)."""
 
+import functools
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 
-from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
-from gz_testauto.extras.learning.policies.interface import ACTIONS
+from gz_testauto.extras.learning.policies.policy import ACTIONS
 
 try:
     import gymnasium
     from gymnasium import spaces
     from gymnasium.error import ResetNeeded
+    from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 except ImportError as missing:
     raise MissingDependencyError(
         f"environments need gymnasium ({missing}): python3 -m pip install 'gz_testauto[learning]'"
@@ -24,7 +26,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
 
     Observations are vectors of 32-bit numbers from -1 to 1, as specified by
     ``environment.observations``; an action is forward speed and yaw rate, each from -1 to 1
-    (:mod:`gz_testauto.extras.learning.policies.interface`). ``reset`` draws world and repetition
+    (:mod:`gz_testauto.extras.learning.policies.planner`). ``reset`` draws world and repetition
     from its seed, unless ``options`` specify them as ``world`` and ``repetition``. A stuck robot
     and a timeout truncate the episode, all other outcomes terminate it. Each ``info`` has
     ``world``, ``repetition``, ``time_s`` and ``goal_is_new``, which is True at the start and when
@@ -80,3 +82,33 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         """Close the simulator."""
         self._episode = None
         self._runner.close()
+
+
+def vector_env(
+    environment: Union[str, Path, PreparedEnvironment],
+    count: int,
+    autoreset: Union[str, AutoresetMode] = AutoresetMode.NEXT_STEP,
+    worlds: Union[str, Path, None] = None,
+    **options: Any,
+) -> AsyncVectorEnv:
+    """Return ``count`` environments in parallel, each in a process with its own simulator.
+
+    ``environment`` and ``worlds`` are those of :class:`NavigationEnv`. ``autoreset`` specifies what
+    follows the last step of an episode: with ``NextStep`` the next step starts another episode,
+    with ``SameStep`` the same step does, and ``Disabled`` waits for
+    ``reset(options={"reset_mask": ...})``. ``options`` are those of ``AsyncVectorEnv``.
+
+    Observations are in shared memory, one row for each environment, and a step returns a copy. To
+    get the buffer itself, for example to move it to a GPU, set ``copy=False`` and finish reading
+    the buffer before the next step. ``reset(seed=s)`` seeds environment ``i`` with ``s + i``.
+    Raises ``SpecError`` for an invalid argument or file.
+    """
+    if count < 1:
+        raise SpecError(f"count is {count}; it must be at least 1")
+    prepared = PreparedEnvironment.of(environment, worlds)  # worlds are generated once, before
+    modes = {mode.value: mode for mode in AutoresetMode}
+    mode = autoreset if isinstance(autoreset, AutoresetMode) else modes.get(autoreset)
+    if mode is None:
+        raise SpecError(f"autoreset is {autoreset!r}; it must be {', '.join(sorted(modes))}")
+    make = functools.partial(NavigationEnv, prepared)
+    return AsyncVectorEnv([make] * count, context="spawn", autoreset_mode=mode, **options)

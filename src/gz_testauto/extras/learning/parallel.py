@@ -7,7 +7,7 @@ import numpy as np
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.extras.learning.episode import Episode, EpisodeRunner, PreparedEnvironment
-from gz_testauto.extras.learning.policies.interface import ACTIONS
+from gz_testauto.extras.learning.policies.policy import ACTIONS
 
 try:
     from gymnasium import spaces
@@ -101,10 +101,14 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
             raise ValueError(f"the action is missing for {', '.join(lacking)}")
         nothing = np.zeros(ACTIONS)
         self._steps += 1
-        rewards = episode.step(
-            *(np.asarray(actions.get(name, nothing)) for name in self.possible_agents)
+        rewards = dict(
+            zip(
+                self.possible_agents,
+                episode.step(
+                    *(np.asarray(actions.get(name, nothing)) for name in self.possible_agents)
+                ),
+            )
         )
-        worth = dict(zip(self.possible_agents, rewards))
         found = dict(zip(self.possible_agents, episode.agents))
         stepped = {name: found[name] for name in self.agents}
         infos = {name: episode.info(agent) for name, agent in stepped.items()}
@@ -113,7 +117,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
             episode.close()
         return (
             {name: agent.shown for name, agent in stepped.items()},
-            {name: worth[name] for name in stepped},
+            {name: rewards[name] for name in stepped},
             {name: agent.terminated for name, agent in stepped.items()},
             {name: agent.truncated for name, agent in stepped.items()},
             infos,

@@ -81,7 +81,7 @@ class RolloutWorker:
             self._runners[drive.held_out] = EpisodeRunner(prepared)
         runner = self._runners[drive.held_out]
         parts, kind = prepared.interface().encoder.parts, WEIGHTED[self._kind]
-        worth, steps = 0.0, 0
+        reward, steps = 0.0, 0
         episode = runner.begin(prepared.trial(drive.world, drive.repetition), every=True)
         policies = [kind(np.array(drive.weights), parts) for _ in episode.agents]
         while not episode.has_ended:
@@ -90,11 +90,11 @@ class RolloutWorker:
                     policy.begin()
             steps += sum(agent.verdict is None for agent in episode.agents)
             driving = zip(policies, episode.agents)
-            worth += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
+            reward += sum(episode.step(*(one.act(agent.shown) for one, agent in driving)))
         runner.end()
         verdicts = [agent.verdict for agent in episode.agents]
         reached = all(one is not None and one.outcome.success for one in verdicts)
-        return RolloutResult(worth / len(policies), steps, reached)
+        return RolloutResult(reward / len(policies), steps, reached)
 
     def close(self) -> None:
         """Close the simulators."""
@@ -108,7 +108,7 @@ def drawn_places(random: np.random.Generator, worlds: Sequence[int], wanted: int
     return list(zip(chosen.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
 
 
-def mean_worth(driven: Sequence[RolloutResult]) -> float:
+def mean_reward(driven: Sequence[RolloutResult]) -> float:
     """Return the mean reward of the valid episodes. Raises ``SimulatorError`` if there are none."""
     valid = [one.reward for one in driven if one.valid]
     if not valid:

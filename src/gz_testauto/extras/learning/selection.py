@@ -21,13 +21,13 @@ steps are checked."""
 
 
 @dataclass(frozen=True)
-class Portion:
+class SelectionBatch:
     """The rewards of some means, by the numbers of their generations, in the same worlds: the sum
     over the worlds that are valid for all, the number of these worlds, and the control periods
     driven up to then."""
 
     means: Tuple[int, ...]
-    worth: Tuple[float, ...]
+    rewards: Tuple[float, ...]
     valid: Tuple[int, ...]
     steps: int
 
@@ -40,7 +40,7 @@ class Selection:
         total. ``per_episode`` is the recent mean number of control periods of an episode."""
         self._left = tuple(range(max(0, generations - FINALISTS), generations))
         self._steps, self._limit, self._per_episode = begun, limit, per_episode
-        self._worth: Dict[int, List[float]] = {number: [] for number in self._left}
+        self._rewards: Dict[int, List[float]] = {number: [] for number in self._left}
         self._valid: Dict[int, int] = dict.fromkeys(self._left, 0)
         self._round_ends = self._next_end()
 
@@ -66,20 +66,20 @@ class Selection:
             self._round_ends = self._next_end()
         return None
 
-    def take(self, portion: Portion) -> None:
-        """Add a portion; a portion that exceeded the limit does not count, and is the last. Raises
+    def take(self, batch: SelectionBatch) -> None:
+        """Add a batch; a batch that exceeded the limit does not count, and is the last. Raises
         ``ValueError`` if other means are due."""
         due = self.next()
-        if portion.means != due:
-            raise ValueError(f"it has means {portion.means}; due are {due}")
-        if portion.steps > self._limit:
+        if batch.means != due:
+            raise ValueError(f"it has means {batch.means}; due are {due}")
+        if batch.steps > self._limit:
             self._left = (self.best,)
             return
-        episodes = len(portion.means) * WORLDS
-        self._per_episode = (portion.steps - self._steps) / episodes
-        self._steps = portion.steps
-        for number, worth, valid in zip(portion.means, portion.worth, portion.valid):
-            self._worth[number].append(worth)
+        episodes = len(batch.means) * WORLDS
+        self._per_episode = (batch.steps - self._steps) / episodes
+        self._steps = batch.steps
+        for number, reward, valid in zip(batch.means, batch.rewards, batch.valid):
+            self._rewards[number].append(reward)
             self._valid[number] += valid
 
     def _expected(self) -> float:
@@ -87,23 +87,25 @@ class Selection:
 
     def _next_end(self) -> float:
         """Return the end of a round: all rounds get the same share of the remaining steps, at least
-        one portion."""
+        one batch."""
         rounds = max(1, math.ceil(math.log2(max(1, len(self._left)))))
         share = (self._limit - self._steps) / rounds
         return self._steps + max(share, self._expected())
 
     def _mean(self, number: int) -> float:
         valid = self._valid[number]
-        return math.fsum(self._worth[number]) / valid if valid else -math.inf
+        return math.fsum(self._rewards[number]) / valid if valid else -math.inf
 
 
-def portion_of(means: Sequence[int], driven: Sequence[RolloutResult], steps_before: int) -> Portion:
-    """Return the portion of episodes that each mean ran in the same worlds, ordered by mean. A
+def batch_of(
+    means: Sequence[int], driven: Sequence[RolloutResult], steps_before: int
+) -> SelectionBatch:
+    """Return the batch of episodes that each mean ran in the same worlds, ordered by mean. A
     world in which the simulator failed for one mean counts for none."""
     each = len(driven) // len(means)
     own = [driven[i : i + each] for i in range(0, len(driven), each)]
     valid = [world for world in range(each) if all(these[world].valid for these in own)]
-    return Portion(
+    return SelectionBatch(
         tuple(means),
         tuple(math.fsum(these[world].reward for world in valid) for these in own),
         (len(valid),) * len(means),

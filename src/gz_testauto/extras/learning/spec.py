@@ -5,17 +5,16 @@ This module defines ``environment:``, in addition to the keys of other campaigns
     environment:
       observations: [{term: lidar, beams: 24}, plan, twist]
       rewards: [{term: progress, weight: 1.0}, {term: collided, weight: -10.0}]
-      terminations: [{term: off_plan, limit_m: 4.0}]
+      terminations: [{term: off_plan, max_distance_m: 4.0}]
       curriculum: {criterion: density, share: 0.25, steps: 50000}
       held_out: held_out_campaign.yaml
 
 The default of ``planners`` is one placeholder for a policy, that of ``simulator`` is ``embedded``.
 """
 
-import contextlib
-from typing import Any, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.errors import GzTestautoError
@@ -88,34 +87,22 @@ class EnvironmentSpec(Spec):
     """A campaign in whose worlds a policy is evaluated; none of them can be a world of this
     campaign."""
 
-    @field_validator("observations")
+    @field_validator("observations", "rewards", "terminations")
     @classmethod
-    def _can_be_shown(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
-        with _as_value_error():
-            ObservationEncoder([term.named for term in terms])
+    def _can_be_created(
+        cls, terms: Tuple[TermSpec, ...], info: ValidationInfo
+    ) -> Tuple[TermSpec, ...]:
+        named = [term.named for term in terms]
+        try:
+            if info.field_name == "observations":
+                ObservationEncoder(named)
+            elif info.field_name == "rewards":
+                EpisodeRules(named, ())
+            else:
+                EpisodeRules((), named)
+        except GzTestautoError as error:
+            raise ValueError(str(error)) from error
         return terms
-
-    @field_validator("rewards")
-    @classmethod
-    def _can_be_rewarded(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
-        with _as_value_error():
-            EpisodeRules([term.named for term in terms], ())
-        return terms
-
-    @field_validator("terminations")
-    @classmethod
-    def _can_end(cls, terms: Tuple[TermSpec, ...]) -> Tuple[TermSpec, ...]:
-        with _as_value_error():
-            EpisodeRules((), [term.named for term in terms])
-        return terms
-
-
-@contextlib.contextmanager
-def _as_value_error() -> Iterator[None]:
-    try:
-        yield
-    except GzTestautoError as error:
-        raise ValueError(str(error)) from error
 
 
 class EnvironmentCampaignSpec(BuiltinCampaignSpec):

@@ -8,7 +8,7 @@ constructor, each with a default.
 import abc
 import math
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence
 
 import shapely
 
@@ -152,10 +152,10 @@ class TerminationTerm(abc.ABC):
 
 
 class OffPlan(TerminationTerm):
-    """A distance of more than ``limit_m`` from the global plan."""
+    """A robot that is more than ``max_distance_m`` away from the global plan."""
 
-    def __init__(self, limit_m: Positive = 5.0) -> None:
-        self._limit_m = limit_m
+    def __init__(self, max_distance_m: Positive = 5.0) -> None:
+        self._max_distance_m = max_distance_m
 
     def begin(self, task: Task) -> None:
         """See :class:`TerminationTerm`."""
@@ -165,7 +165,7 @@ class OffPlan(TerminationTerm):
         """See :class:`TerminationTerm`."""
         pose = transition.after.pose
         away_m = float(self._plan.distance(shapely.Point(pose.x_m, pose.y_m)))
-        return f"{away_m:.2f} m from the global plan" if away_m > self._limit_m else None
+        return f"{away_m:.2f} m from the global plan" if away_m > self._max_distance_m else None
 
 
 class EpisodeRules:
@@ -173,8 +173,8 @@ class EpisodeRules:
 
     def __init__(self, rewards: Sequence[Named], terminations: Sequence[Named]) -> None:
         """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""
-        self._rewards: List[Tuple[str, RewardTerm]] = [
-            (name, construct(REWARDS, name, parameters)) for name, parameters in rewards
+        self._rewards: List[RewardTerm] = [
+            construct(REWARDS, name, parameters) for name, parameters in rewards
         ]
         self._terminations: List[TerminationTerm] = [
             construct(TERMINATIONS, name, parameters) for name, parameters in terminations
@@ -182,14 +182,14 @@ class EpisodeRules:
 
     def begin(self, task: Task) -> None:
         """Start a task."""
-        for _, reward in self._rewards:
+        for reward in self._rewards:
             reward.begin(task)
         for termination in self._terminations:
             termination.begin(task)
 
     def reward(self, transition: Transition) -> float:
         """Return the weighted sum."""
-        return math.fsum(term.weight * term.value(transition) for _, term in self._rewards)
+        return math.fsum(term.weight * term.value(transition) for term in self._rewards)
 
     def reason(self, transition: Transition) -> Optional[str]:
         """Return the reason for a termination in addition to the campaign's rules; None if there is

@@ -11,6 +11,7 @@ processes.
 
 import hashlib
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,24 +31,24 @@ from typing import (
 )
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from gz_testauto.base.disk import PARTIAL_SUFFIX
-from gz_testauto.base.errors import ResultsError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, ResultsError, SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.extras.learning.episode import WORLDS_OF, PreparedEnvironment, require_apart
 from gz_testauto.extras.learning.policies.files import write_policy
-from gz_testauto.extras.learning.policies.policy import WEIGHTED
+from gz_testauto.extras.learning.policies.policy import WEIGHTED, WeightedPolicy
 from gz_testauto.extras.learning.rollouts import (
     Place,
     Rollout,
     RolloutResult,
     RolloutWorker,
     drawn_places,
-    mean_worth,
+    mean_reward,
     share_reached,
 )
-from gz_testauto.extras.learning.search import WeightSearch
-from gz_testauto.extras.learning.selection import WORLDS, Portion, Selection, portion_of
+from gz_testauto.extras.learning.selection import WORLDS, Selection, SelectionBatch, batch_of
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
 from gz_testauto.processes import TaskPool
 from gz_testauto.results.comparability import flatten, list_differences, refuse_differences
@@ -96,7 +97,7 @@ class Generation:
     SHA-256 of the mean's weights."""
 
     number: int
-    worth: Tuple[float, ...]
+    rewards: Tuple[float, ...]
     ranking: Tuple[int, ...]
     steps: int
     reached: float
@@ -104,6 +105,63 @@ class Generation:
     held_out: Optional[float] = None
     invalid: int = 0
     """Episodes in which the simulator failed; they are excluded."""
+
+
+Report = Callable[[Union[Generation, SelectionBatch]], None]
+"""A function that receives each generation of a training, and each batch of the selection."""
+
+
+class WeightSearch:
+    """A search that proposes weights and receives their ranking."""
+
+    def __init__(
+        self,
+        kind: Type[WeightedPolicy],
+        parts: Mapping[str, slice],
+        population: int,
+        sigma: float,
+        random: np.random.Generator,
+    ) -> None:
+        """Create the strategy. ``sigma`` is the standard deviation of the first candidates about
+        the start. Raises ``ValueError`` if the kind of policy needs other ``parts`` of the
+        observation, ``MissingDependencyError`` without cma."""
+        self._start = kind.start(parts)
+        self._directions = kind.directions(parts)
+        self._strategy = _strategy(self._directions.shape[1], population, sigma, random)
+        self._asked: Sequence[np.ndarray] = ()
+
+    def ask(self) -> List[np.ndarray]:
+        """Return a generation's candidates, weights (w,) each."""
+        with threadpool_limits(limits=1):
+            self._asked = self._strategy.ask()
+            return [self._weights(point) for point in self._asked]
+
+    def tell(self, ranking: Sequence[int]) -> np.ndarray:
+        """Update the search with the ranking of the last candidates: their indices, the best first.
+        Return the weights (w,) of the new mean."""
+        places = np.empty(len(ranking))
+        places[list(ranking)] = np.arange(len(ranking))
+        with threadpool_limits(limits=1):
+            self._strategy.tell(self._asked, places.tolist())
+            return self._weights(np.array(self._strategy.mean, dtype=float))
+
+    def _weights(self, point: np.ndarray) -> np.ndarray:
+        return np.asarray(self._start + self._directions @ point)
+
+
+def _strategy(dimensions: int, population: int, sigma: float, random: np.random.Generator) -> Any:
+    try:
+        import cma
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"training needs cma ({error}): python3 -m pip install 'gz_testauto[learning]'"
+        ) from error
+
+    def normal(*size: int) -> np.ndarray:
+        return random.standard_normal(size)
+
+    chosen = {"popsize": population, "verbose": -9, "seed": math.nan, "randn": normal}
+    return cma.CMAEvolutionStrategy(np.zeros(dimensions), sigma, chosen)
 
 
 class TrainingDirectory(RunDirectory):
@@ -186,17 +244,17 @@ class Training:
             one for one in self.generations if one.steps <= self.options.steps or not one.number
         ]
 
-    def run(self, workers: int, tell: Callable[[Union[Generation, Portion]], None]) -> Path:
+    def run(self, workers: int, report: Report) -> Path:
         """Continue until all steps are driven; return the policy's file. ``tell`` receives every
-        generation, and every portion of the selection."""
+        generation, and every batch of the selection."""
         driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
         with TaskPool(driver, workers, "training") as pool:
             while not self.is_searched:
                 generation = self._next(pool)
                 self.generations.append(generation)
                 self._append(self._directory.generations, generation)
-                tell(generation)
-            selection = self._select(pool, tell)
+                report(generation)
+            selection = self._select(pool, report)
         return self._write(self._means[selection.best], selection.steps)
 
     def _next(self, pool: Pool) -> Generation:
@@ -221,7 +279,7 @@ class Training:
         every = [one for own in driven.values() for one in own]
         return Generation(
             number,
-            tuple(mean_worth(driven[candidate]) for candidate in all_models),
+            tuple(mean_reward(driven[candidate]) for candidate in all_models),
             ranking,
             before + sum(one.steps for one in every),
             share_reached(every),
@@ -253,7 +311,7 @@ class Training:
         weights = tuple(mean.tolist())
         return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
 
-    def _select(self, pool: Pool, tell: Callable[[Union[Generation, Portion]], None]) -> Selection:
+    def _select(self, pool: Pool, report: Report) -> Selection:
         """Run the last means until the best is found or the steps are driven."""
         counted = self._counted
         begun = counted[-1].steps
@@ -264,10 +322,10 @@ class Training:
         selection = Selection(len(counted), begun, limit, lately / episodes)
         journal = self._directory.selection
         taken = 0
-        for portion in _read_journal(journal, Portion):
+        for batch in _read_journal(journal, SelectionBatch):
             taken += 1
             try:
-                selection.take(portion)
+                selection.take(batch)
             except ValueError as error:
                 raise SpecError(f"{journal}:{taken}: {error}; {REMEDY}") from error
         every = range(len(self._prepared.campaign.worlds))
@@ -278,11 +336,11 @@ class Training:
             random = child_generator(options.seed, SELECTION, taken)
             driven = self._drive(pool, self._means, means, drawn_places(random, every, WORLDS))
             together = [one for mean in means for one in driven[mean]]
-            mean_worth(together)  # raises an error if the simulator failed in all
-            portion = portion_of(means, together, selection.steps)
-            self._append(journal, portion)
-            selection.take(portion)
-            tell(portion)
+            mean_reward(together)  # raises an error if the simulator failed in all
+            batch = batch_of(means, together, selection.steps)
+            self._append(journal, batch)
+            selection.take(batch)
+            report(batch)
             taken += 1
 
     def _append(self, journal: Path, entry: Any) -> None:
@@ -342,7 +400,7 @@ def _digest(weights: np.ndarray) -> str:
 
 def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -> List[int]:
     """Return the candidates, the best first; of equal ones the lower index first."""
-    return sorted(who, key=lambda one: (-mean_worth(driven[one]), one))
+    return sorted(who, key=lambda one: (-mean_reward(driven[one]), one))
 
 
 def _require_valid(options: TrainingOptions) -> None:

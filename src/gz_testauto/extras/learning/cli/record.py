@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not isinstance(parameters, dict):
         raise SpecError(f"--parameters is {arguments.parameters!r}; it must be a YAML mapping")
     folder = arguments.out.with_name(f"{arguments.out.stem}_worlds")
-    prepared = PreparedEnvironment.of_file(arguments.environment, folder)
+    prepared = PreparedEnvironment.of(arguments.environment, folder)
     there = len(prepared.campaign.worlds)
     count = there if arguments.worlds is None else arguments.worlds
     if not 1 <= count <= there:

@@ -9,12 +9,13 @@ example:
 
 import argparse
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Optional, Union
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.extras.learning.episode import PreparedEnvironment
-from gz_testauto.extras.learning.selection import Portion
+from gz_testauto.extras.learning.selection import SelectionBatch
 from gz_testauto.extras.learning.spec import EnvironmentCampaignSpec
 from gz_testauto.extras.learning.training import (
     Generation,
@@ -113,16 +114,8 @@ def _train(
     held_out = _held_out(spec, directory.held_out)
     if arguments.eval_worlds and held_out is None:
         raise SpecError(f"{arguments.environment}: --eval-worlds requires environment.held_out")
-    options = TrainingOptions(
-        seed=arguments.seed,
-        steps=arguments.steps,
-        kind=arguments.kind,
-        population=arguments.population,
-        episodes=arguments.episodes,
-        sigma=arguments.sigma,
-        selection=arguments.selection,
-        eval_worlds=arguments.eval_worlds,
-    )
+    names = (field.name for field in fields(TrainingOptions))
+    options = TrainingOptions(**{name: getattr(arguments, name) for name in names})
     training = Training(prepared, held_out, options, directory)
     if training.generations:
         print(f"continues after generation {training.generations[-1].number}", file=sys.stderr)
@@ -138,19 +131,19 @@ def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedE
     if file is None:
         return None
     held_out = load(file, BuiltinCampaignSpec)
-    fields = ("seed", "worlds", "robot", "goal", "limits", "actors", "randomize", "global_plan")
-    update = {name: getattr(held_out, name) for name in fields}
+    keys = ("seed", "worlds", "robot", "goal", "limits", "actors", "randomize", "global_plan")
+    update = {name: getattr(held_out, name) for name in keys}
     return PreparedEnvironment(spec.model_copy(update=update), folder)
 
 
-def _report(done: Union[Generation, Portion]) -> None:
-    text = _portion_text(done) if isinstance(done, Portion) else _generation_text(done)
+def _report(done: Union[Generation, SelectionBatch]) -> None:
+    text = _batch_text(done) if isinstance(done, SelectionBatch) else _generation_text(done)
     print(text, file=sys.stderr, flush=True)
 
 
-def _portion_text(portion: Portion) -> str:
-    means = ", ".join(map(str, portion.means))
-    return f"selection among the means of generations {means}: {portion.steps} steps"
+def _batch_text(batch: SelectionBatch) -> str:
+    means = ", ".join(map(str, batch.means))
+    return f"selection among the means of generations {means}: {batch.steps} steps"
 
 
 def _generation_text(generation: Generation) -> str:
@@ -158,7 +151,7 @@ def _generation_text(generation: Generation) -> str:
         "" if generation.held_out is None else f", held out {100 * generation.held_out:.0f} %"
     )
     invalid = f", {generation.invalid} episodes invalid" if generation.invalid else ""
-    best = generation.worth[generation.ranking[0]]
+    best = generation.rewards[generation.ranking[0]]
     return (
         f"generation {generation.number}: {generation.steps} steps, best candidate {best:.2f}, "
         f"candidates reached {100 * generation.reached:.0f} %{held_out}{invalid}"

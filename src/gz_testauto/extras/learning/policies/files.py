@@ -16,9 +16,8 @@ from pydantic import Field, ValidationError
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.extras.learning.policies.interface import ACTIONS
 from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
-from gz_testauto.extras.learning.policies.policy import WEIGHTED, Policy, WeightedPolicy
+from gz_testauto.extras.learning.policies.policy import ACTIONS, WEIGHTED, Policy, WeightedPolicy
 from gz_testauto.spec.model import Spec
 
 FORMAT = 1
@@ -62,11 +61,6 @@ def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
     text = json.dumps(card.model_dump(mode="json"), sort_keys=True)
     np.savez(buffer, **{WEIGHTS: policy.weights, CARD: np.array(text)})
     path.write_bytes(buffer.getvalue())
-
-
-def is_program(path: Path) -> bool:
-    """Return whether reading a policy file executes code from it: Stable-Baselines3 uses pickle."""
-    return path.suffix == STABLE_BASELINES
 
 
 def read_card(path: Path) -> PolicyCard:

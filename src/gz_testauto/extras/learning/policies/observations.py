@@ -17,14 +17,15 @@ from gz_testauto.planners.following import WaypointFollower, in_base_frame
 from gz_testauto.planners.interface import Observation, Task
 from gz_testauto.planners.scans import obstacle_points
 
+_HERE = "gz_testauto.extras.learning.policies.observations"
 OBSERVATIONS = Registry(
     "observation",
     {
-        "lidar": "gz_testauto.extras.learning.policies.observations:LidarSectors",
-        "plan": "gz_testauto.extras.learning.policies.observations:PlanAhead",
-        "goal": "gz_testauto.extras.learning.policies.observations:Goal",
-        "twist": "gz_testauto.extras.learning.policies.observations:MeasuredTwist",
-        "objects": "gz_testauto.extras.learning.policies.observations:NearestObjects",
+        "lidar": f"{_HERE}:LidarSectors",
+        "plan": f"{_HERE}:PlanAhead",
+        "goal": f"{_HERE}:Goal",
+        "twist": f"{_HERE}:MeasuredTwist",
+        "objects": f"{_HERE}:NearestObjects",
     },
 )
 
@@ -33,26 +34,21 @@ Named = Tuple[str, Dict[str, Any]]
 
 
 class ObservationTerm(abc.ABC):
-    """A fixed count of numbers from -1 to 1.
+    """A term of a policy's observation: ``size`` numbers from -1 to 1.
 
-    A subclass declares its parameters as keyword arguments of its constructor, each with a default.
-    ``wants_objects`` is as in :class:`~gz_testauto.planners.interface.LocalPlanner`.
+    The parameters of a term are the keyword arguments of its constructor, each with a default
+    value. ``wants_objects`` is True for a term that needs the tracked objects.
     """
 
+    size: int
     wants_objects = False
 
-    @property
-    @abc.abstractmethod
-    def size(self) -> int:
-        """Return the count of numbers."""
-
-    @abc.abstractmethod
-    def begin(self, task: Task) -> None:
+    def begin(self, task: Task) -> None:  # noqa: B027 - most terms have no memory
         """Start a task."""
 
     @abc.abstractmethod
     def encode(self, observation: Observation) -> np.ndarray:
-        """Return the numbers, shape (size,)."""
+        """Return the numbers of the term, shape (size,)."""
 
 
 class LidarSectors(ObservationTerm):
@@ -65,26 +61,18 @@ class LidarSectors(ObservationTerm):
     ) -> None:
         if field_rad > 2.0 * math.pi + 1e-9:
             raise ValueError(f"field_rad is {field_rad:g}; it must be at most 2 pi")
-        self._beams, self._range_m, self._field_rad = beams, range_m, field_rad
-
-    @property
-    def size(self) -> int:
-        """See :class:`ObservationTerm`."""
-        return self._beams
-
-    def begin(self, task: Task) -> None:
-        """Do nothing: the term has no memory."""
+        self.size, self._range_m, self._field_rad = beams, range_m, field_rad
 
     def encode(self, observation: Observation) -> np.ndarray:
         """See :class:`ObservationTerm`."""
-        nearest = np.full(self._beams, self._range_m)
+        nearest = np.full(self.size, self._range_m)
         if observation.scan is not None:
             x, y = obstacle_points(observation.scan).T
             bearing = np.arctan2(y, x) + 0.5 * self._field_rad
-            sector = np.floor(bearing * (self._beams / self._field_rad)).astype(np.int64)
+            sector = np.floor(bearing * (self.size / self._field_rad)).astype(np.int64)
             if self._field_rad > 2.0 * math.pi - 1e-9:
-                sector %= self._beams
-            seen = (sector >= 0) & (sector < self._beams)
+                sector %= self.size
+            seen = (sector >= 0) & (sector < self.size)
             np.minimum.at(nearest, sector[seen], np.hypot(x, y)[seen])
         return 1.0 - nearest / self._range_m
 
@@ -94,13 +82,10 @@ class PlanAhead(ObservationTerm):
     at most 1, and cosine and sine of its bearing; and the remaining length of the global plan
     divided by ``range_m``, at most 1."""
 
+    size = 4
+
     def __init__(self, lookahead_m: Positive = 2.0, range_m: Positive = 10.0) -> None:
         self._lookahead_m, self._range_m = lookahead_m, range_m
-
-    @property
-    def size(self) -> int:
-        """See :class:`ObservationTerm`."""
-        return 4
 
     def begin(self, task: Task) -> None:
         """See :class:`ObservationTerm`."""
@@ -118,13 +103,10 @@ class Goal(ObservationTerm):
     """The goal: its distance divided by ``range_m``, at most 1, and cosine and sine of its
     bearing."""
 
+    size = 3
+
     def __init__(self, range_m: Positive = 10.0) -> None:
         self._range_m = range_m
-
-    @property
-    def size(self) -> int:
-        """See :class:`ObservationTerm`."""
-        return 3
 
     def begin(self, task: Task) -> None:
         """See :class:`ObservationTerm`."""
@@ -139,10 +121,7 @@ class Goal(ObservationTerm):
 class MeasuredTwist(ObservationTerm):
     """Forward speed and yaw rate, divided by the robot's limits."""
 
-    @property
-    def size(self) -> int:
-        """See :class:`ObservationTerm`."""
-        return 2
+    size = 2
 
     def begin(self, task: Task) -> None:
         """See :class:`ObservationTerm`."""
@@ -151,11 +130,9 @@ class MeasuredTwist(ObservationTerm):
     def encode(self, observation: Observation) -> np.ndarray:
         """See :class:`ObservationTerm`."""
         twist, limits = observation.twist, self._limits
-        numbers = (
-            twist.linear_mps / limits.max_linear_mps,
-            twist.angular_radps / limits.max_angular_radps,
-        )
-        return np.clip(numbers, -1.0, 1.0)
+        forward = twist.linear_mps / limits.max_linear_mps
+        turn = twist.angular_radps / limits.max_angular_radps
+        return np.clip((forward, turn), -1.0, 1.0)
 
 
 class NearestObjects(ObservationTerm):
@@ -168,19 +145,11 @@ class NearestObjects(ObservationTerm):
     def __init__(
         self, count: Count = 3, range_m: Positive = 5.0, speed_mps: Positive = 2.0
     ) -> None:
-        self._count, self._range_m, self._speed_mps = count, range_m, speed_mps
-
-    @property
-    def size(self) -> int:
-        """See :class:`ObservationTerm`."""
-        return 5 * self._count
-
-    def begin(self, task: Task) -> None:
-        """Do nothing: the term has no memory."""
+        self.size, self._range_m, self._speed_mps = 5 * count, range_m, speed_mps
 
     def encode(self, observation: Observation) -> np.ndarray:
         """See :class:`ObservationTerm`."""
-        pose, found = observation.pose, np.zeros((self._count, 5))
+        pose, found = observation.pose, np.zeros((self.size // 5, 5))
         places = [in_base_frame(pose, *one.path[0, :2].tolist()) for one in observation.objects]
         seen = [(math.hypot(*at), at, one) for at, one in zip(places, observation.objects)]
         near = [entry for entry in seen if entry[0] <= self._range_m]

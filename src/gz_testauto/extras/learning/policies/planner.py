@@ -1,12 +1,22 @@
-"""A learned policy as a planner."""
+"""A learned policy as a planner, and the conversion between policy and robot.
+
+A policy receives a vector of numbers and returns an action of two numbers: forward speed and yaw
+rate, each from -1 to 1. The forward speed ranges from rest, or from the largest reverse speed if
+the robot can reverse, to the largest speed. A positive yaw rate turns left. Both are limited to the
+change of speed that the robot can execute within one control period.
+"""
 
 import hashlib
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, List, Sequence
+
+import numpy as np
 
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.extras.learning.policies.files import is_program, read_card, read_policy
-from gz_testauto.extras.learning.policies.interface import PolicyInterface
+from gz_testauto.extras.learning.policies.files import STABLE_BASELINES, read_card, read_policy
+from gz_testauto.extras.learning.policies.observations import Named, ObservationEncoder
+from gz_testauto.extras.learning.policies.policy import ACTIONS
 from gz_testauto.planners.interface import (
     LocalPlanner,
     Observation,
@@ -14,6 +24,49 @@ from gz_testauto.planners.interface import (
     Provenance,
     Task,
 )
+from gz_testauto.planners.limits import SpeedLimiter
+
+
+class PolicyInterface:
+    """The conversion of observations and actions between a policy and the robot of a trial."""
+
+    def __init__(self, terms: Sequence[Named]) -> None:
+        """Create the encoder. Raises ``SpecError`` as :class:`ObservationEncoder` does."""
+        self.encoder = ObservationEncoder(terms)
+
+    def begin(self, task: Task) -> None:
+        """Start a task."""
+        self.encoder.begin(task)
+        self._limits = task.limits
+        self._limiter = SpeedLimiter(task.limits, task.control_period_s)
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """Return the policy's input vector, (size,)."""
+        return self.encoder.encode(observation)
+
+    def command(self, action: np.ndarray, measured: Twist2D) -> Twist2D:
+        """Return the velocity command of an action (2,), given the measured velocity. Raises
+        ``ValueError`` for another shape, and for numbers that are not finite."""
+        numbers = np.asarray(action, dtype=float)
+        if numbers.shape != (ACTIONS,):
+            raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")
+        forward, turn = numbers.tolist()
+        if not (math.isfinite(forward) and math.isfinite(turn)):
+            raise ValueError(f"the action is [{forward}, {turn}]; it must be finite")
+        forward, turn = min(max(forward, -1.0), 1.0), min(max(turn, -1.0), 1.0)
+        limits = self._limits
+        if not limits.can_reverse:
+            forward = 0.5 * (forward + 1.0)
+        wanted = Twist2D(forward * limits.max_linear_mps, turn * limits.max_angular_radps)
+        return self._limiter.apply(wanted, measured)
+
+    def action(self, command: Twist2D) -> List[float]:
+        """Return the action that results in a velocity command."""
+        limits = self._limits
+        forward = command.linear_mps / limits.max_linear_mps
+        if not limits.can_reverse:
+            forward = 2.0 * forward - 1.0
+        return [forward, command.angular_radps / limits.max_angular_radps]
 
 
 class PolicyPlanner(LocalPlanner):
@@ -38,7 +91,7 @@ class PolicyPlanner(LocalPlanner):
         """Return the provenance: training worlds and duration, from the card only."""
         path = Path(parameters.get("file", ""))
         training = read_card(path).training
-        runs = (path,) if is_program(path) else ()
+        runs = (path,) if path.suffix == STABLE_BASELINES else ()  # it is read with pickle
         if not training.worlds:
             return Provenance(runs=runs)
         worlds = hashlib.sha256("".join(sorted(training.worlds)).encode()).hexdigest()

@@ -10,7 +10,8 @@ from typing import Dict, Mapping, Sequence, Type
 
 import numpy as np
 
-from gz_testauto.extras.learning.policies.interface import ACTIONS
+ACTIONS = 2
+"""Count of the numbers of an action: forward speed and yaw rate."""
 
 
 class Policy(abc.ABC):
@@ -51,9 +52,9 @@ class WeightedPolicy(Policy):
         part is missing."""
 
     @classmethod
-    @abc.abstractmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return the weights at which a search starts."""
+        """Return the weights at which a search starts, by default zeros."""
+        return np.zeros(cls.count(parts))
 
     @classmethod
     def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
@@ -185,11 +186,6 @@ class LinearPolicy(WeightedPolicy):
         """See :class:`WeightedPolicy`."""
         return ACTIONS * (_length(parts) + 1)
 
-    @classmethod
-    def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """See :class:`WeightedPolicy`: the policy commands the middle of the speed range."""
-        return np.zeros(cls.count(parts))
-
     def _lay(self, parts: Mapping[str, slice]) -> None:
         table = self.weights.reshape(ACTIONS, -1)
         self._matrix, self._constant = table[:, :-1], table[:, -1]
@@ -210,11 +206,6 @@ class PerceptronPolicy(WeightedPolicy):
     def count(cls, parts: Mapping[str, slice]) -> int:
         """See :class:`WeightedPolicy`."""
         return cls.HIDDEN * (_length(parts) + 1) + ACTIONS * (cls.HIDDEN + 1)
-
-    @classmethod
-    def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """See :class:`WeightedPolicy`."""
-        return np.zeros(cls.count(parts))
 
     def _lay(self, parts: Mapping[str, slice]) -> None:
         first = self.HIDDEN * (_length(parts) + 1)
