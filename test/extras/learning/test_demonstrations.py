@@ -51,7 +51,7 @@ def test_a_linear_clone_is_the_least_squares_solution():
     assert policy.weights.reshape(2, 4)[:, :3] == pytest.approx(weights, abs=1e-6)
     assert policy.weights.reshape(2, 4)[:, 3] == pytest.approx(constant, abs=1e-6)
     nobody = Demonstrations(shown, actions, episodes, np.array([0, 1]), np.array([False, False]))
-    with pytest.raises(SpecError, match="nothing to imitate"):
+    with pytest.raises(SpecError, match="reached its goal"):
         cloned(nobody)
 
 

@@ -245,8 +245,8 @@ class Training:
         ]
 
     def run(self, workers: int, report: Report) -> Path:
-        """Continue until all steps are driven; return the policy's file. ``tell`` receives every
-        generation, and every batch of the selection."""
+        """Continue until all steps are driven; return the path of the policy. ``report`` is called
+        with every generation, and with every batch of the selection."""
         driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
         with TaskPool(driver, workers, "training") as pool:
             while not self.is_searched:
