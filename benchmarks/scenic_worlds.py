@@ -65,11 +65,11 @@ def time_scenes(count: int, keep: bool, scenes: int) -> None:
     source = ScenicSource(
         EXAMPLES / "storage.scenic", EXAMPLES / "models.yaml", 1, {"count": count}, keep=keep
     )
-    source.make(0)
+    source.generate(0)
     seconds = []
     for index in range(1, scenes + 1):
         started = time.perf_counter()
-        source.make(index)
+        source.generate(index)
         seconds.append(time.perf_counter() - started)
     way = "kept" if keep else "rejection"
     print(

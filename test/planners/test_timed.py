@@ -11,7 +11,7 @@ from gz_testauto.planners import PLANNERS
 from gz_testauto.planners.interface import (
     LocalPlanner,
     Observation,
-    PlannerGaveUp,
+    PlannerAborted,
     RobotLimits,
     Task,
 )
@@ -60,8 +60,8 @@ def test_cycle_times_cover_all_goals_of_a_trial():
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (PlannerGaveUp("walled in"), "walled in"),
-        (PlannerGaveUp(), "found no path"),
+        (PlannerAborted("walled in"), "walled in"),
+        (PlannerAborted(), "found no path"),
         (ValueError("odd scan"), r"ValueError: odd scan \(.*test_timed\.py:\d+\)"),
         (Twist2D(math.nan, 0.0), "commanded"),
         (Twist2D(0.0, math.inf), "commanded"),
@@ -70,7 +70,7 @@ def test_cycle_times_cover_all_goals_of_a_trial():
 def test_planner_that_aborts_or_fails_reports_the_reason_and_the_cycle_counts(answer, says):
     planner = TimedPlanner(Obedient(answer))
     planner.begin(TASK)
-    with pytest.raises(PlannerGaveUp, match=says):
+    with pytest.raises(PlannerAborted, match=says):
         planner.plan(NOW)
     assert len(planner.cycle_times_s[0]) == 1
 
@@ -97,7 +97,7 @@ class WithWarmUp(LocalPlanner):
 
     def plan(self, observation):
         type(self).calls.append(observation.pose)
-        raise PlannerGaveUp("no path")
+        raise PlannerAborted("no path")
 
 
 class WithoutWarmUp(WithWarmUp):

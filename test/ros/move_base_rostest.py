@@ -22,7 +22,7 @@ from rosgraph_msgs.msg import Clock
 
 from gz_testauto.base.errors import NavigatorError, SimulatorError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.interface import PlannerGaveUp
+from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.move_base import MoveBaseClient
 from gz_testauto.ros.stack.ground_truth import GroundTruth
 
@@ -168,13 +168,13 @@ class MoveBaseTest(unittest.TestCase):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.ABORTED, "no valid plan")
-        self.assertEqual(self.await_raised(PlannerGaveUp), "no valid plan")
+        self.assertEqual(self.await_raised(PlannerAborted), "no valid plan")
 
     def test_a_lost_result_is_replaced_by_the_status(self):
         self.begin()
         self.await_acknowledged()
         self.server.finish(GoalStatus.ABORTED, "oscillating", by_result=False)
-        self.assertEqual(self.await_raised(PlannerGaveUp), "oscillating")
+        self.assertEqual(self.await_raised(PlannerAborted), "oscillating")
 
     def test_a_recalled_goal_is_sent_again_with_another_id(self):
         self.server.statuses = [GoalStatus.RECALLED]

@@ -22,7 +22,7 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.following import in_base_frame
-from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.planners.interface import LocalPlanner, PlannerAborted
 from gz_testauto.planners.scans import obstacle_points
 from gz_testauto.testing.planner_conformance import PlannerConformance
 
@@ -377,17 +377,17 @@ class NeedsAScan(Wrapped):
         return observation
 
 
-class GivesUpWithoutAScan(Wrapped):
+class AbortsWithoutAScan(Wrapped):
     def before(self, observation):
         if observation.scan is None:
-            raise PlannerGaveUp("no scan")
+            raise PlannerAborted("no scan")
         return observation
 
 
-class GivesUpOnAnOldScan(Wrapped):
+class AbortsOnAnOldScan(Wrapped):
     def before(self, observation):
         if observation.scan is not None and observation.scan.stamp_s != observation.time_s:
-            raise PlannerGaveUp("the scan is old")
+            raise PlannerAborted("the scan is old")
         return observation
 
 
@@ -431,14 +431,14 @@ class ReturnsATuple(Wrapped):
 class GivesNoReason(Wrapped):
     def after(self, command, observation):
         if np.isnan(observation.scan.ranges_m).all():
-            raise PlannerGaveUp
+            raise PlannerAborted
         return command
 
 
-class GivesUpAtFirstSight(Wrapped):
+class AbortsAtFirstSight(Wrapped):
     def after(self, command, observation):
         if np.nanmin(observation.scan.ranges_m) < 3.0:
-            raise PlannerGaveUp("there is something in the way")
+            raise PlannerAborted("there is something in the way")
         return command
 
 
@@ -619,8 +619,18 @@ FAULTS = [
         timeout_s=25.0,
     ),
     fault("needs a scan", NeedsAScan, "test_does_not_fail_without_a_scan", "assert"),
-    fault("gives up before the first scan", GivesUpWithoutAScan, LATE, "PlannerGaveUp .* no scan"),
-    fault("gives up on an old scan", GivesUpOnAnOldScan, LATE, "PlannerGaveUp .* the scan is old"),
+    fault(
+        "aborts before the first scan",
+        AbortsWithoutAScan,
+        LATE,
+        "PlannerAborted .* no scan",
+    ),
+    fault(
+        "aborts on an old scan",
+        AbortsOnAnOldScan,
+        LATE,
+        "PlannerAborted .* the scan is old",
+    ),
     fault(
         "declares falsely that it ignores the scan",
         VectorFieldHistogram,
@@ -641,10 +651,10 @@ FAULTS = [
     ),
     fault("gives no reason", GivesNoReason, LIMITS, "has no message", {"scans": "no ray valid"}),
     fault(
-        "gives up at first sight",
-        GivesUpAtFirstSight,
+        "aborts at first sight",
+        AbortsAtFirstSight,
         PASSES,
-        "PlannerGaveUp at .* in the way",
+        "PlannerAborted at .* in the way",
         LEFT,
     ),
     fault("numbers without a value", NumbersWithoutAValue, NUMBERS, "mode is 'cruise'"),

@@ -8,7 +8,7 @@ import numpy as np
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.planners.following import in_base_frame
-from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.planners.interface import LocalPlanner, PlannerAborted
 from gz_testauto.planners.limits import SpeedLimiter
 from gz_testauto.planners.scans import obstacle_points
 
@@ -185,7 +185,7 @@ class PotentialField(TextbookPlanner):
 
 class PurePursuitThatStops(LocalPlanner):
     """R. C. Coulter, 1992: an arc to the point ``lookahead_m`` ahead on the waypoints, at constant
-    speed. It stops for an obstacle and raises ``PlannerGaveUp`` if the obstacle remains."""
+    speed. It stops for an obstacle and raises ``PlannerAborted`` if the obstacle remains."""
 
     def __init__(self, lookahead_m=1.0, speed_mps=0.6, patience_s=5.0):
         self.lookahead_m, self.speed_mps, self.patience_s = lookahead_m, speed_mps, patience_s
@@ -206,7 +206,7 @@ class PurePursuitThatStops(LocalPlanner):
         if self.is_blocked(scan):
             self.waits_s += task.control_period_s
             if self.waits_s > self.patience_s:
-                raise PlannerGaveUp(f"the way has been blocked for {self.patience_s:g} s")
+                raise PlannerAborted(f"the way has been blocked for {self.patience_s:g} s")
             return Twist2D()
         self.waits_s = 0.0
         while self.place < len(task.waypoints_m) - 1 and self.away_m(pose) < self.lookahead_m:

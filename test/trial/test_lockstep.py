@@ -15,7 +15,7 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.planners import PLANNERS
-from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.planners.interface import LocalPlanner, PlannerAborted
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
 from gz_testauto.simulators.kinematic import KinematicSimulator
@@ -39,9 +39,9 @@ class Scripted(LocalPlanner):
         return Twist2D(0.2, 0.0)
 
 
-class GivesUp(Scripted):
+class Aborts(Scripted):
     def end(self):
-        raise PlannerGaveUp("walled in")
+        raise PlannerAborted("walled in")
 
 
 class Crashes(Scripted):
@@ -64,14 +64,14 @@ class NotesBlasThreads(Scripted):
 
     def end(self):
         NotesBlasThreads.seen = blas_threads()
-        raise PlannerGaveUp("noted")
+        raise PlannerAborted("noted")
 
 
 def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
-for planner in (GivesUp, Crashes, CommandsNothingSane, StandsStill, NotesBlasThreads):
+for planner in (Aborts, Crashes, CommandsNothingSane, StandsStill, NotesBlasThreads):
     PLANNERS.register(planner.__name__, planner)
 
 
@@ -108,7 +108,7 @@ def test_straight_collides_and_fgm_reaches_its_goals(drive):
 @pytest.mark.parametrize(
     ("planner", "says"),
     [
-        ("GivesUp", "walled in"),
+        ("Aborts", "walled in"),
         ("Crashes", "IndexError"),
         ("CommandsNothingSane", "commanded"),
     ],
@@ -173,7 +173,7 @@ def test_several_goals_are_visited_in_order(drive, smoke, tmp_path):
 def test_planner_that_aborts_before_the_last_goal_has_not_reached_it(drive, smoke, tmp_path):
     start = smoke.robot.start
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=start.x_m, y_m=start.y_m)]})
-    record = drive("GivesUp", spec={"goal": goal}, selection=TrialSelection(worlds=1)).trials[0]
+    record = drive("Aborts", spec={"goal": goal}, selection=TrialSelection(worlds=1)).trials[0]
     assert record.outcome is Outcome.PLANNER_ABORTED
     assert record.detail == "walled in, on the path to goal 2 of 2"
     assert record.metrics["spl"] == 0.0
@@ -183,7 +183,7 @@ def test_planner_that_aborts_before_the_last_goal_has_not_reached_it(drive, smok
 
 
 def test_trial_with_one_goal_has_no_goal_times(drive, tmp_path):
-    record = drive("GivesUp", selection=TrialSelection(worlds=1)).trials[0]
+    record = drive("Aborts", selection=TrialSelection(worlds=1)).trials[0]
     assert record.detail == "walled in"
     with np.load(tmp_path / "out" / "trajectories" / record.trajectory) as arrays:
         assert "goal_times_s" not in arrays.files

@@ -14,7 +14,7 @@ from gz_testauto.spec.loader import load, parse
 from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.manifest import read_worlds
-from gz_testauto.worlds.multiply import WorldMaker, multiply
+from gz_testauto.worlds.multiply import WorldGenerator, multiply
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOM = ROOT / "worlds" / "room.world"
@@ -51,9 +51,9 @@ def test_a_world_depends_only_on_seed_and_index(tmp_path, method):
     many, few = files_of(tmp_path / "many"), files_of(tmp_path / "few")
     for name in few:
         assert name == "worlds.json" or few[name] == many[name]
-    maker = WorldMaker(BaseWorld(ROOM), spec, 7)
+    generator = WorldGenerator(BaseWorld(ROOM), spec, 7)
     for index in (8, 2, 5):
-        entry = maker.make(index, tmp_path)
+        entry = generator.generate(index, tmp_path)
         assert entry.path.read_bytes() == many[f"world_{index:04d}.world"]
     multiply(ROOM, spec, 3, 8, tmp_path / "other_seed")
     assert not set(files_of(tmp_path / "other_seed").values()) & set(many.values())

@@ -21,7 +21,7 @@ from gz_testauto.spec.worlds import WORLD_SOURCES
 from gz_testauto.trial.setup import read_body
 from gz_testauto.worlds.manifest import read_worlds
 from gz_testauto.worlds.multiply import multiply
-from gz_testauto.worlds.source import made_worlds, missions_of, world_source
+from gz_testauto.worlds.source import generated_worlds, missions_of, world_source
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "worlds.md"
 CAMPAIGN = """\
@@ -49,20 +49,20 @@ def test_worlds_of_an_earlier_run_are_read(smoke, tmp_path):
         5,
         folder,
     )
-    assert made_worlds(folder) == read_worlds(folder)
-    assert len(made_worlds(folder).worlds) == 2
+    assert generated_worlds(folder) == read_worlds(folder)
+    assert len(generated_worlds(folder).worlds) == 2
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema_version": 99}'])
 def test_damaged_worlds_are_a_results_error(tmp_path, text):
     (tmp_path / "worlds.json").write_text(text)
     with pytest.raises(ResultsError, match=str(tmp_path)):
-        made_worlds(tmp_path)
+        generated_worlds(tmp_path)
 
 
 def test_missing_worlds_are_a_results_error(tmp_path):
     with pytest.raises(ResultsError, match="none"):
-        made_worlds(tmp_path / "none")
+        generated_worlds(tmp_path / "none")
 
 
 def test_a_base_world_has_no_source_and_uses_the_missions_of_the_campaign(smoke, tmp_path):

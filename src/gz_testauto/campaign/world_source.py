@@ -34,7 +34,7 @@ from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds, sha256_
 from gz_testauto.worlds.multiply import mission_record, multiply
 from gz_testauto.worlds.published import PublishedFigures
 from gz_testauto.worlds.record import WorldRecord
-from gz_testauto.worlds.source import made_worlds, missions_of, world_source
+from gz_testauto.worlds.source import generated_worlds, missions_of, world_source
 
 ROBOT_ROOM_M = 0.3
 """Free distance around the start and the goal of a further robot."""
@@ -50,8 +50,10 @@ def gather_worlds(
     """
     source = world_source(spec)
     if source is not None:
-        exists = os.path.isfile(folder / MANIFEST)
-        worlds = chosen = made_worlds(folder) if exists else source.make(folder, world_workers)
+        if os.path.isfile(folder / MANIFEST):
+            worlds = chosen = generated_worlds(folder)
+        else:
+            worlds = chosen = source.generate(folder, world_workers)
     elif spec.worlds.base is None:
         worlds = chosen = _chosen(spec.worlds)
         if spec.worlds.repair or spec.worlds.allow_missing:
@@ -158,7 +160,7 @@ def _chosen(worlds: WorldsSpec) -> WorldSet:
 
 def _generated(spec: CampaignSpec, mission: RequiredMission, folder: Path) -> WorldSet:
     if os.path.isfile(folder / MANIFEST):
-        return made_worlds(folder)
+        return generated_worlds(folder)
     worlds = spec.worlds
     assert worlds.base is not None and worlds.obstacles is not None and worlds.count is not None
     obstacles = worlds.obstacles

@@ -100,7 +100,7 @@ class Observation:
     objects: Tuple[TrackedObject, ...] = ()
 
 
-class PlannerGaveUp(Exception):
+class PlannerAborted(Exception):
     """Raised by ``plan`` when no path exists and none will appear; the message is the reason.
 
     The trial ends as ``planner_aborted``; this is an outcome, not an error.
@@ -153,5 +153,5 @@ class LocalPlanner(abc.ABC):
         acceleration.
 
         It is deterministic: the same task, with the same ``seed``, and the same sequence of
-        observations give the same commands. Raises ``PlannerGaveUp``.
+        observations give the same commands. Raises ``PlannerAborted``.
         """

@@ -26,7 +26,7 @@ from gz_testauto.planners.interface import (
     Lane,
     LocalPlanner,
     Observation,
-    PlannerGaveUp,
+    PlannerAborted,
     RobotLimits,
     Task,
 )
@@ -59,22 +59,22 @@ class TimedPlanner(LocalPlanner):
         self._planner.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the planner's command and measure its time; a cycle that raises ``PlannerGaveUp``
+        """Return the planner's command and measure its time; a cycle that raises ``PlannerAborted``
         also counts."""
         observation = in_message_precision(observation)
         cpu_s, wall_s = time.thread_time(), time.perf_counter()
         try:
             command = self._planner.plan(observation)
-        except PlannerGaveUp as gave_up:
-            raise PlannerGaveUp(str(gave_up) or "the planner found no path") from gave_up
+        except PlannerAborted as aborted:
+            raise PlannerAborted(str(aborted) or "the planner found no path") from aborted
         except Exception as error:
             LOGGER.exception("the planner failed at %.2f s", observation.time_s)
-            raise PlannerGaveUp(_describe(error)) from error
+            raise PlannerAborted(_describe(error)) from error
         finally:
             self._wall_s.append(time.perf_counter() - wall_s)
             self._cpu_s.append(time.thread_time() - cpu_s)
         if not all(map(math.isfinite, command)):
-            raise PlannerGaveUp(f"the planner commanded {tuple(command)}")
+            raise PlannerAborted(f"the planner commanded {tuple(command)}")
         return command
 
     @property
@@ -97,7 +97,7 @@ def _describe(error: Exception) -> str:
 def warm_up(
     plugin: str, parameters: Mapping[str, Any], limits: RobotLimits, on_road: bool = False
 ) -> None:
-    """Run one cycle of a new planner, if its class needs a warm-up. ``PlannerGaveUp`` is ignored.
+    """Run one cycle of a new planner, if its class needs a warm-up. ``PlannerAborted`` is ignored.
 
     Raises ``SpecError`` for a planner that cannot be constructed.
     """
@@ -109,6 +109,6 @@ def warm_up(
     lanes = (Lane(long_m, np.full(2, _LANE_WIDTH_M)),) if on_road else ()
     empty = np.full(_RAYS, math.inf)
     scan = LaserScan(0.0, -math.pi, math.pi, 0.1, _RANGE_M, empty)
-    with contextlib.suppress(PlannerGaveUp):
+    with contextlib.suppress(PlannerAborted):
         planner.begin(Task(Pose2D(_GOAL_M, 0.0, 0.0), 0.5, path_m, limits, lanes=lanes))
         planner.plan(Observation(0.0, Pose2D(0.0, 0.0, 0.0), Twist2D(), scan))

@@ -25,7 +25,7 @@ from move_base_msgs.msg import (
 from gz_testauto.base import ros_messages
 from gz_testauto.base.errors import NavigatorError
 from gz_testauto.base.pose import Pose2D
-from gz_testauto.planners.interface import PlannerGaveUp
+from gz_testauto.planners.interface import PlannerAborted
 
 ENDED = {
     GoalStatus.SUCCEEDED: "succeeded",
@@ -210,14 +210,14 @@ class MoveBaseClient:
     def check_status(self) -> None:
         """Check the status of the goal.
 
-        Raises ``PlannerGaveUp`` if the server aborted, and ``NavigatorError`` if the goal ended
+        Raises ``PlannerAborted`` if the server aborted, and ``NavigatorError`` if the goal ended
         for a reason outside navigation or was never acknowledged.
         """
         if self._target is None:
             return
         status, text = self._goals.status, self._goals.text
         if status == GoalStatus.ABORTED:
-            raise PlannerGaveUp(text or "move_base aborted")
+            raise PlannerAborted(text or "move_base aborted")
         if status == GoalStatus.RECALLED and self._recalled < MAX_RECALLS:
             self._recalled += 1
             self._send(self._target)

@@ -206,9 +206,9 @@ class PlannerConformance:
         wall = [post(2.6, 1.2 * place, 0.7) for place in range(-3, 4)]
         drive = self.drive(sense=self.see(wall, until_s=4.0))
         drive.run_without_collision(4.0, wall)
-        if drive.gave_up:
+        if drive.abort_reason:
             pytest.skip(
-                f"PlannerGaveUp was raised before the obstacle disappeared: {drive.gave_up}"
+                f"PlannerAborted was raised before the obstacle disappeared: {drive.abort_reason}"
             )
         drive.run_to_goal(self.timeout_s)
 
@@ -435,8 +435,10 @@ def assert_same(first: Drive, second: Drive, message: str) -> None:
     """Assert that the commands of two drives are the same to the bit."""
     for number, pair in enumerate(zip(first.commands, second.commands)):
         assert pair[0] == pair[1], f"{message}: cycle {number}: {pair[0]}, then {pair[1]}"
-    assert len(first.commands) == len(second.commands), f"{message}: only one raised PlannerGaveUp"
-    assert first.gave_up == second.gave_up, f"{message}: PlannerGaveUp has another reason"
+    assert len(first.commands) == len(second.commands), f"{message}: only one raised PlannerAborted"
+    assert first.abort_reason == second.abort_reason, (
+        f"{message}: PlannerAborted has a different reason"
+    )
 
 
 def walker() -> TrackedObject:

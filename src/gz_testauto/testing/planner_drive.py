@@ -18,7 +18,7 @@ from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.base.observation import LaserScan, TrackedObject, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
-from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
+from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerAborted, Task
 from gz_testauto.simulators.kinematic.motion import drive_arc
 from gz_testauto.simulators.kinematic.outlines import Outlines
 
@@ -83,7 +83,7 @@ class Drive:
     objects: Tuple[TrackedObject, ...] = ()
     commands: List[Twist2D] = field(default_factory=list)
     poses: List[Pose2D] = field(default_factory=list)
-    gave_up: str = ""
+    abort_reason: str = ""
 
     def __post_init__(self) -> None:
         self.commands, self.poses = [self.start.twist], [self.start.pose]
@@ -114,8 +114,8 @@ class Drive:
 
     def cycle(self) -> None:
         """Drive for one control period; do nothing after the planner has raised
-        ``PlannerGaveUp``."""
-        if self.gave_up:
+        ``PlannerAborted``."""
+        if self.abort_reason:
             return
         measured = self.commands[-1]
         if len(self.commands) > 1 and self.twist_error > 0.0:
@@ -126,9 +126,11 @@ class Drive:
         observation = Observation(self.time_s, self.pose, measured, scan, shown)
         try:
             command = self.planner.plan(observation)
-        except PlannerGaveUp as gave_up:
-            self.gave_up = str(gave_up)
-            assert self.gave_up.strip(), "PlannerGaveUp has no message; it must state the reason"
+        except PlannerAborted as aborted:
+            self.abort_reason = str(aborted)
+            assert self.abort_reason.strip(), (
+                "PlannerAborted has no message; it must state the reason"
+            )
             return
         if not isinstance(command, Twist2D):
             pytest.fail(f"plan() returned {type(command).__name__}; it must return a Twist2D")
@@ -136,7 +138,7 @@ class Drive:
         self.poses.append(drive_arc(self.pose, command, self.task.control_period_s))
 
     def run(self, duration_s: float) -> "Drive":
-        """Drive for a duration (s), or until the planner raises ``PlannerGaveUp``."""
+        """Drive for a duration (s), or until the planner raises ``PlannerAborted``."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
         return self
@@ -145,8 +147,10 @@ class Drive:
         """Drive until the goal is reached; fail if the robot collides or does not arrive."""
         for _ in range(int(timeout_s / self.task.control_period_s)):
             self.cycle()
-            if self.gave_up:
-                pytest.fail(f"PlannerGaveUp at {self.time_s:.1f} s, {self.pose}: {self.gave_up}")
+            if self.abort_reason:
+                pytest.fail(
+                    f"PlannerAborted at {self.time_s:.1f} s, {self.pose}: {self.abort_reason}"
+                )
             self.fail_if_collided(among)
             if self.at_goal:
                 return

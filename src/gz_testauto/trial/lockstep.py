@@ -16,7 +16,7 @@ from gz_testauto.actors.tracker import ObjectTracker
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
 from gz_testauto.planners import make_planner
-from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerGaveUp, Task
+from gz_testauto.planners.interface import LocalPlanner, Observation, PlannerAborted, Task
 from gz_testauto.planners.timed import TimedPlanner, warm_up
 from gz_testauto.simulators.interface import Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
@@ -196,8 +196,8 @@ class TrialRobot:
                 self._planner.begin(self.task)
             try:
                 command = self._planner.plan(self.observation(snapshot))
-            except PlannerGaveUp as gave_up:
-                self.verdict = self._monitor.planner_aborted(str(gave_up))
+            except PlannerAborted as aborted:
+                self.verdict = self._monitor.planner_aborted(str(aborted))
             else:
                 self.command(command, simulation)
         else:

@@ -77,7 +77,7 @@ def mission_record(mission: RequiredMission) -> Dict[str, Any]:
     return record
 
 
-class WorldMaker:
+class WorldGenerator:
     """A generator of single worlds of one base, specification and seed, in any order.
 
     ``mission`` replaces the specification's. Raises ``SpecError``, ``SdfError`` or
@@ -99,7 +99,7 @@ class WorldMaker:
         self._template = base.template()
         self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
 
-    def make(self, index: int, directory: Path) -> WorldRecord:
+    def generate(self, index: int, directory: Path) -> WorldRecord:
         """Write world ``index``'s file; raises ``PlacementError`` that names the world."""
         name = world_name(index)
         try:
@@ -163,7 +163,7 @@ def multiply(
         inputs["allow_missing"] = list(allow_missing)
     _check_target(out, inputs, force)
     base_world = BaseWorld(Path(base), pattern, repair, plugins, allow_missing)
-    maker = WorldMaker(base_world, spec, seed, mission)
+    generator = WorldGenerator(base_world, spec, seed, mission)
     if base_world.missing:
         inputs["missing"] = list(base_world.missing)
     with disk_errors(out):
@@ -174,12 +174,12 @@ def multiply(
         entries: List[WorldRecord] = []
         for index in range(count):
             with disk_errors(out):
-                entries.append(maker.make(index, scratch))
+                entries.append(generator.generate(index, scratch))
             if progress is not None:
                 progress(index + 1, count)
         coverage = None
         if spec.sampling.method != "uniform":
-            coverage = maker.sequence.coverage(count)._asdict()
+            coverage = generator.sequence.coverage(count)._asdict()
         made = WorldSet(out, tuple(entries), inputs, coverage)
         with disk_errors(out):
             (scratch / MANIFEST).write_bytes(manifest_bytes(made))

@@ -19,7 +19,7 @@ class WorldSource(ABC):
     """The worlds of one campaign. World *i* depends only on ``spec``, the campaign's ``seed`` and
     *i*. ``spec`` is the section of the source in ``worlds``, ``count`` the number of worlds.
 
-    :meth:`input_files` is called first, then :meth:`make`, then :meth:`missions`.
+    :meth:`input_files` is called first, then :meth:`generate`, then :meth:`missions`.
     """
 
     spec_type: ClassVar[Type[WorldSourceSpec]]
@@ -29,7 +29,7 @@ class WorldSource(ABC):
         self.spec, self.count, self.seed = spec, count, seed
 
     @abstractmethod
-    def make(self, folder: Path, workers: int) -> WorldSet:
+    def generate(self, folder: Path, workers: int) -> WorldSet:
         """Generate all worlds in ``folder``, which may not exist, with up to ``workers`` processes.
         Write ``worlds.json`` last (:func:`~gz_testauto.worlds.manifest.manifest_bytes`): worlds
         with this file are complete, and this method is not called again. Raises
@@ -78,12 +78,12 @@ def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
     return Missions(spec, None if source is None else source.missions(folder))
 
 
-def made_worlds(folder: Path) -> WorldSet:
-    """Read the worlds that an earlier run made. Raises ``ResultsError`` where they are damaged."""
+def generated_worlds(folder: Path) -> WorldSet:
+    """Read the worlds that an earlier run generated. Raises ``ResultsError`` for damaged worlds."""
     try:
         return read_worlds(folder)
     except SpecError as error:
         raise ResultsError(
-            f"{folder}: the campaign's worlds are damaged; remove that folder, and the next "
-            f"run makes the same worlds again ({error})"
+            f"{folder}: the worlds of the campaign are damaged; remove that folder, so that the "
+            f"next run generates the same worlds again ({error})"
         ) from error

@@ -85,7 +85,7 @@ def test_each_type_of_geometry_is_placed_with_its_size(workshop):
         f"new {name.capitalize()} at {5 * number} @ 0, facing 0 deg\n"
         for number, name in enumerate(KINDS)
     ]
-    objects = workshop.source("".join(lines)).make(0).objects
+    objects = workshop.source("".join(lines)).generate(0).objects
     for (_, placed), (name, (_, _, size)) in zip(objects, KINDS.items()):
         drawn = (placed.width, placed.length, placed.height)
         assert drawn == pytest.approx(size, abs=1e-6), name
@@ -106,7 +106,7 @@ def test_malformed_xml_that_gazebo_accepts_is_repaired_in_the_copy_and_noted(wor
     source = workshop.source(
         "new Part0 at 0 @ 0, with width 1.5\nnew Part1 at 5 @ 5\nnew Part2 at 9 @ 9\n"
     )
-    assert len(source.make(0).objects) == 3
+    assert len(source.generate(0).objects) == 3
     for number, sdf in enumerate(MALFORMED):
         original = workshop.folder / "parts" / f"part{number}" / "model.sdf"
         assert any(f"{original}: repaired line" in note for note in source.notes)
@@ -131,7 +131,7 @@ def test_a_malformed_world_or_a_malformed_model_in_it_is_repaired(workshop, incl
     data = yaml.safe_load(workshop.descriptor.read_text())
     workshop.descriptor.write_text(yaml.safe_dump({**data, "world": "base.world"}))
     source = workshop.source("new Waypoint at 3 @ 3\n")
-    assert b"model://stage" in source.make(0).content
+    assert b"model://stage" in source.generate(0).content
     assert any("repaired line" in note for note in source.notes)
 
 
@@ -174,7 +174,7 @@ def test_a_model_without_size_is_rejected_and_the_remedy_works(workshop, sdf, co
         )
     )
     source = workshop.source("new Waypoint at 0 @ 0\n")
-    assert b"model://part" in source.make(0).content
+    assert b"model://part" in source.generate(0).content
     assert "models/part/model.sdf" in source.shared_files
 
 
@@ -196,14 +196,14 @@ def test_a_missing_file_is_reported_with_valid_remedies(workshop, monkeypatch, s
     assert "--" not in said, "the verb has no option for it"
     copy = workshop.folder / "parts" / "part" / "model.sdf"
     copy.write_text(MODEL.format(version="1.6", body=BOX, more=""))
-    workshop.source("new Part at 0 @ 0\n").make(0)
+    workshop.source("new Part at 0 @ 0\n").generate(0)
     copy.write_text(sdf)
     extra = workshop.folder / "extra" / "missing"
     extra.mkdir(parents=True)
     (extra / "model.sdf").write_text(MODEL.format(version="1.6", body=BOX, more=""))
     (workshop.folder / "parts" / "part" / "part.obj").write_text(CUBE)
     monkeypatch.setenv("GAZEBO_MODEL_PATH", str(extra.parent))
-    workshop.source("new Part at 0 @ 0\n").make(0)
+    workshop.source("new Part at 0 @ 0\n").generate(0)
 
 
 HUT = "".join(
@@ -225,13 +225,13 @@ def test_objects_fit_inside_a_hollow_model_but_do_not_intersect_its_walls(worksh
     inside = "new Hut at 0 @ 0, facing 0 deg\nnew Crate at Range(0, 0.1) @ 0.3, facing 0 deg\n"
     filled = workshop.source(inside)
     with pytest.raises(PlacementError, match="without collision"):
-        filled.make(0)
+        filled.generate(0)
     assert any("`hollow: true` in the descriptor" in note for note in filled.notes)
     workshop.models[-1]["hollow"] = True
     workshop.entry("waypoint", "MISSION_ONLY")
     hollow = workshop.source(inside)
-    ((_, hut), _) = hollow.make(0).objects
+    ((_, hut), _) = hollow.generate(0).objects
     assert (hut.width, hut.length, hut.height) == pytest.approx((4, 4, 2))
     assert not hollow.notes
     with pytest.raises(PlacementError, match="without collision"):
-        workshop.source(inside.replace("Range(0, 0.1)", "Range(1.6, 1.9)")).make(0)
+        workshop.source(inside.replace("Range(0, 0.1)", "Range(1.6, 1.9)")).generate(0)

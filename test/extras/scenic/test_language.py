@@ -74,7 +74,7 @@ def test_a_construct_without_effect_is_rejected_in_a_dynamic_scenario(bricks, sa
     ],
 )
 def test_attributes_of_the_program_and_of_scenic_itself_can_be_assigned(bricks, text):
-    assert bricks.source(text).make(0).objects
+    assert bricks.source(text).generate(0).objects
 
 
 def test_a_mutator_of_the_program_can_change_a_drawn_object(bricks):
@@ -85,7 +85,7 @@ def test_a_mutator_of_the_program_can_change_a_drawn_object(bricks):
         + "class Lifted(Brick):\n    mutator[additive]: Lift()\n"
         "c = new Lifted at 2 @ 2\nmutate c\n"
     )
-    (_, made), *_ = bricks.source(text).make(0).objects
+    (_, made), *_ = bricks.source(text).generate(0).objects
     assert made.position.x == pytest.approx(5)
 
 
@@ -116,7 +116,7 @@ def test_an_object_that_the_ego_cannot_see_is_drawn(bricks, where):
     )
     random.seed(1)
     for index in range(5):
-        (_, ego), (_, other) = source.make(index).objects
+        (_, ego), (_, other) = source.generate(index).objects
         assert not ego.canSee(other)
         assert other.position.z == pytest.approx(0.5, abs=1e-3), "it stands on the ground"
 

@@ -101,7 +101,7 @@ def test_a_scene_is_spawned_replaced_and_deleted_as_a_set(place):
 def test_a_set_has_the_poses_of_the_world_with_the_same_seed_and_number(place):
     from gz_testauto.extras.scenic.source import ScenicSource
 
-    world = ScenicSource(place / "room.scenic", place / "models.yaml", 3).make(1)
+    world = ScenicSource(place / "room.scenic", place / "models.yaml", 3).generate(1)
     (drawn,) = [one for one in world.obstacles if one.type == "crate"]
     text = f"{{scenic: {{file: {place}/room.scenic, models: {place}/models.yaml}}}}"
     crate = read_set(text).draw(3, 1)[2]

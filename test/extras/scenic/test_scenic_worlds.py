@@ -247,12 +247,12 @@ def test_worlds_of_a_campaign_have_the_scenarios_poses_and_the_static_map_omits_
     robot = read_body(spec)
     records = gather_worlds(spec, robot, folder)
     source = ScenicSource(workshop / "small.scenic", workshop / "models.yaml", 5, {"crates": 2})
-    assert records[1].path.read_bytes() == source.make(1).content  # of the seed and 1 alone
+    assert records[1].path.read_bytes() == source.generate(1).content  # of the seed and 1 alone
 
     os.rename(workshop / "models", workshop / "gone")  # the worlds have their own models
     ready = prepare(spec, robot, records, missions_of(spec, folder))
     trial = ready.trials[-1]
-    mission = source.make(1).mission
+    mission = source.generate(1).mission
     assert ready.scene(trial).start.x_m == mission["turtlebot3"][0]["x"]
     assert [ready.task(trial, visited).goal.x_m for visited in range(2)] == [
         waypoint["x"] for waypoint in mission["waypoint"]

@@ -113,11 +113,11 @@ def test_the_same_seed_gives_the_same_bytes_in_any_directory_with_any_hash_seed(
 
 def test_a_world_depends_only_on_the_seed_and_its_index(tmp_path):
     source = source_of(tmp_path, "fetch", 5)
-    last_first = [source.make(index).content for index in (2, 0)]
+    last_first = [source.generate(index).content for index in (2, 0)]
     fresh = source_of(tmp_path, "fetch", 5)
-    assert [fresh.make(index).content for index in (0, 2)] == last_first[::-1]
-    assert fresh.make(1).content != fresh.make(0).content
-    assert source_of(tmp_path, "fetch", 6).make(0).content != last_first[1]
+    assert [fresh.generate(index).content for index in (0, 2)] == last_first[::-1]
+    assert fresh.generate(1).content != fresh.generate(0).content
+    assert source_of(tmp_path, "fetch", 6).generate(0).content != last_first[1]
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_a_scene_of_kept_objects_is_valid(tmp_path):
 
     source = source_of(tmp_path, "storage", 2, parameters={"count": 60}, keep=True)
     write_scenes(source, 1, tmp_path / "out", plots=False)
-    assert len(source.make(0).obstacles) == 60
+    assert len(source.generate(0).obstacles) == 60
     assert faults_of(tmp_path / "out", (-15, -15, 15, 15)) == []
 
 
@@ -190,14 +190,14 @@ def only_model(world, tmp_path, name):
 def test_a_model_with_its_origin_at_a_corner_is_placed_by_its_center(workshop, tmp_path):
     workshop.box("brick", "1 2 3", pose="0.5 1 1.5 0 0 0")
     source = workshop.source("new Brick at 4 @ 5, facing 90 deg")
-    model = only_model(source.make(0), tmp_path, "brick_0")
+    model = only_model(source.generate(0), tmp_path, "brick_0")
     assert np.allclose(model.bounds, [[3, 5], [4.5, 5.5], [0, 3]], atol=1e-4)
 
 
 @pytest.mark.parametrize(("front", "low"), [("y", [2, 4.5]), ("x", [2.5, 4])])
 def test_the_front_of_a_model_points_in_the_direction_of_the_object(workshop, tmp_path, front, low):
     workshop.box("long", "2 1 1", front=front)
-    world = workshop.source("new Long at 3 @ 5, facing 0 deg").make(0)
+    world = workshop.source("new Long at 3 @ 5, facing 0 deg").generate(0)
     model = only_model(world, tmp_path, "long_0")
     assert np.allclose(model.bounds[:2, 0], low)
     assert model.pose.yaw_rad == pytest.approx({"y": 0.0, "x": np.pi / 2}[front])
@@ -205,7 +205,7 @@ def test_the_front_of_a_model_points_in_the_direction_of_the_object(workshop, tm
 
 def test_a_robot_that_faces_west_has_yaw_pi(workshop):
     workshop.entry("robot", "MISSION_ONLY", width=0.5, length=0.5)
-    world = workshop.source("new Robot at 1 @ 2, facing 90 deg").make(0)
+    world = workshop.source("new Robot at 1 @ 2, facing 90 deg").generate(0)
     assert world.mission == {
         "robot": [{"heading": pytest.approx(np.pi), "x": 1.0, "y": 2.0, "z": 0.0}]
     }
@@ -217,7 +217,7 @@ def test_a_class_can_define_a_default_heading(workshop):
         "class Tilted(Robot):\n    parentOrientation: 30 deg\n"
         "new Tilted at 0 @ 0\nnew Tilted at 3 @ 0, facing 50 deg\n"
         "class Later(Tilted):\n    yaw: 10 deg\nnew Later at 6 @ 0\n"
-    ).make(0)
+    ).generate(0)
     headings = [np.degrees(item["heading"]) for item in world.mission["robot"]]
     assert headings == pytest.approx([30, 50, 40])
 
@@ -227,7 +227,7 @@ def test_only_drawn_objects_are_named_as_obstacles(workshop):
     world = workshop.source(
         "new Brick at 4 @ 5, facing 0 deg\nnew Brick at Range(0, 1) @ 1, facing 0 deg\n"
         "new Brick at 8 @ 8\n"
-    ).make(0)
+    ).generate(0)
     assert [name.text for name, _ in world.objects] == [
         "brick_0",
         "obstacle_brick_1",
@@ -242,7 +242,7 @@ def test_an_explicit_height_is_kept(workshop, tmp_path):
     world = workshop.source(
         "new Brick at (4, 5, 3), facing 0 deg\nnew Brick at 0 @ 0, with z 2, facing 0 deg\n"
         "new Low at 8 @ 8, facing 0 deg\n"
-    ).make(0)
+    ).generate(0)
     floors = [
         only_model(world, tmp_path, name).bounds[2, 0] for name in ("brick_0", "brick_1", "low_0")
     ]
@@ -251,7 +251,7 @@ def test_an_explicit_height_is_kept(workshop, tmp_path):
 
 def test_a_leaning_object_rests_on_its_lowest_point(workshop, tmp_path):
     workshop.box("brick", "1 1 1")
-    world = workshop.source("new Brick at 4 @ 5, facing (0, 30 deg, 20 deg)").make(0)
+    world = workshop.source("new Brick at 4 @ 5, facing (0, 30 deg, 20 deg)").generate(0)
     assert only_model(world, tmp_path, "brick_0").bounds[2, 0] == pytest.approx(0, abs=1e-4)
 
 
@@ -259,7 +259,7 @@ def test_the_default_size_is_that_of_the_model(workshop, tmp_path):
     workshop.box("brick", "1 2 1")
     world = workshop.source(
         "new Brick at 0 @ 0, facing 0 deg\nnew Brick at 5 @ 5, facing 0 deg, with length 3.3\n"
-    ).make(0)
+    ).generate(0)
     sizes = [np.ptp(only_model(world, tmp_path, f"brick_{n}").bounds, axis=1) for n in (0, 1)]
     assert np.allclose(sizes, [[1, 2, 1], [1, 3.3, 1]], atol=1e-6)
 
@@ -279,7 +279,7 @@ def test_a_scenario_can_specify_any_size(workshop, tmp_path, length):
         f"new Brick at 0 @ 0, facing 0 deg, with length {length}\n"
         f"new Pair at 10 @ 0, facing 0 deg, with length {length}\n"
         f"new Two at 20 @ 0, facing 0 deg, with length {length}\n"
-    ).make(0)
+    ).generate(0)
     for name in ("brick_0", "pair_0", "two_0"):
         assert np.ptp(only_model(world, tmp_path, name).bounds, axis=1)[1] == pytest.approx(length)
 
@@ -292,7 +292,7 @@ def test_an_unspecified_size_of_a_drawn_model_is_random(workshop):
         "new Brick at 20 @ 0, facing 0 deg, with width 7\n"
         "new Barrel at 30 @ 0, facing 0 deg, with length 7\n"
     )
-    worlds = [source.make(index) for index in range(20)]
+    worlds = [source.generate(index) for index in range(20)]
     sizes = np.array(
         [[(o.width, o.length, o.height) for _, o in world.objects] for world in worlds], float
     )
@@ -310,7 +310,7 @@ def test_an_unspecified_size_of_a_drawn_model_is_random(workshop):
 def test_a_wall_of_the_descriptor_replaces_the_built_in_wall(workshop, tmp_path, name):
     workshop.box(name, "0.2 1 2")
     source = workshop.source("create_room(6, 4)\nnew GreyWall at 0 @ 0\n")
-    world = source.make(0)
+    world = source.generate(0)
     assert {obj.gz_model for _, obj in world.objects} == {name}
     assert not any("obstacle" in name.text for name, _ in world.objects), "it has a heading"
     own = only_model(world, tmp_path, world.objects[4][0].text)
@@ -325,11 +325,11 @@ def test_a_model_named_like_a_behavior_has_another_class(workshop):
         "new StandModel at 0 @ 0, with behavior Stand()\n",
         dynamic=True,
     )
-    assert source.make(0).objects
+    assert source.generate(0).objects
 
 
 def test_walls_touch_at_the_corners(workshop, tmp_path):
-    world = workshop.source("create_room(6, 4)").make(0)
+    world = workshop.source("create_room(6, 4)").generate(0)
     path = tmp_path / "room.world"
     path.write_bytes(world.content)
     from shapely import unary_union
@@ -346,7 +346,7 @@ def test_models_are_drawn_in_the_workspace_of_the_scenario(workshop):
         "workspace = Workspace(RectangularRegion(100 @ 50, 0, 2, 2))\nnew Brick\n"
     )
     for index in range(5):
-        x, y, *_ = source.make(index).obstacles[0].pose
+        x, y, *_ = source.generate(index).obstacles[0].pose
         assert abs(x - 100) < 1
         assert abs(y - 50) < 1
 
@@ -359,7 +359,7 @@ def test_an_impossible_scenario_is_rejected_with_the_most_violated_requirement(w
     )
     complaint = r"in 2000 draws of scenes\. .* tested alone: obstacle_brick_\d "
     with pytest.raises(PlacementError, match=complaint):
-        source.make(0)
+        source.generate(0)
 
 
 def test_a_violated_requirement_is_reported_with_its_line(workshop):
@@ -367,7 +367,7 @@ def test_a_violated_requirement_is_reported_with_its_line(workshop):
     source = workshop.source("x = Range(0, 1)\nnew Brick at x @ 0\n\nrequire x > 2 + 0 * x\n")
     complaint = r"tested alone: `require` on line 4 \(100% of draws\)"
     with pytest.raises(PlacementError, match=complaint):
-        source.make(0)
+        source.generate(0)
 
 
 INFEASIBLE = [
@@ -414,7 +414,7 @@ def test_the_requirement_that_fails_most_when_tested_alone_is_reported(
     source = workshop.source(text, keep=keep)
     drawn = []
     with pytest.raises(PlacementError, match=f"tested alone: {named}"):
-        source.make(0, lambda draws, limit: drawn.append((draws, limit)))
+        source.generate(0, lambda draws, limit: drawn.append((draws, limit)))
     limit = 20 + 2 * len(source.program.scenario.objects) if keep else 20
     assert drawn == [(number, limit) for number in range(limit)]
 
@@ -505,15 +505,15 @@ def test_the_import_of_gzscenic_is_accepted(workshop):
     workshop.box("brick", "1 1 1")
     world = workshop.source(
         "from gzscenic.model import *\nnew Brick at 1 @ 1, facing 0 deg\n"
-    ).make(0)
+    ).generate(0)
     assert b"brick_0" in world.content
 
 
 def test_a_parameter_can_be_overridden(workshop):
     workshop.box("brick", "0.2 0.2 0.2")
     text = "param count = 2\nfor i in range(globalParameters.count):\n    new Brick\n"
-    assert len(workshop.source(text).make(0).objects) == 2
-    assert len(workshop.source(text, parameters={"count": 5}).make(0).objects) == 5
+    assert len(workshop.source(text).generate(0).objects) == 2
+    assert len(workshop.source(text, parameters={"count": 5}).generate(0).objects) == 5
 
 
 @pytest.mark.parametrize(
@@ -546,7 +546,7 @@ def test_a_parameter_of_a_scenario_without_parameters_is_rejected(workshop):
 
 def test_a_scenario_that_uses_the_whole_table_accepts_any_parameter(workshop):
     text = "boxes = dict(globalParameters)\nnew Object at boxes['shift'] @ 0\n"
-    ((_, placed),) = workshop.source(text, parameters={"shift": 4}).make(0).objects
+    ((_, placed),) = workshop.source(text, parameters={"shift": 4}).generate(0).objects
     assert placed.position.x == 4
 
 
@@ -612,7 +612,7 @@ def test_a_mission_file_has_the_format_of_gzscenic(tmp_path):
     from gz_testauto.extras.scenic.output import files_of
 
     source = source_of(tmp_path, "fetch", 1)
-    mission = yaml.safe_load(files_of(source, source.make(0), plots=False)["world_0000.yaml"])
+    mission = yaml.safe_load(files_of(source, source.generate(0), plots=False)["world_0000.yaml"])
     assert {kind: len(items) for kind, items in mission.items()} == {"fetch": 1, "waypoint": 2}
     assert mission["fetch"] == [{"heading": pytest.approx(np.pi / 2), "x": 0.0, "y": 0.0, "z": 0.0}]
 
@@ -683,7 +683,7 @@ def test_examples_of_scenics_documentation_give_worlds(name, workshop, tmp_path)
 def test_an_object_next_to_a_hovering_object_keeps_its_height(workshop):
     world = workshop.source(
         "a = new Object at (4, 0, 2)\nnew Object left of a by 1, with height 0.5\n"
-    ).make(0)
+    ).generate(0)
     assert [float(obj.position.z) for _, obj in world.objects] == [2, 2]
 
 
@@ -696,7 +696,7 @@ def test_classes_and_objects_of_an_imported_module_are_supported(workshop, tmp_p
     world = workshop.source(
         "from parts import *\nego = new Barrel at 0 @ 0, facing 0 deg\n"
         "new Tall at 1 @ 1, facing 0 deg\n"
-    ).make(0)
+    ).generate(0)
     heights = {
         name: only_model(world, tmp_path, name).bounds[2]
         for name in ("barrel_0", "tall_0", "object_0")
@@ -714,4 +714,4 @@ def test_an_imported_library_of_another_simulator_is_rejected(workshop):
 
 def test_a_position_from_an_unlimited_region_is_rejected(workshop):
     with pytest.raises(SpecError, match="define a workspace"):
-        workshop.source("ego = new Object\nnew Object visible\n").make(0)
+        workshop.source("ego = new Object\nnew Object visible\n").generate(0)

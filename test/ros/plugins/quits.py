@@ -1,7 +1,7 @@
 """A planner that finds no path after half a second, in another package."""
 
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.planners.interface import LocalPlanner, PlannerGaveUp
+from gz_testauto.planners.interface import LocalPlanner, PlannerAborted
 
 
 class Quits(LocalPlanner):
@@ -12,5 +12,5 @@ class Quits(LocalPlanner):
         if self.start_s is None:
             self.start_s = observation.time_s
         if observation.time_s - self.start_s > 0.45:
-            raise PlannerGaveUp("it is all too much")
+            raise PlannerAborted("it is all too much")
         return Twist2D(0.1, 0.0)

@@ -52,7 +52,7 @@ class ScenicWorlds(WorldSource):
     spec: ScenicSpec
     spec_type: ClassVar[Type[WorldSourceSpec]] = ScenicSpec
 
-    def make(self, folder: Path, workers: int) -> WorldSet:
+    def generate(self, folder: Path, workers: int) -> WorldSet:
         """Generate all worlds, or none. Raises ``SpecError``, ``SdfError``, ``ResourceError``,
         ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
         from gz_testauto.extras.scenic.output import write_scenes

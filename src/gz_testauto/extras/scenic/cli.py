@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     if arguments.show_params:
         facts["parameters"] = [
-            {key: str(value) for key, value in source.make(index).parameters.items()}
+            {key: str(value) for key, value in source.generate(index).parameters.items()}
             for index in range(len(worlds))
         ]
     if arguments.json:

@@ -55,7 +55,7 @@ class Scenario:
         ``SpecError``, ``SdfError``, ``PlacementError``, ``ResourceError``, ``DiskError`` or
         ``MissingDependencyError``."""
         source = self._source(seed)
-        world = source.make(number)
+        world = source.generate(number)
         place = _kept(source, world)
         document = SdfDocument.parse(world.content.decode("utf-8"), f"{self._spec.file}")
         library = ModelLibrary((place / resources.MODELS, *resources.model_path()))

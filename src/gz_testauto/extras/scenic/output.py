@@ -64,7 +64,9 @@ def write_scenes(
         with disk_errors(out):
             scratch.chmod(0o755)
             records: List[WorldRecord] = []
-            for record in _written(_Maker(source, scratch, plots), count, workers, draw_progress):
+            for record in _written(
+                _Generator(source, scratch, plots), count, workers, draw_progress
+            ):
                 records.append(record)
                 if progress is not None:
                     progress(len(records), count)
@@ -102,7 +104,7 @@ def record_of(world: ScenicWorld, directory: Path) -> WorldRecord:
     )
 
 
-class _Maker:
+class _Generator:
     """A generator that writes the worlds of a scenario into a directory, in any process."""
 
     def __init__(self, source: ScenicSource, directory: Path, plots: bool) -> None:
@@ -110,7 +112,7 @@ class _Maker:
 
     def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
         """Generate one world; write its files, and the shared files that do not exist yet."""
-        world = self.source.make(index, progress)
+        world = self.source.generate(index, progress)
         for name, held in files_of(self.source, world, self._plots).items():
             _put(self._directory / name, held)
         for name, held in self.source.shared_files.items():
@@ -120,18 +122,18 @@ class _Maker:
 
 
 def _written(
-    maker: _Maker, count: int, workers: int, draw_progress: Optional[Progress]
+    generator: _Generator, count: int, workers: int, draw_progress: Optional[Progress]
 ) -> Iterator[WorldRecord]:
     """Generate and write the worlds; yield their records in order, each after its files exist."""
     began_s = time.monotonic()
     alone = 0
     while alone < count and (workers < 2 or time.monotonic() - began_s < ALONE_S):
-        yield maker(alone, draw_progress)
+        yield generator(alone, draw_progress)
         alone += 1
     workers = min(workers, count - alone)
     if workers > 0:
-        doing = f"generating worlds of {maker.source.scenario}"
-        yield from map_in_processes(maker, range(alone, count), workers, doing)
+        doing = f"generating worlds of {generator.source.scenario}"
+        yield from map_in_processes(generator, range(alone, count), workers, doing)
 
 
 def _put(path: Path, held: Union[Path, bytes]) -> None:

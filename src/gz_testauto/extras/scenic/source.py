@@ -259,7 +259,7 @@ class ScenicSource:
         """Return the Scenic library for the scenario, as text."""
         return library_text(self.models, True, self._dynamic)
 
-    def make(
+    def generate(
         self, index: int, progress: Optional[Callable[[int, int], None]] = None
     ) -> ScenicWorld:
         """Return world ``index``, from 0. ``progress`` is called before each draw with the number
@@ -282,7 +282,7 @@ class ScenicSource:
     def perform(self, index: int, content: bytes) -> Performance:
         """Return the dynamic scene of world ``index``, whose file has ``content``; only if
         ``dynamic``. Raises ``SpecError`` if the scenario now generates another world, and the
-        exceptions of :meth:`make`."""
+        exceptions of :meth:`generate`."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
         made, _, elements = self._writer.write(drawn.objects)
         if made != content:

@@ -18,7 +18,7 @@ from geometry_msgs.msg import Pose2D
 from gz_testauto.actors.world_actors import world_actors
 from gz_testauto.base.errors import NavigatorError, SimulatorError, SpecError, simulator_stalled
 from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
-from gz_testauto.planners.interface import PlannerGaveUp
+from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.campaign import interface
 from gz_testauto.ros.campaign.planner_process import PlannerProcess
 from gz_testauto.ros.campaign.snapshots import PeriodSnapshot, TrialInbox
@@ -324,6 +324,6 @@ def _abort_reason(move_base: MoveBaseClient) -> Optional[str]:
     """Return why the planner aborted the goal, or None. Raises ``NavigatorError``."""
     try:
         move_base.check_status()
-    except PlannerGaveUp as gave_up:
-        return str(gave_up)
+    except PlannerAborted as aborted:
+        return str(aborted)
     return None

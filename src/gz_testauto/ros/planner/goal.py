@@ -21,7 +21,7 @@ from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.msg import PlannerCycle, Road
 from gz_testauto.planners import make_planner
 from gz_testauto.planners.global_plan import plan_waypoints, waypoints_along
-from gz_testauto.planners.interface import Lane, PlannerGaveUp, Task
+from gz_testauto.planners.interface import Lane, PlannerAborted, Task
 from gz_testauto.planners.timed import TimedPlanner, warm_up
 from gz_testauto.ros.graph import advertise, subscribe
 from gz_testauto.ros.map_messages import lanes_of_messages
@@ -90,7 +90,7 @@ class GoalNavigator:
         """Drive to ``target``; return true if it is reached, false if ``preempted`` returns true.
 
         ``grid`` is the static map; ``on_pose`` is called with the robot's pose in every cycle.
-        Raises ``PlannerGaveUp`` if the planner finds no path, and ``NavigatorError`` if it cannot
+        Raises ``PlannerAborted`` if the planner finds no path, and ``NavigatorError`` if it cannot
         plan: no global plan, no map, no odometry or no transform.
         """
         parameters, seed = self._parameters, read_parameters(interface.SeedParameter).seed
@@ -124,8 +124,8 @@ class GoalNavigator:
         report.scan = observed.scan_stamp
         try:
             report.command = ros_messages.command_message(planner.plan(observed.observation))
-        except PlannerGaveUp as gave_up:
-            report.abort_reason = str(gave_up) or "the planner aborted"
+        except PlannerAborted as aborted:
+            report.abort_reason = str(aborted) or "the planner aborted"
             raise
         finally:
             report.wall_time, report.cpu_time = (times[-1] for times in planner.cycle_times_s)

@@ -12,7 +12,7 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMessage
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.grid.map_server import read_map
-from gz_testauto.planners.interface import PlannerGaveUp
+from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.graph import advertise, subscribe
 from gz_testauto.ros.map_messages import grid_of
 from gz_testauto.ros.node import read_parameters, run_node
@@ -52,8 +52,8 @@ class PlannerNode:
             reached = self._navigator.drive(
                 goal.target_pose, self._grid, self._is_preempted, self._publish_pose
             )
-        except PlannerGaveUp as gave_up:
-            self._server.set_aborted(text=str(gave_up))
+        except PlannerAborted as aborted:
+            self._server.set_aborted(text=str(aborted))
         except GzTestautoError as error:
             rospy.logerr("goal aborted: %s", error)
             self._server.set_aborted(text=str(error))

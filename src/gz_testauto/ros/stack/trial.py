@@ -18,7 +18,7 @@ from gz_testauto.base.errors import NavigatorError, SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.grid.map_server import write_map
-from gz_testauto.planners.interface import PlannerGaveUp
+from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient
@@ -301,8 +301,8 @@ class StackTrialRunner:
                 monitor.commanded(command)
             try:
                 snapshot = simulation.step(period_s)
-            except PlannerGaveUp as gave_up:
-                return monitor.planner_aborted(str(gave_up))
+            except PlannerAborted as aborted:
+                return monitor.planner_aborted(str(aborted))
             self._seen_s = time.monotonic()
             self._traffic.publish(snapshot)
             verdict = monitor.observe(snapshot)

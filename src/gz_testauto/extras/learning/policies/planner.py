@@ -20,7 +20,7 @@ from gz_testauto.extras.learning.policies.policy import ACTIONS
 from gz_testauto.planners.interface import (
     LocalPlanner,
     Observation,
-    PlannerGaveUp,
+    PlannerAborted,
     Provenance,
     Task,
 )
@@ -113,4 +113,4 @@ class PolicyPlanner(LocalPlanner):
         try:
             return self._interface.command(action, observation.twist)
         except ValueError as error:
-            raise PlannerGaveUp(f"the policy failed: {error}") from error
+            raise PlannerAborted(f"the policy failed: {error}") from error
