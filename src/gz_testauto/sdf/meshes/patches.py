@@ -71,6 +71,13 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _cross(a, b):  # type: ignore[no-untyped-def]
+    return np.array(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    )
+
+
+@compiled
 def _ring(flat, order):  # type: ignore[no-untyped-def]
     """Return the convex hull of points (n, 2) as indices of its corners, counter-clockwise."""
     n = len(order)
@@ -104,19 +111,11 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
     patches overlap in this projection.
     """
     n = len(points)
-    least = 0
-    for axis in range(1, 3):
-        if abs(normal[axis]) < abs(normal[least]):
-            least = axis
-    u, v = np.empty(3), np.empty(3)
-    for axis in range(3):
-        u[axis] = (axis == least) - normal[least] * normal[axis]
-    length = math.sqrt(_dot(u, u))
-    for axis in range(3):
-        u[axis] /= length
-    v[0] = normal[1] * u[2] - normal[2] * u[1]
-    v[1] = normal[2] * u[0] - normal[0] * u[2]
-    v[2] = normal[0] * u[1] - normal[1] * u[0]
+    least = np.argmin(np.abs(normal))
+    u = -normal[least] * normal
+    u[least] = 1.0 - normal[least] * normal[least]
+    u /= math.sqrt(_dot(u, u))
+    v = _cross(normal, u)
     flat = np.empty((n, 2))
     low, high = 0, 0
     height = np.empty(n)
@@ -144,10 +143,7 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
     for step in range(len(ring)):
         a, b = flat[ring[step]], flat[ring[(step + 1) % len(ring)]]
         area += (a[0] * b[1] - a[1] * b[0]) / 2
-    keep = np.empty(len(ring) + 2, np.int64)
-    for step in range(len(ring)):
-        keep[step] = ring[step]
-    keep[len(ring)], keep[len(ring) + 1] = low, high
+    keep = np.append(ring, np.array([low, high]))
     gap = area - areas
     if gap < -1e-3 * areas - 1e-9:
         return np.inf, 0.0, keep, area
@@ -178,38 +174,20 @@ def _pocket(flat, ring):  # type: ignore[no-untyped-def]
 def _merged(a, b, corners, pool, start, size, turn, area, slack):  # type: ignore[no-untyped-def]
     """Return error, filled width, kept corners, area and area vector of two merged patches."""
     sign = 1.0 if _dot(turn[a], turn[b]) >= 0 else -1.0
-    both, normal = np.empty(3), np.empty(3)
-    for axis in range(3):
-        both[axis] = turn[a, axis] + sign * turn[b, axis]
+    both = turn[a] + sign * turn[b]
     length = math.sqrt(_dot(both, both))
     if length < 1e-12:
         return np.inf, 0.0, np.empty(0, np.int64), 0.0, both
-    for axis in range(3):
-        normal[axis] = both[axis] / length
+    normal = both / length
     cos_a = abs(_dot(turn[a], normal)) / max(math.sqrt(_dot(turn[a], turn[a])), 1e-300)
     cos_b = abs(_dot(turn[b], normal)) / max(math.sqrt(_dot(turn[b], turn[b])), 1e-300)
     if min(cos_a, cos_b) < MIN_COSINE:
         return np.inf, 0.0, np.empty(0, np.int64), 0.0, both
-    rows = np.empty(size[a] + size[b], np.int64)
-    points = np.empty((len(rows), 3))
-    for step in range(len(rows)):
-        within = step < size[a]
-        rows[step] = pool[start[a] + step] if within else pool[start[b] + step - size[a]]
-        for axis in range(3):
-            points[step, axis] = corners[rows[step], axis]
-    thick, filled, keep, whole = _fit(points, normal, area[a] * cos_a + area[b] * cos_b)
+    rows = np.append(pool[start[a] : start[a] + size[a]], pool[start[b] : start[b] + size[b]])
+    areas = area[a] * cos_a + area[b] * cos_b
+    thick, filled, keep, whole = _fit(corners[rows], normal, areas)
     filled += max(slack[a], slack[b])
-    for step in range(len(keep)):
-        keep[step] = rows[keep[step]]
-    return max(thick, filled), filled, keep, whole, both
-
-
-@compiled
-def _level(error, levels):  # type: ignore[no-untyped-def]
-    for number in range(len(levels)):
-        if error <= levels[number]:
-            return number
-    return _NONE
+    return max(thick, filled), filled, rows[keep], whole, both
 
 
 @compiled
@@ -224,13 +202,8 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
     turn, area = np.empty((n, 3)), np.empty(n)
     slack, error = np.zeros(n), np.zeros(n)
     for face in range(n):
-        p, q = np.empty(3), np.empty(3)
-        for axis in range(3):
-            p[axis] = corners[faces[face, 1], axis] - corners[faces[face, 0], axis]
-            q[axis] = corners[faces[face, 2], axis] - corners[faces[face, 0], axis]
-        turn[face, 0] = (p[1] * q[2] - p[2] * q[1]) / 2
-        turn[face, 1] = (p[2] * q[0] - p[0] * q[2]) / 2
-        turn[face, 2] = (p[0] * q[1] - p[1] * q[0]) / 2
+        first, second, third = corners[faces[face]]
+        turn[face] = _cross(second - first, third - first) / 2
         area[face] = math.sqrt(_dot(turn[face], turn[face]))
     owner = np.arange(n)
     stamp = np.zeros(n, np.int64)
@@ -247,8 +220,9 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
                 tail[face] = 2 * pair + side
             head[face] = 2 * pair + side
         a, b = neighbors[pair]
-        level = _level(_merged(a, b, corners, pool, start, size, turn, area, slack)[0], levels)
-        if level != _NONE:
+        worst = _merged(a, b, corners, pool, start, size, turn, area, slack)[0]
+        level = np.searchsorted(levels, worst)
+        if level < len(levels):
             heapq.heappush(heap, (level, 2, a, b, 0, 0))
     seen = np.full(n, _NONE)
     count, merges = n, 0
@@ -262,17 +236,13 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
             a, b, corners, pool, start, size, turn, area, slack
         )
         if used + len(keep) > len(pool):
-            larger = np.empty(2 * len(pool) + len(keep), np.int64)
-            larger[:used] = pool[:used]
-            pool = larger
+            pool = np.append(pool[:used], np.empty(len(pool) + len(keep), np.int64))
         start[a], size[a] = used, len(keep)
-        for step in range(len(keep)):
-            pool[used + step] = keep[step]
+        pool[used : used + len(keep)] = keep
         used += len(keep)
         area[a], slack[a] = whole, filled
-        for axis in range(3):
-            turn[a, axis] = both[axis]
-        error[a] = max(worst, max(error[a], error[b]))
+        turn[a] = both
+        error[a] = max(worst, error[a], error[b])
         weight[a] += weight[b]
         owner[b] = a
         stamp[a] += 1
@@ -299,10 +269,9 @@ def _merge(corners, faces, neighbors, levels, free, limit):  # type: ignore[no-u
                 last = link
                 seen[other] = merges
                 one, two = min(a, other), max(a, other)
-                level = _level(
-                    _merged(one, two, corners, pool, start, size, turn, area, slack)[0], levels
-                )
-                if level != _NONE:
+                worst = _merged(one, two, corners, pool, start, size, turn, area, slack)[0]
+                level = np.searchsorted(levels, worst)
+                if level < len(levels):
                     entry = (level, weight[a] + weight[other], one, two, stamp[one], stamp[two])
                     heapq.heappush(heap, entry)
             link = after[link]
