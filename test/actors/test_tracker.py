@@ -12,7 +12,7 @@ from gz_testauto.base.observation import ModelState, Snapshot
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.shapes import Box, Cylinder
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.spec.tracking import TrackingSpec
+from gz_testauto.spec.actors import TrackingSpec
 
 PERIOD_S = 0.1
 CAR = NamedModel("car", body_sdf(Box((4.0, 2.0, 1.5)), 900.0, (0.5, 0.0, 0.75)), Pose())

@@ -10,7 +10,7 @@ from gz_testauto.analysis.overview import group_worlds
 from gz_testauto.analysis.summary import summarize
 from gz_testauto.metrics.interface import Metric, builtin_metrics
 from gz_testauto.results.records import AttemptRecord, CampaignResults
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 
 
 def test_invalid_trials_are_reported_and_excluded():

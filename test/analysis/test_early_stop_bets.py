@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gz_testauto.analysis.early_stop import decide
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 
 SHARES = st.sampled_from([0.0, 0.5, 1.0])
 WORLDS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=15)

@@ -14,9 +14,8 @@ from gz_testauto.cli.main import main
 from gz_testauto.report.page.page import make_page
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
-from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.campaign import CampaignSpec, StopSpec
 from gz_testauto.spec.loader import load
-from gz_testauto.spec.stopping import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import TrialSelection
 from gz_testauto.workers.interface import Attempt, Workers

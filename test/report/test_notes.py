@@ -22,7 +22,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.manifest import Manifest
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 

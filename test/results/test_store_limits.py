@@ -11,7 +11,7 @@ from gz_testauto.results import schema
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.records import AttemptRecord, TrialRecord
 from gz_testauto.results.store import ResultStore, connect, roll_back_unfinished
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord

@@ -14,7 +14,7 @@ from gz_testauto.spec.campaign import (
     StackCampaignSpec,
 )
 from gz_testauto.spec.loader import load, parse
-from gz_testauto.spec.placeholders import fill
+from gz_testauto.spec.stack import fill
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 EXAMPLE = CONFIG / "own_stack_campaign.yaml"

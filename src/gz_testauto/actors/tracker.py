@@ -21,7 +21,7 @@ from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sampling.seeds import TRACKING, child_generator
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.simulators.interface import NamedModel
-from gz_testauto.spec.tracking import TrackingSpec
+from gz_testauto.spec.actors import TrackingSpec
 
 ROUNDING_S = 1e-9
 

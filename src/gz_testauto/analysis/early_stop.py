@@ -16,7 +16,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from gz_testauto.analysis import anytime, rounding
 from gz_testauto.analysis.intervals import Estimate
 from gz_testauto.results.records import CampaignResults, TrialRecord
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 
 Rates = Mapping[str, Mapping[str, float]]
 """The success rate of every planner in each world, by their names."""

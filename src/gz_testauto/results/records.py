@@ -11,7 +11,7 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.metrics.interface import METRICS, RELEVANT_SUCCESS, Metric, builtin_metrics
 from gz_testauto.metrics.reported import REPORTED
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 from gz_testauto.worlds.record import WorldRecord

@@ -37,7 +37,7 @@ from pydantic import ValidationError
 from gz_testauto.base.errors import SpecError
 from gz_testauto.metrics.interface import RELEVANT_SUCCESS, Metric
 from gz_testauto.results.records import AttemptRecord, Runner, RunningTrial, TrialRecord
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.worlds.record import WorldRecord
 
 SCHEMA_VERSION = 1

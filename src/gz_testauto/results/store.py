@@ -21,7 +21,7 @@ from gz_testauto.results import running, schema
 from gz_testauto.results.directory import CampaignDirectory, reporting_disk
 from gz_testauto.results.recordings import read_trajectory, write_trajectory
 from gz_testauto.results.records import AttemptRecord, CampaignResults, TrialRecord
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 from gz_testauto.worlds.record import WorldRecord
 

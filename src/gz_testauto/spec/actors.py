@@ -1,13 +1,14 @@
-"""The actors of a campaign: walkers, doors, and behaviors of other packages.
+"""The actors of a campaign, and the tracked objects that a planner can request.
 
-Defines the common keys of ``actors:`` in a campaign, and the registry of actor types. Each entry is
-one actor or several of one type::
+Defines the registry of actor types, the common keys of ``actors:`` in a campaign, and the keys of
+``tracking:``. Each entry of ``actors:`` is one actor or several of one type::
 
 
     actors:
       - {name: walker, behavior: wander, count: 5, region: {...}, speed_mps: [0.6, 1.4]}
       - {name: guard, behavior: patrol, waypoints_m: [[2, -3], [2, 3]], speed_mps: 1.0}
       - {name: door, behavior: door, pose: {x_m: 4, y_m: 0}, trigger_distance_m: 2.5}
+    tracking: {range_m: 30, delay_s: 0.2, occlusion: true, noise: {position_m: 0.1}}
 
 Values are drawn for each world and repetition, identically for all planners. The specification of
 each type, with its own keys, is in the module of its behavior (:mod:`gz_testauto.actors`).
@@ -18,12 +19,21 @@ from typing import Any, ClassVar, Mapping, Optional, Tuple, Type, cast
 import shapely
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Annotated, Self
+from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import Registry
-from gz_testauto.spec.model import Bounded, PoseSpec, Positive, Spec, SpecPath, as_tuple, fault
+from gz_testauto.spec.model import (
+    Bounded,
+    NotNegative,
+    PoseSpec,
+    Positive,
+    Spec,
+    SpecPath,
+    as_tuple,
+    fault,
+)
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
@@ -196,3 +206,39 @@ class PlacedActorSpec(ActorSpec):
     def path(self) -> BaseGeometry:
         """Return the start position."""
         return shapely.Point(self.start.x_m, self.start.y_m)
+
+
+class TrackingNoiseSpec(Spec):
+    """Standard deviations of normal noise, drawn for each object and stamp, the same for all
+    planners."""
+
+    position_m: NotNegative = 0.0
+    """Noise (m) of the position along x and along y."""
+    yaw_rad: NotNegative = 0.0
+    """Noise (rad) of the heading."""
+    speed_mps: NotNegative = 0.0
+    """Noise (m/s) of the velocity along x and along y."""
+
+
+class TrackingSpec(Spec):
+    """The errors of a tracker on the robot, which reports everything that moves except the
+    robot."""
+
+    range_m: Optional[Positive] = None
+    """Largest distance (m) between the origins of robot and object; null: no limit."""
+    delay_s: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Age (s) of the reported state, rounded up to a control period."""
+    occlusion: bool = False
+    """True if objects behind others, seen from the robot's origin in the plane, are not
+    reported."""
+    hold_last_s: Annotated[float, Field(ge=0, le=60)] = 0.0
+    """Time (s) for which an object that is no longer visible is still reported at its last pose."""
+    noise: TrackingNoiseSpec = TrackingNoiseSpec()
+    """Noise of the reported state; default: none."""
+    prediction: Literal["script", "constant_velocity"] = "script"
+    """The predicted path of an object: that of its script if it has one, or at constant
+    velocity."""
+    horizon_s: Annotated[float, Field(gt=0, le=60)] = 8.0
+    """Duration (s) of the predicted path."""
+    step_s: Annotated[float, Field(gt=0, le=10)] = 0.1
+    """Time (s) between two poses of a path."""

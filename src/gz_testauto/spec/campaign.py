@@ -24,7 +24,7 @@ from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.actors import ActorSpec, TrackingSpec
 from gz_testauto.spec.model import (
     Bounded,
     LocatedSpec,
@@ -45,8 +45,6 @@ from gz_testauto.spec.robot import (
     StackRobotSpec,
 )
 from gz_testauto.spec.stack import NAME, LaunchSpec, StackMetricSpec, StackSpec, with_files
-from gz_testauto.spec.stopping import StopSpec
-from gz_testauto.spec.tracking import TrackingSpec
 from gz_testauto.spec.worlds import MOST_TRIALS, SEEDS, WorldsSpec
 
 MISSING = ".{key} is missing"
@@ -198,6 +196,22 @@ class GlobalPlanSpec(Spec):
     margin_m: float = Field(0.2, ge=0)
     """Distance (m) that is added to the footprint's circumscribed radius when the map is
     inflated."""
+
+
+class StopSpec(Spec):
+    """A rule that stops a campaign as soon as every pair of planners is decided: one of the two
+    succeeds more often, or their success rates differ by less than ``equivalence_margin``."""
+
+    when: Literal["decided"]
+    """The event that stops the campaign: all pairs are decided."""
+    alpha: float = Field(0.05, gt=0, lt=0.5)
+    """The largest probability that any decision is wrong."""
+    max_worlds: Optional[int] = Field(None, ge=2)
+    """Number of worlds after which the campaign stops undecided; default: all worlds."""
+    baseline: str = ""
+    """Name of the planner that the others are compared with; default: every pair is compared."""
+    equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
+    """A difference of success rates without practical meaning; default: none."""
 
 
 class CampaignSpec(LocatedSpec):

@@ -1,12 +1,14 @@
 """The user's robot and navigation stack: its launch files, and its names of topics and frames.
 
-Defines the keys of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``.
-:mod:`gz_testauto.ros.stack` uses them; ``docs/your_robot.md`` documents them for users.
+Defines the keys of ``stack:`` and of a planner's ``launch:`` in ``campaign.yaml``, and the
+placeholders of launch arguments. :mod:`gz_testauto.trial.launch_files` computes the values of
+placeholders. ``docs/your_robot.md`` describes a campaign with a stack.
 """
 
 import os
+import re
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Union
 
 from pydantic import (
     Field,
@@ -18,8 +20,8 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal
 
 from gz_testauto.base.errors import UnknownNameError
+from gz_testauto.base.registry import unknown_name
 from gz_testauto.spec.model import Spec, fault, require_different, resolve_path
-from gz_testauto.spec.placeholders import PLACEHOLDERS, fill
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 """Names that are valid as a ROS name, a file name and a column heading."""
@@ -33,7 +35,51 @@ MIN_REAL_TIME_FACTOR = 0.8
 fifths of the simulated time plans late, executes old commands, and collides where it would
 otherwise reach the goal. The other fifth is the start of a trial on an idle machine."""
 
+PLACEHOLDERS = {
+    "world": "the trial's .world file, obstacles included",
+    "world_name": "the name of the world",
+    "map": "map_server's YAML of the static map, without the random obstacles",
+    "start_x": "x of the robot's start (m, world frame)",
+    "start_y": "y of the robot's start (m)",
+    "start_yaw": "yaw of the robot's start (rad)",
+    "goal_x": "x of the goal, the last of several (m, world frame)",
+    "goal_y": "y of the goal (m)",
+    "goal_yaw": "yaw of the goal (rad)",
+    "goal_tolerance": "the goal's tolerance (m)",
+    "seed": "the trial's seed, equal for all planners in a world",
+    "robot": "robot.name, the name of the robot's model in the simulator",
+    "robot_model": "robot.model, empty if the campaign has none",
+    "planner": "the planner's name",
+    "trial": "the trial's name, valid as a file name",
+    "control_period": "control_period_s (s)",
+    "logs": "a directory for the files of the trial's processes",
+}
+"""Each placeholder with its meaning."""
+
+PER_TRIAL = ("world", "world_name", "seed", "trial", "logs")
+"""The placeholders that differ between trials of one launch. In a warm run they keep the values of
+the trial with which the launch was started."""
+
+_WORD = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
 Argument = Union[bool, int, float, str, Path]
+
+
+def fill(text: str, values: Mapping[str, object]) -> str:
+    """Return ``text`` with every ``{word}`` replaced; ``{{`` and ``}}`` become braces. Other
+    braces, as in ``{a: 1}``, do not change. Raises ``UnknownNameError`` with the known
+    placeholders."""
+
+    def value(match: "re.Match[str]") -> str:
+        word = match.group(1)
+        if word is None:
+            return match.group(0)[0]
+        if word not in values:
+            hint = unknown_name("placeholder", "{" + word + "}", ["{" + w + "}" for w in values])
+            raise UnknownNameError(f"{hint}; write literal braces twice")
+        return str(values[word])
+
+    return _WORD.sub(value, text)
 
 
 def _text(value: Any) -> Any:

@@ -25,8 +25,7 @@ from gz_testauto.base.errors import ResourceError, SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.spec.campaign import StackCampaignSpec
-from gz_testauto.spec.placeholders import fill
-from gz_testauto.spec.stack import LaunchSpec
+from gz_testauto.spec.stack import LaunchSpec, fill
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
 

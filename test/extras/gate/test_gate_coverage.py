@@ -16,7 +16,7 @@ from gz_testauto.extras.gate.coverage import (
     settled_worlds,
 )
 from gz_testauto.extras.gate.questions import GatePair
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 
 TWENTY = 20
 

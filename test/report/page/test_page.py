@@ -20,7 +20,7 @@ from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.loaded import load_campaign
 from gz_testauto.results.records import AttemptRecord
 from gz_testauto.results.store import ResultStore
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 from gz_testauto.trial.outcome import Outcome
 
 

@@ -6,7 +6,7 @@ from trials_from_letters import campaign
 
 from gz_testauto.analysis.overview import analyze
 from gz_testauto.report.page.content import ranking
-from gz_testauto.spec.stopping import StopSpec
+from gz_testauto.spec.campaign import StopSpec
 
 
 def said(stop=None, **ended):

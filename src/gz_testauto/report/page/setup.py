@@ -9,7 +9,7 @@ from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from gz_testauto.spec.actors import ActorSpec
+from gz_testauto.spec.actors import ActorSpec, TrackingSpec
 from gz_testauto.spec.campaign import (
     BuiltinPlannerSpec,
     CampaignSpec,
@@ -18,7 +18,6 @@ from gz_testauto.spec.campaign import (
     StackPlannerSpec,
 )
 from gz_testauto.spec.robot import CompanionSpec
-from gz_testauto.spec.tracking import TrackingSpec
 
 LONGEST = 240
 """Characters of a planner's parameters; ``campaign.json`` has them all."""

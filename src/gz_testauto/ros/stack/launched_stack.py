@@ -21,8 +21,7 @@ from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.stack.requirements import Requirement, RequirementTimeout
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.gazebo_ros.connection import ServiceTimeoutError
-from gz_testauto.spec.placeholders import PER_TRIAL
-from gz_testauto.spec.stack import LaunchSpec
+from gz_testauto.spec.stack import PER_TRIAL, LaunchSpec
 from gz_testauto.trial.launch_files import Launch, fill_in
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack
