@@ -1,22 +1,31 @@
 #!/usr/bin/env python3
-"""Compare the physics of the simulators with values known on paper.
+"""Compare the physics of the simulators with exact values.
 
     python3 benchmarks/physics_closed_forms.py [--entry NAME ...] [--json FILE] [--markdown]
 
-Runs every check of gz_testauto.extras.simulator_comparison.physics for each entry whose simulator
-is installed, and prints value, exact value and deviation. A skid-steer turn is measured at two
+A check measures one number in scenes of its own and compares it with the exact value. The error of
+an engine's integrator (semi-implicit Euler adds g t dt/2 to a fall) is part of the deviation. Each
+check runs in each simulator that is installed. The turn of a skid-steer robot is measured at two
 physics steps; values that differ by more than 5 % are marked as not converged.
 """
 
 import argparse
 import dataclasses
 import json
+import math
 import sys
+import tempfile
 import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import physics_bodies
+import physics_robots
+from physics_bodies import PhysicsResult, PhysicsSceneLoader
 
 from gz_testauto.base.errors import GzTestautoError
-from gz_testauto.extras.simulator_comparison.physics.run import CHECKS, STEPS_S, check_physics
-from gz_testauto.simulators import SIMULATORS, options_taken
+from gz_testauto.simulators import SIMULATORS, open_simulator, options_taken
 
 ENTRIES = {
     "gazebo ode": ("gazebo", {"engine": "ode"}),
@@ -29,92 +38,280 @@ ENTRIES = {
 }
 WITHOUT_MASSES = {"kinematic": ("circle", "skid_turn", "imu_at_rest")}
 """Entries without masses, and the checks that they support."""
-PROMISED = {"gazebo ode", "embedded", "embedded, wheels"}
-WITHIN = 0.02
+ACCURATE_ENTRIES = {"gazebo ode", "embedded", "embedded, wheels"}
+"""Entries whose deviations are marked if they exceed the limit."""
+MAX_DEVIATION = 0.02
+"""Largest relative deviation that is not marked."""
+
+
+@dataclass(frozen=True)
+class PhysicsCheck:
+    """A measurement with a known exact value. ``formula`` is the closed form, with its source
+    unless it is elementary. ``converges`` requests a second run at another physics step."""
+
+    name: str
+    description: str
+    unit: str
+    formula: str
+    measure: Callable[[PhysicsSceneLoader], PhysicsResult]
+    converges: bool = False
+
+
+CHECKS = (
+    PhysicsCheck(
+        "free_fall", "distance that a box falls in 0.7 s", "m", "g t²/2", physics_bodies.free_fall
+    ),
+    PhysicsCheck(
+        "rolling_ball",
+        "a ball on a slope of 10°",
+        "m/s²",
+        "5/7 g sin θ",
+        physics_bodies.rolling_ball,
+    ),
+    PhysicsCheck(
+        "stick",
+        "a box on a slope 5° below atan μ, creep in 1 s",
+        "m",
+        "0",
+        physics_bodies.sticking_box,
+    ),
+    PhysicsCheck(
+        "slide",
+        "a box on a slope 5° above atan μ",
+        "m/s²",
+        "g (sin θ - μ cos θ)",
+        physics_bodies.sliding_box,
+    ),
+    PhysicsCheck(
+        "sliding_stop",
+        "a box that slides at 2 m/s stops",
+        "m",
+        "v²/(2 μ g)",
+        physics_bodies.stopping_box,
+    ),
+    PhysicsCheck(
+        "locked_wheels",
+        "a Husky at 1 m/s stops on μ = 0.5",
+        "m",
+        "v²/(2 μ g)",
+        physics_robots.locked_wheels,
+    ),
+    PhysicsCheck(
+        "circle",
+        "a differential drive at 0.5 m/s and 0.5 rad/s",
+        "m",
+        "v/ω",
+        physics_robots.circle_radius,
+    ),
+    PhysicsCheck(
+        "skid_turn",
+        "a Husky commanded to turn on the spot at 0.5 rad/s, μ = 1",
+        "rad/s",
+        "motion of least friction power (Alexander, Maddocks 1989)",
+        physics_robots.skid_turn,
+        converges=True,
+    ),
+    PhysicsCheck(
+        "pitch_on_step",
+        "a Husky with its front axle on a step of 76 mm",
+        "rad",
+        "asin(h/L)",
+        physics_robots.pitch_on_step,
+    ),
+    PhysicsCheck(
+        "imu_at_rest",
+        "acceleration of a robot's IMU at rest",
+        "m/s²",
+        "g",
+        physics_robots.imu_at_rest,
+    ),
+    PhysicsCheck(
+        "imu_arm",
+        "an IMU 0.5 m from the axis, at 2 rad/s",
+        "m/s²",
+        "-ω² r",
+        physics_robots.imu_on_arm,
+    ),
+)
+
+STEPS_S = (0.001, 0.005)
+"""Physics steps (s): of all checks, and of the second run of checks of convergence."""
+
+MAX_STEP_DIFFERENCE = 0.05
+"""Largest difference between values at two physics steps that count as converged, as a share of the
+larger value."""
+
+
+@dataclass(frozen=True)
+class PhysicsCheckResult:
+    """Result of a check for an entry at a physics step (s).
+
+    ``value`` and ``exact`` are in ``unit``; both are None if ``refusal`` has a reason why nothing
+    was measured. ``other_value`` is the value at ``other_step_s``, for checks that request it.
+    """
+
+    entry: str
+    check: str
+    unit: str
+    formula: str
+    step_s: float
+    value: Optional[float] = None
+    exact: Optional[float] = None
+    scale: Optional[float] = None
+    other_step_s: Optional[float] = None
+    other_value: Optional[float] = None
+    refusal: Optional[str] = None
+
+    @property
+    def deviation(self) -> Optional[float]:
+        """(value - exact) divided by the exact value, or by the scale; None without a value."""
+        if self.value is None or self.exact is None:
+            return None
+        return (self.value - self.exact) / (self.scale or abs(self.exact))
+
+    @property
+    def converged(self) -> Optional[bool]:
+        """True if the values at two steps agree; None with one step only."""
+        if self.value is None or self.other_value is None:
+            return None
+        return math.isclose(self.value, self.other_value, rel_tol=MAX_STEP_DIFFERENCE)
+
+
+def check_physics(
+    entry: str,
+    simulator: str,
+    options: Mapping[str, Any],
+    checks: Sequence[PhysicsCheck] = CHECKS,
+    steps_s: Tuple[float, float] = STEPS_S,
+) -> List[PhysicsCheckResult]:
+    """Run the checks in a registered simulator with these options, and with ``step_s`` if it has
+    that option. ``entry`` is its name in the results, which are in the order of the checks."""
+    found, why = _measure(simulator, options, checks, steps_s[0])
+    again = [check for check in checks if check.converges]
+    other, _ = _measure(simulator, options, again, steps_s[1]) if again else ({}, {})
+    results = []
+    for check in checks:
+        first, second = found.get(check.name), other.get(check.name)
+        results.append(
+            PhysicsCheckResult(
+                entry,
+                check.name,
+                check.unit,
+                check.formula,
+                steps_s[0],
+                other_step_s=steps_s[1] if second else None,
+                other_value=second.value if second else None,
+                refusal=why.get(check.name),
+                **(first._asdict() if first else {}),
+            )
+        )
+    return results
+
+
+def _measure(
+    simulator: str, options: Mapping[str, Any], checks: Sequence[PhysicsCheck], step_s: float
+) -> Tuple[Dict[str, PhysicsResult], Dict[str, Optional[str]]]:
+    """Return results, and reasons for missing ones, by name of the check."""
+    all_options = dict(options)
+    if "step_s" in options_taken(simulator):
+        all_options["step_s"] = step_s
+    found: Dict[str, PhysicsResult] = {}
+    why: Dict[str, Optional[str]] = {}
+    with tempfile.TemporaryDirectory() as folder, open_simulator(
+        simulator, **all_options
+    ) as opened:
+        loader = PhysicsSceneLoader(opened, step_s, Path(folder))
+        for check in checks:
+            try:
+                found[check.name] = check.measure(loader)
+            except GzTestautoError as error:
+                why[check.name] = str(error)
+    return found, why
 
 
 def main():
-    """Measure and print; what is off although it is promised is marked."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--entry", action="append", choices=list(ENTRIES))
-    arguments.add_argument("--json", help="write all outcomes to this file")
-    arguments.add_argument("--markdown", action="store_true", help="print a table for docs/")
-    given = arguments.parse_args()
-    outcomes = []
-    for entry in given.entry or ENTRIES:
-        outcomes += measured(entry)
-    if given.json:
-        with open(given.json, "w", encoding="utf-8") as file:
-            json.dump([told(outcome) for outcome in outcomes], file, indent=1)
-    print_table(outcomes) if given.markdown else print_all(outcomes)
+    """Measure all selected entries and print the results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--entry", action="append", choices=list(ENTRIES))
+    parser.add_argument("--json", help="write all results to this file")
+    parser.add_argument("--markdown", action="store_true", help="print a table for docs/")
+    arguments = parser.parse_args()
+    results = []
+    for entry in arguments.entry or ENTRIES:
+        results += measure_entry(entry)
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump([as_dictionary(result) for result in results], file, indent=1)
+    print_markdown(results) if arguments.markdown else print_results(results)
 
 
-def measured(entry):
-    """The outcomes of an entry; none, with a line on stderr, where its simulator is not there."""
+def measure_entry(entry):
+    """Return the results of all checks of an entry; none if its simulator is not installed, which
+    is printed to standard error."""
     simulator, options = ENTRIES[entry]
     if simulator not in SIMULATORS.names():
-        print(f"{entry}: no simulator {simulator!r} here", file=sys.stderr)
+        print(f"{entry}: the simulator {simulator!r} is not installed", file=sys.stderr)
         return []
     if options.get("engine") == "ode" and "engine" not in options_taken(simulator):
         options = {}
-    asked = WITHOUT_MASSES.get(entry, [check.name for check in CHECKS])
-    checks = [check for check in CHECKS if check.name in asked]
+    supported = WITHOUT_MASSES.get(entry, [check.name for check in CHECKS])
+    checks = [check for check in CHECKS if check.name in supported]
     start = time.process_time()
     try:
-        outcomes = check_physics(entry, simulator, options, checks)
+        results = check_physics(entry, simulator, options, checks)
     except GzTestautoError as error:
         print(f"{entry}: {error}", file=sys.stderr)
         return []
-    print(f"{entry}: {time.process_time() - start:.0f} s of CPU here", file=sys.stderr)
-    return outcomes
+    cpu_s = time.process_time() - start
+    print(f"{entry}: {cpu_s:.0f} s of CPU time in this process", file=sys.stderr)
+    return results
 
 
-def told(outcome):
-    """All that is known of an outcome, for a program to read."""
-    known = dataclasses.asdict(outcome)
-    return {**known, "deviation": outcome.deviation, "converged": outcome.converged}
+def as_dictionary(result):
+    """Return all fields of a result with its deviation and convergence, for JSON."""
+    fields = dataclasses.asdict(result)
+    return {**fields, "deviation": result.deviation, "converged": result.converged}
 
 
-def print_all(outcomes):
-    """A line for each outcome."""
-    for outcome in outcomes:
-        print(f"{outcome.entry:18} {outcome.check:14} {said(outcome)}")
+def print_results(results):
+    """Print one line for each result."""
+    for result in results:
+        print(f"{result.entry:18} {result.check:14} {format_result(result)}")
 
 
-def said(outcome):
-    """Value, exact value and deviation, in words."""
-    if outcome.value is None:
-        return f"not measured: {outcome.refusal}"
-    line = f"{outcome.value:9.4f} {outcome.exact:9.4f} {outcome.unit:6} {outcome.deviation:+7.2%}"
-    if outcome.other_value is not None:
-        line += f"  {outcome.other_value:.4f} at {1000 * outcome.other_step_s:g} ms"
-        line += "" if outcome.converged else ", not converged"
-    off = outcome.entry in PROMISED and abs(outcome.deviation) > WITHIN
-    return line + ("  <-- off" if off else "")
+def format_result(result):
+    """Return the value, the exact value and the deviation of a result as text."""
+    if result.value is None:
+        return f"not measured: {result.refusal}"
+    line = f"{result.value:9.4f} {result.exact:9.4f} {result.unit:6} {result.deviation:+7.2%}"
+    if result.other_value is not None:
+        line += f"  {result.other_value:.4f} at {1000 * result.other_step_s:g} ms"
+        line += "" if result.converged else ", not converged"
+    wrong = result.entry in ACCURATE_ENTRIES and abs(result.deviation) > MAX_DEVIATION
+    return line + ("  <-- deviates" if wrong else "")
 
 
-def print_table(outcomes):
-    """A row for each check, a column for each entry, as Markdown."""
-    entries = list(dict.fromkeys(outcome.entry for outcome in outcomes))
-    by = {(outcome.check, outcome.entry): outcome for outcome in outcomes}
+def print_markdown(results):
+    """Print a Markdown table with a row for each check and a column for each entry."""
+    entries = list(dict.fromkeys(result.entry for result in results))
+    by_name = {(result.check, result.entry): result for result in results}
     print("| | exact | " + " | ".join(entries) + " |")
     print("|---|--:|" + "--:|" * len(entries))
     for check in CHECKS:
-        row = [by.get((check.name, entry)) for entry in entries]
+        row = [by_name.get((check.name, entry)) for entry in entries]
         exact = next((o.exact for o in row if o and o.exact is not None), float("nan"))
-        cells = [cell(outcome) for outcome in row]
-        print(f"| {check.description} | {exact:.4f} {check.unit} | " + " | ".join(cells) + " |")
+        cells = " | ".join(map(format_cell, row))
+        print(f"| {check.description} | {exact:.4f} {check.unit} | {cells} |")
 
 
-def cell(outcome):
-    """Return the cell of the table for a result, if it exists."""
-    if outcome is None or outcome.value is None:
-        return "–" if outcome is None else "not measured"
-    text = f"{outcome.value:.4f} ({outcome.deviation:+.1%})"
-    if outcome.other_value is not None and not outcome.converged:
-        text += f"; {outcome.other_value:.4f} at {1000 * STEPS_S[1]:g} ms: not converged"
-    elif outcome.other_value is not None:
-        text += f"; {outcome.other_value:.4f} at {1000 * STEPS_S[1]:g} ms"
+def format_cell(result):
+    """Return the text of a table cell for a result, a dash if the check was not executed."""
+    if result is None or result.value is None:
+        return "–" if result is None else "not measured"
+    text = f"{result.value:.4f} ({result.deviation:+.1%})"
+    if result.other_value is not None:
+        text += f"; {result.other_value:.4f} at {1000 * STEPS_S[1]:g} ms"
+        text += "" if result.converged else ": not converged"
     return text
 
 

@@ -4,23 +4,14 @@ import math
 from dataclasses import replace
 
 import pytest
+from physics_bodies import PhysicsResult
+from physics_closed_forms import CHECKS, PhysicsCheck, PhysicsCheckResult, check_physics
+from physics_robots import HUSKY, WheelContacts, sliding_twist
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Twist2D
-from gz_testauto.extras.simulator_comparison.physics.robots import (
-    HUSKY,
-    WheelContacts,
-    sliding_twist,
-)
-from gz_testauto.extras.simulator_comparison.physics.run import (
-    CHECKS,
-    PhysicsCheck,
-    PhysicsCheckResult,
-    check_physics,
-)
-from gz_testauto.extras.simulator_comparison.physics.scenes import PhysicsResult
 from gz_testauto.simulators.embedded.simulator import EmbeddedSimulation
 
 BY_NAME = {check.name: check for check in CHECKS}

@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import List, Sequence, Tuple
 
 import numpy as np
+from physics_bodies import GRAVITY_MPS2, PhysicsResult, PhysicsSceneLoader, surface
+from scipy.optimize import minimize
 
 from gz_testauto.base import resources
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import ImuSample, ModelState, Twist2D
 from gz_testauto.base.pose import Pose
-from gz_testauto.extras.simulator_comparison.physics.scenes import (
-    GRAVITY_MPS2,
-    PhysicsResult,
-    PhysicsSceneLoader,
-    surface,
-)
 from gz_testauto.sdf.robot import RobotModel, read_robot
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import Simulation
@@ -141,8 +137,6 @@ def sliding_twist(weight: WheelContacts, command: Twist2D) -> Tuple[float, float
     determined; here it is even. With a command of 0.5 rad/s the Husky's yaw rate is 0.2450, with
     contact on the rims only 0.2409, and with points in the middle 0.2472.
     """
-    from scipy.optimize import minimize
-
     nodes, shares = np.polynomial.legendre.leggauss(LINE_POINTS if weight.width_m > 0 else 1)
     x, y = np.array(weight.wheels_m).T[:, :, None]  # of wheels (w, 1); below of points (w, n)
     y_of_points = y + nodes * weight.width_m / 2

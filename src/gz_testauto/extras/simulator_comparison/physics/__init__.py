@@ -1,1 +1,0 @@
-"""Checks of a simulator's physics against exact values."""
