@@ -119,7 +119,7 @@ def test_a_case_with_few_repetitions_does_not_widen_the_interval():
     """With cases of 20 and 2 repetitions of one process, the interval is that of 22 repetitions,
     about 2.1 / sqrt(22)."""
     random = np.random.default_rng(3)
-    level = Measure("level", "m", "d", "f", "s", ("imu",), own=lambda r: (r.imu.values[0, 0], 1.0))
+    level = Measure("level", "d", "f", "s", ("imu",), own=lambda r: (r.imu.values[0, 0], 1.0))
     own = {"a/x": levels(random, 0.0, 20), "b/x": levels(random, 0.0, 2)}
     estimate = measure_entry(level, "own", own, None).estimate
     assert (estimate.high - estimate.low) / 2.0 == pytest.approx(2.1 / np.sqrt(22), rel=0.4)
@@ -127,4 +127,4 @@ def test_a_case_with_few_repetitions_does_not_widen_the_interval():
 
 def test_a_measure_of_two_recordings_is_a_distance():
     with pytest.raises(SpecError, match=r"likeness: between is a distance; better must be lower"):
-        Measure("likeness", "", "d", "f", "s", ("imu",), "higher", between=lambda a, b: 1.0)
+        Measure("likeness", "d", "f", "s", ("imu",), better="higher", between=lambda a, b: 1.0)

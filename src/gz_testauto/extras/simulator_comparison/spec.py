@@ -34,7 +34,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import Annotated, Literal, Self
 
-from gz_testauto.base.errors import SpecError, UnknownNameError
+from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
 from gz_testauto.extras.simulator_comparison.features import RULES, FeaturesSpec
 from gz_testauto.extras.simulator_comparison.maneuvers import (
@@ -45,7 +45,7 @@ from gz_testauto.extras.simulator_comparison.maneuvers import (
     ManeuverSpec,
 )
 from gz_testauto.extras.simulator_comparison.measures.inertial import summary_error
-from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES, find_measure
+from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
 from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS
@@ -330,15 +330,3 @@ def _require_known(where: str, name: str, known: List[str]) -> None:
     if name not in known:
         reason = unknown_name("name", name, known)
         raise _error(f"{where}: {reason}")
-
-
-def weighted_measures(spec: BenchSpec) -> List[str]:
-    """Return the names of the measures with a weight. Raises ``UnknownNameError`` for one that
-    cannot be imported."""
-    found = [name for name in spec.weights if name not in spec.features]
-    for name in found:
-        find_measure(name)
-    return found
-
-
-__all__ = ["BenchSpec", "EntrySpec", "UnknownNameError", "weighted_measures"]

@@ -11,7 +11,10 @@ from typing import Callable, NamedTuple, Tuple
 import numpy as np
 from scipy.stats import energy_distance, wasserstein_distance
 
-from gz_testauto.extras.simulator_comparison.measures.interface import Measure
+from gz_testauto.extras.simulator_comparison.measures.interface import (
+    Measure,
+    register_measures,
+)
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.signals import (
     RATE_HZ,
@@ -143,136 +146,114 @@ def _decades(first: RunRecording, second: RunRecording) -> float:
 _SOURCE = "Farley et al. 2022, equations (5) to (7)"
 _FORMULA = "sum over cases and axes of |range - range_ref| + |mean - mean_ref|"
 
-IMU_ANGULAR_ERROR = Measure(
-    name="imu_angular_error",
-    unit="rad/s",
-    description="differences of mean and range of the angular velocities",
-    formula=_FORMULA,
-    source=_SOURCE,
-    needs=("imu",),
-    between=_of(_summary_error_of(ANGULAR)),
-    summed=True,
-)
+_imu_measure = functools.partial(Measure, needs=("imu",))
 
-IMU_LINEAR_ERROR = Measure(
-    name="imu_linear_error",
-    unit="m/s²",
-    description="differences of mean and range of the accelerations",
-    formula=_FORMULA,
-    source=_SOURCE,
-    needs=("imu",),
-    between=_of(_summary_error_of(LINEAR)),
-    summed=True,
-)
-
-VERTICAL_SPECTRUM = Measure(
-    name="vertical_spectrum",
-    unit="dB",
-    description="log-spectral distance of vertical acceleration, in the band",
-    formula="sqrt(mean over f of (10 log10(P / P_ref))²), P by Welch's method",
-    source="A. H. Gray, J. D. Markel, IEEE Trans. ASSP 24, 1976",
-    needs=("imu",),
-    between=_spectral,
-)
-
-VERTICAL_WASSERSTEIN = Measure(
-    name="vertical_wasserstein",
-    unit="m/s²",
-    description="Wasserstein distance of vertical accelerations",
-    formula="integral of |F - F_ref| over a_z",
-    source="scipy.stats.wasserstein_distance",
-    needs=("imu",),
-    between=_of(_vertical_distance(wasserstein_distance)),
-)
-
-VERTICAL_ENERGY = Measure(
-    name="vertical_energy",
-    unit="(m/s²)^½",
-    description="energy distance of vertical accelerations",
-    formula="sqrt(2 E|X - Y| - E|X - X'| - E|Y - Y'|)",
-    source="G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013",
-    needs=("imu",),
-    between=_of(_vertical_distance(energy_distance)),
-)
-
-VERTICAL_SIGMA = Measure(
-    name="vertical_sigma",
-    unit="m/s²",
-    description="standard deviation of vertical acceleration on the flat floor: the solver's noise",
-    formula="sigma(a_z)",
-    source="on a plane only the solver causes vibration",
-    needs=("imu",),
-    own=_sigma,
-    terrain="flat",
-)
-
-LINEAR_BIAS = Measure(
-    name="linear_bias",
-    unit="m/s²",
-    description="difference of the mean accelerations",
-    formula="|mean(a) - mean(a_ref)|",
-    source="IEEE Std 952",
-    needs=("imu",),
-    between=_of(_bias(LINEAR)),
-)
-
-ANGULAR_BIAS = Measure(
-    name="angular_bias",
-    unit="rad/s",
-    description="difference of the mean angular velocities",
-    formula="|mean(ω) - mean(ω_ref)|",
-    source="IEEE Std 952",
-    needs=("imu",),
-    between=_of(_bias(ANGULAR)),
-)
-
-GAIN = Measure(
-    name="gain",
-    unit="",
-    description="logarithm of the ratio of an axis's standard deviation to the reference's",
-    formula="mean over axes of |ln(sigma / sigma_ref)|",
-    source="ratio of standard deviations",
-    needs=("imu",),
-    between=_of(_gain),
-)
-
-DELAY = Measure(
-    name="delay",
-    unit="s",
-    description="delay of the yaw rate, where the robot turns",
-    formula="|argmax of the cross-correlation|",
-    source="scipy.signal.correlate",
-    needs=("imu",),
-    between=_of(_delay),
-)
-
-YAW_RATE_RMSE = Measure(
-    name="yaw_rate_rmse",
-    unit="rad/s",
-    description="root mean square difference of the yaw rates, after the delay is removed",
-    formula="sqrt(mean (ω_z - ω_z,ref)²)",
-    source="at one rate, in one band, after the delay",
-    needs=("imu",),
-    between=_of(_yaw_rate_rmse),
-)
-
-LINEAR_RMSE = Measure(
-    name="linear_rmse",
-    unit="m/s²",
-    description="root mean square difference of the accelerations, after the delay is removed",
-    formula="sqrt(mean |a - a_ref|²)",
-    source="at one rate, in one band, after the delay",
-    needs=("imu",),
-    between=_of(_linear_rmse),
-)
-
-NOISE_DENSITY = Measure(
-    name="noise_density",
-    unit="decades",
-    description="difference of the accelerometer's white noise at rest, by the Allan deviation",
-    formula="|log10(N / N_ref)|, N = sigma_A(τ) √τ below 1 s",
-    source="IEEE Std 952-1997, annex C",
-    needs=("imu",),
-    between=_decades,
-    maneuver="rest",
+register_measures(
+    _imu_measure(
+        name="imu_angular_error",
+        unit="rad/s",
+        description="differences of mean and range of the angular velocities",
+        formula=_FORMULA,
+        source=_SOURCE,
+        between=_of(_summary_error_of(ANGULAR)),
+        summed=True,
+    ),
+    _imu_measure(
+        name="imu_linear_error",
+        unit="m/s²",
+        description="differences of mean and range of the accelerations",
+        formula=_FORMULA,
+        source=_SOURCE,
+        between=_of(_summary_error_of(LINEAR)),
+        summed=True,
+    ),
+    _imu_measure(
+        name="vertical_spectrum",
+        unit="dB",
+        description="log-spectral distance of vertical acceleration, in the band",
+        formula="sqrt(mean over f of (10 log10(P / P_ref))²), P by Welch's method",
+        source="A. H. Gray, J. D. Markel, IEEE Trans. ASSP 24, 1976",
+        between=_spectral,
+    ),
+    _imu_measure(
+        name="vertical_wasserstein",
+        unit="m/s²",
+        description="Wasserstein distance of vertical accelerations",
+        formula="integral of |F - F_ref| over a_z",
+        source="scipy.stats.wasserstein_distance",
+        between=_of(_vertical_distance(wasserstein_distance)),
+    ),
+    _imu_measure(
+        name="vertical_energy",
+        unit="(m/s²)^½",
+        description="energy distance of vertical accelerations",
+        formula="sqrt(2 E|X - Y| - E|X - X'| - E|Y - Y'|)",
+        source="G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013",
+        between=_of(_vertical_distance(energy_distance)),
+    ),
+    _imu_measure(
+        name="vertical_sigma",
+        unit="m/s²",
+        description="standard deviation of vertical acceleration on a plane: noise of the solver",
+        formula="sigma(a_z)",
+        source="on a plane only the solver causes vibration",
+        own=_sigma,
+        terrain="flat",
+    ),
+    _imu_measure(
+        name="linear_bias",
+        unit="m/s²",
+        description="difference of the mean accelerations",
+        formula="|mean(a) - mean(a_ref)|",
+        source="IEEE Std 952",
+        between=_of(_bias(LINEAR)),
+    ),
+    _imu_measure(
+        name="angular_bias",
+        unit="rad/s",
+        description="difference of the mean angular velocities",
+        formula="|mean(ω) - mean(ω_ref)|",
+        source="IEEE Std 952",
+        between=_of(_bias(ANGULAR)),
+    ),
+    _imu_measure(
+        name="gain",
+        description="logarithm of the ratio of an axis's standard deviation to the reference's",
+        formula="mean over axes of |ln(sigma / sigma_ref)|",
+        source="ratio of standard deviations",
+        between=_of(_gain),
+    ),
+    _imu_measure(
+        name="delay",
+        unit="s",
+        description="delay of the yaw rate, where the robot turns",
+        formula="|argmax of the cross-correlation|",
+        source="scipy.signal.correlate",
+        between=_of(_delay),
+    ),
+    _imu_measure(
+        name="yaw_rate_rmse",
+        unit="rad/s",
+        description="root mean square difference of the yaw rates, after the delay is removed",
+        formula="sqrt(mean (ω_z - ω_z,ref)²)",
+        source="at one rate, in one band, after the delay",
+        between=_of(_yaw_rate_rmse),
+    ),
+    _imu_measure(
+        name="linear_rmse",
+        unit="m/s²",
+        description="root mean square difference of the accelerations, after the delay is removed",
+        formula="sqrt(mean |a - a_ref|²)",
+        source="at one rate, in one band, after the delay",
+        between=_of(_linear_rmse),
+    ),
+    _imu_measure(
+        name="noise_density",
+        unit="decades",
+        description="difference of the accelerometer's white noise at rest, by the Allan deviation",
+        formula="|log10(N / N_ref)|, N = sigma_A(τ) √τ below 1 s",
+        source="IEEE Std 952-1997, annex C",
+        between=_decades,
+        maneuver="rest",
+    ),
 )

@@ -38,11 +38,11 @@ class Measure:
     """
 
     name: str
-    unit: str
     description: str
     formula: str
     source: str
     needs: Tuple[str, ...]
+    unit: str = ""
     better: str = "lower"
     between: Optional[Between] = None
     own: Optional[Own] = None
@@ -73,42 +73,13 @@ class Measure:
             raise SpecError(f"measure {self.name}: between is a distance; better must be lower")
 
 
-_HERE = "gz_testauto.extras.simulator_comparison.measures"
-_BUILT_IN = {
-    "load": ("real_time_factor", "cpu_idle", "cpu_average", "cpu_intense", "memory"),
-    "inertial": (
-        "imu_angular_error",
-        "imu_linear_error",
-        "vertical_spectrum",
-        "vertical_wasserstein",
-        "vertical_energy",
-        "vertical_sigma",
-        "linear_bias",
-        "angular_bias",
-        "yaw_rate_rmse",
-        "linear_rmse",
-        "gain",
-        "delay",
-        "noise_density",
-    ),
-    "pose": ("pose_drift", "relative_pose", "box_pushed", "half_step"),
-    "planners": (
-        "planner_srcc",
-        "planner_success_srcc",
-        "planner_spearman",
-        "planner_same_winner",
-    ),
-}
-"""Names of the built-in measures by module. Each is a constant with its name in capitals."""
+MEASURES = Registry("measure", {})
 
-MEASURES = Registry(
-    "measure",
-    {
-        name: f"{_HERE}.{module}:{name.upper()}"
-        for module, names in _BUILT_IN.items()
-        for name in names
-    },
-)
+
+def register_measures(*measures: Measure) -> None:
+    """Add measures of this package under their names."""
+    for measure in measures:
+        MEASURES.register(measure.name, measure)
 
 
 def find_measure(name: str) -> Measure:

@@ -2,7 +2,10 @@
 
 from typing import Tuple
 
-from gz_testauto.extras.simulator_comparison.measures.interface import Measure
+from gz_testauto.extras.simulator_comparison.measures.interface import (
+    Measure,
+    register_measures,
+)
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 
 LOAD = "load"
@@ -35,7 +38,7 @@ def _cpu_time(name: str, case: str, robots: str, source: str) -> Measure:
     return Measure(
         name=name,
         unit="CPU s / s",
-        description=f"CPU time of all the simulator's processes per simulated second, {robots}",
+        description=f"CPU time of all processes of the simulator per simulated second, {robots}",
         formula="sum of CPU s / sum of simulated s",
         source=source,
         needs=("load",),
@@ -45,38 +48,35 @@ def _cpu_time(name: str, case: str, robots: str, source: str) -> Measure:
     )
 
 
-REAL_TIME_FACTOR = Measure(
-    name="real_time_factor",
-    unit="",
-    better="higher",
-    description="simulated time divided by wall time, at full speed, one robot",
-    formula="sum of simulated s / sum of wall s",
-    source="Farley et al. 2022, equation (2)",
-    needs=("load",),
-    own=_real_time_factor,
-    terrain=LOAD,
-    maneuver=ONE,
-)
-
-CPU_IDLE = _cpu_time("cpu_idle", IDLE, "no robot", "read from the processes")
-
-CPU_AVERAGE = _cpu_time(
-    "cpu_average",
-    ONE,
-    "one robot",
-    "Farley et al. 2022, section 3.3.2, read from the processes; theirs is a share in %",
-)
-
-CPU_INTENSE = _cpu_time("cpu_intense", FIVE, "five robots", "Farley et al. 2022, section 3.3.2")
-
-MEMORY = Measure(
-    name="memory",
-    unit="MiB",
-    description="resident memory of all the simulator's processes at the end of a run, one robot",
-    formula="mean over runs",
-    source="psutil",
-    needs=("load",),
-    own=_memory,
-    terrain=LOAD,
-    maneuver=ONE,
+register_measures(
+    Measure(
+        name="real_time_factor",
+        better="higher",
+        description="simulated time divided by wall time, at full speed, one robot",
+        formula="sum of simulated s / sum of wall s",
+        source="Farley et al. 2022, equation (2)",
+        needs=("load",),
+        own=_real_time_factor,
+        terrain=LOAD,
+        maneuver=ONE,
+    ),
+    _cpu_time("cpu_idle", IDLE, "no robot", "read from the processes"),
+    _cpu_time(
+        "cpu_average",
+        ONE,
+        "one robot",
+        "Farley et al. 2022, section 3.3.2, read from the processes; theirs is a share in %",
+    ),
+    _cpu_time("cpu_intense", FIVE, "five robots", "Farley et al. 2022, section 3.3.2"),
+    Measure(
+        name="memory",
+        unit="MiB",
+        description="resident memory of all processes of the simulator after a run, one robot",
+        formula="mean over runs",
+        source="psutil",
+        needs=("load",),
+        own=_memory,
+        terrain=LOAD,
+        maneuver=ONE,
+    ),
 )

@@ -1,0 +1,157 @@
+"""Measures of behavior: trajectories, a pushed box, and the results of planners in campaigns.
+
+Trajectories are compared as a whole, per second, and with those at half the physics step. The
+results of planners are correlated with those in the reference.
+"""
+
+import functools
+from typing import Tuple, Union
+
+import numpy as np
+
+from gz_testauto.extras.simulator_comparison.measures.interface import (
+    Measure,
+    PlannerMeasure,
+    register_measures,
+)
+from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
+from gz_testauto.extras.simulator_comparison.signals import resample
+from gz_testauto.metrics.interface import SUCCESS
+
+POSE_RATE_HZ = 20.0
+
+CONVERGED_M = 0.05
+"""Limit of the change at half the physics step, for trajectories of about 4 m; a larger change is
+not converged."""
+
+
+def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:
+    """Return poses (n, 3) of both at the same times since their start; yaw unwrapped."""
+    assert first.odometry is not None and second.odometry is not None, (
+        "two recordings with odometry"
+    )
+    trajectories = []
+    for series in (first.odometry, second.odometry):
+        unwrapped = np.column_stack([series.values[:, :2], np.unwrap(series.values[:, 2])])
+        trajectories.append(resample(type(series)(series.time_s, unwrapped), POSE_RATE_HZ).values)
+    length = min(map(len, trajectories))
+    return trajectories[0][:length], trajectories[1][:length]
+
+
+def drift_m(first: RunRecording, second: RunRecording) -> float:
+    """Return the RMS distance (m), both aligned by the first pose. S. Umeyama's alignment would
+    remove a wrong heading."""
+    own, reference = (_from_its_start(trajectory) for trajectory in _trajectories(first, second))
+    return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
+
+
+def _from_its_start(trajectory: np.ndarray) -> np.ndarray:
+    return _in_robot_frame(trajectory - trajectory[0], trajectory[0, 2])
+
+
+def _in_robot_frame(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
+    """Return displacements (n, 3) in x, y and yaw of a fixed frame as forward and left components
+    for the heading ``yaw_rad``, one for all or (n,)."""
+    cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
+    return np.column_stack(
+        [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
+    )
+
+
+def _relative(first: RunRecording, second: RunRecording) -> float:
+    own, reference = (_steps(trajectory) for trajectory in _trajectories(first, second))
+    return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
+
+
+def _steps(trajectory: np.ndarray) -> np.ndarray:
+    """Return the motion in each second (m, m, rad), in the robot's frame at its start."""
+    ahead = min(round(POSE_RATE_HZ), len(trajectory) - 1)
+    begin, moved = trajectory[:-ahead], trajectory[ahead:] - trajectory[:-ahead]
+    return _in_robot_frame(moved, begin[:, 2])
+
+
+def _pushed(first: RunRecording, second: RunRecording) -> float:
+    assert first.box is not None and second.box is not None, "two recordings with a box"
+    displacements = (series.values[-1] - series.values[0] for series in (first.box, second.box))
+    own, reference = (float(np.hypot(*one)) for one in displacements)
+    return abs(own - reference)
+
+
+def _change_at_half_step(recording: RunRecording) -> Tuple[float, float]:
+    assert recording.half_step is not None, "a recording with half_step"
+    return drift_m(recording, recording.half_step), 1.0
+
+
+_planner_measure = functools.partial(
+    Measure,
+    better="higher",
+    needs=("campaign",),
+    source="A. Kadian et al., IEEE RA-L 5, 2020 (arXiv 1912.06321)",
+)
+
+register_measures(
+    Measure(
+        name="pose_drift",
+        unit="m",
+        description="root mean square distance of the positions, after the first poses are aligned",
+        formula="sqrt(mean |p - p_ref|²)",
+        source="absolute trajectory error, J. Sturm et al., IROS 2012, aligned by the first pose",
+        needs=("odometry",),
+        between=drift_m,
+    ),
+    Measure(
+        name="relative_pose",
+        unit="m",
+        description="root mean square difference of the motion in one second",
+        formula="sqrt(mean |Δp - Δp_ref|²), Δ over 1 s in the robot's frame",
+        source="relative pose error, J. Sturm et al., IROS 2012",
+        needs=("odometry",),
+        between=_relative,
+    ),
+    Measure(
+        name="box_pushed",
+        unit="m",
+        description="difference of the displacements of a pushed box of 5 kg",
+        formula="|d - d_ref|",
+        source="friction of the box and of the tires together",
+        needs=("box",),
+        between=_pushed,
+    ),
+    Measure(
+        name="half_step",
+        unit="m",
+        description="difference of the positions on flat ground when the physics step is halved",
+        formula="mean over runs of sqrt(mean |p - p_half|²)",
+        source="step-size refinement",
+        needs=("half_step",),
+        own=_change_at_half_step,
+        limit=CONVERGED_M,
+        beyond="not converged: the trajectory depends on the physics step",
+    ),
+    _planner_measure(
+        "planner_srcc",
+        description="correlation of planners' SPL, simulator with reference",
+        formula="Pearson's r over (planner, world), each the mean of its trials",
+        planners=PlannerMeasure("spl", lambda found: found.pearson),
+    ),
+    _planner_measure(
+        "planner_success_srcc",
+        description="correlation of planners' success, simulator with reference",
+        formula="Pearson's r over (planner, world), each the share of its trials",
+        planners=PlannerMeasure(SUCCESS, lambda found: found.pearson),
+    ),
+    _planner_measure(
+        "planner_spearman",
+        description="correlation of the ranks of planners' SPL, simulator with reference",
+        formula="Spearman's coefficient over (planner, world), each the mean of its trials",
+        source="C. Spearman, Am. J. Psychol. 15, 1904",
+        planners=PlannerMeasure("spl", lambda found: found.spearman),
+    ),
+    _planner_measure(
+        "planner_same_winner",
+        description="share of pairs of planners of which the same one has the greater SPL",
+        formula="pairs with the same sign of the difference of means over worlds / pairs",
+        source="definition of this package",
+        planners=PlannerMeasure("spl", lambda found: found.same_winner),
+    ),
+)
