@@ -52,14 +52,12 @@ class Counted(SimulatorRunner):
         self.driven.append(order.source)
         return super().run_maneuver(order)
 
-    def probe(self, terrain, folder):
-        return probe_that_finds(terrain, None)
+    def probe(self, terrain, folder, entry):
+        return probe_that_finds(terrain, entry, None)
 
 
-def probe_that_finds(terrain, refusal):
-    friction = terrain.friction
-    nothing = np.zeros((1, 2)), np.zeros(1)
-    return GroundProbe(terrain.name, "kinematic", *nothing, friction, friction, refusal)
+def probe_that_finds(terrain, entry, refusal):
+    return GroundProbe(entry, terrain.name, 0.0, terrain.friction, terrain.friction, refusal)
 
 
 @pytest.fixture(autouse=True)
@@ -226,9 +224,9 @@ def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path
 
 def test_an_entry_with_a_wrong_ground_does_not_run_there_and_is_reported(tmp_path):
     class OffGround(Counted):
-        def probe(self, terrain, folder):
+        def probe(self, terrain, folder, entry):
             off = "its surface is 13 mm too low" if terrain.name == "ice" else None
-            return probe_that_finds(terrain, off)
+            return probe_that_finds(terrain, entry, off)
 
     result = run(bench(), tmp_path, OffGround)
     assert not any("ice" in source for source in Counted.driven)

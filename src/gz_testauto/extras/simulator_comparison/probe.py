@@ -80,10 +80,14 @@ class GroundHeightProvider(Protocol):
 
 
 @dataclass(frozen=True)
-class GroundProbeSummary:
-    """Result of a probe of one terrain in one entry: the greatest error of its surface (m), the
-    measured and the expected friction. ``refusal`` is the reason if maneuvers on it are not
-    compared."""
+class GroundProbe:
+    """Result of the probe of one terrain in the simulator of an entry.
+
+    ``worst_m`` is the greatest error of the surface without its sign (m); it is infinite if bodies
+    fall through. ``friction`` is the measured coefficient. If the sled did not slide it is the
+    tangent of the slope, a lower bound. It is NaN in a simulator without friction. ``refusal`` is
+    the reason why maneuvers on this terrain are not compared, None if they are.
+    """
 
     entry: str
     terrain: str
@@ -93,50 +97,15 @@ class GroundProbeSummary:
     refusal: Optional[str] = None
 
 
-@dataclass(frozen=True, eq=False)
-class GroundProbe:
-    """Measurements of one terrain in one simulator.
-
-    ``points_m`` (k, 2) are the measured points; ``errors_m`` (k,) is the simulated minus the
-    specified height there, -inf where bodies fall through. ``friction`` is the measured
-    coefficient. If the sled did not slide it is the tangent of the slope, a lower bound; None in a
-    simulator without friction. ``refusal`` is the reason why the simulator is not compared on this
-    terrain.
-    """
-
-    terrain: str
-    simulator: str
-    points_m: np.ndarray
-    errors_m: np.ndarray
-    friction: Optional[float]
-    expected_friction: float
-    refusal: Optional[str]
-
-    @property
-    def worst_m(self) -> float:
-        """The greatest error, without its sign."""
-        return float(np.abs(self.errors_m).max())
-
-    def summary(self, entry: str) -> GroundProbeSummary:
-        """Return the summary for the entry with this simulator."""
-        return GroundProbeSummary(
-            entry,
-            self.terrain,
-            self.worst_m,
-            math.nan if self.friction is None else self.friction,
-            self.expected_friction,
-            self.refusal,
-        )
-
-
 def probe_ground(
     simulator: Simulator,
     terrain: Terrain,
     folder: Path,
+    entry: str = "",
     points: int = 200,
 ) -> GroundProbe:
-    """Measure the ground of ``terrain`` in ``simulator``, at ``points`` random points. Worlds are
-    written into ``folder``.
+    """Measure the ground of ``terrain`` in the ``simulator`` of an entry, at ``points`` random
+    points. Worlds are written into ``folder``.
 
     Loads two scenes. Raises ``SimulatorError`` if one cannot be loaded, and ``SpecError`` for a
     terrain with too few points at which all simulators agree.
@@ -144,7 +113,7 @@ def probe_ground(
     places, expected = _places(terrain, points)
     balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
     simulation = simulator.load(Scene(write_world(terrain, folder), models=balls))
-    friction: Optional[float] = None
+    friction = math.nan
     if isinstance(simulation, GroundHeightProvider):
         errors = simulation.ground_m(*places.T) - terrain.height_m(*places.T)
         errors = np.where(np.isnan(errors), -np.inf, errors)
@@ -153,13 +122,12 @@ def probe_ground(
         errors[errors < -FALLEN_M] = -np.inf
         friction = _friction(simulator, terrain, folder)
     return GroundProbe(
-        terrain=terrain.name,
-        simulator=simulator.name,
-        points_m=places,
-        errors_m=errors,
-        friction=friction,
-        expected_friction=terrain.friction,
-        refusal=_refusal(errors, friction, terrain.friction),
+        entry,
+        terrain.name,
+        float(np.abs(errors).max()),
+        friction,
+        terrain.friction,
+        _refusal(errors, friction, terrain.friction),
     )
 
 
@@ -290,7 +258,7 @@ def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
     return float((down - along) / pressed) if pressed > MIN_LOAD_SHARE * into else 0.0
 
 
-def _refusal(errors_m: np.ndarray, friction: Optional[float], expected: float) -> Optional[str]:
+def _refusal(errors_m: np.ndarray, friction: float, expected: float) -> Optional[str]:
     faults = []
     lost = int(np.isinf(errors_m).sum())
     finite = errors_m[np.isfinite(errors_m)]
@@ -305,7 +273,7 @@ def _refusal(errors_m: np.ndarray, friction: Optional[float], expected: float) -
             f"(median {1000 * np.median(finite):+.1f} mm); at most "
             f"{1000 * MAX_HEIGHT_ERROR_M:g} mm are allowed"
         )
-    if friction is not None and abs(friction - expected) > MAX_FRICTION_ERROR * expected:
+    if abs(friction - expected) > MAX_FRICTION_ERROR * expected:
         faults.append(
             f"its friction is {friction:.3g} instead of {expected:.3g}; at most "
             f"{100 * MAX_FRICTION_ERROR:g} % are allowed"

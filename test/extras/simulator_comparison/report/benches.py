@@ -14,7 +14,7 @@ from gz_testauto.extras.simulator_comparison.bench.simulated import (
 )
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD, ONE
-from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.spec.loader import load
@@ -91,9 +91,9 @@ def find_without_reading(spec, drives, conditions):
 CONDITIONS = RunConditions(
     simulators={"near": "gazebo 11.10.2 (engine: ode)", "loud": "embedded 3.2.3"},
     grounds=(
-        GroundProbeSummary("near", "gravel", 0.0004, 0.55, 0.55),
-        GroundProbeSummary("loud", "gravel", 0.0009, 0.56, 0.55),
-        GroundProbeSummary("sunk", "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off"),
+        GroundProbe("near", "gravel", 0.0004, 0.55, 0.55),
+        GroundProbe("loud", "gravel", 0.0009, 0.56, 0.55),
+        GroundProbe("sunk", "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off"),
     ),
     invalid=(InvalidRun("lost", CASES[1], 2, "the robot is more than 0.15 m below the ground"),),
     notes=("Others used 34 % of the machine while loads were measured.",),

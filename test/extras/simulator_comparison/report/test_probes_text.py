@@ -3,8 +3,7 @@
 import io
 import math
 
-from gz_testauto.extras.simulator_comparison.bench.runner import ProbeRow
-from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.report.terminal import print_probes
 from gz_testauto.report.plain import report_console
 
@@ -17,7 +16,7 @@ REFUSAL = (
 def printed(*grounds):
     """Return the printed lines."""
     text = io.StringIO()
-    rows = [ProbeRow(ground, "embedded MuJoCo 4.0.0") for ground in grounds]
+    rows = [("embedded MuJoCo 4.0.0", ground) for ground in grounds]
     print_probes(rows, report_console(text))
     return text.getvalue().splitlines()
 
@@ -25,8 +24,8 @@ def printed(*grounds):
 def test_long_names_and_reasons_fit_a_terminal():
     name, terrain = "an_entry_with_a_name_that_is_long", "a_terrain_with_a_long_name"
     lines = printed(
-        GroundProbeSummary(name, terrain, 0.013, 0.47, 0.55, REFUSAL),
-        GroundProbeSummary("near", "flat", 0.0001, math.nan, 0.55),
+        GroundProbe(name, terrain, 0.013, 0.47, 0.55, REFUSAL),
+        GroundProbe("near", "flat", 0.0001, math.nan, 0.55),
     )
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)

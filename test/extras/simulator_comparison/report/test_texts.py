@@ -21,7 +21,7 @@ from benches import (
 from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import Measured
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
-from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.align import Length
 from gz_testauto.extras.simulator_comparison.report.export import findings_to_json
 from gz_testauto.extras.simulator_comparison.report.page import page_html, write_page
@@ -285,7 +285,7 @@ def test_refused_entries_are_not_ranked_and_the_reason_is_reported():
     changed = dataclasses.replace(
         CONDITIONS,
         grounds=tuple(
-            GroundProbeSummary(name, "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off")
+            GroundProbe(name, "gravel", 0.013, 0.55, 0.55, "the surface is 13.0 mm off")
             for name in ("near", "loud")
         ),
         invalid=(),

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, NamedTuple, Sequence, TypeVar
+from typing import Callable, Dict, Iterator, List, Sequence, Tuple, TypeVar
 
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError, SimulatorError
 from gz_testauto.extras.simulator_comparison.bench.manifest import BenchManifest
@@ -31,9 +31,9 @@ from gz_testauto.extras.simulator_comparison.bench.simulator_process import (
 )
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory, StoredRun
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
-from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
-from gz_testauto.extras.simulator_comparison.spec import BenchSpec, EntrySpec
+from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrain
 from gz_testauto.results.attempts import run_attempts
 from gz_testauto.results.directory import write_atomically
@@ -177,16 +177,16 @@ class _BenchRunner:
         with self._lock:
             self._manifest.note(entry, identity)
 
-    def _ground(self, handle: SimulatorRunner, group: RunGroup) -> GroundProbeSummary:
+    def _ground(self, handle: SimulatorRunner, group: RunGroup) -> GroundProbe:
         stored = self._directory.read_probe(group.entry, group.terrain)
         if stored is not None:
             return stored
         terrain = self._plan.terrains[group.terrain]
         folder = self._directory.path / "worlds" / "probe" / group.entry
 
-        def probe() -> GroundProbeSummary:
+        def probe() -> GroundProbe:
             self._open(handle, group.entry)
-            return handle.probe(terrain, folder).summary(group.entry)
+            return handle.probe(terrain, folder, group.entry)
 
         try:
             ground = self._with_retry(handle, f"{group.entry}: ground of {group.terrain}", probe)
@@ -256,39 +256,29 @@ class _BenchRunner:
         return run_attempts(act, failed)
 
 
-class ProbeRow(NamedTuple):
-    """Result of one entry on one terrain, with its simulator."""
-
-    ground: GroundProbeSummary
-    simulator: str
-
-
 def probe_bench(
     spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
-) -> Iterator[ProbeRow]:
-    """Probe all terrains for these entries. Raises ``MissingDependencyError``."""
+) -> Iterator[Tuple[str, GroundProbe]]:
+    """Probe all terrains for these entries. Yield the name and version of the simulator with each
+    result. Raises ``MissingDependencyError``."""
     terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
     for name in entries:
+        entry = spec.entry(name)
+        assert entry.simulator is not None, "a simulated entry"
+        options = sampling_options(entry.simulator, entry.options)
         with SimulatorProcess() as process, tempfile.TemporaryDirectory() as folder:
             for terrain in terrains:
                 report_progress(f"{name}: {terrain.name}")
-                yield _probe_row(process, spec.entry(name), terrain, Path(folder))
+                simulator = process.open(entry.simulator, options)
+                try:
+                    ground = process.probe(terrain, Path(folder), name)
+                except SimulatorError as error:
+                    process.end()
+                    ground = _failed_probe(name, terrain, error)
+                yield f"{simulator.name} {simulator.version}", ground
 
 
-def _probe_row(
-    process: SimulatorProcess, entry: EntrySpec, terrain: Terrain, folder: Path
-) -> ProbeRow:
-    assert entry.simulator is not None, "a simulated entry"
-    identity = process.open(entry.simulator, sampling_options(entry.simulator, entry.options))
-    try:
-        ground = process.probe(terrain, folder).summary(entry.name)
-    except SimulatorError as error:
-        process.end()
-        ground = _failed_probe(entry.name, terrain, error)
-    return ProbeRow(ground, f"{identity.name} {identity.version}")
-
-
-def _failed_probe(entry: str, terrain: Terrain, error: SimulatorError) -> GroundProbeSummary:
+def _failed_probe(entry: str, terrain: Terrain, error: SimulatorError) -> GroundProbe:
     """Return the summary of a failed probe; the entry is not compared on this terrain."""
     reason = f"its ground could not be probed: {error}"
-    return GroundProbeSummary(entry, terrain.name, math.nan, math.nan, terrain.friction, reason)
+    return GroundProbe(entry, terrain.name, math.nan, math.nan, terrain.friction, reason)

@@ -9,7 +9,7 @@ from gz_testauto.extras.simulator_comparison.bench.plan import LOADS
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredRun
 from gz_testauto.extras.simulator_comparison.estimates import RecordingsByCase
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
-from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
@@ -34,7 +34,7 @@ class RunConditions:
     and options of its simulator. ``notes`` are sentences on the machine and the run."""
 
     simulators: Mapping[str, str] = field(default_factory=dict)
-    grounds: Tuple[GroundProbeSummary, ...] = ()
+    grounds: Tuple[GroundProbe, ...] = ()
     invalid: Tuple[InvalidRun, ...] = ()
     notes: Tuple[str, ...] = ()
 
@@ -87,7 +87,7 @@ class _RunReader:
 
     def __init__(self, spec: BenchSpec, directory: BenchDirectory) -> None:
         self._spec, self._directory = spec, directory
-        self.grounds: List[GroundProbeSummary] = []
+        self.grounds: List[GroundProbe] = []
         self.invalid: List[InvalidRun] = []
         self.missing: List[str] = []
         self.disturbed: List[str] = []

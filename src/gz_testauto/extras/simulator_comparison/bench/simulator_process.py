@@ -5,6 +5,7 @@ process exits for any reason.
 """
 
 import contextlib
+import functools
 import logging
 import multiprocessing
 import os
@@ -75,9 +76,9 @@ class SimulatorRunner:
         """See :func:`~gz_testauto.extras.simulator_comparison.bench.load.measure_load`."""
         return measure_load(self._required, request, self._base_bytes, os.getppid())
 
-    def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
+    def probe(self, terrain: Terrain, folder: Path, entry: str) -> GroundProbe:
         """See :func:`~gz_testauto.extras.simulator_comparison.probe.probe_ground`."""
-        return probe_ground(self._required, terrain, folder)
+        return probe_ground(self._required, terrain, folder, entry)
 
     def close(self) -> None:
         """Close the simulator if it is open."""
@@ -107,6 +108,16 @@ def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, An
     return dict(options)
 
 
+def _in_child(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Return a method of :class:`SimulatorProcess` that calls ``method`` in the child process."""
+
+    @functools.wraps(method)
+    def request(process: "SimulatorProcess", *arguments: Any) -> Result:
+        return process.request(method, *arguments)
+
+    return request
+
+
 class SimulatorProcess(SimulatorRunner):
     """A :class:`SimulatorRunner` in a child process, which starts with the first request and again
     after it died. Methods raise the same errors, and ``SimulatorError`` if the process died or did
@@ -118,27 +129,16 @@ class SimulatorProcess(SimulatorRunner):
         self._process: Optional[multiprocessing.process.BaseProcess] = None
         self._line: Optional[Connection] = None
 
-    def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """See :meth:`SimulatorRunner.open`."""
-        return self._request(SimulatorRunner.open, name, options)
-
-    def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
-        """See :meth:`SimulatorRunner.run_maneuver`."""
-        return self._request(SimulatorRunner.run_maneuver, request)
-
-    def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
-        """See :meth:`SimulatorRunner.measure_load`."""
-        return self._request(SimulatorRunner.measure_load, request)
-
-    def probe(self, terrain: Terrain, folder: Path) -> GroundProbe:
-        """See :meth:`SimulatorRunner.probe`."""
-        return self._request(SimulatorRunner.probe, terrain, folder)
+    open = _in_child(SimulatorRunner.open)
+    run_maneuver = _in_child(SimulatorRunner.run_maneuver)
+    measure_load = _in_child(SimulatorRunner.measure_load)
+    probe = _in_child(SimulatorRunner.probe)
 
     def close(self) -> None:
         """Close the simulator; the process continues. A process that does not answer is killed."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
-                self._request(SimulatorRunner.close)
+                self.request(SimulatorRunner.close)
 
     def end(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """End the process with its simulator, within ``timeout_s`` (wall time)."""
@@ -161,7 +161,8 @@ class SimulatorProcess(SimulatorRunner):
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
         self.end(CLOSE_TIMEOUT_S if kind is None else ABORT_TIMEOUT_S)
 
-    def _request(self, method: Callable[..., Result], *arguments: Any) -> Result:
+    def request(self, method: Callable[..., Result], *arguments: Any) -> Result:
+        """Return the result of a method of the runner in the child process."""
         try:
             reply: Result = send_request(self._started(), (method, arguments), self._timeout_s)
         except NoReplyError as error:

@@ -23,7 +23,7 @@ import numpy as np
 from gz_testauto.base.disk import PARTIAL_SUFFIX, read_file
 from gz_testauto.base.errors import ResultsError
 from gz_testauto.base.json_file import read_json_object, validate_as
-from gz_testauto.extras.simulator_comparison.probe import GroundProbeSummary
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.recordings.recording import (
     CHANNELS,
     RunRecording,
@@ -95,17 +95,17 @@ class BenchDirectory(RunDirectory):
                 "it again"
             ) from error
 
-    def write_probe(self, ground: GroundProbeSummary) -> None:
+    def write_probe(self, ground: GroundProbe) -> None:
         """Store the result of a probe."""
         self._write_json(self.probe_path(ground.entry, ground.terrain), asdict(ground))
 
-    def read_probe(self, entry: str, terrain: str) -> Optional[GroundProbeSummary]:
+    def read_probe(self, entry: str, terrain: str) -> Optional[GroundProbe]:
         """Return the stored result of a probe, None if it is missing. Raises ``ResultsError``."""
         path = self.probe_path(entry, terrain)
         if not path.is_file():
             return None
         return validate_as(
-            GroundProbeSummary, read_json_object(path, ResultsError), str(path), ResultsError
+            GroundProbe, read_json_object(path, ResultsError), str(path), ResultsError
         )
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:

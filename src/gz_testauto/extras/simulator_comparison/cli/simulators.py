@@ -134,9 +134,9 @@ def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
     if entry is not None and entry not in names:
         raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
     with _naming(bench):
-        rows = list(probe_bench(spec, names if entry is None else [entry], print_status))
-    print_probes(rows)
-    return 1 if any(row.ground.refusal is not None for row in rows) else 0
+        probes = list(probe_bench(spec, names if entry is None else [entry], print_status))
+    print_probes(probes)
+    return 1 if any(ground.refusal is not None for _, ground in probes) else 0
 
 
 def _import(bench: Path, spec: BenchSpec, name: str, out: Path) -> int:

@@ -2,15 +2,15 @@
 
 import math
 import textwrap
-from typing import Callable, Optional, Sequence
+from typing import Callable, Optional, Sequence, Tuple
 
 from rich.console import Console
 from rich.table import Table
 
 from gz_testauto.base.escaping import escape_text
-from gz_testauto.extras.simulator_comparison.bench.runner import ProbeRow
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure, find_measure
+from gz_testauto.extras.simulator_comparison.probe import GroundProbe
 from gz_testauto.extras.simulator_comparison.report.sentences import (
     MAX_REVERSALS_SHOWN,
     NEAR,
@@ -274,18 +274,21 @@ def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
         console.print(escape_text(line))
 
 
-def print_probes(rows: Sequence[ProbeRow], console: Optional[Console] = None) -> None:
-    """Print a line for each entry and terrain, by default on standard output, and below them the
-    errors of refused ones."""
+def print_probes(
+    probes: Sequence[Tuple[str, GroundProbe]], console: Optional[Console] = None
+) -> None:
+    """Print a table of simulators and probes of their ground, and the reasons of refusals below it.
+
+    The default console is standard output.
+    """
     console = console or report_console()
     table = plain_table("entry", "simulator", "terrain", "error, mm", "friction", "expected", "")
     for column in table.columns[1:3]:
         column.no_wrap = False
-    for row in rows:
-        ground = row.ground
+    for simulator, ground in probes:
         table.add_row(
             escape_text(ground.entry),
-            row.simulator,
+            simulator,
             escape_text(ground.terrain),
             _decimals(1000.0 * ground.worst_m),
             _decimals(ground.friction),
@@ -293,10 +296,10 @@ def print_probes(rows: Sequence[ProbeRow], console: Optional[Console] = None) ->
             "refused" if ground.refusal else "correct",
         )
     console.print(table)
-    for row in rows:
-        if row.ground.refusal:
-            where = f"{row.ground.entry} on {row.ground.terrain}"
-            print_paragraph(console, f"{where}: {row.ground.refusal}", "  ")
+    for _, ground in probes:
+        if ground.refusal:
+            where = f"{ground.entry} on {ground.terrain}"
+            print_paragraph(console, f"{where}: {ground.refusal}", "  ")
 
 
 def _decimals(value: float) -> str:
