@@ -104,6 +104,7 @@ class TestImu:
 
     def message(self, gazebo_ns, passed_ns):
         message = MESSAGES["IMU"]()
+        message.orientation.w = 1.0
         message.stamp.sec, message.stamp.nsec = divmod(gazebo_ns, 10**9)
         # +x in the world is -y in the sensor
         message.linear_acceleration.y = -1.0 / (passed_ns / 1e9)
@@ -159,11 +160,39 @@ class TestImu:
         sample = reader.sample(100_000_000, tilted)
         assert sample.linear_mps2 == pytest.approx(tuple(felt(1.0, 0.1)))
 
+    @pytest.mark.parametrize("measured_at", [(), (1,), (3, 4), (1, 2, 3, 4, 5)])
+    def test_sample_does_not_depend_on_the_number_of_measurements(self, measured_at):
+        """The robot tips over while it accelerates. Between two steps, 0.05 s pass at rest."""
+        gravity = np.array(self.GRAVITY)
+        steps = range(7)
+        tilts = [Pose.from_rpy(0, 0, 0, 0.1 * step, -0.05 * step, 0.2 * step) for step in steps]
+        velocities = [np.array((0.3 * step, 0.1 * step**2, 0.0)) for step in steps]
+        times_ns = [10_000_000 * step + (50_000_000 if step > 2 else 0) for step in steps]
+        at_start = (tilts[0] * self.MOUNT).inverse()
+        reader = ImuReader(self.GRAVITY, self.MOUNT)
+        reader.begin(0)
+        last = 0
+        for step in (*measured_at, 6):
+            sensor = tilts[step] * self.MOUNT
+            passed_s = (times_ns[step] - times_ns[last]) / 1e9
+            message = MESSAGES["IMU"]()
+            message.stamp.sec, message.stamp.nsec = 0, times_ns[step]
+            o, a = message.orientation, message.linear_acceleration
+            o.x, o.y, o.z, o.w = (at_start * sensor).quaternion
+            gained = velocities[step] - velocities[last]
+            a.x, a.y, a.z = sensor.rotation.T @ (gained / passed_s - gravity)
+            reader.receive(message)
+            last = step
+        expected = (tilts[6] * self.MOUNT).rotation.T @ (velocities[6] / 0.06 - gravity)
+        sample = reader.sample(60_000_000, tilts[6])
+        assert sample.linear_mps2 == pytest.approx(tuple(expected), abs=1e-6)
+
     def test_no_sample_without_a_message(self, reader):
         assert reader.sample(100_000_000, Pose()) is None
 
     def test_imu_measures_gravity_on_a_slope(self):
         message = MESSAGES["IMU"]()
+        message.orientation.w = 1.0
         message.stamp.sec, message.stamp.nsec = 0, 300_000_000
         tilted = Pose.from_rpy(0, 0, 0, 0.5, 0, 0)
         g = tilted.rotation.T @ np.array(self.GRAVITY)

@@ -135,9 +135,10 @@ class ImuReader:
     Gazebo's linear acceleration is the change of velocity since the last measurement divided by the
     time on its own clock, minus gravity. That clock advances at every rest, and a measurement has
     the stamp of the last physics step or of the rest after it, so the part that is due to motion is
-    computed again. The number of measurements in a period depends on gzserver's threads, and with
-    it the last bits of their sum. So it is rounded to ``RESOLUTION_DIGITS``, and the same motion
-    gives the same samples.
+    computed again. The number of measurements in a period depends on gzserver's threads. Their sum
+    depends on it only in the last bits, because each measurement is rotated to a fixed frame by its
+    own orientation. The sum is rounded to ``RESOLUTION_DIGITS``, so the same motion gives the same
+    samples.
     """
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
@@ -161,7 +162,8 @@ class ImuReader:
         if self._start_ns is None or stamp_ns <= self._start_ns:
             self._measured_ns = self._since_ns = stamp_ns
             return
-        self._gained += np.array((a.x, a.y, a.z)) * ((stamp_ns - self._measured_ns) / 1e9)
+        passed_s = (stamp_ns - self._measured_ns) / 1e9
+        self._gained += _orientation(message) @ np.array((a.x, a.y, a.z)) * passed_s
         self._measured_ns = stamp_ns
         self._message = message
 
@@ -175,6 +177,7 @@ class ImuReader:
         if message is None or passed_ns <= 0:
             return None
         gravity = (model * self._mount).rotation.T @ self._gravity
+        gained = _orientation(message).T @ gained
         motion = (gained + gravity * (gazebo_ns / 1e9)) / (passed_ns / 1e9)
         q, w = message.orientation, message.angular_velocity
         return ImuSample(
@@ -183,6 +186,12 @@ class ImuReader:
             angular_radps=(w.x, w.y, w.z),
             linear_mps2=tuple(np.round(motion - gravity, RESOLUTION_DIGITS).tolist()),
         )
+
+
+def _orientation(message: Any) -> np.ndarray:
+    """Return the rotation matrix of an IMU relative to its pose when it was created."""
+    q = message.orientation
+    return Pose((0.0, 0.0, 0.0), (q.x, q.y, q.z, q.w)).rotation
 
 
 def contact_from(message: Any, stamp_ns: int) -> Contact:
