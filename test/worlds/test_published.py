@@ -12,17 +12,17 @@ from gz_testauto.base.pose import Pose2D
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.spec.worlds import PATH_M, PublishedSpec
-from gz_testauto.worlds.published import PublishedFigures, way_length_m
+from gz_testauto.worlds.published import PublishedNumbers
 from gz_testauto.worlds.record import WorldRecord, unmeasured_in, unmeasured_notice
 from gz_testauto.worlds.static_map import bounds_of, heights_m, map_of
 
 START, GOAL = Pose2D(0.0, 0.0, 0.0), Pose2D(6.0, 4.0, 0.0)
 
 
-def figures(world="world_3", path=None, goals=(GOAL,), **published):
+def published_numbers(world="world_3", path=None, goals=(GOAL,), **published):
     spec = SimpleNamespace(worlds=SimpleNamespace(published=published))
     missions = SimpleNamespace(start_in=lambda name: START, goals_in=lambda name: list(goals))
-    return PublishedFigures(spec, missions).of(world, path)
+    return PublishedNumbers(spec, missions).of(world, path)
 
 
 @pytest.mark.parametrize("suffix", ["npy", "txt"])
@@ -31,23 +31,24 @@ def test_the_length_of_a_published_path_includes_start_points_and_goal(tmp_path,
     path = tmp_path / f"path_3.{suffix}"
     (np.save if suffix == "npy" else np.savetxt)(path, points)
     source = PublishedSpec(points=f"path_{{number}}.{suffix}", cell_m=1.0, origin_m=(2.0, 2.0))
-    assert way_length_m(path, source, START, GOAL) == pytest.approx(5.0 + 3.0)
     half = PublishedSpec(points=f"path_{{number}}.{suffix}", cell_m=0.5, origin_m=(4.0, 3.0))
-    assert way_length_m(path, half, START, GOAL) == pytest.approx(np.hypot(4.5, 4.0) + 1.5)
-    found = figures(path=tmp_path / "world_3.world", length=source)
-    assert found == {"length": pytest.approx(8.0)}
-    with pytest.raises(SpecError, match="2; leave"):
-        figures(path=tmp_path / "world_3.world", goals=(GOAL, GOAL), length=source)
+    found = published_numbers(path=tmp_path / "world_3.world", length=source, half=half)
+    assert found == {
+        "length": pytest.approx(5.0 + 3.0),
+        "half": pytest.approx(np.hypot(4.5, 4.0) + 1.5),
+    }
+    with pytest.raises(SpecError, match=r"^worlds\.published\.length: .* world_3 has 2 goals"):
+        published_numbers(path=tmp_path / "world_3.world", goals=(GOAL, GOAL), length=source)
     with pytest.raises(SpecError, match=r"world\.world"):
-        figures(path=tmp_path / "world.world", length=source)
+        published_numbers(path=tmp_path / "world.world", length=source)
 
 
 @pytest.mark.parametrize("points", [[[1.0, 2.0, 3.0]], [[np.nan, 1.0]], [1.0, 2.0]])
 def test_points_without_two_finite_coordinates_are_rejected(tmp_path, points):
     np.save(tmp_path / "p.npy", np.array(points))
     source = PublishedSpec(points="p.npy", cell_m=1.0, origin_m=(0.0, 0.0))
-    with pytest.raises(SpecError, match="two finite coordinates"):
-        way_length_m(tmp_path / "p.npy", source, START, GOAL)
+    with pytest.raises(SpecError, match=r"^worlds\.published\.length: .*p\.npy"):
+        published_numbers(path=tmp_path / "world_3.world", length=source)
 
 
 @pytest.mark.parametrize(
@@ -57,19 +58,19 @@ def test_a_published_number_is_read_from_the_text_of_a_world_file(tmp_path, text
     path = tmp_path / "w.world"
     path.write_text(f"<!-- {text} -->")
     source = PublishedSpec(match="level=(.*?);")
-    assert figures(path=path, level=source) == {"level": value}
+    assert published_numbers(path=path, level=source) == {"level": value}
     with pytest.raises(SpecError, match=r"worlds.published.level: .* matches nowhere"):
-        figures(path=path, level=PublishedSpec(match="grade=(.*)"))
+        published_numbers(path=path, level=PublishedSpec(match="grade=(.*)"))
 
 
 def test_a_published_number_is_read_from_the_row_of_a_world_in_a_table(tmp_path):
     (tmp_path / "t.csv").write_text("world,hard\nw1,0.5\nw2.world,x\nw3\n")
     source = PublishedSpec(table=tmp_path / "t.csv", column="hard")
     for name, value in (("w1", 0.5), ("w2", "x")):
-        assert figures(path=tmp_path / f"{name}.world", hard=source) == {"hard": value}
+        assert published_numbers(path=tmp_path / f"{name}.world", hard=source) == {"hard": value}
     for name in ("w3", "w4"):
-        with pytest.raises(SpecError, match=f"no row with {name} .* columns: world, hard"):
-            figures(path=tmp_path / f"{name}.world", hard=source)
+        with pytest.raises(SpecError, match=rf"t\.csv .* {name} .*: world, hard$"):
+            published_numbers(path=tmp_path / f"{name}.world", hard=source)
 
 
 def world(index, *unmeasured, **published):

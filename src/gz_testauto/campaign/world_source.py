@@ -32,7 +32,7 @@ from gz_testauto.spec.worlds import WorldsSpec
 from gz_testauto.trial.setup import robot_limits
 from gz_testauto.worlds.manifest import MANIFEST, WorldSet, read_worlds, sha256_of
 from gz_testauto.worlds.multiply import mission_record, multiply
-from gz_testauto.worlds.published import PublishedFigures
+from gz_testauto.worlds.published import PublishedNumbers
 from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import generated_worlds, missions_of, world_source
 
@@ -68,7 +68,7 @@ def gather_worlds(
             f"{spec.worlds.count}; generate more worlds, or reduce worlds.count"
         )
     missions = missions_of(spec, folder)
-    published = PublishedFigures(spec, missions)
+    published = PublishedNumbers(spec, missions)
     of_one_base = spec.worlds.base is not None  # all worlds have the models of the base
     of_base = tuple(worlds.inputs.get("missing", ())) if of_one_base else ()
     records: List[WorldRecord] = []

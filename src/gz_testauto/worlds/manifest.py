@@ -94,7 +94,6 @@ def _digest(path: Path) -> str:
 
 
 def _require_files(directory: Path, wanted: Collection[str], there: Sequence[str]) -> None:
-    """Raise ``SpecError`` naming the first file that is wanted and not there."""
     for name in wanted:
         if name not in there:
             raise SpecError(f"{directory}: {unknown_name('world', name, there)}")
@@ -102,7 +101,7 @@ def _require_files(directory: Path, wanted: Collection[str], there: Sequence[str
 
 def _read_manifest(directory: Path) -> WorldSet:
     path = directory / MANIFEST
-    content = _Content.of(read_manifest_data(path), path)
+    content = validate_as(_Content, read_manifest_data(path), str(path), SpecError)
     entries = tuple(_record(*listed, directory) for listed in enumerate(content.worlds))
     if not entries:
         raise SpecError(f"{path}: lists no worlds")
@@ -141,26 +140,8 @@ def _to_json(entry: WorldRecord) -> Dict[str, Any]:
         "shortest_path_m": entry.shortest_path_m,
         "difficulty": None if figures is None else vars(figures),
         "redrawn": entry.redrawn,
-        "obstacles": [
-            {
-                "name": obstacle.name,
-                "type": obstacle.type,
-                "pose": list(obstacle.pose),
-                "size": dict(obstacle.size),
-                "mass_kg": obstacle.mass_kg,
-                "static": obstacle.static,
-            }
-            for obstacle in entry.obstacles
-        ],
+        "obstacles": [vars(obstacle) for obstacle in entry.obstacles],
     }
-
-
-@dataclass(frozen=True)
-class _Drive:
-    start: Tuple[float, float]
-    goal: Tuple[float, float]
-    radius_m: float
-    heights_m: Tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -182,19 +163,7 @@ class _Content:
 
     worlds: Tuple[_Listed, ...]
     inputs: Mapping[str, Any]
-    mission: Optional[_Drive]
-    coverage: Optional[Mapping[str, float]]
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any], path: Path) -> "_Content":
-        inputs = data.get("inputs")
-        values = {
-            "worlds": data.get("worlds"),
-            "inputs": inputs,
-            "mission": inputs.get("mission") if isinstance(inputs, dict) else None,
-            "coverage": data.get("coverage"),
-        }
-        return validate_as(cls, values, str(path), SpecError)
+    coverage: Optional[Mapping[str, float]] = None
 
 
 def _record(index: int, listed: _Listed, directory: Path) -> WorldRecord:

@@ -1,7 +1,7 @@
 """Published numbers of a benchmark's worlds, read from its files.
 
-Defines the readers of the sources that ``worlds.published`` names. A world that a source lacks is
-an error, since the results would be incomplete.
+Defines the readers of the files that ``worlds.published`` names. A world without a number in these
+files is an error, since the results would be incomplete.
 """
 
 import csv
@@ -15,46 +15,51 @@ import numpy as np
 from gz_testauto.base.disk import read_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose2D
+from gz_testauto.grid.search import path_length_m
 from gz_testauto.spec.campaign import CampaignSpec
 from gz_testauto.spec.missions import Missions
 from gz_testauto.spec.worlds import PublishedSpec
 
-Figure = Union[float, str]
-"""A number where the text is one."""
+Number = Union[float, str]
+"""A published number, or its text if that is not a finite number."""
 
 
-class PublishedFigures:
+class PublishedNumbers:
     """The published numbers of a campaign's worlds. Raises ``SpecError`` with the file."""
 
     def __init__(self, spec: CampaignSpec, missions: Missions) -> None:
         self._spec, self._missions = spec, missions
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
-    def of(self, world: str, path: Path) -> Dict[str, Figure]:
-        """Return the numbers of the world named ``world`` in results, in the file ``path``."""
+    def of(self, world: str, path: Path) -> Dict[str, Number]:
+        """Return the numbers of the world named ``world`` in results, whose file is ``path``."""
         return {
-            name: self._figure(f"worlds.published.{name}", source, world, path)
+            name: self._number(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
         }
 
-    def _figure(self, where: str, source: PublishedSpec, world: str, path: Path) -> Figure:
+    def _number(self, where: str, source: PublishedSpec, world: str, path: Path) -> Number:
         if source.points is not None:
             start, goals = self._missions.start_in(world), self._missions.goals_in(world)
             if len(goals) > 1:
                 raise SpecError(
-                    f"{where}: points are of a way to one goal, and in {world} there are "
-                    f"{len(goals)}; leave the figure out, or via"
+                    f"{where}: the points of a path lead to one goal, but world {world} has "
+                    f"{len(goals)} goals; remove {where}, or via"
                 )
-            return way_length_m(_points_file(source.points, path, where), source, start, *goals)
+            return _path_length_m(
+                _points_file(source.points, path, where), where, source, start, *goals
+            )
         if source.match is not None:
             found = re.search(source.match, _read(path, where, _text))
             if found is None:
-                raise SpecError(f"{where}: {source.match!r} matches nowhere in {path}")
+                raise SpecError(
+                    f"{where}: {source.match!r} matches nowhere in {path}; correct match"
+                )
             return _number_or_text(found.group(1) or "")
         assert source.table is not None, "the specification has one of the three"
         return self._from_table(where, source.table, source.column, path)
 
-    def _from_table(self, where: str, table: Path, column: str, path: Path) -> Figure:
+    def _from_table(self, where: str, table: Path, column: str, path: Path) -> Number:
         if table not in self._tables:
             text = _read(table, where, _text)
             self._tables[table] = list(csv.DictReader(text.splitlines()))
@@ -64,23 +69,25 @@ class PublishedFigures:
                 return _number_or_text(row[column])
         columns = ", ".join(rows[0]) if rows else "none"
         raise SpecError(
-            f"{where}: {table} has no row with {path.stem} as world and a value in {column}; its "
-            f"columns: {columns}"
+            f"{where}: {table} has no row in which the column world is {path.stem} and the column "
+            f"{column} has a value; add this row, or correct column. Columns of the file: {columns}"
         )
 
 
-def way_length_m(points_file: Path, source: PublishedSpec, start: Pose2D, goal: Pose2D) -> float:
-    """Return the length (m) of the path from ``start`` through the points of a file to ``goal``.
-    Raises ``SpecError``."""
-    where = "worlds.published"
-    load = np.load if points_file.suffix == ".npy" else np.loadtxt
-    cells = np.asarray(_read(points_file, where, load), dtype=float)
+def _path_length_m(
+    file: Path, where: str, source: PublishedSpec, start: Pose2D, goal: Pose2D
+) -> float:
+    """Return the length of the path from the start through the points in a file to the goal."""
+    load = np.load if file.suffix == ".npy" else np.loadtxt
+    cells = np.asarray(_read(file, where, load), dtype=float)
     if cells.ndim != 2 or cells.shape[1] != 2 or not np.isfinite(cells).all():
-        raise SpecError(f"{where}: {points_file} holds no points of two finite coordinates each")
+        raise SpecError(
+            f"{where}: {file} must have two columns of finite coordinates, x and y; correct the "
+            "file or points"
+        )
     points = cells * source.cell_m + np.array(source.origin_m)
     ends = (start.x_m, start.y_m), (goal.x_m, goal.y_m)
-    steps = np.diff(np.vstack([ends[:1], points, ends[1:]]), axis=0)
-    return float(np.hypot(steps[:, 0], steps[:, 1]).sum())
+    return path_length_m(np.vstack([ends[:1], points, ends[1:]]))
 
 
 def _points_file(name: str, world: Path, where: str) -> Path:
@@ -105,7 +112,7 @@ def _text(path: Path) -> str:
     return read_file(path).decode("utf-8", errors="replace")
 
 
-def _number_or_text(text: str) -> Figure:
+def _number_or_text(text: str) -> Number:
     try:
         number = float(text)
     except ValueError:
