@@ -160,7 +160,7 @@ def test_a_manifest_with_a_field_of_another_type_is_reported_as_damaged(
         {"worlds": [1]},
         {"worlds": {}},
         {"inputs": []},
-        {"inputs": {"mission": {"start": 1}}},
+        {"coverage": {"discrepancy": "low"}},
         {"coverage": [1]},
         {"worlds": [{"name": "w", "file": 3}]},
     ],

@@ -9,9 +9,9 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import Iterator, Union
+from typing import Iterator, Type, Union
 
-from gz_testauto.base.errors import DiskError
+from gz_testauto.base.errors import DiskError, GzTestautoError
 
 PARTIAL_SUFFIX = ".partial"
 
@@ -25,6 +25,19 @@ def read_file(path: Union[str, Path], most_bytes: int = -1) -> bytes:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         return stream.read(most_bytes)
+
+
+def read_input(
+    path: Union[str, Path], error_class: Type[GzTestautoError], most_bytes: int = -1
+) -> bytes:
+    """Return the content of a regular file as :func:`read_file` does.
+
+    Raises ``error_class`` with the path and the reason if the file cannot be read.
+    """
+    try:
+        return read_file(path, most_bytes)
+    except OSError as error:
+        raise error_class(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

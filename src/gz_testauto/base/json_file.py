@@ -10,7 +10,7 @@ from typing import Any, Dict, Type, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from gz_testauto.base.disk import read_file
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import GzTestautoError
 
 Shape = TypeVar("Shape")
@@ -22,9 +22,7 @@ def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str
     Raises ``error_class`` if the file cannot be read or contains anything else.
     """
     try:
-        content = json.loads(read_file(path).decode("utf-8"))
-    except OSError as error:
-        raise error_class(f"{path}: cannot be read: {error.strerror or error}") from error
+        content = json.loads(read_input(path, error_class).decode("utf-8"))
     except ValueError as error:
         raise error_class(f"{path}: cannot be read: {error}") from error
     except RecursionError:

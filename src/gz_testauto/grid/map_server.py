@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.base.disk import disk_errors, read_file, replace_file
+from gz_testauto.base.disk import disk_errors, read_input, replace_file
 from gz_testauto.base.errors import SpecError
 from gz_testauto.grid.occupancy import OccupancyGrid
 from gz_testauto.spec.loader import load
@@ -85,11 +85,9 @@ def read_map(path: Path) -> OccupancyGrid:
     x_m, y_m, yaw_rad = fields.origin
     if abs(yaw_rad) > 1e-9:
         raise SpecError(f"{path}: origin is rotated by {yaw_rad} rad; it must be 0")
-    try:
-        pixels = _read_pgm(fields.image)
-    except OSError as error:
-        raise SpecError(f"{fields.image}: cannot be read: {error.strerror or error}") from error
-    return OccupancyGrid(_occupied(pixels, fields)[::-1], fields.resolution, x_m, y_m)
+    return OccupancyGrid(
+        _occupied(_read_pgm(fields.image), fields)[::-1], fields.resolution, x_m, y_m
+    )
 
 
 def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
@@ -103,7 +101,7 @@ def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
 
 def _read_pgm(path: Path) -> np.ndarray:
     """Return the pixels of an 8-bit binary or plain PGM, shape (rows, columns)."""
-    data = read_file(path)
+    data = read_input(path, SpecError)
     header = _PGM_HEADER.match(data)
     if not header:
         raise SpecError(f"{path}: is not a PGM image")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import read_file
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import ResultsError
 
 SHOWN_DIFFERENCES = 5
@@ -23,10 +23,7 @@ SHA256 = "sha256:"
 
 def file_sha256(path: Path) -> str:
     """Return the hash of a file's content in hex. Raises ``ResultsError`` if it is unreadable."""
-    try:
-        return hashlib.sha256(read_file(path)).hexdigest()
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return hashlib.sha256(read_input(path, ResultsError)).hexdigest()
 
 
 def flatten(value: Any, prefix: str = "", lists: bool = True) -> Iterator[Tuple[str, Any]]:

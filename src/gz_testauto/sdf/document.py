@@ -16,7 +16,7 @@ from typing import Any, Optional, Tuple, Union
 
 from lxml import etree
 
-from gz_testauto.base.disk import read_file, replace_file
+from gz_testauto.base.disk import read_input, replace_file
 from gz_testauto.base.errors import SdfError
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
@@ -70,11 +70,7 @@ class SdfDocument:
         SDF of version 1.2 or newer.
         """
         path = Path(path)
-        try:
-            content = read_file(path)
-        except OSError as error:
-            raise SdfError(f"{path}: cannot be read: {error.strerror or error}") from error
-        return cls._parse(content, str(path), path, repair)
+        return cls._parse(read_input(path, SdfError), str(path), path, repair)
 
     @classmethod
     def parse(

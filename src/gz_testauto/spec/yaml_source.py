@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, List, Tuple
 
 import yaml
 
-from gz_testauto.base.disk import read_file
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
@@ -104,16 +104,14 @@ _Loader.add_implicit_resolver(
 def read_yaml_text(path: Path) -> str:
     """Return the text of a YAML file. Raises ``SpecError`` for a file that cannot be read, is not
     UTF-8, or is too large."""
+    content = read_input(path, SpecError, MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise SpecError(f"{path}: is larger than {MOST_BYTES} bytes; is it the right file?")
     try:
-        content = read_file(path, MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise SpecError(f"{path}: is larger than {MOST_BYTES} bytes; is it the right file?")
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SpecError(f"{path}:{line}: is not UTF-8; save the file as UTF-8") from error
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 class YamlSource:

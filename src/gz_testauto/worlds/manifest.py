@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Collection, Dict, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.base.disk import read_file
+from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.json_file import read_json_object, validate_as
 from gz_testauto.base.registry import unknown_name
@@ -81,16 +81,10 @@ def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> Wor
     if not paths:
         raise SpecError(f"{directory}: has no .world files")
     entries = [
-        WorldRecord(index, path.stem, path, _digest(path)) for index, path in enumerate(paths)
+        WorldRecord(index, path.stem, path, sha256_of(read_input(path, SpecError)))
+        for index, path in enumerate(paths)
     ]
     return WorldSet(directory, tuple(entries), {})
-
-
-def _digest(path: Path) -> str:
-    try:
-        return sha256_of(read_file(path))
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _require_files(directory: Path, wanted: Collection[str], there: Sequence[str]) -> None:
@@ -111,7 +105,7 @@ def _read_manifest(directory: Path) -> WorldSet:
     for entry in entries:
         if not os.path.isfile(entry.path):
             raise SpecError(f"{entry.path}: is missing; {MANIFEST} lists it. Generate it again")
-        if _digest(entry.path) != entry.sha256:
+        if sha256_of(read_input(entry.path, SpecError)) != entry.sha256:
             raise SpecError(
                 f"{entry.path}: is not the file that {MANIFEST} describes. Make the worlds "
                 f"again, or remove {MANIFEST} to use the files as they are"

@@ -19,7 +19,7 @@ import scipy
 import shapely
 
 from gz_testauto import __version__
-from gz_testauto.base.disk import disk_errors, read_file
+from gz_testauto.base.disk import disk_errors, read_file, read_input
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.sampling.placement import Placer
 from gz_testauto.sampling.seeds import WORLD, child_generator
@@ -199,17 +199,13 @@ def _inputs(
     repair: bool,
 ) -> Dict[str, Any]:
     """Return all inputs that determine the worlds, except their number."""
-    try:
-        base_content = read_file(base)
-    except OSError as error:
-        raise SpecError(f"{base}: cannot be read: {error.strerror or error}") from error
     # Paths in a specification do not identify their files; hashes do.
     described = json.dumps(_without_paths(spec.model_dump(mode="json")), sort_keys=True)
     files = [sha256_of(read_file(path)) for path in spec.files if os.path.isfile(path)]
     return {
         "seed": seed,
         "base": base.name,
-        "base_sha256": sha256_of(base_content),
+        "base_sha256": sha256_of(read_input(base, SpecError)),
         "spec_sha256": sha256_of("\n".join([described, *files]).encode()),
         "pattern": pattern.pattern if pattern else None,
         "repair": repair,
