@@ -14,8 +14,11 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.base.resources import share_directory
 from gz_testauto.extras.simulator_comparison.bench.load import measure_load
 from gz_testauto.extras.simulator_comparison.bench.plan import read_bench_robot
-from gz_testauto.extras.simulator_comparison.bench.plausibility import implausibility
-from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, run_maneuver
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
+    ManeuverRequest,
+    implausibility,
+    run_maneuver,
+)
 from gz_testauto.extras.simulator_comparison.bench.simulator_process import sampling_options
 from gz_testauto.extras.simulator_comparison.bench.wheels import (
     DrivenWheels,

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.features import FeaturesSpec, feature_score
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
-from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS, ScoreTable, compute_scores
+from gz_testauto.extras.simulator_comparison.score import (
+    PAPER_WEIGHTS,
+    FeaturesSpec,
+    ScoreTable,
+    compute_scores,
+    feature_score,
+)
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     acceptability,
     rank_reversal_weights,

@@ -5,8 +5,11 @@ import pytest
 from synthetic import clock, drive
 
 from gz_testauto.extras.simulator_comparison.measures.inertial import inertial
-from gz_testauto.extras.simulator_comparison.recordings.align import align_recordings
-from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, Series
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
+    RunRecording,
+    Series,
+    align_recordings,
+)
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ, in_band
 
 

@@ -21,12 +21,12 @@ from scipy.stats import norm, t
 from gz_testauto.analysis.correlation import correlation
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.extras.simulator_comparison.measures.interface import Measure
-from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
+    RecordingsByCase,
+    RunRecording,
+)
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.sampling.seeds import child_generator
-
-RecordingsByCase = Mapping[str, Sequence[RunRecording]]
-"""Repetitions by case, ``TERRAIN/MANEUVER`` or ``MANEUVER``."""
 
 RESAMPLES = 2000
 PERMUTATIONS = 999

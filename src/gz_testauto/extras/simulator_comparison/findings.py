@@ -15,24 +15,23 @@ from gz_testauto.extras.simulator_comparison.estimates import (
     NOTHING,
     RESAMPLES,
     Measured,
-    RecordingsByCase,
     measure_entry,
     measure_planners,
 )
-from gz_testauto.extras.simulator_comparison.features import feature_score
 from gz_testauto.extras.simulator_comparison.measures.inertial import VERTICAL, inertial
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
     Measure,
     find_measure,
 )
-from gz_testauto.extras.simulator_comparison.recordings.align import (
+from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
     AlignedRecordings,
+    RecordingsByCase,
+    RunRecording,
     align_recordings,
 )
-from gz_testauto.extras.simulator_comparison.recordings.read import read_recordings
-from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
-from gz_testauto.extras.simulator_comparison.score import ScoreTable, compute_scores
+from gz_testauto.extras.simulator_comparison.score import ScoreTable, compute_scores, feature_score
 from gz_testauto.extras.simulator_comparison.sensitivity import (
     NONE,
     Lead,

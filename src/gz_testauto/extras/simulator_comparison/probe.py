@@ -19,7 +19,7 @@ from typing_extensions import Protocol, runtime_checkable
 from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.simulator_comparison.terrain import Terrain, write_world
-from gz_testauto.extras.simulator_comparison.terrain.world_file import GRAVITY_MPS2
+from gz_testauto.extras.simulator_comparison.terrain.terrain import GRAVITY_MPS2
 from gz_testauto.sampling.seeds import PROBE, child_generator
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 

@@ -36,7 +36,6 @@ from typing_extensions import Annotated, Literal, Self
 
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.registry import unknown_name
-from gz_testauto.extras.simulator_comparison.features import RULES, FeaturesSpec
 from gz_testauto.extras.simulator_comparison.maneuvers import (
     FLAT,
     ORDINARY,
@@ -48,7 +47,7 @@ from gz_testauto.extras.simulator_comparison.measures.inertial import summary_er
 from gz_testauto.extras.simulator_comparison.measures.interface import MEASURES
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.recordings.spec import RecordingSpec
-from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS
+from gz_testauto.extras.simulator_comparison.score import PAPER_WEIGHTS, RULES, FeaturesSpec
 from gz_testauto.extras.simulator_comparison.steps import (
     physics_step_s,
     simulator_fault,

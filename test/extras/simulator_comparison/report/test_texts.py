@@ -22,7 +22,7 @@ from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import Measured
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
-from gz_testauto.extras.simulator_comparison.recordings.align import Length
+from gz_testauto.extras.simulator_comparison.recordings.recording import Length
 from gz_testauto.extras.simulator_comparison.report.export import findings_to_json
 from gz_testauto.extras.simulator_comparison.report.page import page_html, write_page
 from gz_testauto.extras.simulator_comparison.report.sentences import baseline_lines, relative

@@ -17,8 +17,10 @@ from typing import Callable, Dict, Iterator, List, Sequence, Tuple, TypeVar
 from gz_testauto.base.errors import GzTestautoError, MissingDependencyError, SimulatorError
 from gz_testauto.extras.simulator_comparison.bench.manifest import BenchManifest
 from gz_testauto.extras.simulator_comparison.bench.plan import Plan, PlannedRun, RunGroup
-from gz_testauto.extras.simulator_comparison.bench.plausibility import implausibility
-from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
+    ManeuverRequest,
+    implausibility,
+)
 from gz_testauto.extras.simulator_comparison.bench.simulated import (
     BUSY,
     SimulatedData,

@@ -7,10 +7,12 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from gz_testauto.extras.simulator_comparison.bench.plan import LOADS
 from gz_testauto.extras.simulator_comparison.bench.store import HALF, BenchDirectory, StoredRun
-from gz_testauto.extras.simulator_comparison.estimates import RecordingsByCase
 from gz_testauto.extras.simulator_comparison.measures.load import LOAD
 from gz_testauto.extras.simulator_comparison.probe import GroundProbe
-from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording
+from gz_testauto.extras.simulator_comparison.recordings.recording import (
+    RecordingsByCase,
+    RunRecording,
+)
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
 BUSY = 0.1

@@ -57,14 +57,7 @@ def findings_to_json(found: Findings) -> Dict[str, Any]:
         "printed": None if found.printed is None else _ranking_data(found.printed),
         "band_hz": found.aligned.band_hz,
         "band_limited_by": found.aligned.slowest or None,
-        "lengths": {
-            case: {
-                "duration_s": length.duration_s,
-                "shortest": length.shortest,
-                "longest_s": length.longest_s,
-            }
-            for case, length in found.aligned.lengths.items()
-        },
+        "lengths": {case: asdict(length) for case, length in found.aligned.lengths.items()},
         "measures": {
             measure.name: {
                 "unit": measure.unit,

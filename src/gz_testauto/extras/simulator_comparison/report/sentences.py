@@ -8,13 +8,13 @@ import numpy as np
 from gz_testauto.analysis.intervals import LEVEL, Estimate
 from gz_testauto.extras.simulator_comparison.bench.simulated import InvalidRun
 from gz_testauto.extras.simulator_comparison.estimates import NOTHING, PUBLISHED, Measured
-from gz_testauto.extras.simulator_comparison.features import RULES
 from gz_testauto.extras.simulator_comparison.findings import Findings, Ranking
 from gz_testauto.extras.simulator_comparison.measures.interface import (
     MEASURES,
     Measure,
     find_measure,
 )
+from gz_testauto.extras.simulator_comparison.score import RULES
 from gz_testauto.extras.simulator_comparison.sensitivity import DRAWS, SPREAD, SURE, WeightChange
 from gz_testauto.extras.simulator_comparison.signals import RATE_HZ
 
