@@ -2,15 +2,6 @@
 
 A robot starts at the terrain's center, heading along x. Repetitions start at slightly different
 poses, drawn from the seed.
-
-Example of ``maneuvers:`` and ``robot:``::
-
-    robot: {model: package://gz_testauto/models/husky_a200, max_linear_mps: 1.0}
-    maneuvers:
-      - rest
-      - straight
-      - {name: slow, kind: straight, linear_mps: 0.2, duration_s: 12}
-      - {name: real_run, command: {entry: real, case: gravel/straight}}
 """
 
 import math

@@ -286,7 +286,6 @@ def _radius_m(terrain: Terrain) -> float:
 
 
 def _whole_steps(duration_s: float, step_s: float) -> float:
-    """Return the duration rounded to whole physics steps."""
     return max(1, round(duration_s / step_s)) * step_s
 
 

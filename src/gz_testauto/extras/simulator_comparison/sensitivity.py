@@ -98,7 +98,6 @@ def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) ->
 
 
 def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
-    """Return the totals (n, entries) of the criteria that count."""
     counted = table.counted
     return np.asarray(measured[:, :, counted] @ table.weights[counted])
 
@@ -125,12 +124,12 @@ def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[L
     counted = table.counted
     shares = np.where(counted, table.weights * (table.scores[first] - table.scores[second]), 0.0)
     order = [int(column) for column in np.argsort(-np.abs(shares), kind="stable")]
-    low, high = float("nan"), float("nan")
+    low, high = math.nan, math.nan
     if measured is not None:
         totals = _totals(table, measured)
-        apart = totals[:, first] - totals[:, second]
-        if np.ptp(apart) > _ROUNDING:
-            low, high = (float(limit) for limit in np.quantile(apart, _LIMITS))
+        difference = totals[:, first] - totals[:, second]
+        if np.ptp(difference) > _ROUNDING:
+            low, high = np.quantile(difference, _LIMITS).tolist()
     return Lead(
         table.entries[first],
         table.entries[second],

@@ -1,30 +1,6 @@
 """Read and validate the YAML of a bench: entries, reference, weights, terrains and maneuvers.
 
-Example with recordings and published values::
-
-    name: husky
-    entries:
-      - name: real
-        recording: {imu: {topic: /imu/data}, cases: {flat/straight: [a.bag, b.bag]}}
-      - name: other_simulator
-        recording: {cases: {flat/straight: [c.csv, d.csv]}}
-        features: {free: true, ros: plugin}
-      - name: from_a_paper
-        published: {real_time_factor: 0.97}
-        source: Farley et al. 2022, Table 10
-    reference: real
-    weights: {free: 4, real_time_factor: 4, imu_linear_error: 10}
-
-Example with simulators that this package runs::
-
-    robot: {model: package://gz_testauto/models/husky_a200}
-    terrains: [{name: gravel, kind: gravel, friction: 0.55}]
-    cases: [straight, circle]
-    repetitions: 5
-    entries:
-      - {name: ode, simulator: gazebo, options: {engine: ode}}
-      - {name: mujoco, simulator: embedded}
-    reference: ode
+docs/simulator_comparison.md has examples.
 """
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union

@@ -82,7 +82,7 @@ class BenchManifest:
 
     def write(self) -> None:
         """Store it. Raises ``ResultsError`` if the file cannot be written."""
-        self._directory.write_manifest(self._content)
+        self._directory.write_json(self._directory.manifest, self._content)
 
     def note(self, entry: str, identity: Identity) -> None:
         """Record the simulator of an entry. Raises ``ResultsError`` if runs of another version are

@@ -186,7 +186,8 @@ class Plan:
 
     def _runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
         if terrain == LOAD:
-            most = max(LOADS.values()) if _supports_several_robots(self.spec.entry(entry)) else 1
+            simulator = SIMULATORS.get(chosen_simulator(str(self.spec.entry(entry).simulator)))
+            most = max(LOADS.values()) if simulator.several_robots else 1
             names = [name for name, robots in LOADS.items() if robots <= most]
             return [PlannedRun(entry, LOAD, name, repetition) for name in names]
         maneuvers = [
@@ -226,12 +227,6 @@ class Plan:
         return ManeuverRequest(
             str(planned), world, placed_robots, (0.0,) * len(placed_robots), commands, seed
         )
-
-
-def _supports_several_robots(entry: EntrySpec) -> bool:
-    """Return whether an entry's simulator supports several robots in a world."""
-    assert entry.simulator is not None, "a simulated entry"
-    return bool(SIMULATORS.get(chosen_simulator(entry.simulator)).several_robots)
 
 
 def read_bench_robot(

@@ -6,7 +6,6 @@ is measured with one entry at a time.
 """
 
 import concurrent.futures
-import json
 import math
 import tempfile
 import threading
@@ -38,7 +37,6 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrain
 from gz_testauto.results.attempts import run_attempts
-from gz_testauto.results.directory import write_atomically
 
 MAX_LOAD_REPEATS = 2
 """Repetitions of a measurement of cost while other programs use the machine."""
@@ -68,7 +66,8 @@ def run_bench(
     with directory.locked():
         directory.remove_unfinished()
         manifest = BenchManifest(directory, plan)
-        store_bench(spec, directory)  # first: it marks the directory as a comparison
+        # first, since this file marks the directory as a comparison
+        directory.write_json(directory.bench, spec.model_dump(mode="json"))
         manifest.write()
         runner = _BenchRunner(plan, directory, manifest, report_progress, create_handle)
         try:
@@ -76,13 +75,6 @@ def run_bench(
         finally:
             runner.end()
     return read_simulated(spec, directory, runner.unavailable)
-
-
-def store_bench(spec: BenchSpec, directory: BenchDirectory) -> None:
-    """Store the bench in its results directory. Raises ``ResultsError`` if the file cannot be
-    written."""
-    text = json.dumps(spec.model_dump(mode="json"), indent=1, ensure_ascii=False)
-    write_atomically(directory.bench, text.encode())
 
 
 class _BenchRunner:
@@ -106,7 +98,6 @@ class _BenchRunner:
         self.unavailable: Dict[str, str] = {}
 
     def run(self, should_stop: Callable[[], bool], workers: int) -> None:
-        """Process all groups with missing runs."""
         rounds = list(self._plan.rounds())
         groups = [group for one in rounds for group in one]
         self._remaining = sum(len(self._unfinished(group)) for group in groups)
@@ -123,7 +114,6 @@ class _BenchRunner:
     def _process_all(
         self, groups: Sequence[RunGroup], should_stop: Callable[[], bool], workers: int
     ) -> None:
-        """Process groups, ``workers`` in parallel."""
         with concurrent.futures.ThreadPoolExecutor(workers) as threads:
             futures = [threads.submit(self._process, group, should_stop) for group in groups]
             try:
@@ -136,7 +126,6 @@ class _BenchRunner:
                 raise
 
     def end(self) -> None:
-        """Close all simulators."""
         for handle in self._handles.values():
             handle.end()
 
@@ -281,6 +270,5 @@ def probe_bench(
 
 
 def _failed_probe(entry: str, terrain: Terrain, error: SimulatorError) -> GroundProbe:
-    """Return the summary of a failed probe; the entry is not compared on this terrain."""
     reason = f"its ground could not be probed: {error}"
     return GroundProbe(entry, terrain.name, math.nan, math.nan, terrain.friction, reason)

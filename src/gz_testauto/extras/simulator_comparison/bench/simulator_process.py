@@ -215,7 +215,6 @@ class _RepeatedMessageFilter:
         self._seen: Set[str] = set()
 
     def is_new(self, record: logging.LogRecord) -> bool:
-        """Return whether the message was not logged before."""
         text = record.getMessage()
         if text in self._seen:
             return False

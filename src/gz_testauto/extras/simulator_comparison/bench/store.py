@@ -16,7 +16,7 @@ import json
 import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class BenchDirectory(RunDirectory):
 
     def write_probe(self, ground: GroundProbe) -> None:
         """Store the result of a probe."""
-        self._write_json(self.probe_path(ground.entry, ground.terrain), asdict(ground))
+        self.write_json(self.probe_path(ground.entry, ground.terrain), asdict(ground))
 
     def read_probe(self, entry: str, terrain: str) -> Optional[GroundProbe]:
         """Return the stored result of a probe, None if it is missing. Raises ``ResultsError``."""
@@ -108,17 +108,14 @@ class BenchDirectory(RunDirectory):
             GroundProbe, read_json_object(path, ResultsError), str(path), ResultsError
         )
 
-    def write_manifest(self, content: Mapping[str, Any]) -> None:
-        """Store the manifest."""
-        self._write_json(self.manifest, content)
-
     def read_manifest(self) -> Optional[Dict[str, Any]]:
         """Return the stored manifest, None if it is missing. Raises ``ResultsError``."""
         if not self.manifest.is_file():
             return None
         return dict(read_json_object(self.manifest, ResultsError))
 
-    def _write_json(self, path: Path, content: Mapping[str, Any]) -> None:
+    def write_json(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write a JSON file. Raises ``ResultsError`` if it cannot be written."""
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
@@ -142,12 +139,8 @@ def _run_of(arrays: Mapping[str, np.ndarray]) -> StoredRun:
     about = json.loads(str(arrays["about"]))
     if about["invalid"]:
         return StoredRun(None, about["invalid"], about["step_s"])
-    channels = dict(_channels(arrays))
+    channels: Dict[str, Any] = {
+        name: Series(arrays[f"{name}_time_s"], arrays[name]) for name in CHANNELS if name in arrays
+    }
     load = None if about["load"] is None else SimulatorCost(**about["load"])
     return StoredRun(RunRecording(about["source"], **channels, load=load), "", about["step_s"])
-
-
-def _channels(arrays: Mapping[str, np.ndarray]) -> Iterator[Any]:
-    for name in CHANNELS:
-        if name in arrays:
-            yield name, Series(arrays[f"{name}_time_s"], arrays[name])

@@ -22,7 +22,7 @@ from gz_testauto.base.pose import Pose
 from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 from gz_testauto.extras.simulator_comparison.terrain import Terrain
-from gz_testauto.sdf.dynamics import Joint, read_joints
+from gz_testauto.sdf.dynamics import read_joints
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere
@@ -154,15 +154,18 @@ def driven_wheels(robot: RobotModel) -> DrivenWheels:
         side = [by_name[name] for name in names if name in by_name]
         if not side or not all(joint.parent and joint.kind == "revolute" for joint in side):
             return DrivenWheels()
-        sides.append(tuple(_wheel(robot.name, joint) for joint in side))
+        sides.append(
+            tuple(
+                WheelJoint(
+                    f"{robot.name}::{joint.child}",
+                    f"{robot.name}::{joint.parent}",
+                    joint.axes[0].direction,
+                )
+                for joint in side
+            )
+        )
     left, right = sides
     return DrivenWheels(left, right, drive.wheel_diameter_m / 2.0, drive.wheel_separation_m)
-
-
-def _wheel(robot: str, joint: Joint) -> WheelJoint:
-    return WheelJoint(
-        f"{robot}::{joint.child}", f"{robot}::{joint.parent}", joint.axes[0].direction
-    )
 
 
 def _turns_rad(wheel: WheelJoint, links: Sequence[Mapping[str, ModelState]]) -> np.ndarray:

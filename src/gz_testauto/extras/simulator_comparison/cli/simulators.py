@@ -24,7 +24,6 @@ examples:
 
 import argparse
 import contextlib
-import json
 from pathlib import Path
 from typing import Iterator, Optional
 
@@ -33,7 +32,7 @@ from gz_testauto.base.registry import unknown_name
 from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.cli.progress import announce_stop, print_status
 from gz_testauto.cli.workers import processors, worker_count
-from gz_testauto.extras.simulator_comparison.bench.runner import probe_bench, run_bench, store_bench
+from gz_testauto.extras.simulator_comparison.bench.runner import probe_bench, run_bench
 from gz_testauto.extras.simulator_comparison.bench.simulated import SimulatedData, read_simulated
 from gz_testauto.extras.simulator_comparison.bench.store import BenchDirectory
 from gz_testauto.extras.simulator_comparison.findings import evaluate_bench
@@ -43,7 +42,7 @@ from gz_testauto.extras.simulator_comparison.report.export import findings_to_js
 from gz_testauto.extras.simulator_comparison.report.page import write_page
 from gz_testauto.extras.simulator_comparison.report.terminal import print_findings, print_probes
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
-from gz_testauto.results.directory import reporting_disk, write_atomically
+from gz_testauto.results.directory import reporting_disk
 from gz_testauto.spec.loader import load
 
 
@@ -116,11 +115,10 @@ def _naming(bench: Path) -> Iterator[None]:
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
     """Measure, write and print. Return 1 if something was left out."""
     found = evaluate_bench(spec, simulated.recordings, simulated.conditions)
+    directory = BenchDirectory(out)
     with reporting_disk(out):
-        out.mkdir(parents=True, exist_ok=True)
-        store_bench(spec, BenchDirectory(out))
-        text = json.dumps(findings_to_json(found), indent=1, ensure_ascii=False)
-        write_atomically(out / "findings.json", text.encode())
+        directory.write_json(directory.bench, spec.model_dump(mode="json"))
+        directory.write_json(out / "findings.json", findings_to_json(found))
         write_measures(found, out / "measures.csv")
         write_page(found, out / "report.html")
     print_findings(found)

@@ -64,7 +64,6 @@ def check_plausible(recording: RunRecording) -> None:
 
 
 def _find_rest(imu: Series) -> slice:
-    """Return the samples of the interval with the least motion."""
     length = min(len(imu.time_s), max(2, round(REST_S * imu.rate_hz)))
     scale = np.array([1.0] * 3 + [GRAVITY_MPS2] * 3)
     centered = (imu.values - imu.values.mean(axis=0)) / scale
@@ -181,7 +180,6 @@ def _check_axis(
 
 
 def _check_unit(source: str, yaw_rate: np.ndarray, turned: np.ndarray) -> None:
-    """Reject a gyroscope in degrees."""
     measured, moved = yaw_rate - yaw_rate.mean(), turned - turned.mean()
     product, square = float(measured @ moved), float(moved @ moved)
     follows = product >= MIN_CORRELATION * np.linalg.norm(measured) * np.linalg.norm(moved)

@@ -63,7 +63,6 @@ def read_repetitions(
 
 
 def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...]:
-    """Return the consecutive segments in which IMU and odometry are complete."""
     count = int(recording.duration_s / length_s + 1e-6)
     whole = []
     for number in range(count):

@@ -1,20 +1,4 @@
-"""Specification of recordings: their files and format.
-
-Examples of ``recording:`` of an entry::
-
-    recording:
-      imu: {topic: /imu/data, axes: [x, -y, -z]}          # from a rosbag
-      odometry: {topic: /odometry/filtered}
-      cases:
-        flat/straight: [first.bag, second.bag]
-
-    recording:
-      imu:                                                # from CSV
-        columns: {time: time, angular: [wx, wy, wz], linear: [ax, ay, az]}
-        units: {linear: g}
-      cases:
-        flat/straight: [{imu: first_imu.csv, wheels: first_wheels.csv}]
-"""
+"""Specification of recordings: files and formats, as in docs/simulator_comparison.md."""
 
 from typing import Dict, Mapping, Optional, Tuple, Union
 

@@ -200,7 +200,6 @@ def _print_shown_only(console: Console, found: Findings, measures: Sequence[Meas
 
 
 def _entries_table(headings: Sequence[str]) -> Table:
-    """Return a table of entries in adjacent columns, whose names can be folded."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column(headings[0], overflow="fold")
     for heading in headings[1:]:

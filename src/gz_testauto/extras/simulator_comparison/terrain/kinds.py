@@ -150,7 +150,6 @@ def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], Li
 def _covered(
     x_m: np.ndarray, y_m: np.ndarray, patch: Rectangle, west_m: float, south_m: float
 ) -> Tuple[slice, slice]:
-    """Return the rows and columns of the grid that a patch covers."""
     left, bottom, length, width = patch
     columns = np.searchsorted(x_m[0], [west_m + left, west_m + left + length])
     rows = len(y_m) - np.searchsorted(y_m[::-1, 0], [south_m + bottom + width, south_m + bottom])
