@@ -56,7 +56,6 @@ STARTS = 3
 PARTS = (
     ("physics", "simulators/embedded/engine.py", ("step", "refresh")),
     ("lidar", "simulators/embedded/lidar.py", None),
-    ("lidar", "simulators/embedded/raycast.py", None),
     ("planner", "/planners/", None),
     ("metrics", "/metrics/", None),
     ("metrics", "trial/recorder.py", None),

@@ -30,9 +30,9 @@ from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.gazebo import GazeboSimulator
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand
 from gz_testauto.simulators.gazebo.installation import find_gazebo
 from gz_testauto.simulators.gazebo.readings import leading_stamp
+from gz_testauto.simulators.gazebo.robot import DriveCommand
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.split_world import split_world
 from gz_testauto.simulators.gazebo.world import WorldLink

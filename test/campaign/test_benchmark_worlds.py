@@ -12,7 +12,7 @@ from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.campaign.world_source import gather_worlds
 from gz_testauto.report.export import to_csv
 from gz_testauto.results.manifest import campaign_inputs
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand
+from gz_testauto.simulators.gazebo.robot import DriveCommand
 from gz_testauto.simulators.kinematic import KinematicSimulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 from gz_testauto.spec.missions import Missions

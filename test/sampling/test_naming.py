@@ -7,7 +7,7 @@ import pytest
 from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo.split_world import split_world
-from gz_testauto.simulators.gazebo_ros.model_diff import diff_models
+from gz_testauto.simulators.gazebo_ros.simulator import diff_models
 from gz_testauto.simulators.interface import NamedModel
 from gz_testauto.worlds.base import BaseWorld
 from gz_testauto.worlds.static_map import map_of

@@ -61,7 +61,7 @@ def read_body(path: Path) -> str:
     """
     if path.suffix in (".xacro", ".urdf"):
         text = _urdf(path) if path.suffix == ".xacro" else path.read_text(encoding="utf-8")
-        from gz_testauto.simulators.urdf import convert_urdf
+        from gz_testauto.simulators.gazebo.installation import convert_urdf
 
         document = SdfDocument.parse(convert_urdf(text), str(path))
     else:

@@ -1,4 +1,4 @@
-"""Robots in physics engines that count their steps: velocity commands and sensor readings.
+"""Robots in a simulation: velocity commands, sensor readings and the states of links.
 
 A sensor with an update rate measures in the first physics step that ends at *k* periods or later.
 """
@@ -6,15 +6,41 @@ A sensor with an update rate measures in the first physics step that ends at *k*
 import abc
 import functools
 import math
-from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple, Union, overload
+from typing import (
+    Callable,
+    Collection,
+    Dict,
+    Generic,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypeVar,
+    Union,
+    overload,
+)
 
 import numpy as np
+from typing_extensions import Protocol
 
 from gz_testauto.base.errors import SimulatorError
-from gz_testauto.base.observation import Contact, ImuSample, LaserScan, SensorReadings, Twist2D
+from gz_testauto.base.observation import (
+    Contact,
+    ImuSample,
+    LaserScan,
+    ModelState,
+    SensorReadings,
+    Snapshot,
+    Twist2D,
+)
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.engine_model.robots import EngineRobot
 from gz_testauto.sdf.robot import ImuDescription, LidarDescription
+from gz_testauto.simulators.interface import Simulation
 
 ROUNDING = 1e-6
 """If update rate times steps differs from a whole number by less than this, it is that number."""
@@ -85,6 +111,25 @@ class LazyImuSamples(Sequence[ImuSample]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+
+class LazyLinkStates(Mapping[str, ModelState]):
+    """States of links by scoped name, computed when they are read, which planners never do."""
+
+    def __init__(
+        self, names: Callable[[], Collection[str]], state: Callable[[str], ModelState]
+    ) -> None:
+        """Store the functions that return all names, and the state of the link with a name."""
+        self._names, self._state = names, state
+
+    def __getitem__(self, link: str) -> ModelState:
+        return self._state(link)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
 
 
 class ImuMotion(NamedTuple):
@@ -190,3 +235,41 @@ class SimulatedRobot(abc.ABC):
     def _ranges_m(self) -> np.ndarray:
         """Return the distances (samples,) along the rays of the lidar without noise, infinite
         beyond its range. Called if the robot has one."""
+
+
+class OnboardRobot(Protocol):
+    """A simulated robot: it accepts velocity commands and returns sensor readings."""
+
+    def drive(self, command: Twist2D) -> None:
+        """Set the velocity command from now on."""
+
+    def sensed(self) -> SensorReadings:
+        """Return the readings since the previous call."""
+
+
+Robot = TypeVar("Robot", bound=OnboardRobot)
+
+
+class SeveralRobotsSimulation(Simulation, Generic[Robot]):
+    """A world with robots, each with its own drive controller and sensors.
+
+    An adaptor sets ``_onboard``, its robots by name, without those that were deleted. See
+    :class:`~gz_testauto.simulators.interface.Simulation`.
+    """
+
+    _onboard: Dict[str, Robot]
+
+    def _shown(
+        self, time_s: float, models: Mapping[str, ModelState], links: Mapping[str, ModelState]
+    ) -> Snapshot:
+        """Return a snapshot with the readings of all robots."""
+        sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
+        first = SensorReadings() if self.robot is None else sensed.pop(self.robot.name)
+        return Snapshot(time_s, models, links, first.scan, first.imu, first.contacts, sensed)
+
+    def _drive(self, command: Twist2D) -> None:
+        assert self.robot is not None, "checked by drive()"
+        self._onboard[self.robot.name].drive(command)
+
+    def _drive_other(self, command: Twist2D, robot: str) -> None:
+        self._onboard[robot].drive(command)

@@ -5,11 +5,10 @@ adaptor adds its :class:`PhysicsEngine`, its robots, and the conversion of model
 """
 
 import abc
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import (
     Any,
-    Container,
     Dict,
     Generic,
     Iterable,
@@ -44,10 +43,9 @@ from gz_testauto.simulators.changes import (
     SetMass,
     SetModel,
 )
-from gz_testauto.simulators.engine_robot import SimulatedRobot
+from gz_testauto.simulators.engine_robot import SeveralRobotsSimulation, SimulatedRobot
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
-from gz_testauto.simulators.loaded_world import LoadedWorld
-from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
+from gz_testauto.simulators.world_file import LoadedWorld
 
 Vector = Tuple[float, float, float]
 
@@ -97,38 +95,6 @@ class PhysicsEngine(Protocol):
         """Set the gravity."""
 
 
-@dataclass
-class _ActivePush:
-    push: Push
-    steps: int
-
-
-class Pushes:
-    """The active pushes of one world, with their remaining physics steps of ``step_s``."""
-
-    def __init__(self, step_s: float) -> None:
-        self._step_s = step_s
-        self._active: List[_ActivePush] = []
-
-    def begin(self, push: Push) -> None:
-        """Start a push with the next step; it lasts at least one step."""
-        self._active.append(_ActivePush(push, max(1, round(push.duration_s / self._step_s))))
-
-    def keep(self, models: Container[str]) -> None:
-        """Remove the pushes of models that are not in ``models``."""
-        self._active = [one for one in self._active if one.push.name.split("::", 1)[0] in models]
-
-    def next_step(self) -> Tuple[Push, ...]:
-        """Return the pushes that act in the next step, and count this step."""
-        if not self._active:
-            return ()
-        acting = tuple(active.push for active in self._active)
-        for active in self._active:
-            active.steps -= 1
-        self._active = [active for active in self._active if active.steps]
-        return acting
-
-
 Robot = TypeVar("Robot", bound=SimulatedRobot)
 
 
@@ -150,7 +116,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         """Read the scene. Raises ``SdfError`` and ``SimulatorError``."""
         super().__init__(step_s, scene.robot, scene)
         self._coverage = coverage
-        self._pushes = Pushes(step_s)
+        self._pushes: List[Tuple[Push, int]] = []
         self._steps = 0
         self._world = LoadedWorld(scene.world, self._added_sdf)
         coverage.check_world(self._world.document)
@@ -193,15 +159,16 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     def _step(self, count: int) -> None:
         end = self._steps + count
-        engine, pushes, onboard = self._engine, self._pushes, tuple(self._onboard.values())
+        engine, onboard = self._engine, tuple(self._onboard.values())
         for robot in onboard:
             robot.begin_step(self._steps, end)
         while self._steps < end:
             self._steps += 1
-            engine.step(pushes.next_step())
+            engine.step([push for push, last in self._pushes if self._steps <= last])
             time_s = self._time_s
             for robot in onboard:
                 robot.measure(self._steps, time_s)
+        self._pushes = [(push, last) for push, last in self._pushes if self._steps < last]
         engine.check()
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
@@ -221,7 +188,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         for name in names:
             del self._models[name]
         self._still = _still(self._models)
-        self._pushes.keep(self._models)
+        self._pushes = [one for one in self._pushes if one[0].name.split("::", 1)[0] not in names]
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
         """Set poses and twists; a static model has no twist."""
@@ -232,7 +199,8 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def _apply(self, changes: Sequence[Change]) -> None:
         for change in changes:
             if isinstance(change, Push):
-                self._pushes.begin(change)
+                count = max(1, round(change.duration_s / self.step_size_s))
+                self._pushes.append((change, self._steps + count))
             elif isinstance(change, SetLink):
                 if change.pose is None:
                     state = _with_twist(self._engine.link_state(change.name), change)

@@ -17,9 +17,8 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators import check_options, open_simulator
 from gz_testauto.simulators.changes import Push, SetFriction, SetGravity
 from gz_testauto.simulators.gazebo import GazeboSimulator
-from gz_testauto.simulators.gazebo.aliases import Alias
 from gz_testauto.simulators.gazebo.engines import restore_collisions
-from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
+from gz_testauto.simulators.gazebo.instruments import SUFFIX, instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.split_world import split_world
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene
 
@@ -201,9 +200,9 @@ class TestFriction:
     def lump(self, engine, *mus):
         parts = "".join(PART.format(number=n, z=n + 0.05, mu=mu) for n, mu in enumerate(mus))
         lump = NamedModel("lump", LUMP.format(parts=parts))
-        fitted = instrument_model(lump, PERIOD_NS, Alias(second=True), engine)
-        read = etree.fromstring(fitted.model.sdf).iterfind(".//collision")
-        return [float(c.findtext("surface/friction/ode/mu")) for c in read], fitted.before
+        instrumented = instrument_model(lump, PERIOD_NS, SUFFIX, engine)
+        read = etree.fromstring(instrumented.model.sdf).iterfind(".//collision")
+        return [float(c.findtext("surface/friction/ode/mu")) for c in read], instrumented.before
 
     @pytest.mark.parametrize("engine", ["bullet", "dart"])
     def test_link_gets_the_friction_of_its_collision_on_the_floor(self, engine):
@@ -223,8 +222,8 @@ class TestFriction:
 def test_dart_rejects_a_robot_with_a_lidar():
     wheelchair = read_robot(MODELS / "wheelchair")
     with pytest.raises(SimulatorError, match=r"DART .* 'lidar'"):
-        instrument_robot(wheelchair, Pose2D(0, 0, 0), PERIOD_NS, Alias(second=False), "dart")
-    instrument_robot(HUSKY, Pose2D(0, 0, 0), PERIOD_NS, Alias(second=False), "dart")
+        instrument_robot(wheelchair, Pose2D(0, 0, 0), PERIOD_NS, "", "dart")
+    instrument_robot(HUSKY, Pose2D(0, 0, 0), PERIOD_NS, "", "dart")
 
 
 def drive(engine):

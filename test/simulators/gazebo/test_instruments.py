@@ -8,17 +8,17 @@ from lxml import etree
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.robot import read_robot
-from gz_testauto.simulators.gazebo.aliases import SUFFIX, Alias, own_name
 from gz_testauto.simulators.gazebo.instruments import (
+    SUFFIX,
     instrument_model,
     instrument_robot,
+    own_name,
     remove_instruments,
 )
 from gz_testauto.simulators.interface import NamedModel
 
 ROBOT = Path(__file__).parents[1] / "data" / "robot.sdf"
 PERIOD_NS = 100_001_000
-PLAIN, SECOND = Alias(False), Alias(True)
 
 
 def model(static):
@@ -37,31 +37,31 @@ def sensors(sdf, kind):
 
 
 def test_every_movable_link_has_a_probe():
-    fitted = instrument_model(model("false"), PERIOD_NS, PLAIN)
-    assert set(fitted.probes.values()) == {"thing::a", "thing::b"}
-    assert "thing/a/gz_testauto_probe/scan" in fitted.probes
-    assert fitted.links["thing::b"].position == (1, 0, 0)
+    instrumented = instrument_model(model("false"), PERIOD_NS)
+    assert set(instrumented.probes.values()) == {"thing::a", "thing::b"}
+    assert "thing/a/gz_testauto_probe/scan" in instrumented.probes
+    assert instrumented.links["thing::b"].position == (1, 0, 0)
 
 
 def test_static_model_has_no_probe():
-    fitted = instrument_model(model("true"), PERIOD_NS, PLAIN)
-    assert not fitted.probes
-    assert not sensors(fitted.model.sdf, "ray")
+    instrumented = instrument_model(model("true"), PERIOD_NS)
+    assert not instrumented.probes
+    assert not sensors(instrumented.model.sdf, "ray")
 
 
 def test_every_other_scene_has_suffixed_names_on_the_server():
-    fitted = instrument_model(model("false"), PERIOD_NS, SECOND)
-    assert fitted.name == "thing"
-    assert fitted.model.name == "thing" + SUFFIX
-    assert etree.fromstring(fitted.model.sdf).find("model").get("name") == "thing" + SUFFIX
-    assert set(fitted.probes.values()) == {"thing::a", "thing::b"}
-    assert all(topic.startswith("thing" + SUFFIX) for topic in fitted.probes)
+    instrumented = instrument_model(model("false"), PERIOD_NS, SUFFIX)
+    assert instrumented.name == "thing"
+    assert instrumented.model.name == "thing" + SUFFIX
+    assert etree.fromstring(instrumented.model.sdf).find("model").get("name") == "thing" + SUFFIX
+    assert set(instrumented.probes.values()) == {"thing::a", "thing::b"}
+    assert all(topic.startswith("thing" + SUFFIX) for topic in instrumented.probes)
     assert own_name(f"thing{SUFFIX}::a::c") == "thing::a::c"
 
 
 def test_all_sensors_have_the_same_period(robot):
-    fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN)
-    found = list(etree.fromstring(fitted.body.model.sdf).iter("sensor"))
+    instrumented = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS)
+    found = list(etree.fromstring(instrumented.body.model.sdf).iter("sensor"))
     kinds = sorted(sensor.get("type") for sensor in found)
     # the lidar, a probe in each of three links, the IMU, and the contacts of the body
     assert kinds == ["contact", "imu", "ray", "ray", "ray", "ray"]
@@ -70,14 +70,14 @@ def test_all_sensors_have_the_same_period(robot):
 
 
 def test_contact_sensor_has_the_body_but_not_the_wheels(robot):
-    fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN)
-    (contact,) = sensors(fitted.body.model.sdf, "contact")
+    instrumented = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS)
+    (contact,) = sensors(instrumented.body.model.sdf, "contact")
     assert [c.text for c in contact.iter("collision")] == ["body"]
-    assert fitted.contact_topics == ("robot/base/gz_testauto_contact",)
+    assert instrumented.contact_topics == ("robot/base/gz_testauto_contact",)
 
 
 def test_robot_has_the_start_pose_and_the_height_of_its_sdf(robot):
-    pose = instrument_robot(robot, Pose2D(1.0, 2.0, 0.5), PERIOD_NS, PLAIN).body.model.pose
+    pose = instrument_robot(robot, Pose2D(1.0, 2.0, 0.5), PERIOD_NS).body.model.pose
     assert pose.position == (1, 2, 0)
     assert pose.yaw_rad == pytest.approx(0.5)
 
@@ -86,14 +86,14 @@ def test_lidar_that_needs_a_display_is_rejected(tmp_path):
     path = tmp_path / "robot.sdf"
     path.write_text(ROBOT.read_text().replace('type="ray"', 'type="gpu_ray"'))
     with pytest.raises(SimulatorError, match="gpu_ray"):
-        instrument_robot(read_robot(path), Pose2D(0, 0), PERIOD_NS, PLAIN)
+        instrument_robot(read_robot(path), Pose2D(0, 0), PERIOD_NS)
 
 
 def test_saved_world_has_no_instruments(robot):
-    fitted = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS, PLAIN).body
+    instrumented = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS).body
     world = etree.fromstring("<world/>")
-    world.append(etree.fromstring(fitted.model.sdf).find("model"))
-    remove_instruments(world, [fitted])
+    world.append(etree.fromstring(instrumented.model.sdf).find("model"))
+    remove_instruments(world, [instrumented])
     (lidar,) = (s for s in world.iter("sensor") if s.get("type") == "ray")
     assert lidar.findtext("update_rate") == "10"
     assert "gz_testauto" not in etree.tostring(world, encoding="unicode")
@@ -101,4 +101,4 @@ def test_saved_world_has_no_instruments(robot):
 
 def test_text_without_a_model_is_rejected():
     with pytest.raises(SimulatorError, match="cannot spawn 'thing'"):
-        instrument_model(NamedModel("thing", "<sdf version='1.6'/>"), PERIOD_NS, PLAIN)
+        instrument_model(NamedModel("thing", "<sdf version='1.6'/>"), PERIOD_NS)

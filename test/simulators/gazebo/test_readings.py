@@ -11,7 +11,6 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import DriveDescription, read_robot
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.readings import (
     ImuReader,
@@ -20,6 +19,7 @@ from gz_testauto.simulators.gazebo.readings import (
     mean_twist,
     scan_from,
 )
+from gz_testauto.simulators.gazebo.robot import DriveCommand, require_drive
 from gz_testauto.simulators.gazebo.world import pose_from
 
 ROBOT = read_robot(Path(__file__).parents[1] / "data" / "robot.sdf")

@@ -13,9 +13,9 @@ WHEELCHAIR = share_directory() / "models" / "wheelchair"
 
 
 @pytest.fixture
-def fitted(tmp_path):
+def instrumented(tmp_path):
     names = TopicNames(scan="/front/scan", cmd_vel="/chair/cmd_vel", contacts=("/bumper", "/other"))
-    path = tmp_path / "fitted.sdf"
+    path = tmp_path / "instrumented.sdf"
     path.write_text(with_ros_plugins(read_robot(WHEELCHAIR), names))
     return path
 
@@ -25,8 +25,8 @@ def plugins_of(path):
     return {plugin.get("filename"): plugin for plugin in found}
 
 
-def test_plugins_use_the_requested_topic_names(fitted):
-    plugins = plugins_of(fitted)
+def test_plugins_use_the_requested_topic_names(instrumented):
+    plugins = plugins_of(instrumented)
     drive = plugins.pop("libgazebo_ros_diff_drive.so")
     assert drive.getparent().tag == "model"
     assert drive.findtext("commandTopic") == "/chair/cmd_vel"
@@ -41,22 +41,22 @@ def test_plugins_use_the_requested_topic_names(fitted):
     }
 
 
-def test_ros_drive_plugin_has_the_joints_and_dimensions_of_the_original_one(fitted):
-    before, after = read_robot(WHEELCHAIR).drive, read_robot(fitted).drive
+def test_ros_drive_plugin_has_the_joints_and_dimensions_of_the_original_one(instrumented):
+    before, after = read_robot(WHEELCHAIR).drive, read_robot(instrumented).drive
     assert after.plugin == "libgazebo_ros_diff_drive.so"
     assert (after.left_joints, after.right_joints) == (before.left_joints, before.right_joints)
     assert after.wheel_separation_m == pytest.approx(before.wheel_separation_m)
     assert after.wheel_diameter_m == pytest.approx(before.wheel_diameter_m)
 
 
-def test_bumper_sensor_covers_the_body_but_not_the_wheels(fitted):
-    felt = {c.text for c in etree.parse(str(fitted)).iterfind(".//sensor/contact/collision")}
+def test_bumper_sensor_covers_the_body_but_not_the_wheels(instrumented):
+    felt = {c.text for c in etree.parse(str(instrumented)).iterfind(".//sensor/contact/collision")}
     assert "seat" in felt
     assert "tire" not in felt
 
 
-def test_robot_with_a_ros_drive_plugin_is_not_changed(fitted):
-    robot = read_robot(fitted)
+def test_robot_with_a_ros_drive_plugin_is_not_changed(instrumented):
+    robot = read_robot(instrumented)
     assert with_ros_plugins(robot, TopicNames()) == robot.sdf
 
 

@@ -10,8 +10,9 @@ from gazebo_msgs import srv
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.gazebo_ros import pausing, simulator
-from gz_testauto.simulators.gazebo_ros.model_diff import diff_models
+from gz_testauto.simulators.gazebo_ros import simulation as gazebo_ros_simulation
+from gz_testauto.simulators.gazebo_ros import simulator
+from gz_testauto.simulators.gazebo_ros.simulator import diff_models
 from gz_testauto.simulators.interface import NamedModel, Scene
 
 WORLD = """<sdf version="1.6"><world name="w">{physics}<model name="floor"><static>true</static>
@@ -92,7 +93,7 @@ def test_time_that_continues_while_paused_raises(adaptor, fake, scene, monkeypat
         fake.time_s += 0.001
         return serve(request)
 
-    monkeypatch.setattr(pausing, "STOP_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(gazebo_ros_simulation, "STOP_TIMEOUT_S", 0.1)
     fake.trouble["get_world_properties"] = unheeding
     with pytest.raises(SimulatorError, match="while paused"):
         adaptor.load(scene)

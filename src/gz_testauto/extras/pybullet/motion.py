@@ -4,12 +4,13 @@ It converts between Bullet's frame of a link, at its center of mass, and SDF's l
 """
 
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, Mapping, Sequence, Tuple
+from typing import Any, Dict, Sequence, Tuple
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.pybullet.multibody import BASE, BulletModel, LinkPlace
 from gz_testauto.sdf.engine_model.bodies import EngineModel
+from gz_testauto.simulators.engine_robot import LazyLinkStates
 from gz_testauto.simulators.engine_simulation import AT_REST, Vector, velocity_at
 
 
@@ -43,30 +44,23 @@ def motion(client: Any, place: LinkPlace) -> LinkMotion:
     return LinkMotion(Pose(state[0], state[1]), state[6], state[7])
 
 
-class BulletLinkStates(Mapping[str, ModelState]):
-    """States of links, computed when they are read, which a planner never does."""
+def bullet_link_states(
+    client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]
+) -> LazyLinkStates:
+    """Return the present states of all links."""
+    motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
+    still: Dict[str, Pose] = {}
+    for model, built in models:
+        for name, pose in model.links.items():
+            if name in built.links:
+                motions[name] = (built.links[name], motion(client, built.links[name]))
+            else:
+                still[name] = model.pose * pose
 
-    def __init__(self, client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]) -> None:
-        """Store the present states."""
-        self._motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
-        self._still: Dict[str, Pose] = {}
-        for model, built in models:
-            for name, pose in model.links.items():
-                if name in built.links:
-                    place = built.links[name]
-                    self._motions[name] = (place, motion(client, place))
-                else:
-                    self._still[name] = model.pose * pose
-        self._names = [name for model, _ in models for name in model.links]
-
-    def __getitem__(self, link: str) -> ModelState:
-        if link in self._still:
-            return ModelState(self._still[link], AT_REST, AT_REST)
-        place, moves = self._motions[link]
+    def state(link: str) -> ModelState:
+        if link in still:
+            return ModelState(still[link], AT_REST, AT_REST)
+        place, moves = motions[link]
         return moves.of_link(place)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+    return LazyLinkStates(lambda: [name for model, _ in models for name in model.links], state)

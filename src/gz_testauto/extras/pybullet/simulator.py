@@ -7,7 +7,7 @@ from typing import Any, Dict, Mapping, Sequence
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.extras.pybullet.client import open_client
-from gz_testauto.extras.pybullet.motion import BulletLinkStates
+from gz_testauto.extras.pybullet.motion import bullet_link_states
 from gz_testauto.extras.pybullet.simulated_robot import BulletRobot
 from gz_testauto.extras.pybullet.world import BulletWorld
 from gz_testauto.sdf.engine_model.bodies import EngineModel
@@ -48,7 +48,7 @@ class PyBulletSimulation(EngineSimulation[BulletRobot]):
 
     def _link_states(self) -> Mapping[str, ModelState]:
         models = [(model, self._engine.models[name]) for name, model in self._models.items()]
-        return BulletLinkStates(self._engine.client, models)
+        return bullet_link_states(self._engine.client, models)
 
     def _add(self, models: Dict[str, EngineModel]) -> None:
         self._engine.add(models.values())

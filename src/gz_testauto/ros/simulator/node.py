@@ -35,8 +35,8 @@ from gz_testauto.ros.simulator.scene_service import SceneService, first_scene
 from gz_testauto.ros.simulator.simulator_options import choose_simulator
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.simulators import open_simulator
+from gz_testauto.simulators.gazebo.installation import convert_urdf
 from gz_testauto.simulators.interface import Scene, Simulator
-from gz_testauto.simulators.urdf import convert_urdf
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
 
 

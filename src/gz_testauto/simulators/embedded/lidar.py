@@ -1,21 +1,28 @@
 """Distances along the rays of a robot's lidar.
 
-Boxes, cylinders, spheres, ellipsoids and planes are cast by
-:mod:`~gz_testauto.simulators.embedded.raycast`; in a scene with any other geom ``mj_multiRay``
-casts all rays. Both give the same readings.
+Scenes of boxes, cylinders, spheres, ellipsoids and planes use the compiled functions of this
+module; in a scene with any other geom ``mj_multiRay`` casts all rays. Both give the same readings.
+
+Every convex solid is an intersection of slabs and quadrics, so a ray is inside it for one interval.
+Each solid is tested only against the rays that point at its bounding box, which makes this several
+times faster than a general ray caster. Poses are arbitrary.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
+from gz_testauto.base.compiled import compiled
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
 from gz_testauto.simulators.embedded.geoms import Role
 from gz_testauto.simulators.mujoco_geoms import cast_fan
 
-SIMPLE = (0, 2, 4, 5, 6)
-"""MuJoCo's types plane, sphere, ellipsoid, cylinder and box."""
+PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = SIMPLE = (0, 2, 4, 5, 6)
+"""MuJoCo's types of the shapes for which the compiled functions are used."""
+
+_PARALLEL = 1e-15
 
 
 class MujocoLidar:
@@ -57,8 +64,6 @@ class MujocoLidar:
         return self._cast(origin, turn) if self.is_fast else self._multi_ray(origin, turn)
 
     def _cast(self, origin: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        from gz_testauto.simulators.embedded.raycast import cast
-
         ranges = np.empty(self._description.samples)
         cast(
             self._geoms,
@@ -87,3 +92,173 @@ class MujocoLidar:
         ranges[ranges < 0] = np.inf
         ranges[ranges > range_max_m] = np.inf
         return ranges
+
+
+@compiled
+def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
+    """Return the part of (near, far) in which a ray is within -half..half along one axis."""
+    if abs(direction) < _PARALLEL:
+        return (near, far) if abs(origin) <= half else (1.0, 0.0)
+    first, second = (-half - origin) / direction, (half - origin) / direction
+    return max(near, min(first, second)), min(far, max(first, second))
+
+
+@compiled
+def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
+    """Return the part of (near, far) in which a t² + 2 b t + c is not above 0."""
+    if a < _PARALLEL * _PARALLEL:
+        return (near, far) if c <= 0 else (1.0, 0.0)
+    under = b * b - a * c
+    if under < 0:
+        return 1.0, 0.0
+    root = math.sqrt(under)
+    return max(near, (-b - root) / a), min(far, (-b + root) / a)
+
+
+@compiled
+def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
+    """Return the distance along a ray from ``o`` in the direction ``d``, in the solid's frame, to
+    its surface; inf if there is none."""
+    near, far = -np.inf, np.inf
+    if kind == BOX:
+        for axis in range(3):
+            near, far = _cut_slab(o[axis], d[axis], size[axis], near, far)
+    elif kind == CYLINDER:
+        near, far = _cut_slab(o[2], d[2], size[1], near, far)
+        c = o[0] * o[0] + o[1] * o[1] - size[0] * size[0]
+        near, far = _cut_round(d[0] * d[0] + d[1] * d[1], o[0] * d[0] + o[1] * d[1], c, near, far)
+    else:
+        a = b = 0.0
+        c = -1.0
+        for axis in range(3):
+            scale = 1.0 / (size[0] if kind == SPHERE else size[axis])
+            a += (d[axis] * scale) ** 2
+            b += o[axis] * d[axis] * scale * scale
+            c += (o[axis] * scale) ** 2
+        near, far = _cut_round(a, b, c, near, far)
+    if near > far or far < 0:
+        return np.inf
+    return near if near >= 0 else far
+
+
+@compiled
+def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
+    for axis in range(3):
+        half[axis] = size[0] if kind == SPHERE else size[axis]
+    if kind == CYLINDER:
+        half[1], half[2] = size[0], size[1]
+
+
+@compiled
+def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
+    """Return the bearing of a box and its angles to the right and left of that (rad), seen from the
+    sensor; a full turn from inside."""
+    bearing = math.atan2(center[1], center[0])
+    low = high = 0.0
+    for corner in range(8):
+        x, y = center[0], center[1]
+        for axis in range(3):
+            extent = half[axis] if corner >> axis & 1 else -half[axis]
+            x += axes[0, axis] * extent
+            y += axes[1, axis] * extent
+        aside = math.atan2(center[0] * y - center[1] * x, center[0] * x + center[1] * y)
+        low, high = min(low, aside), max(high, aside)
+    if high - low >= math.pi:
+        return bearing, -math.pi, math.pi
+    return bearing, low, high
+
+
+@compiled
+def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+    """Shorten the rays from first to last to their intersection with a solid."""
+    o, d = np.empty(3), np.empty(3)
+    for axis in range(3):
+        o[axis] = -(
+            axes[0, axis] * center[0] + axes[1, axis] * center[1] + axes[2, axis] * center[2]
+        )
+    for ray in range(first, last + 1):
+        for axis in range(3):
+            d[axis] = axes[0, axis] * cosines[ray] + axes[1, axis] * sines[ray]
+        ranges[ray] = min(ranges[ray], _distance(kind, size, o, d))
+
+
+@compiled
+def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untyped-def]
+    """Shorten the rays to their intersection with the front of a plane."""
+    height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
+    for ray in range(len(ranges)):
+        rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
+        if rise < -_PARALLEL and height <= 0:
+            ranges[ray] = min(ranges[ray], height / rise)
+
+
+@compiled
+def _cast_visible(  # type: ignore[no-untyped-def]
+    kind, size, center, axes, half, angle_min, spacing, cosines, sines, ranges
+):
+    """Shorten the rays that point at a solid, for all turns of its bearing."""
+    bearing, low, high = _angles_at(center, axes, half)
+    for turns in range(-1, 2):
+        start = bearing + low + turns * 2 * math.pi - angle_min
+        first, last = 0, len(ranges) - 1
+        if spacing > 0 and high - low < 2 * math.pi:
+            first = max(0, math.floor(start / spacing))
+            last = min(last, math.ceil((start + high - low) / spacing))
+        elif turns != 0:
+            continue
+        _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges)
+
+
+@compiled
+def _to_sensor_frame(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
+    """Compute a geom's center and axes in the frame of the sensor."""
+    for row in range(3):
+        center[row] = 0.0
+        for k in range(3):
+            center[row] += turn[k, row] * (position[k] - origin[k])
+            axes[row, k] = 0.0
+            for j in range(3):
+                axes[row, k] += turn[j, row] * rotation[3 * j + k]
+
+
+@compiled
+def cast(  # type: ignore[no-untyped-def]
+    geoms,
+    kinds,
+    sizes,
+    positions,
+    rotations,
+    origin,
+    turn,
+    angle_min,
+    spacing,
+    cosines,
+    sines,
+    range_max,
+    ranges,
+):
+    """Fill ``ranges`` (n,) with the distance (m) to the first surface; inf beyond ``range_max``.
+
+    ``geoms`` (k,) are the rows to test of ``kinds``, ``sizes`` (:, 3), ``positions`` (:, 3) and
+    ``rotations`` (:, 9), in the world frame. The sensor is at ``origin`` (3,) with the axes
+    ``turn`` (3, 3); ray i has the angle ``angle_min + i * spacing`` in its xy plane, with
+    ``cosines`` and ``sines``.
+    """
+    ranges[:] = np.inf
+    center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))
+    for geom in geoms:
+        _to_sensor_frame(origin, turn, positions[geom], rotations[geom], center, axes)
+        if kinds[geom] == PLANE:
+            _cast_plane(center, axes, cosines, sines, ranges)
+            continue
+        _half_extents(kinds[geom], sizes[geom], half)
+        rise = abs(axes[2, 0]) * half[0] + abs(axes[2, 1]) * half[1] + abs(axes[2, 2]) * half[2]
+        away = math.sqrt(center[0] ** 2 + center[1] ** 2 + center[2] ** 2)
+        if abs(center[2]) > rise or away - math.sqrt(np.sum(half * half)) > range_max:
+            continue
+        _cast_visible(
+            kinds[geom], sizes[geom], center, axes, half, angle_min, spacing, cosines, sines, ranges
+        )
+    for ray in range(len(ranges)):
+        if ranges[ray] > range_max:
+            ranges[ray] = np.inf

@@ -14,10 +14,9 @@ from gz_testauto.sdf.engine_model.bodies import EngineModel
 from gz_testauto.sdf.engine_model.coverage import SdfCoverage
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.changes import Change, ChangeKind, SetFriction
-from gz_testauto.simulators.embedded.driven_robot import DrivenRobot, drive_robot
-from gz_testauto.simulators.embedded.engine import Engine, MujocoLinkStates
+from gz_testauto.simulators.embedded.engine import Engine, mujoco_link_states
 from gz_testauto.simulators.embedded.mjcf import write_mjcf
-from gz_testauto.simulators.embedded.simulated_robot import MujocoRobot
+from gz_testauto.simulators.embedded.robot import DrivenRobot, MujocoRobot, drive_robot
 from gz_testauto.simulators.embedded.wheel_drive import Skid
 from gz_testauto.simulators.engine_simulation import (
     EngineSimulation,
@@ -64,7 +63,7 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._begin()
 
     def _link_states(self) -> Mapping[str, ModelState]:
-        return MujocoLinkStates(self._engine, tuple(self._models.values()))
+        return mujoco_link_states(self._engine, tuple(self._models.values()))
 
     def _add(self, models: Dict[str, EngineModel]) -> None:
         self._recompile({**self._models, **models})

@@ -2,18 +2,19 @@
 
 It searches an environment variable, PATH and the per-user cache. An unpacked tree of another
 distribution is started with that tree's dynamic loader, so it needs neither root nor a chroot. This
-module starts no server.
+module starts no server. It converts URDF to SDF with Gazebo's program ``gz``.
 """
 
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, Iterable, Mapping, Optional, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
-from gz_testauto.base.errors import MissingDependencyError
+from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 
 ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
 """Environment variable: root of an unpacked tree with Gazebo, e.g. from Debian 11's packages."""
@@ -21,6 +22,9 @@ ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
 MODEL_DATABASE = "http://127.0.0.1:9/"
 """An address without a server: Gazebo's online model database is slow or unavailable, and a world
 that silently depends on it is not repeatable."""
+
+URDF_TIMEOUT_S = 60.0
+"""Timeout (wall time) of a conversion of URDF to SDF."""
 
 _VERSION_ATTEMPTS = 3
 """Number of calls of ``gzserver --version`` if they are killed by a signal."""
@@ -180,6 +184,47 @@ def _version(command: Tuple[str, ...], where: str) -> str:
     if not version.startswith("11."):
         raise MissingDependencyError(f"{where}: this is Gazebo {version}; version 11 is needed")
     return version
+
+
+def convert_urdf(urdf: str) -> str:
+    """Return the SDF text of a URDF text.
+
+    gazebo_ros calls the same code in Gazebo's library, so the result is equal to that of
+    gazebo_ros. Raises ``MissingDependencyError`` if Gazebo is not installed, and ``SimulatorError``
+    with the converter's message if the conversion fails.
+    """
+    installation = find_gazebo()
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "model.urdf"
+        path.write_text(urdf, encoding="utf-8")
+        try:
+            result = subprocess.run(
+                [*_converter(installation), "sdf", "--print", str(path)],
+                env=installation.process_environment(master_port=0),
+                capture_output=True,
+                text=True,
+                timeout=URDF_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SimulatorError(f"URDF cannot be converted to SDF: {error}") from error
+    start = result.stdout.find("<sdf")
+    if result.returncode != 0 or start < 0:
+        lines = (result.stderr or result.stdout).strip().splitlines() or ["no output of gz sdf"]
+        raise SimulatorError(f"URDF cannot be converted to SDF: {lines[-1]}")
+    return result.stdout[start:]
+
+
+def _converter(installation: GazeboInstallation) -> List[str]:
+    """Return the command of ``gz``, which is next to ``gzserver`` and is started like it."""
+    server = Path(installation.server[-1])
+    gz = server.with_name(server.name.replace("gzserver", "gz", 1))
+    if not gz.is_file():
+        raise MissingDependencyError(
+            f"URDF cannot be converted to SDF: Gazebo's program {gz} does not exist; install all "
+            "of Gazebo, or use SDF"
+        )
+    return [*installation.server[:-1], str(gz)]
 
 
 def _first(root: Path, patterns: Iterable[str]) -> Optional[Path]:

@@ -22,12 +22,17 @@ from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.sdf.scene import SceneModel, collisions_by_link, scene_model
 from gz_testauto.sdf.tree import read_model
 from gz_testauto.sdf.values import pose_value
-from gz_testauto.simulators.gazebo.aliases import Alias, own_name
 from gz_testauto.simulators.gazebo.engines import adapt_model
 from gz_testauto.simulators.interface import NamedModel
 
 PREFIX = "gz_testauto_"
 """Prefix of the names of all elements that this adaptor adds."""
+
+SUFFIX = "__gz_testauto"
+"""Suffix of the names of models on the server, in every other scene. The name of a deleted model
+cannot be used again for more than half a second (see
+:meth:`~gz_testauto.simulators.gazebo.world.WorldLink.request_deletion`), and this wait would be
+most of the time between trials. The suffix is not visible outside of this adaptor."""
 
 RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
 """Sensor types that the rendering thread updates, at their own rate."""
@@ -71,20 +76,20 @@ class InstrumentedRobot:
 
 
 def instrument_model(
-    model: NamedModel, sensor_period_ns: int, alias: Alias, engine: str = "ode"
+    model: NamedModel, sensor_period_ns: int, suffix: str = "", engine: str = "ode"
 ) -> InstrumentedModel:
-    """Add sensors to a model that is not a robot, for a physics engine. Raises ``SimulatorError``
-    if its SDF cannot be read."""
-    document, scene = _read(model, alias)
-    return _fitted(model, document, scene, sensor_period_ns, engine)
+    """Add sensors to a model that is not a robot, and ``suffix`` to its name, for a physics engine.
+    Raises ``SimulatorError`` if its SDF cannot be read."""
+    document, scene = _read(model, suffix)
+    return _instrumented(model, document, scene, sensor_period_ns, engine)
 
 
 def instrument_robot(
-    robot: RobotModel, start: Pose2D, sensor_period_ns: int, alias: Alias, engine: str = "ode"
+    robot: RobotModel, start: Pose2D, sensor_period_ns: int, suffix: str = "", engine: str = "ode"
 ) -> InstrumentedRobot:
-    """Add sensors to a robot, for a physics engine, and place it at ``start`` with the height of
-    its SDF. Raises ``SimulatorError``."""
-    document, scene = _read(NamedModel(robot.name, robot.sdf), alias)
+    """Add sensors to a robot, and ``suffix`` to its name, for a physics engine. The robot gets the
+    pose ``start`` and the height of its SDF. Raises ``SimulatorError``."""
+    document, scene = _read(NamedModel(robot.name, robot.sdf), suffix)
     assert document.model is not None, "checked by _read()"
     name = scene.name
     if scene.static or not scene.links:
@@ -109,7 +114,7 @@ def instrument_robot(
     roll, pitch, _ = own.rpy
     pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
     placed = NamedModel(robot.name, robot.sdf, pose)
-    body = _fitted(placed, document, scene, sensor_period_ns, engine)
+    body = _instrumented(placed, document, scene, sensor_period_ns, engine)
     lidar, imu = robot.lidar, robot.imu
     return InstrumentedRobot(
         robot=robot,
@@ -121,11 +126,15 @@ def instrument_robot(
 
 
 def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> None:
-    """Remove everything from a saved world that this adaptor added to or changed in ``models``."""
+    """Remove everything from a saved world that this adaptor added to or changed in ``models``, and
+    restore their names, also in its ``<state>``."""
+    for parent in (world, *world.iterchildren("state")):
+        for model in parent.iterchildren("model"):
+            model.set("name", own_name(model.get("name", "")))
     for sensor in list(world.iter("sensor")):
         if sensor.get("name", "").startswith(PREFIX):
             sensor.getparent().remove(sensor)
-    rates = {fitted.name: fitted.rates for fitted in models}
+    rates = {model.name: model.rates for model in models}
     for element in world.iterchildren("model"):
         for sensor in element.iter("sensor"):
             own = rates.get(element.get("name"), {})
@@ -133,20 +142,28 @@ def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> N
                 _set_rate(sensor, own[sensor.get("name")])
 
 
-def _read(model: NamedModel, alias: Alias) -> Tuple[SdfDocument, SceneModel]:
+def own_name(scoped: str) -> str:
+    """Return the name in the scene of a model, or of a part of a model, without the suffix."""
+    model, separator, rest = scoped.partition("::")
+    if model.endswith(SUFFIX):
+        model = model[: -len(SUFFIX)]
+    return model + separator + rest
+
+
+def _read(model: NamedModel, suffix: str) -> Tuple[SdfDocument, SceneModel]:
     library = ModelLibrary()
     try:
         document = SdfDocument.parse(model.sdf, model.name)
         if document.model is None:
             raise SdfError(f"{model.name}: the SDF has no <model>")
-        document.model.set("name", alias.on_server(model.name))
+        document.model.set("name", model.name + suffix)
         library.expand_all(document, document.model)
         return document, scene_model(read_model(document, document.model, library), library)
     except SdfError as error:
         raise SimulatorError(f"cannot spawn {model.name!r}: {error}") from error
 
 
-def _fitted(
+def _instrumented(
     model: NamedModel,
     document: SdfDocument,
     scene: SceneModel,

@@ -5,14 +5,15 @@ models from those of their links.
 """
 
 import math
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
-from gz_testauto.simulators.gazebo.aliases import own_name
+from gz_testauto.simulators.engine_robot import LazyLinkStates
+from gz_testauto.simulators.gazebo.instruments import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 
 _IDENTITY = Pose()
@@ -75,35 +76,18 @@ class ModelPoses:
         name = link.split("::", 1)[0]
         return self._measured.get(link) or self.models[name] * self._links[name][link]
 
-    def link_states(self) -> "GazeboLinkStates":
+    def link_states(self) -> LazyLinkStates:
         """Return the present states of all links."""
-        return GazeboLinkStates(dict(self.models), dict(self._links), dict(self._measured))
-
-
-class GazeboLinkStates(Mapping[str, ModelState]):
-    """States of links, computed when they are read, which a planner never does."""
-
-    def __init__(
-        self,
-        models: Mapping[str, Pose],
-        links: Mapping[str, Mapping[str, Pose]],
-        measured: Mapping[str, Pose],
-    ) -> None:
-        self._models = models
-        self._in_model = {
-            link: (name, pose) for name, own in links.items() for link, pose in own.items()
+        models, measured = dict(self.models), dict(self._measured)
+        in_model = {
+            link: (name, pose) for name, own in self._links.items() for link, pose in own.items()
         }
-        self._measured = measured
 
-    def __getitem__(self, link: str) -> ModelState:
-        name, pose = self._in_model[link]
-        return ModelState(self._measured.get(link) or self._models[name] * pose)
+        def state(link: str) -> ModelState:
+            name, pose = in_model[link]
+            return ModelState(measured.get(link) or models[name] * pose)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._in_model)
-
-    def __len__(self) -> int:
-        return len(self._in_model)
+        return LazyLinkStates(lambda: in_model, state)
 
 
 def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan:

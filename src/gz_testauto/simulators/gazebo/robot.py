@@ -1,10 +1,17 @@
 """A robot on a gzserver: its velocity command, its topics and its sensor readings.
 
-:mod:`~gz_testauto.simulators.gazebo.lockstep` advances time.
+Gazebo's drive plugins subscribe to ``Pose`` messages on ``~/<model>/vel_cmd``: x is the speed, and
+yaw is the yaw rate. DiffDrivePlugin turns clockwise for a positive rate. SkidSteerDrivePlugin turns
+at twice the commanded rate, sets the wheel speed only once per message, and controls joints with
+fixed names, independent of its SDF element.
 """
 
-from typing import Any, List, Optional, Sequence, Tuple
+import functools
+import logging
+import math
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import (
     Contact,
     ImuSample,
@@ -14,7 +21,7 @@ from gz_testauto.base.observation import (
     Twist2D,
 )
 from gz_testauto.base.pose import Pose
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand
+from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo.instruments import InstrumentedRobot
 from gz_testauto.simulators.gazebo.lockstep import LockStep
 from gz_testauto.simulators.gazebo.messages import MESSAGES
@@ -26,7 +33,81 @@ from gz_testauto.simulators.gazebo.readings import (
     scan_from,
 )
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
-from gz_testauto.simulators.gazebo.world import WorldLink
+from gz_testauto.simulators.gazebo.world import WorldLink, pose_message
+
+LOGGER = logging.getLogger(__name__)
+
+_YAW_GAIN: Dict[str, float] = {"DiffDrivePlugin": -1.0, "SkidSteerDrivePlugin": 0.5}
+"""Factor of the yaw rate in the message."""
+
+_SKID_STEER = "SkidSteerDrivePlugin"
+_SKID_STEER_JOINTS = (("left_front", "left_rear"), ("right_front", "right_rear"))
+
+
+def require_drive(robot: RobotModel) -> None:
+    """Raise ``SimulatorError`` for a drive controller that Gazebo's plugin does not support."""
+    drive = robot.drive
+    if drive is None or _SKID_STEER not in drive.plugin:
+        return
+    if (drive.left_joints, drive.right_joints) != _SKID_STEER_JOINTS:
+        joints = ", ".join((*drive.left_joints, *drive.right_joints))
+        raise SimulatorError(
+            f"{robot.path}: the drive's joints are {joints}, and Gazebo's {_SKID_STEER} supports "
+            "only left_front, left_rear, right_front and right_rear; rename them in the joints and "
+            "in the plugin, or use one libDiffDrivePlugin.so for each axle"
+        )
+    _warn_about_free_wheels(str(robot.path))
+
+
+@functools.lru_cache(maxsize=None)
+def _warn_about_free_wheels(robot: str) -> None:
+    LOGGER.warning(
+        "%s: Gazebo's %s does not hold the wheel speed between commands, so the robot is slower "
+        "than commanded; use one libDiffDrivePlugin.so for each axle instead",
+        robot,
+        _SKID_STEER,
+    )
+
+
+class DriveCommand:
+    """The conversion of velocity commands to messages for the drive plugin of one robot."""
+
+    def __init__(self, robot: RobotModel) -> None:
+        """Select the conversion; a robot without a supported plugin has none."""
+        plugin = robot.drive.plugin if robot.drive is not None else ""
+        self._gain: Optional[float] = next(
+            (gain for name, gain in _YAW_GAIN.items() if name in plugin), None
+        )
+        self._robot = robot.name
+        self.repeat = _SKID_STEER in plugin
+
+    @property
+    def available(self) -> bool:
+        """True if the robot has a drive plugin that accepts commands."""
+        return self._gain is not None
+
+    @property
+    def limit_radps(self) -> float:
+        """Upper limit (rad/s) of yaw rates: the plugins use them as an angle that wraps at pi."""
+        return math.inf if self._gain is None else math.pi / abs(self._gain)
+
+    def message(self, twist: Twist2D) -> Any:
+        """Return the message for a velocity command. Raises ``SimulatorError`` without a drive
+        plugin, and ``ValueError`` for a rate at which the plugin would wrap around."""
+        if self._gain is None:
+            raise SimulatorError(
+                f"robot {self._robot!r} has no supported drive plugin; add one of "
+                f"{', '.join(f'lib{name}.so' for name in _YAW_GAIN)} to its SDF"
+            )
+        if not (math.isfinite(twist.linear_mps) and math.isfinite(twist.angular_radps)):
+            raise ValueError(f"a command must be finite, not {twist}")
+        if abs(twist.angular_radps) >= self.limit_radps:
+            raise ValueError(
+                f"a yaw rate of {twist.angular_radps} rad/s cannot be commanded: Gazebo's "
+                "drive plugins use it as an angle and wrap it at pi"
+            )
+        yaw = twist.angular_radps * self._gain
+        return pose_message(Pose.from_rpy(twist.linear_mps, 0.0, 0.0, 0.0, 0.0, yaw))
 
 
 class GazeboRobot:
@@ -36,14 +117,14 @@ class GazeboRobot:
         self,
         link: WorldLink,
         clock: LockStep,
-        fitted: InstrumentedRobot,
+        instrumented: InstrumentedRobot,
         velocity: Publisher,
         gravity_mps2: Sequence[float],
     ) -> None:
-        self.fitted = fitted
-        self.name = fitted.robot.name
+        self.instrumented = instrumented
+        self.name = instrumented.robot.name
         self._link, self._clock, self._velocity = link, clock, velocity
-        self._drive_command = DriveCommand(fitted.robot)
+        self._drive_command = DriveCommand(instrumented.robot)
         self._commanded: Optional[Twist2D] = None
         self._to_send: Optional[Any] = None
         self._scan: Optional[LaserScan] = None
@@ -52,22 +133,22 @@ class GazeboRobot:
         self._imu: List[ImuSample] = []
         self._contacts: List[Contact] = []
         self._imu_reader: Optional[ImuReader] = None
-        if fitted.robot.imu is not None:
-            self._imu_reader = ImuReader(gravity_mps2, fitted.robot.imu.mount)
+        if instrumented.robot.imu is not None:
+            self._imu_reader = ImuReader(gravity_mps2, instrumented.robot.imu.mount)
         self._gone = False
 
     def listen(self) -> None:
         """Subscribe to the sensors, and wait until the drive plugin is connected."""
-        fitted, clock, link = self.fitted, self._clock, self._link
-        for topic in fitted.contact_topics:
+        instrumented, clock, link = self.instrumented, self._clock, self._link
+        for topic in instrumented.contact_topics:
             clock.motion_sensors.add(topic)
             link.listen(topic, "Contacts", self._contact_reader(topic))
-        if fitted.scan_topic is not None:
-            clock.sensors.add(fitted.scan_topic)
-            link.listen(fitted.scan_topic, "LaserScanStamped", self._on_scan)
-        if fitted.imu_topic is not None:
-            clock.motion_sensors.add(fitted.imu_topic)
-            link.listen(fitted.imu_topic, "IMU", self._on_imu)
+        if instrumented.scan_topic is not None:
+            clock.sensors.add(instrumented.scan_topic)
+            link.listen(instrumented.scan_topic, "LaserScanStamped", self._on_scan)
+        if instrumented.imu_topic is not None:
+            clock.motion_sensors.add(instrumented.imu_topic)
+            link.listen(instrumented.imu_topic, "IMU", self._on_imu)
         if self._drive_command.available:
             velocity = self._velocity
             link.wait_for(lambda: velocity.connected, "connecting to the robot's drive")
@@ -79,8 +160,9 @@ class GazeboRobot:
 
     def forget(self) -> None:
         """Stop waiting for the sensors of the deleted robot, and send no commands."""
-        self._clock.sensors.discard(str(self.fitted.scan_topic))
-        self._clock.motion_sensors -= {*self.fitted.contact_topics, str(self.fitted.imu_topic)}
+        self._clock.sensors.discard(str(self.instrumented.scan_topic))
+        topics = {*self.instrumented.contact_topics, str(self.instrumented.imu_topic)}
+        self._clock.motion_sensors -= topics
         self._gone = True
 
     def drive(self, command: Twist2D) -> None:
@@ -131,11 +213,11 @@ class GazeboRobot:
         return read
 
     def _on_scan(self, payload: bytes) -> None:
-        lidar = self.fitted.robot.lidar
+        lidar = self.instrumented.robot.lidar
         if self._gone or lidar is None:
             return
         message = MESSAGES["LaserScanStamped"].FromString(payload)
-        self._clock.answered(str(self.fitted.scan_topic))
+        self._clock.answered(str(self.instrumented.scan_topic))
         time_ns = self._clock.time_ns
         if (
             lidar.update_rate_hz > 0
@@ -149,4 +231,4 @@ class GazeboRobot:
         if self._gone or self._imu_reader is None:
             return
         self._imu_reader.receive(MESSAGES["IMU"].FromString(payload))
-        self._clock.answered(str(self.fitted.imu_topic))
+        self._clock.answered(str(self.instrumented.imu_topic))

@@ -1,15 +1,17 @@
-"""A gzserver process, its window and its processor: started, monitored and stopped.
+"""A gzserver process with its window, processor and temporary directory.
 
 This module manages the process group, the choice of a free port and the log file;
 :mod:`~gz_testauto.processes` stops the server when this process ends.
 """
 
 import contextlib
+import fcntl
 import logging
 import os
 import shutil
 import signal
 import socket
+import stat
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +21,6 @@ from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 from gz_testauto.processes import ChildProcess, free_port, start_with_watchdog
 from gz_testauto.sdf.missing import is_allowed
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation
-from gz_testauto.simulators.gazebo.scratch import ScratchDirectory, remove_orphans
 
 LOGGER = logging.getLogger(__name__)
 
@@ -34,6 +35,9 @@ _FATAL_ERRORS = (
     "This plugin will not run",
 )
 _UP = "Connected to gazebo master"
+
+SCRATCH_PREFIX = "gz_testauto_gzserver_"
+_OWNER = "owner"
 
 CLAIM_NAME = "\0gz_testauto.processor.{}"
 """Name in Linux's abstract socket namespace with which a server claims a processor: it is visible
@@ -275,3 +279,82 @@ class GuiClient:
         """Close the window."""
         self._process.kill()
         shutil.rmtree(self._directory, ignore_errors=True)
+
+
+class ScratchDirectory:
+    """The new temporary directory of one gzserver, at ``path``, locked until it is removed.
+
+    A directory is owned by the process that holds the lock on a file in it; the kernel releases the
+    lock when the process ends. If the owner is killed together with the processes that would remove
+    its directory, the next start of a server by the same user removes it.
+    """
+
+    def __init__(self) -> None:
+        new = Path(tempfile.mkdtemp(prefix="." + SCRATCH_PREFIX))
+        self._lock = os.open(new / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.path = new.with_name(new.name[1:])  # no process finds this name without the lock
+        new.rename(self.path)
+        self._port = 0
+
+    def note_port(self, port: int) -> None:
+        """Store the port of gzserver, which names its directory in the home directory."""
+        self._port = port
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, str(port).encode(), 0)
+
+    @property
+    def files(self) -> List[Path]:
+        """The directories that are removed."""
+        return [self.path, *([_own_log(self._port)] if self._port else [])]
+
+    def remove(self) -> None:
+        """Remove the directory and gzserver's directory in the home directory. Idempotent."""
+        if self._lock < 0:
+            return
+        for path in self.files:
+            shutil.rmtree(path, ignore_errors=True)
+        os.close(self._lock)
+        self._lock = -1
+
+
+def remove_orphans() -> None:
+    """Remove directories of servers whose owner has ended; errors are ignored."""
+    orphans, living = [], []
+    for directory in _directories():
+        try:
+            lock = os.open(directory / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:  # not locked: of another version, or already removed
+            continue
+        try:
+            port = os.pread(lock, 16, 0)
+            if _free(lock):
+                shutil.rmtree(directory, ignore_errors=True)
+                orphans.append(port)
+            else:
+                living.append(port)
+        finally:
+            os.close(lock)
+    for port in orphans:
+        if port.isdigit() and port not in living:
+            shutil.rmtree(_own_log(int(port)), ignore_errors=True)
+
+
+def _directories() -> Iterator[Path]:
+    for path in Path(tempfile.gettempdir()).glob(SCRATCH_PREFIX + "*"):
+        with contextlib.suppress(OSError):
+            status = path.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+                yield path
+
+
+def _free(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _own_log(port: int) -> Path:
+    return Path("~/.gazebo").expanduser() / f"server-{port}"

@@ -17,7 +17,7 @@ from gz_testauto.base.truncation import join_truncated
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.edit import parse_model
 from gz_testauto.simulators.changes import Change, Push, SetGravity, SetLight, SetModel
-from gz_testauto.simulators.gazebo.aliases import Alias
+from gz_testauto.simulators.engine_robot import SeveralRobotsSimulation
 from gz_testauto.simulators.gazebo.changes import (
     SUPPORTED_CHANGES,
     Impulses,
@@ -43,7 +43,6 @@ from gz_testauto.simulators.gazebo.split_world import SplitWorld, model_text
 from gz_testauto.simulators.gazebo.transport import Publisher, RawCallback
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
-from gz_testauto.simulators.several_robots import SeveralRobotsSimulation
 
 
 class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
@@ -65,36 +64,36 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         split: SplitWorld,
         models: Sequence[InstrumentedModel],
         robots: Mapping[str, Tuple[InstrumentedRobot, Publisher]],
-        alias: Alias,
+        suffix: str,
     ) -> None:
         super().__init__(split.physics.step_size_s, scene.robot, scene)
         self.changes = SUPPORTED_CHANGES - UNSUPPORTED_CHANGES[split.engine]
         self._properties = PropertyMessages(link, self._on_server)
         self._impulses = Impulses(link, self._on_server, split.physics.step_size_s)
         self._motions: Dict[str, Tuple[Any, Any]] = {}
-        self._alias = alias
+        self._suffix = suffix
         self._link = link
         self._clock = clock
         self._split = split
         self._physics = split.physics
         self._onboard = {
-            name: GazeboRobot(link, clock, fitted, velocity, split.physics.gravity_mps2)
-            for name, (fitted, velocity) in robots.items()
+            name: GazeboRobot(link, clock, instrumented, velocity, split.physics.gravity_mps2)
+            for name, (instrumented, velocity) in robots.items()
         }
-        self._fitted = {fitted.name: fitted for fitted in models}
+        self._instrumented = {instrumented.name: instrumented for instrumented in models}
         self._poses = ModelPoses()
         for name, pose in split.poses.items():
             self._poses.add(name, pose, split.links[name])
-        for fitted in models:
-            self._poses.add(fitted.name, fitted.model.pose, fitted.links)
+        for instrumented in models:
+            self._poses.add(instrumented.name, instrumented.model.pose, instrumented.links)
 
     # used by other modules of this adaptor
 
     def begin(self, seed: int) -> None:
         """Connect to all sensors after everything is spawned, and set time to zero."""
         self._link.ignore_models()
-        for fitted in self._fitted.values():
-            self._listen_to_probes(fitted)
+        for instrumented in self._instrumented.values():
+            self._listen_to_probes(instrumented)
         for robot in self._onboard.values():
             robot.listen()
         self._link.wait_for_topics()
@@ -110,7 +109,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     @property
     def spawned(self) -> List[str]:
         """Names on the server of all models that are not part of the base."""
-        return [fitted.model.name for fitted in self._fitted.values()]
+        return [instrumented.model.name for instrumented in self._instrumented.values()]
 
     # the interface
 
@@ -133,21 +132,21 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
         period_ns = self._clock.sensor_period_ns
-        fitted = [
-            instrument_model(standalone_model(model), period_ns, self._alias, self._split.engine)
+        instrumented = [
+            instrument_model(standalone_model(model), period_ns, self._suffix, self._split.engine)
             for model in models
         ]
-        names = [one.name for one in fitted]
+        names = [one.name for one in instrumented]
         mark = self._link.server.log_size()
         try:
-            self._link.spawn([one.model for one in fitted])
+            self._link.spawn([one.model for one in instrumented])
         except SimulatorError:
             if not self._link.broken:
                 present = self._link.list_models()
-                self._link.delete([o.model.name for o in fitted if o.model.name in present])
+                self._link.delete([o.model.name for o in instrumented if o.model.name in present])
             raise
-        for one in fitted:
-            self._fitted[one.name] = one
+        for one in instrumented:
+            self._instrumented[one.name] = one
             self._poses.add(one.name, one.model.pose, one.links)
             self._listen_to_probes(one)
         self._link.wait_for_topics()
@@ -167,18 +166,18 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             if robot is not None:
                 robot.forget()
             self._poses.remove(name)
-            fitted = self._fitted.pop(name, None)
-            if fitted is None:
+            instrumented = self._instrumented.pop(name, None)
+            if instrumented is None:
                 self._link.broken = True  # the base is not as the next trial expects it
             else:
-                self._clock.sensors -= set(fitted.probes)
+                self._clock.sensors -= set(instrumented.probes)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
         """Set poses. Models keep their twist, since Gazebo has no message to set it."""
         self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
         for name, state in states.items():
             self._poses.place(name, state.pose)
-            if name not in self._fitted:
+            if name not in self._instrumented:
                 self._link.broken = True
         self._clock.refresh()
 
@@ -189,11 +188,10 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         others = [c for c in changes if not isinstance(c, (SetModel, Push))]
         if others:
             self._properties.send(others, self._described_world.now)
+        for change in others:
+            model = change.name.split("::")[0]
             # models that are not spawned again are not restored for the next trial
-            if any(
-                isinstance(c, (SetGravity, SetLight)) or c.name.split("::")[0] not in self._fitted
-                for c in others
-            ):
+            if isinstance(change, (SetGravity, SetLight)) or model not in self._instrumented:
                 self._link.broken = True
         for change in changes:
             if isinstance(change, Push):
@@ -228,11 +226,10 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             root = parse_xml(text.encode())
         except etree.XMLSyntaxError as error:
             raise SimulatorError(f"gzserver saved a world that is not XML: {error}") from error
-        self._alias.rename_saved(root.find("world"))
-        remove_instruments(root.find("world"), self._fitted.values())
+        remove_instruments(root.find("world"), self._instrumented.values())
         restore_collisions(root.find("world"), self._split.before)
-        for fitted in self._fitted.values():
-            restore_collisions(root.find("world"), fitted.before)
+        for instrumented in self._instrumented.values():
+            restore_collisions(root.find("world"), instrumented.before)
         set_engine(root.find("world"), self._split.stated_engine)
         for physics in root.iter("physics"):
             for tag, value in (
@@ -271,7 +268,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     # inside
 
     def _on_server(self, name: str) -> str:
-        return self._fitted[name].model.name if name in self._fitted else name
+        return self._instrumented[name].model.name if name in self._instrumented else name
 
     def _advance(self, interval_ns: int) -> None:
         for robot in self._onboard.values():
@@ -292,8 +289,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             linear, angular = mean_twist(pose, self._poses.models[name], passed_s)
             self._motions[name] = (np.asarray(linear), np.asarray(angular))
 
-    def _listen_to_probes(self, fitted: InstrumentedModel) -> None:
-        for topic, link in fitted.probes.items():
+    def _listen_to_probes(self, instrumented: InstrumentedModel) -> None:
+        for topic, link in instrumented.probes.items():
             self._clock.sensors.add(topic)
             self._link.listen(topic, "LaserScanStamped", self._probe_reader(topic, link))
 

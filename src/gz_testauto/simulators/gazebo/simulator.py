@@ -16,18 +16,16 @@ from gz_testauto.base import resources
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import RobotModel
-from gz_testauto.simulators.gazebo.aliases import Alias
-from gz_testauto.simulators.gazebo.drive_command import DriveCommand, require_drive
 from gz_testauto.simulators.gazebo.engines import NOT_REUSABLE, UNSUPPORTED_CHANGES, check_engine
 from gz_testauto.simulators.gazebo.installation import GazeboInstallation, find_gazebo
-from gz_testauto.simulators.gazebo.instruments import instrument_model, instrument_robot
+from gz_testauto.simulators.gazebo.instruments import SUFFIX, instrument_model, instrument_robot
 from gz_testauto.simulators.gazebo.lockstep import (
     RESTING_RATE_HZ,
     LockStep,
     initialize_sensor_periods,
 )
-from gz_testauto.simulators.gazebo.scratch import ScratchDirectory
-from gz_testauto.simulators.gazebo.server import GuiClient, ServerProcess
+from gz_testauto.simulators.gazebo.robot import DriveCommand, require_drive
+from gz_testauto.simulators.gazebo.server import GuiClient, ScratchDirectory, ServerProcess
 from gz_testauto.simulators.gazebo.simulation import GazeboSimulation, standalone_model
 from gz_testauto.simulators.gazebo.split_world import SplitWorld, split_world
 from gz_testauto.simulators.gazebo.world import WorldLink
@@ -194,15 +192,15 @@ class GazeboSimulator(Simulator):
         """Replace the movable models; old and new ones have different names and can coexist."""
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
-        alias = Alias(second=self._served % 2 == 1)
+        suffix = SUFFIX if self._served % 2 == 1 else ""
         clock = self._new_clock(split)
         period_ns = clock.sensor_period_ns
         engine = split.engine
-        models = [instrument_model(movable, period_ns, alias, engine) for movable in split.movables]
-        to_spawn = [fitted.model for fitted in models]
+        models = [instrument_model(one, period_ns, suffix, engine) for one in split.movables]
+        to_spawn = [model.model for model in models]
         robots, places = [], []
         for placed in scene.robots:
-            robot = instrument_robot(placed.robot, placed.start, period_ns, alias, engine)
+            robot = instrument_robot(placed.robot, placed.start, period_ns, suffix, engine)
             robots.append(robot)
             # The drive plugins measure the upright bounding box of a wheel when they are loaded,
             # so the robot is spawned with its heading along x and rotated afterwards.
@@ -226,7 +224,7 @@ class GazeboSimulator(Simulator):
         if to_spawn:
             link.spawn(to_spawn, places)
         link.await_deletion()
-        simulation = GazeboSimulation(link, clock, scene, split, models, driven, alias)
+        simulation = GazeboSimulation(link, clock, scene, split, models, driven, suffix)
         simulation.begin(scene.seed)
         complaint = self._server.fatal_error_since(mark if self._served else 0, self._allow_missing)
         if complaint is not None:

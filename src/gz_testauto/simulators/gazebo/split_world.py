@@ -30,7 +30,7 @@ from gz_testauto.simulators.gazebo.engines import (
 )
 from gz_testauto.simulators.gazebo.instruments import RENDERED
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
-from gz_testauto.simulators.world_models import check_shapes, physics_of
+from gz_testauto.simulators.world_file import check_shapes, physics_of
 
 MAX_SPAWNED = 50
 """Largest number of random obstacles that are spawned per trial. To spawn BARN's 418 cylinders took

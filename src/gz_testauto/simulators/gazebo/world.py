@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequ
 from gz_testauto.base.errors import SimulatorError, simulator_stalled
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.truncation import join_truncated
-from gz_testauto.simulators.gazebo.aliases import own_name
+from gz_testauto.simulators.gazebo.instruments import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.transport import (

@@ -1,7 +1,7 @@
 """A running Gazebo with gazebo_ros as a simulator, through its services and topics.
 
 From the bottom up: ``connection`` implements TCPROS; ``client`` calls the services, and ``topics``
-has the topics of a robot; ``model_diff`` and ``plugins`` compute the changes for a scene;
+has the topics of a robot; ``plugins`` adapts a robot, and ``changes`` a running world;
 ``simulation`` and ``simulator`` implement the interface. No process is started or stopped here.
 """
 

@@ -3,23 +3,92 @@
 A snapshot reads all states in one call while time is paused.
 """
 
+import math
+import time
 from pathlib import Path
 from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SdfError, SimulatorError, simulator_stalled
 from gz_testauto.base.observation import LaserScan, ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
-from gz_testauto.base.ros_messages import NANOSECONDS
+from gz_testauto.base.ros_messages import NANOSECONDS, nanoseconds_of
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.edit import add_model, model_elements, remove_model
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.changes import Change
 from gz_testauto.simulators.gazebo_ros.changes import EXACT, SUPPORTED_CHANGES, ChangeCalls, check
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
-from gz_testauto.simulators.gazebo_ros.model_diff import write_world
-from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 SCAN_TIMEOUT_S = 0.25
 """Timeout (wall time) for a scan that is due."""
+STOP_TIMEOUT_S = 5.0
+POLL_S = 0.002
+PROBE_S = 1.0
+
+
+class PausedTime:
+    """Simulated time of one gazebo_ros, which is paused and advances on request, in whole
+    nanoseconds.
+
+    gazebo_ros has no service for a step. So a step resumes time and pauses it at the first clock
+    message at or after the due time. The simulator reports the time at rest, which is a little
+    later. Every method raises ``SimulatorError``; ``stall_timeout_s`` is the longest wall time
+    without progress of time in a step.
+    """
+
+    def __init__(
+        self, client: GazeboRosClient, topics: RobotTopics, stall_timeout_s: float
+    ) -> None:
+        self._client = client
+        self._topics = topics
+        self._stall_timeout_s = stall_timeout_s
+        self.now_ns = 0
+
+    def stop(self) -> int:
+        """Pause, and return the time when it no longer changes: a physics step that was active when
+        the pause was answered still ends."""
+        self._client.pause()
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        before = self._client.world().time_s
+        while True:
+            time.sleep(POLL_S)
+            now = self._client.world().time_s
+            if now == before:
+                self.now_ns = nanoseconds_of(now)
+                return self.now_ns
+            if time.monotonic() > deadline:
+                raise SimulatorError("simulated time continues while paused; stop other clients")
+            before = now
+
+    def run(self, duration_s: float) -> int:
+        """Advance by at least ``duration_s`` since the last pause; return the time."""
+        self._client.unpause()
+        due_ns = self.now_ns + nanoseconds_of(duration_s)
+        try:
+            in_time = self._await(due_ns)
+        finally:
+            self._client.pause()
+        if not in_time:
+            details = f"/clock remains at {self.now_ns / NANOSECONDS:.3f} s: gzserver does not "
+            details += "respond, or another process paused it"
+            raise simulator_stalled(self._stall_timeout_s, details=details)
+        return self.stop()
+
+    def _await(self, due_ns: int) -> bool:
+        """Return whether the time reached ``due_ns``. Without clock messages the simulator is
+        polled, so that a dead one is detected immediately."""
+        probe_s = min(PROBE_S, self._stall_timeout_s)
+        stood_s, seen = 0.0, math.nan
+        while not self._topics.await_clock(due_ns, probe_s):
+            now = self._client.world().time_s
+            if nanoseconds_of(now) >= due_ns:
+                return True
+            stood_s, seen = (stood_s + probe_s if now == seen else probe_s), now
+            if stood_s >= self._stall_timeout_s:
+                return False
+        return True
 
 
 class GazeboRosSimulation(Simulation):
@@ -122,8 +191,15 @@ class GazeboRosSimulation(Simulation):
         texts = dict(self._texts)
         if self.robot is not None:
             texts[self.robot.name] = self.robot.sdf  # without gazebo_ros's plugins
-        models = {name: NamedModel(name, texts[name], pose) for name, pose in poses.items()}
-        write_world(self._file, models, path)
+        try:
+            document: SdfDocument = read_scene(self._file).document.copy()
+            for name in list(model_elements(document)):
+                remove_model(document, name)
+            for name, pose in poses.items():
+                add_model(document, texts[name], pose, name)
+            document.write(path)
+        except SdfError as error:
+            raise SimulatorError(f"{path} cannot be written: {error}") from error
 
     def _model_names(self) -> Iterable[str]:
         return self._client.model_names()

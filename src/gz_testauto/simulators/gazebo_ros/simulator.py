@@ -9,27 +9,98 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Mapping, Optional, Sequence, Set, Union
+from typing import (
+    Collection,
+    Dict,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Pattern,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 
-from gz_testauto.base.errors import SimulatorError
+from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import LaserScan, ModelState, Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
+from gz_testauto.sampling.naming import is_obstacle
 from gz_testauto.sdf.document import SdfDocument
 from gz_testauto.sdf.robot import LidarDescription, RobotModel
+from gz_testauto.sdf.scene import read_scene
 from gz_testauto.sdf.values import pose_value
+from gz_testauto.sdf.world_diff import WorldModels, model_changes
 from gz_testauto.simulators.gazebo_ros.changes import EXACT
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, is_at
-from gz_testauto.simulators.gazebo_ros.model_diff import diff_models, read_models
-from gz_testauto.simulators.gazebo_ros.pausing import PausedTime
 from gz_testauto.simulators.gazebo_ros.plugins import with_ros_plugins
-from gz_testauto.simulators.gazebo_ros.simulation import SCAN_TIMEOUT_S, GazeboRosSimulation
+from gz_testauto.simulators.gazebo_ros.simulation import (
+    SCAN_TIMEOUT_S,
+    GazeboRosSimulation,
+    PausedTime,
+)
 from gz_testauto.simulators.gazebo_ros.topics import RobotTopics, TopicNames
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene, Simulator
+from gz_testauto.simulators.world_file import check_shapes, physics_of
 
 LOGGER = logging.getLogger(__name__)
 
 SETTLING_S = 0.2
 """Simulated time for a robot to reach its rest pose before the scene starts."""
+
+
+class ModelDiff(NamedTuple):
+    """Models to delete, to spawn, and to move, in this order."""
+
+    delete: Tuple[str, ...]
+    spawn: Tuple[NamedModel, ...]
+    place: Mapping[str, Pose]
+
+
+def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
+    """Return all models of a world file, by name, each with its SDF text and pose, and its physics.
+    Raises ``SimulatorError`` for an invalid or missing element."""
+    try:
+        scene = read_scene(world)
+        if scene.document.world is None:
+            raise SdfError(f"{world}: has no <world>")
+        check_shapes(scene)
+        models = WorldModels(scene)
+        physics = physics_of(scene.document)
+    except SdfError as error:
+        raise SimulatorError(f"cannot load the world: {error}") from error
+    return {
+        name: NamedModel(name, text, models.poses[name]) for name, text in models.texts.items()
+    }, physics
+
+
+def diff_models(
+    wanted: Mapping[str, NamedModel],
+    present: Collection[str],
+    known: Mapping[str, str],
+    obstacles: Optional[Pattern[str]],
+) -> ModelDiff:
+    """Return the changes from the ``present`` models to the ``wanted`` ones.
+
+    A model that is neither in the scene, nor in the previous one, nor in the world that Gazebo was
+    started with belongs to another process and is not changed.
+    ``known`` has the SDF texts that are known. A model with an unknown text is assumed to equal the
+    scene's model of its name, unless its name is that of a random obstacle, which ``obstacles``
+    matches (by default the names of the spawner).
+    """
+    texts = {name: model.sdf for name, model in wanted.items()}
+    ours: Dict[str, Optional[str]] = {}
+    for name in present:
+        if name in known or is_obstacle(name, obstacles):
+            ours[name] = known.get(name)
+        elif name in wanted:
+            ours[name] = texts[name]
+    changes = model_changes(ours, texts)
+    return ModelDiff(
+        delete=changes.to_delete,
+        spawn=tuple(wanted[name] for name in changes.to_spawn),
+        place={name: wanted[name].pose for name in changes.kept},
+    )
 
 
 class GazeboRosSimulator(Simulator):

@@ -20,7 +20,7 @@ from gz_testauto.simulators.kinematic.ground import GroundSurface
 from gz_testauto.simulators.kinematic.motion import PoseHistory, arc
 from gz_testauto.simulators.kinematic.obstacles import Obstacles
 from gz_testauto.simulators.kinematic.stance import GroundedStance, Stance
-from gz_testauto.simulators.loaded_world import LoadedWorld
+from gz_testauto.simulators.world_file import LoadedWorld
 
 _STILL = (0.0, 0.0, 0.0)
 

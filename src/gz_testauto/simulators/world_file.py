@@ -1,15 +1,17 @@
-"""The world file of a scene, for simulators in this process: they read it and write the present
-world."""
+"""World files of scenes: their models, gravity and physics settings, and the written world."""
 
 from pathlib import Path
 from typing import Iterable, Mapping
 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.pose import Pose
-from gz_testauto.sdf.dynamics import read_gravity
+from gz_testauto.sdf.document import SdfDocument
+from gz_testauto.sdf.dynamics import read_gravity, read_physics
 from gz_testauto.sdf.edit import add_model, remove_model, set_model_pose
 from gz_testauto.sdf.includes import ModelLibrary
-from gz_testauto.sdf.scene import read_scene
+from gz_testauto.sdf.scene import WorldScene, read_scene
+from gz_testauto.sdf.shapes import Capsule, Ellipsoid
+from gz_testauto.simulators.interface import PhysicsSettings
 
 
 class LoadedWorld:
@@ -53,3 +55,28 @@ class LoadedWorld:
             world.write(path)
         except SdfError as error:
             raise SimulatorError(f"cannot save the world: {error}") from error
+
+
+def physics_of(document: SdfDocument) -> PhysicsSettings:
+    """Return the physics settings of a world file, with Gazebo's defaults."""
+    world = document.world
+    assert world is not None, "checked by the caller"
+    step_s = read_physics(document, world, "max_step_size")
+    rate_hz = read_physics(document, world, "real_time_update_rate")
+    return PhysicsSettings(
+        step_size_s=step_s or 0.001,
+        max_update_rate_hz=1000.0 if rate_hz is None else rate_hz,
+        gravity_mps2=read_gravity(document, world),
+    )
+
+
+def check_shapes(scene: WorldScene) -> None:
+    """Raise ``SdfError`` for shapes on which gzserver aborts."""
+    for model in scene.models.values():
+        for shape in model.collisions:
+            if isinstance(shape.geometry, (Capsule, Ellipsoid)):
+                raise SdfError(
+                    f"{scene.document.source}: {shape.scoped_name} is a "
+                    f"{type(shape.geometry).__name__.lower()}, on which Gazebo 11 aborts; replace "
+                    "it by boxes, cylinders and spheres, or use the simulator 'embedded'"
+                )

@@ -1,0 +1,146 @@
+"""A robot in MuJoCo: its drivetrain, motors and sensors.
+
+A robot has wheels with limited torque, wheels that are held at their rates, or servos. The torque
+that a wheel can transmit depends on its load on level ground, from a simulation of the robot on a
+plane until it is at rest. A world can be recompiled during a trial; :meth:`MujocoRobot.attach`
+finds the motors and sensors again.
+"""
+
+from dataclasses import replace
+from typing import FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from gz_testauto.base.observation import Contact
+from gz_testauto.base.pose import Pose
+from gz_testauto.sdf.dynamics import GRAVITY_MPS2, ContactParameters
+from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, walk
+from gz_testauto.sdf.engine_model.coverage import SdfCoverage
+from gz_testauto.sdf.engine_model.robots import EngineRobot, read_engine_robot
+from gz_testauto.sdf.robot import RobotModel
+from gz_testauto.sdf.shapes import Plane
+from gz_testauto.simulators.embedded.engine import Engine
+from gz_testauto.simulators.embedded.lidar import MujocoLidar
+from gz_testauto.simulators.embedded.mjcf import RobotEquipment, motor_name, write_mjcf
+from gz_testauto.simulators.embedded.wheel_drive import (
+    Drivetrain,
+    Skid,
+    Wheel,
+    motorized_wheels,
+    read_servos,
+)
+from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
+
+STEP_S = 0.002
+SETTLING_STEPS = 500
+"""One second: robots start at most some millimeters above the ground."""
+
+IMU_NUMBERS = 10
+"""Number of values of MuJoCo's sensors of one IMU: quaternion wxyz, angular velocity (rad/s) in the
+sensor frame, and velocity (m/s) in the world frame."""
+
+
+class DrivenRobot(NamedTuple):
+    """A robot at the pose of its SDF, and its drivetrain."""
+
+    engine_robot: EngineRobot
+    drive: Drivetrain
+
+
+def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenRobot:
+    """Read a robot, which turns by ``skid`` if it has more than two driven wheels. Raises
+    ``SdfError`` for unsupported elements."""
+    engine_robot = read_engine_robot(robot, coverage)
+    model = engine_robot.model
+    wheels = motorized_wheels(model, engine_robot.wheels)
+    if len(wheels) > 2:
+        servos = read_servos(model, wheels) if skid == "servo" else ()
+        return DrivenRobot(engine_robot, Drivetrain(wheels, servos, held=skid == "wheels"))
+    if wheels:
+        wheels = _loaded_wheels(model, wheels, coverage)
+    return DrivenRobot(engine_robot, Drivetrain(wheels))
+
+
+def _loaded_wheels(
+    model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage
+) -> Tuple[Wheel, ...]:
+    """Return the wheels with the torque that they can transmit to the ground."""
+    shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
+    loads = _at_rest(model, wheels, coverage).loads_n()
+    found = []
+    for wheel in wheels:
+        own = shapes[wheel.link]
+        load = sum(loads.get(shape.name, 0.0) for shape in own)
+        mu = min((min(shape.surface.mu, shape.surface.mu2) for shape in own), default=0.0)
+        found.append(wheel.with_load(load, mu))
+    return tuple(found)
+
+
+def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage) -> Engine:
+    friction = ContactParameters(mu=100.0, mu2=100.0)
+    plane = BodyShape("ground::link::plane", Pose(), Plane(), friction)
+    link = Body("ground::link", Pose(), (plane,), None, True, None)
+    ground = EngineModel("ground", True, Pose(), False, (link,), {"ground::link": Pose()})
+    models = (ground, replace(model, pose=Pose((0.0, 0.0, model.pose.position[2]))))
+    equipment = {model.name: RobotEquipment(Drivetrain(tuple(wheels)))}
+    engine = Engine(write_mjcf(models, coverage, STEP_S, GRAVITY_MPS2, equipment), models)
+    for _ in range(SETTLING_STEPS):
+        engine.step(())
+    return engine
+
+
+class MujocoRobot(SimulatedRobot):
+    """A robot in a world; if ``fast_lidar`` is False, MuJoCo casts the rays of its lidar."""
+
+    def __init__(
+        self, robot: DrivenRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
+    ) -> None:
+        super().__init__(robot.engine_robot, step_s, noise)
+        self.equipment = RobotEquipment(robot.drive, robot.engine_robot.imu)
+        self._fast_lidar = fast_lidar
+
+    def attach(self, engine: Engine, imus_before: int) -> None:
+        """Find motors and sensors in a compiled world with ``imus_before`` IMUs before this one."""
+        engine_robot, drive = self.engine_robot, self.equipment.drive
+        self._engine = engine
+        self._body: FrozenSet[int] = engine.geoms_of(engine_robot.body_shapes)
+        motors = () if drive.held else drive.motors
+        self._motors = [engine.actuator(motor_name(self.name, motor)) for motor in motors]
+        first = imus_before * IMU_NUMBERS
+        self._imu_numbers = engine.data.sensordata[first : first + IMU_NUMBERS]
+        self._gravity_mps2 = engine.model.opt.gravity
+        self._set_motors()
+        self._lidar: Optional[MujocoLidar] = None
+        if engine_robot.lidar is not None and engine_robot.robot.lidar is not None:
+            self._lidar = MujocoLidar(
+                engine.model,
+                engine.data,
+                engine_robot.robot.lidar,
+                engine.body(engine_robot.lidar.link),
+                engine_robot.lidar.pose,
+                self._fast_lidar,
+            )
+
+    def _set_motors(self) -> None:
+        drive, speeds = self.equipment.drive, self.equipment.drive.speeds(self._command)
+        if self._motors:
+            self._engine.data.ctrl[self._motors] = speeds
+        if drive.held and self._engine.grip is not None:
+            self._engine.grip.turn([wheel.joint for wheel in drive.wheels], speeds)
+
+    def _present_contacts(self, stamp_s: float) -> Sequence[Contact]:
+        if self._body and self._engine.touches(self._body):
+            return self._engine.contacts(self._body, stamp_s)
+        return ()
+
+    def _imu_motion(self) -> ImuMotion:
+        w, x, y, z, turn_x, turn_y, turn_z, *velocity = self._imu_numbers.tolist()
+        gravity = self._gravity_mps2.tolist()
+        return ImuMotion((x, y, z, w), (turn_x, turn_y, turn_z), velocity, gravity)
+
+    def _imu_velocity_mps(self) -> List[float]:
+        return self._imu_numbers[7:].tolist()  # type: ignore[no-any-return]
+
+    def _ranges_m(self) -> np.ndarray:
+        assert self._lidar is not None, "see measure_scan()"
+        return self._lidar.ranges_m()
