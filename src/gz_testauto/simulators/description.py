@@ -93,7 +93,7 @@ class Description:
 
     @property
     def parts(self) -> Dict[str, Dict[str, Any]]:
-        """The tables by :attr:`Change.part`."""
+        """The tables by :attr:`Change.part`, in the order of the fields."""
         return {
             "link": self.links,
             "joint": self.joints,
@@ -126,15 +126,7 @@ class DescribedWorld:
 
     def copy(self) -> Description:
         """Return a copy of the present description, which does not change."""
-        now = self.now
-        return Description(
-            now.gravity_mps2,
-            dict(now.links),
-            dict(now.joints),
-            dict(now.collisions),
-            dict(now.visuals),
-            dict(now.lights),
-        )
+        return Description(self.now.gravity_mps2, *map(dict, self.now.parts.values()))
 
     def add(self, name: str, sdf: str) -> None:
         """Add a spawned model from SDF text under ``name``. Raises ``SdfError``."""

@@ -42,12 +42,11 @@ from gz_testauto.simulators.changes import (
     SetLink,
     SetMass,
     SetModel,
+    Vector,
 )
 from gz_testauto.simulators.engine_robot import SeveralRobotsSimulation, SimulatedRobot
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simulator
 from gz_testauto.simulators.world_file import LoadedWorld
-
-Vector = Tuple[float, float, float]
 
 AT_REST: Vector = (0.0, 0.0, 0.0)
 
@@ -329,10 +328,7 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
     scene is, so it does not affect later ones.
     """
 
-    repeatable = True
-    sets_twist = True
     several_robots = True
-    inertial = "step"
     changes = ALL
 
     def __init__(self, step_s: float) -> None:

@@ -49,6 +49,15 @@ from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, Wor
 WAIT_TIMEOUT_S = 120.0
 """Limit (s) of wall time for each wait, also on a busy machine."""
 
+ERRORS = {
+    "fail": SimulatorError("the simulator died"),
+    "lose": NavigatorError("the navigation died"),
+    "fault": SceneError("crate_1 flew 12 m"),
+    "crash": ZeroDivisionError("a bug"),
+}
+EVENTS = ("die", *ERRORS, "wait", "meet")
+"""Events that a file can order."""
+
 
 def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
     """Return the simulator of these trials."""
@@ -58,8 +67,6 @@ def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
 class OrderedExecutor(LockstepExecutor):
     """An executor to which files in ``directory`` order one event each: ``die-2`` ends its process
     in trial 2. It creates a file there for each of its actions."""
-
-    EVENTS = ("die", "fail", "lose", "fault", "crash", "wait", "meet")
 
     def __init__(self, campaign: PreparedCampaign, directory: Path) -> None:
         super().__init__(campaign, kinematic)
@@ -85,44 +92,27 @@ class OrderedExecutor(LockstepExecutor):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Execute the ordered events, then run the trial."""
         self._note(f"began-{trial.index}")
-        for event in self.EVENTS:
+        for event in EVENTS:
             order = self._directory / f"{event}-{trial.index}"
             if order.exists():
                 order.unlink()
-                getattr(self, f"_{event}")(should_stop)
+                self._execute_event(event, should_stop)
         return super().execute(trial, should_stop)
 
     def _note(self, event: str) -> None:
         by = f"{os.getpid()}-{id(self)}"
         (self._directory / f"{event}-{by}-{time.monotonic_ns()}").touch()
 
-    def _die(self, should_stop: StopRequest) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def _fail(self, should_stop: StopRequest) -> None:
-        raise SimulatorError("the simulator died")
-
-    def _lose(self, should_stop: StopRequest) -> None:
-        raise NavigatorError("the navigation died")
-
-    def _fault(self, should_stop: StopRequest) -> None:
-        raise SceneError("crate_1 flew 12 m")
-
-    def _crash(self, should_stop: StopRequest) -> None:
-        raise ZeroDivisionError("a bug")
-
-    def _wait(self, should_stop: StopRequest) -> None:
-        while not should_stop():
-            time.sleep(0.01)
-        raise TrialStopped
-
-    def _meet(self, should_stop: StopRequest) -> None:
-        """Wait until another trial has started."""
+    def _execute_event(self, event: str, should_stop: StopRequest) -> None:
+        if event == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if event in ERRORS:
+            raise ERRORS[event]
         deadline = time.monotonic() + WAIT_TIMEOUT_S
-        while len(set(started_trials(self._directory))) < 2:
+        while event == "wait" or len(set(started_trials(self._directory))) < 2:
             if should_stop():
                 raise TrialStopped
-            assert time.monotonic() < deadline, "no other trial started in the meantime"
+            assert event == "wait" or time.monotonic() < deadline, "no second trial has started"
             time.sleep(0.01)
 
 

@@ -66,10 +66,3 @@ def open_client() -> Tuple[Any, str]:
             f"the simulator 'pybullet' needs PyBullet: {remedy} ({error})"
         ) from error
     return Client(pybullet), f"PyBullet {metadata.version('pybullet')}"
-
-
-def reset_world(client: Any, step_s: float, gravity_mps2: Tuple[float, float, float]) -> None:
-    """Remove everything from the world and set its solver."""
-    client.resetSimulation()
-    client.setPhysicsEngineParameter(fixedTimeStep=step_s, **SOLVER)
-    client.setGravity(*gravity_mps2)

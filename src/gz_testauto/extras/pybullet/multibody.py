@@ -2,22 +2,27 @@
 
 A tree of joined links is one body. Bullet reports contacts by link and not by shape. So the first
 shape of a link belongs to it, and each further shape to a massless link that is fixed to it. A
-static model has one body per shape.
+static model has one body per shape. Poses and twists are converted between Bullet's frame of a
+link, at its center of mass, and SDF's link frame.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from gz_testauto.base.errors import SdfError
+from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.pybullet.client import LIDAR_BIT
 from gz_testauto.extras.pybullet.shapes import Part, ShapeFactory
 from gz_testauto.sdf.dynamics import Inertial, JointAxis
-from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, ground_pose, walk
+from gz_testauto.sdf.engine_model.bodies import Body, BodyShape, EngineModel, ground_pose
 from gz_testauto.sdf.meshes.surfaces import Heightmap
 from gz_testauto.sdf.shapes import Plane
+from gz_testauto.simulators.changes import Vector
+from gz_testauto.simulators.engine_robot import LazyLinkStates
+from gz_testauto.simulators.engine_simulation import AT_REST, velocity_at
 
 MAX_LINKS = 127
 """Largest number of links of a body in addition to its base."""
@@ -339,11 +344,53 @@ def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
             client.resetJointState(body, index, min(max(0.0, low), high))
 
 
-def links_without_gravity(model: EngineModel) -> List[str]:
-    """Return the links of a model without gravity."""
-    return [
-        body.name
-        for root in model.roots
-        for body in walk(root)
-        if not body.gravity and body.inertial is not None
-    ]
+@dataclass(frozen=True)
+class LinkMotion:
+    """The motion of a link: the pose of its center of mass, along the principal axes, with the
+    linear (m/s) and angular velocity (rad/s) of that, in the world frame."""
+
+    center: Pose
+    linear_mps: Vector
+    angular_radps: Vector
+
+    def of_link(self, place: LinkPlace) -> ModelState:
+        """Return pose and twist of SDF's frame of the link."""
+        return self.state(self.center * place.center.inverse())
+
+    def state(self, pose: Pose) -> ModelState:
+        """Return the state of a frame that moves with the link and is at ``pose`` now."""
+        moving = velocity_at(
+            self.linear_mps, self.angular_radps, pose.position, self.center.position
+        )
+        return ModelState(pose, moving, self.angular_radps)
+
+
+def motion(client: Any, place: LinkPlace) -> LinkMotion:
+    """Return the present motion of a link."""
+    if place.index == BASE:
+        position, quaternion = client.getBasePositionAndOrientation(place.body)
+        return LinkMotion(Pose(position, quaternion), *client.getBaseVelocity(place.body))
+    state = client.getLinkState(place.body, place.index, 1, 1)
+    return LinkMotion(Pose(state[0], state[1]), state[6], state[7])
+
+
+def bullet_link_states(
+    client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]
+) -> LazyLinkStates:
+    """Return the present states of all links."""
+    motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
+    still: Dict[str, Pose] = {}
+    for model, built in models:
+        for name, pose in model.links.items():
+            if name in built.links:
+                motions[name] = (built.links[name], motion(client, built.links[name]))
+            else:
+                still[name] = model.pose * pose
+
+    def state(link: str) -> ModelState:
+        if link in still:
+            return ModelState(still[link], AT_REST, AT_REST)
+        place, moves = motions[link]
+        return moves.of_link(place)
+
+    return LazyLinkStates(lambda: [name for model, _ in models for name in model.links], state)

@@ -4,7 +4,6 @@ A static mesh consists of its triangles, a moving one of convex pieces. Unsuppor
 rejected by name.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any, Dict, List, Tuple
 
@@ -134,7 +133,7 @@ class ShapeFactory:
             prisms = hulls.extruded_prisms(geometry.outline, geometry.height)
             return [prism.reshape(-1, 3) for prism in prisms]
         assert isinstance(geometry, Mesh)
-        parts = _convex_parts(geometry, geometry.path.stat().st_mtime_ns)
+        parts = hulls.convex_parts_of(geometry, MAX_MOVING_PIECES)
         if parts.error_m > WARN_ERROR_M:
             self._coverage.warn_once(
                 f"pieces of {geometry.path} {geometry.submesh}",
@@ -164,12 +163,6 @@ class ShapeFactory:
         )
         middle = float(heights.min() + heights.max()) / 2
         return Part(shape, Pose((0.0, 0.0, middle)))
-
-
-@functools.lru_cache(maxsize=512)
-def _convex_parts(mesh: Mesh, modified_ns: int) -> hulls.ConvexParts:
-    """Return the convex parts, cached for the many worlds with the same mesh."""
-    return hulls.convex_parts(mesh.surface, MAX_MOVING_PIECES)
 
 
 def _corners(box: hulls.OrientedBox) -> np.ndarray:

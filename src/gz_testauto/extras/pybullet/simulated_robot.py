@@ -10,12 +10,12 @@ import numpy as np
 
 from gz_testauto.base.observation import Contact
 from gz_testauto.extras.pybullet.client import LIDAR_BIT
-from gz_testauto.extras.pybullet.motion import motion
+from gz_testauto.extras.pybullet.multibody import motion
 from gz_testauto.extras.pybullet.world import BulletWorld
 from gz_testauto.sdf.engine_model.bodies import walk
 from gz_testauto.sdf.engine_model.robots import EngineRobot
+from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
-from gz_testauto.simulators.engine_simulation import Vector
 
 RAYS_PER_CALL = 16_000
 """Rays per call; PyBullet accepts 16,384."""

@@ -7,7 +7,7 @@ from typing import Any, Dict, Mapping, Sequence
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.extras.pybullet.client import open_client
-from gz_testauto.extras.pybullet.motion import bullet_link_states
+from gz_testauto.extras.pybullet.multibody import bullet_link_states
 from gz_testauto.extras.pybullet.simulated_robot import BulletRobot
 from gz_testauto.extras.pybullet.world import BulletWorld
 from gz_testauto.sdf.engine_model.bodies import EngineModel

@@ -5,6 +5,7 @@ by thin plates on its surface, so that cavities are not filled. The module also 
 of an extruded outline and the triangles of a terrain. It does not depend on an engine.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple
@@ -14,7 +15,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from gz_testauto.sdf.meshes.solids import numbered_corners
-from gz_testauto.sdf.meshes.surfaces import Heightmap, TriangleMesh
+from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh, TriangleMesh
 
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
@@ -79,6 +80,16 @@ def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
         tuple(_facets(hull) for hull, box in zip(hulls, boxes) if box is None),
         error,
     )
+
+
+def convex_parts_of(mesh: Mesh, limit: int) -> ConvexParts:
+    """Return the convex parts of a mesh file, cached for the many worlds with the same mesh."""
+    return _cached_parts(mesh, limit, mesh.path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=512)
+def _cached_parts(mesh: Mesh, limit: int, modified_ns: int) -> ConvexParts:
+    return convex_parts(mesh.surface, limit)
 
 
 def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:

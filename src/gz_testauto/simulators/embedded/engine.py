@@ -25,11 +25,11 @@ from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import Contact, ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.engine_model.bodies import EngineModel
-from gz_testauto.simulators.changes import Push
+from gz_testauto.simulators.changes import Push, Vector
 from gz_testauto.simulators.embedded.coulomb_friction import CoulombFriction
 from gz_testauto.simulators.embedded.mjcf import MAX_FRICTION, Blueprint, condim, joint_names
 from gz_testauto.simulators.engine_robot import LazyLinkStates
-from gz_testauto.simulators.engine_simulation import AT_REST, Vector, velocity_at
+from gz_testauto.simulators.engine_simulation import AT_REST, velocity_at
 
 LOGGER = logging.getLogger(__name__)
 

@@ -5,7 +5,6 @@ a mesh consists of convex pieces for contacts, and of its triangles for the lida
 """
 
 import enum
-import functools
 import io
 from dataclasses import dataclass, replace
 from typing import Dict, Iterator, List, Mapping, Tuple
@@ -111,7 +110,7 @@ class GeomFactory:
     def _touched(self, name: str, mesh: Mesh, moves: bool) -> List[Geom]:
         if (mesh, moves) not in self._touching:
             limit = MAX_MOVING_PIECES if moves else MAX_PIECES
-            parts = _convex_parts(mesh, limit, mesh.path.stat().st_mtime_ns)
+            parts = hulls.convex_parts_of(mesh, limit)
             self._check_error(name, mesh, parts)
             names = [self._asset(hull) for hull in parts.hulls]
             self._touching[mesh, moves] = [
@@ -201,12 +200,6 @@ class GeomFactory:
         name = f"mesh{len(self.meshes)}"
         self.meshes[name] = stl(triangles)
         return name
-
-
-@functools.lru_cache(maxsize=512)
-def _convex_parts(mesh: Mesh, limit: int, modified_ns: int) -> hulls.ConvexParts:
-    """Return the convex parts, cached for the many worlds with the same mesh."""
-    return hulls.convex_parts(mesh.surface, limit)
 
 
 _TILTED = Pose.from_rpy(0.0, 0.0, 0.0, 1e-8, 0.0, 1.0)

@@ -9,7 +9,7 @@ In the table ``!`` marks a required field and ``*`` a repeated one. Enumerations
 """
 
 import re
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Dict
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -88,17 +88,12 @@ _SCALARS = {
 }
 
 
-def _rows() -> Iterator[Tuple[str, str]]:
-    for line in TABLE.replace("\\\n", " ").strip().splitlines():
-        name, _, fields = line.partition(" ")
-        yield name, fields
-
-
 def _describe() -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(
         name="gz_testauto/gazebo_msgs.proto", package=PACKAGE, syntax="proto2"
     )
-    for name, fields in _rows():
+    for line in TABLE.replace("\\\n", " ").strip().splitlines():
+        name, _, fields = line.partition(" ")
         message = file.message_type.add(name=name)
         for field, label, number, kind in _FIELD.findall(fields):
             entry = message.field.add(name=field, number=int(number), label=_LABELS[label])
@@ -126,8 +121,3 @@ def _build() -> Dict[str, Any]:
 
 MESSAGES: Dict[str, Any] = _build()
 """Message classes by their short name, e.g. ``MESSAGES["Pose"]``."""
-
-
-def type_name(message_class: Any) -> str:
-    """Return the name of a message type at Gazebo's master."""
-    return str(message_class.DESCRIPTOR.full_name)

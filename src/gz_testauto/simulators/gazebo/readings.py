@@ -12,12 +12,12 @@ import numpy as np
 from gz_testauto.base.observation import Contact, ImuSample, LaserScan, ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.sdf.robot import LidarDescription
+from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import LazyLinkStates
 from gz_testauto.simulators.gazebo.instruments import own_name
 from gz_testauto.simulators.gazebo.messages import MESSAGES
 
 _IDENTITY = Pose()
-Vector = Tuple[float, float, float]
 
 
 def nanoseconds(stamp: Any) -> int:

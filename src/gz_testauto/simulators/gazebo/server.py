@@ -143,34 +143,25 @@ class ServerProcess:
         return f"it exited with status {code}"
 
     def _start(self, seed: int, deadline_s: float) -> None:
+        options = ("--verbose", "-u", "--seed", str(seed), str(self._world_file))
         for _ in range(_ATTEMPTS):
             self.port = free_port()
             self._scratch.note_port(self.port)
-            self._launch(seed)
+            self._process = start_with_watchdog(
+                [*self._installation.server, *options],
+                self._installation.process_environment(self.port, self._model_path),
+                self.log_file,
+                remove=self._scratch.files,
+                within=self._processor.for_children() if self._processor else None,
+            )
             if self._has_started(deadline_s):
                 return
             if not any(_PORT_TAKEN in line for line in self.log_lines()):
                 break
-            self._reap()  # another process took the port before gzserver did
+            if self._process is not None:  # another process took the port before gzserver did
+                self._process.kill()
+                self._process = None
         raise SimulatorError(f"gzserver did not start: {self.describe_end()}")
-
-    def _launch(self, seed: int) -> None:
-        command = [
-            *self._installation.server,
-            "--verbose",
-            "-u",
-            "--seed",
-            str(seed),
-            str(self._world_file),
-        ]
-        environment = self._installation.process_environment(self.port, self._model_path)
-        self._process = start_with_watchdog(
-            command,
-            environment,
-            self.log_file,
-            remove=self._scratch.files,
-            within=self._processor.for_children() if self._processor else None,
-        )
 
     def _has_started(self, deadline_s: float) -> bool:
         """Wait for the log line, not for the port, on which another process could answer."""
@@ -182,11 +173,6 @@ class ServerProcess:
                 return False
             time.sleep(0.02)
         return False
-
-    def _reap(self) -> None:
-        assert self._process is not None
-        self._process.kill()
-        self._process = None
 
 
 def _without_color(line: str) -> str:

@@ -12,7 +12,6 @@ from lxml import etree
 
 from gz_testauto.base.errors import SdfError, SimulatorError
 from gz_testauto.base.observation import ModelState, Snapshot
-from gz_testauto.base.pose import Pose
 from gz_testauto.base.truncation import join_truncated
 from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.edit import parse_model
@@ -279,15 +278,11 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         moved = {name: self._poses.models[name] for name in self._motions}
         before = {name: self._poses.models[name] for name in self._onboard}
         self._clock.advance(interval_ns)
-        self._note_motions(moved, interval_ns / 1e9)
+        for name, pose in moved.items():
+            linear, angular = mean_twist(pose, self._poses.models[name], interval_ns / 1e9)
+            self._motions[name] = (np.asarray(linear), np.asarray(angular))
         for name, robot in self._onboard.items():
             robot.moved(before[name], self._poses.models[name], interval_ns / 1e9)
-
-    def _note_motions(self, before: Mapping[str, Pose], passed_s: float) -> None:
-        """Store the twists of models whose twist was set."""
-        for name, pose in before.items():
-            linear, angular = mean_twist(pose, self._poses.models[name], passed_s)
-            self._motions[name] = (np.asarray(linear), np.asarray(angular))
 
     def _listen_to_probes(self, instrumented: InstrumentedModel) -> None:
         for topic, link in instrumented.probes.items():

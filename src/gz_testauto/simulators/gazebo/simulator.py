@@ -55,7 +55,6 @@ class GazeboSimulator(Simulator):
     """
 
     name = "gazebo"
-    repeatable = True
     sets_twist = False
     several_robots = True
     runs_plugins = True

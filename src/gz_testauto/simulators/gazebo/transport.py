@@ -11,9 +11,9 @@ import selectors
 import socket
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
 
-from gz_testauto.simulators.gazebo.messages import MESSAGES, type_name
+from gz_testauto.simulators.gazebo.messages import MESSAGES
 
 _HOST = "127.0.0.1"
 _SEND_TIMEOUT_S = 10.0
@@ -154,12 +154,12 @@ class TransportNode:
     def advertise(self, topic: str, message_class: Any) -> Publisher:
         """Advertise ``topic`` and return its publisher; see ``Publisher.connected``."""
         publisher = self._publishers[topic] = Publisher(topic, message_class)
-        self._send_to_master("advertise", self._publish_message(publisher))
+        self._send_to_master("advertise", self._topic_message(Publish, publisher))
         return publisher
 
     def unadvertise(self, publisher: Publisher) -> None:
         """Withdraw the advertisement, and return when the master has forwarded this."""
-        self._send_to_master("unadvertise", self._publish_message(publisher))
+        self._send_to_master("unadvertise", self._topic_message(Publish, publisher))
         self.subscriber_count(publisher.topic)  # the master handles messages in order
 
     def subscribe(
@@ -174,7 +174,8 @@ class TransportNode:
         also received."""
         subscription = Subscription(topic, message_class, on_payload, latest_only, latching)
         self._subscriptions[topic] = subscription
-        self._send_to_master("subscribe", self._subscribe_message(subscription))
+        message = self._topic_message(Subscribe, subscription, latching=latching)
+        self._send_to_master("subscribe", message)
         return subscription
 
     def disconnect(self, publisher: Publisher) -> None:
@@ -260,22 +261,9 @@ class TransportNode:
     def _send_to_master(self, kind: str, message: Any) -> None:
         self._master.send(_packed(kind, message))
 
-    def _publish_message(self, publisher: Publisher) -> Any:
-        return Publish(
-            topic=publisher.topic,
-            msg_type=type_name(publisher.message_class),
-            host=_HOST,
-            port=self._port,
-        )
-
-    def _subscribe_message(self, subscription: Subscription) -> Any:
-        return Subscribe(
-            topic=subscription.topic,
-            msg_type=type_name(subscription.message_class),
-            host=_HOST,
-            port=self._port,
-            latching=subscription.latching,
-        )
+    def _topic_message(self, kind: Any, end: Union[Publisher, Subscription], **fields: Any) -> Any:
+        type_name = end.message_class.DESCRIPTOR.full_name
+        return kind(topic=end.topic, msg_type=type_name, host=_HOST, port=self._port, **fields)
 
     def _on_master_frame(self, payload: bytes) -> None:
         packet = Packet.FromString(payload)
@@ -305,7 +293,8 @@ class TransportNode:
         except OSError:  # closed again; the master will announce its successor
             return
         subscription.peers[address] = peer
-        peer.send(_packed("sub", self._subscribe_message(subscription)))
+        message = self._topic_message(Subscribe, subscription, latching=subscription.latching)
+        peer.send(_packed("sub", message))
 
     def _on_peer_frame(self, connection: FrameConnection, payload: bytes) -> None:
         packet = Packet.FromString(payload)

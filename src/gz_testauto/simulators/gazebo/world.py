@@ -238,8 +238,11 @@ class WorldLink:
         mark = self.server.log_size()
         self._announced.clear()
         names = {model.name for model in models}
-        factories = [_factory_message(model) for model in models]
-        moves = [_move_message(name, pose) for name, pose in places]
+        factories = [
+            MESSAGES["Factory"](sdf=one.sdf, pose=pose_message(one.pose), allow_renaming=False)
+            for one in models
+        ]
+        moves = [MESSAGES["Model"](name=name, pose=pose_message(pose)) for name, pose in places]
         with self.watched("spawning models"):
             if factories:
                 self._factory.send(*factories)
@@ -414,11 +417,3 @@ def pose_from(message: Any) -> Pose:
     """Return the pose of a Gazebo message, bit for bit."""
     p, q = message.position, message.orientation
     return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
-
-
-def _factory_message(model: NamedModel) -> Any:
-    return MESSAGES["Factory"](sdf=model.sdf, pose=pose_message(model.pose), allow_renaming=False)
-
-
-def _move_message(name: str, pose: Pose) -> Any:
-    return MESSAGES["Model"](name=name, pose=pose_message(pose))

@@ -5,6 +5,8 @@ remain for the next scene, can be restored. gazebo_ros has no service for fricti
 service for masses (``set_link_properties``) reports success but does not change the physics.
 """
 
+from dataclasses import replace
+from functools import partial
 from typing import Callable, Dict, FrozenSet, Mapping, Sequence
 
 import rospy
@@ -30,7 +32,6 @@ from gz_testauto.simulators.changes import (
 )
 from gz_testauto.simulators.description import DescribedWorld, Description
 from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
-from gz_testauto.simulators.interface import PhysicsSettings
 
 EXACT = 1e-4
 """Largest error of a model's pose (m, rad) after it was set while time is paused."""
@@ -117,11 +118,12 @@ class ChangeCalls:
         """Apply changes; ``before`` is the loaded world, ``now`` the world after the changes."""
         for change in changes:
             if isinstance(change, SetGravity):
-                self._gravity_setter(now.gravity_mps2)()
-                self._before.setdefault("", self._gravity_setter(before.gravity_mps2))
+                self._set_gravity(now.gravity_mps2)
+                self._before.setdefault("", partial(self._set_gravity, before.gravity_mps2))
             elif isinstance(change, SetLight):
-                self._light_setter(change.name, now)()
-                self._before.setdefault(change.name, self._light_setter(change.name, before))
+                name = change.name
+                self._set_light(name, now.lights[name])
+                self._before.setdefault(name, partial(self._set_light, name, before.lights[name]))
             elif isinstance(change, Push):
                 self._push(change)
             elif isinstance(change, SetLink):
@@ -129,22 +131,22 @@ class ChangeCalls:
             elif isinstance(change, SetJoint):
                 self._turn(change)
 
-    def _gravity_setter(self, mps2: Sequence[float]) -> Callable[[], None]:
-        def set_gravity() -> None:
-            present = self._client.physics()
-            self._client.set_physics(
-                PhysicsSettings(present.step_size_s, present.max_update_rate_hz, tuple(mps2))
-            )
+    def _set_gravity(self, mps2: Sequence[float]) -> None:
+        self._client.set_physics(replace(self._client.physics(), gravity_mps2=tuple(mps2)))
 
-        return set_gravity
-
-    def _light_setter(self, name: str, truth: Description) -> Callable[[], None]:
-        request = _light_request(name, truth.lights[name])
-
-        def set_light() -> None:
-            self._client.request("set_light_properties", [request])
-
-        return set_light
+    def _set_light(self, name: str, light: Light) -> None:
+        request = srv.SetLightPropertiesRequest(
+            light_name=name,
+            cast_shadows=light.cast_shadows,
+            diffuse=ColorRGBA(*light.diffuse),
+            specular=ColorRGBA(*light.specular),
+            attenuation_constant=light.constant,
+            attenuation_linear=light.linear,
+            attenuation_quadratic=light.quadratic,
+            direction=Vector3(*light.direction),
+            pose=ros_messages.pose_message(light.pose),
+        )
+        self._client.request("set_light_properties", [request])
 
     def _push(self, push: Push) -> None:
         """Apply a wrench in every physics step that ends within its duration, which is extended by
@@ -157,32 +159,11 @@ class ChangeCalls:
 
     def _place(self, change: SetLink) -> None:
         wanted = wanted_state(change, self._client.link_states([change.name]))
-        at_rest = (0.0, 0.0, 0.0)
-        state = LinkState(
-            change.name,
-            ros_messages.pose_message(wanted.pose),
-            ros_messages.twist_message(
-                wanted.linear_mps or at_rest, wanted.angular_radps or at_rest
-            ),
-            WORLD,
-        )
+        pose, twist = ros_messages.pose_message(wanted.pose), ros_messages.twist_of_state(wanted)
+        state = LinkState(change.name, pose, twist, WORLD)
         self._client.request("set_link_state", [srv.SetLinkStateRequest(state)])
 
     def _turn(self, change: SetJoint) -> None:
         model, _, joint = change.name.partition("::")
         request = srv.SetModelConfigurationRequest(model, "", [joint], [change.position])
         self._client.request("set_model_configuration", [request])
-
-
-def _light_request(name: str, light: Light) -> srv.SetLightPropertiesRequest:
-    return srv.SetLightPropertiesRequest(
-        light_name=name,
-        cast_shadows=light.cast_shadows,
-        diffuse=ColorRGBA(*light.diffuse),
-        specular=ColorRGBA(*light.specular),
-        attenuation_constant=light.constant,
-        attenuation_linear=light.linear,
-        attenuation_quadratic=light.quadratic,
-        direction=Vector3(*light.direction),
-        pose=ros_messages.pose_message(light.pose),
-    )

@@ -387,9 +387,8 @@ class _NameInUseError(SimulatorError):
 
 
 def _state_message(name: str, state: ModelState) -> ModelStateMessage:
-    at_rest = (0.0, 0.0, 0.0)
-    twist = ros_messages.twist_message(state.linear_mps or at_rest, state.angular_radps or at_rest)
-    return ModelStateMessage(name, ros_messages.pose_message(state.pose), twist, WORLD)
+    pose, twist = ros_messages.pose_message(state.pose), ros_messages.twist_of_state(state)
+    return ModelStateMessage(name, pose, twist, WORLD)
 
 
 def _readable(name: str, sdf: str) -> Element:

@@ -116,7 +116,6 @@ class GazeboRosSimulator(Simulator):
     name = "gazebo_ros"
     changes = GazeboRosSimulation.changes
     repeatable = False
-    sets_twist = True
     steps_exactly = False
     runs_plugins = True
     shared = True

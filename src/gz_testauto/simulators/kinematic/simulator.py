@@ -34,9 +34,7 @@ class KinematicSimulator(Simulator):
 
     name = "kinematic"
     version = "1"
-    repeatable = True
     sets_twist = False
-    inertial = "step"
 
     def __init__(self, step_s: float = 0.001) -> None:
         """Raise ``ValueError`` for a step that is out of range."""
