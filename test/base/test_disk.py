@@ -49,7 +49,7 @@ def test_map_that_cannot_be_written_is_reported_and_leaves_no_files(
     assert command.main(["map", str(ROOM), "--out", str(tmp_path / "maps")]) == 2
     message = capsys.readouterr().err
     assert message.startswith(f"gz_testauto: {tmp_path / 'maps'}: ")
-    assert "no space left" in message or "cannot be written" in message
+    assert "no space" in message or "cannot be written" in message
     assert list((tmp_path / "maps").iterdir()) == []
 
 

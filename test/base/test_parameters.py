@@ -70,7 +70,7 @@ def raised(plugin, parameters, *arguments, error=SpecError):
     return caught.value
 
 
-def test_plain_types_and_value_errors_of_the_constructor_are_rejected():
+def test_wrong_plain_type_and_value_error_of_a_constructor_are_rejected():
     assert list(parameters_of(Plain)) == ["gain", "name", "anything"]
     assert constructed(Plain, {"gain": 3, "anything": [1]}).gain == 3
     assert "planner 'plain': gain is nan" in str(raised(Plain, {"gain": float("nan")}))
@@ -78,7 +78,7 @@ def test_plain_types_and_value_errors_of_the_constructor_are_rejected():
     assert message == "planner 'plain': name must not be forbidden"
 
 
-def test_exception_of_a_constructor_is_reported_with_type_and_location():
+def test_exception_of_a_plugin_constructor_is_reported_with_type_and_location():
     error = raised(Plain, {"name": "bug"}, error=PluginError)
     assert isinstance(error.__cause__, KeyError)
     assert "planner 'plain'" in str(error)
@@ -86,7 +86,7 @@ def test_exception_of_a_constructor_is_reported_with_type_and_location():
     assert f"{__file__}:" in str(error)
 
 
-def test_missing_dependency_of_a_constructor_propagates_unchanged():
+def test_missing_dependency_of_a_plugin_constructor_propagates_unchanged():
     error = raised(Plain, {"name": "needs"}, error=MissingDependencyError)
     assert str(error) == "plain needs a library"
 
@@ -142,12 +142,12 @@ def of_own_type(own: Own = None, length_m: float = 1.0):
     return own, length_m
 
 
-def test_function_is_a_plugin_and_unsupported_types_are_not_checked():
+def test_function_is_accepted_as_a_plugin_and_unsupported_types_are_not_checked():
     assert constructed(of_own_type, {"own": 3}) == (3, 1.0)
     assert "length_m is 'x'" in str(raised(of_own_type, {"length_m": "x"}))
 
 
-def test_parameters_are_checked_without_constructing():
+def test_parameters_can_be_checked_without_constructing_the_plugin():
     registry = Registry("planner", {})
     registry.register("plain", Plain)
     assert check_parameters(registry, "plain", {"name": "bug"}) == {"name": "bug"}

@@ -15,7 +15,7 @@ poses = st.builds(Pose.from_rpy, length, length, length, angle, pitch, angle)
 
 
 @given(poses)
-def test_rotation_equals_scipys_fixed_axis_roll_pitch_yaw(pose):
+def test_rotation_from_roll_pitch_yaw_equals_that_of_scipy(pose):
     expected = Rotation.from_euler("xyz", pose.rpy).as_matrix()
     np.testing.assert_allclose(pose.rotation, expected, atol=1e-12)
 
@@ -31,7 +31,7 @@ def test_product_with_the_inverse_is_the_identity(pose):
 
 
 @given(poses)
-def test_parsed_text_is_the_same_transform(pose):
+def test_pose_text_preserves_the_transform(pose):
     again = Pose.from_values(map(float, pose.to_text().split()))
     assert again.position == pose.position
     np.testing.assert_allclose(again.rotation, pose.rotation, atol=1e-9)

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from gz_testauto.base import registry as registries
@@ -33,6 +35,12 @@ def test_unknown_name_is_rejected_with_the_most_similar_name(registry):
     assert message.endswith("fgm, gone")
 
 
+def test_unknown_name_without_similar_name_is_rejected_with_the_python_in_use(registry):
+    with pytest.raises(UnknownNameError) as raised:
+        registry.get("sectors")
+    assert f"install that package for the Python in use ({sys.executable})" in raised.value.full
+
+
 def test_missing_module_of_a_builtin_is_a_missing_dependency(registry):
     with pytest.raises(MissingDependencyError, match=r"planner 'gone' cannot be loaded: .*no_such"):
         registry.get("gone")
@@ -48,7 +56,7 @@ def test_missing_module_of_a_builtin_is_a_missing_dependency(registry):
     ],
     ids=["raises", "import", "syntax", "attribute"],
 )
-def test_exception_of_a_plugins_module_is_reported_with_type_and_file(
+def test_exception_of_a_plugin_module_is_reported_with_type_and_file(
     tmp_path, monkeypatch, request, content, error
 ):
     name = f"plugin_{request.node.callspec.id}_mod"
@@ -71,7 +79,7 @@ def test_missing_module_that_a_plugin_imports_is_a_missing_dependency(tmp_path, 
         Registry("planner", {"mine": "needing_mod:P"}).get("mine")
 
 
-def test_error_of_this_package_propagates_unchanged(tmp_path, monkeypatch):
+def test_error_of_this_package_in_a_plugin_propagates_unchanged(tmp_path, monkeypatch):
     (tmp_path / "refusing_mod.py").write_text(
         "from gz_testauto.base.errors import MissingDependencyError\n"
         "raise MissingDependencyError('install it')\n"
@@ -81,7 +89,7 @@ def test_error_of_this_package_propagates_unchanged(tmp_path, monkeypatch):
         Registry("planner", {"mine": "refusing_mod:P"}).get("mine")
 
 
-def test_registered_plugin_is_found_and_cannot_be_replaced(registry):
+def test_registered_plugin_is_found_and_its_name_cannot_be_registered_again(registry):
     registry.register("mine", int)
     assert registry.get("mine") is int
     with pytest.raises(ValueError, match="already registered"):
@@ -137,7 +145,7 @@ def test_export_of_another_ros_package_is_found(registry, workspace):
     ],
     ids=["import", "raises", "attribute"],
 )
-def test_broken_package_does_not_affect_plugins_of_others(
+def test_broken_package_does_not_affect_the_plugins_of_other_packages(
     registry, workspace, request, content, cause
 ):
     name = f"broken_{request.node.callspec.id}"
@@ -155,7 +163,7 @@ def extra(folder, declaration):
     (folder / "mine" / "entry_points.txt").write_text(declaration)
 
 
-def test_plugin_of_an_extra_is_found_in_its_entry_points_file(extras):
+def test_plugin_of_an_extra_is_found_through_its_entry_points_file(extras):
     planners = "[gz_testauto.planners]\nPlan = decimal:Decimal\n"
     extra(extras, planners + "[gz_testauto.verbs]\nv = cgi:v\n")
     from decimal import Decimal

@@ -20,7 +20,7 @@ def test_plain_path_is_relative_to_the_given_file_or_directory(tmp_path):
     assert resources.resolve("~/y", spec) == Path.home() / "y"
 
 
-def test_file_uri_is_resolved_on_gazebos_resource_path(tmp_path, monkeypatch):
+def test_file_uri_is_resolved_on_the_resource_path_of_gazebo(tmp_path, monkeypatch):
     media = tmp_path / "media"
     media.mkdir()
     (media / "a.png").touch()
@@ -30,9 +30,7 @@ def test_file_uri_is_resolved_on_gazebos_resource_path(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["models", "media/models", "Media/models"])
-def test_file_uri_is_found_in_the_media_folders_of_gazebos_resource_path(
-    tmp_path, monkeypatch, folder
-):
+def test_file_uri_is_found_in_media_folders_of_the_resource_path(tmp_path, monkeypatch, folder):
     mesh = tmp_path / folder / "a.stl"
     mesh.parent.mkdir(parents=True)
     mesh.touch()
@@ -72,7 +70,7 @@ def test_missing_file_of_an_existing_model_is_not_searched_in_other_directories(
     assert "GAZEBO_MODEL_PATH" not in str(caught.value)
 
 
-def test_model_path_is_package_then_environment_then_home(tmp_path, monkeypatch):
+def test_model_path_contains_package_environment_and_home_in_this_order(tmp_path, monkeypatch):
     monkeypatch.setenv("GAZEBO_MODEL_PATH", f"{tmp_path}::/other")
     found = resources.model_path()
     assert found[0] == resources.share_directory() / "models"
@@ -83,7 +81,7 @@ def test_uri_of_this_package_is_resolved_without_ros(monkeypatch):
     monkeypatch.setitem(sys.modules, "rospkg", None)
     expected = resources.share_directory() / "models"
     assert resources.resolve("package://gz_testauto/models", Path("/")) == expected
-    with pytest.raises(ResourceError, match=r"package://other/models .*rospkg is not installed"):
+    with pytest.raises(ResourceError, match=r"package://other/models .*rospkg.* is not installed"):
         resources.resolve("package://other/models", Path("/"))
 
 
@@ -101,17 +99,17 @@ def test_ros_package_is_found_by_rospkg_or_reported_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "rospkg", fake)
     found = resources.resolve("package://known/worlds/a.world", Path("/"))
     assert found == Path("/ws/src/known/worlds/a.world")
-    with pytest.raises(ResourceError, match="no ROS package 'unknown'; source"):
+    with pytest.raises(ResourceError, match="ROS package 'unknown' was not found"):
         resources.resolve("package://unknown/a", Path("/"))
 
 
 def test_unknown_scheme_is_rejected_with_the_supported_ones():
-    expected = "file://, package:// and model://; .*download it.*GAZEBO_MODEL_PATH"
+    expected = "file://, package:// and model://; .*download .*GAZEBO_MODEL_PATH"
     with pytest.raises(ResourceError, match=expected):
         resources.resolve("https://example.org/x", Path("/"))
 
 
-def test_installed_package_finds_its_share_directory_next_to_the_library(tmp_path, monkeypatch):
+def test_installed_package_finds_its_share_directory(tmp_path, monkeypatch):
     code = tmp_path / "lib" / "python3" / "dist-packages" / "gz_testauto" / "base" / "resources.py"
     share = tmp_path / "share" / "gz_testauto"
     (share / "models").mkdir(parents=True)
@@ -156,9 +154,9 @@ def test_directory_with_only_model_sdf_is_a_model(tmp_path):
 
 @pytest.mark.parametrize("name", ["x" * 256, "a/" * 1500, "a\0b"])
 def test_impossible_file_name_is_rejected(tmp_path, name):
-    with pytest.raises(ResourceError, match="cannot be the name of a file"):
+    with pytest.raises(ResourceError, match="cannot be a file name"):
         resources.resolve(name, tmp_path)
     if "\0" not in name:
         (tmp_path / "model.config").write_text(f"<model><sdf version='1.6'>{name}</sdf></model>")
-        with pytest.raises(ResourceError, match="cannot be the name of a file"):
+        with pytest.raises(ResourceError, match="cannot be a file name"):
             resources.model_file(tmp_path)

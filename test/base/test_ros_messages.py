@@ -85,7 +85,7 @@ def test_contacts_are_preserved_with_their_times():
 
 
 @given(st.sampled_from([0.05, 0.1, 0.025, 0.02]), st.integers(1, 9), st.integers(1, 9))
-def test_map_is_preserved(resolution, rows, columns):
+def test_occupancy_grid_message_preserves_the_map(resolution, rows, columns):
     occupied = np.arange(rows * columns).reshape(rows, columns) % 3 == 0
     grid = OccupancyGrid(occupied, resolution, -15.05, -3.3)
     back = grid_of(over_the_wire(grid_message(grid, ros_messages.time_message(0))))

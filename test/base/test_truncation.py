@@ -22,18 +22,18 @@ def test_long_message_keeps_its_start_and_end():
     assert shown.endswith("; bring a ladder")
 
 
-def test_long_word_is_truncated():
+def test_message_of_one_long_word_is_truncated():
     assert len(truncate("x" * 10_000)) <= MAX_LENGTH
 
 
-def test_each_of_several_lines_is_truncated():
+def test_each_line_of_a_message_is_truncated():
     shown = truncate(f"{LONG}\nand a second one\n{LONG}").splitlines()
     assert len(shown) == 3
     assert shown[1] == "and a second one"
     assert max(map(len, shown)) <= MAX_LENGTH
 
 
-def test_error_keeps_its_full_message_after_pickling():
+def test_pickled_error_keeps_its_full_message():
     error = pickle.loads(pickle.dumps(SimulatorError(LONG)))
     assert str(error) == truncate(LONG)
     assert error.full == LONG
@@ -44,7 +44,7 @@ def test_error_keeps_its_full_message_after_pickling():
     ("names", "expected"),
     [([], ""), (["a", "b"], "a, b"), (list("abcdefg"), "a, b, c, d, e and 2 more")],
 )
-def test_names_are_listed_up_to_the_limit(names, expected):
+def test_long_list_of_names_is_truncated_with_the_number_of_others(names, expected):
     assert join_truncated(names) == expected
 
 

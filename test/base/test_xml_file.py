@@ -5,7 +5,7 @@ from gz_testauto.base.resources import model_file
 from gz_testauto.base.xml_file import parse_xml, read_xml
 
 
-def test_entity_of_another_file_is_not_expanded(tmp_path):
+def test_xml_entity_of_another_file_is_not_expanded(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("password")
     (tmp_path / "x.xml").write_text(
@@ -15,12 +15,12 @@ def test_entity_of_another_file_is_not_expanded(tmp_path):
     assert "password" not in "".join(root.itertext("a", "b"))
 
 
-def test_entity_of_the_file_itself_is_not_expanded():
+def test_xml_entity_inside_the_same_file_is_not_expanded():
     root = parse_xml(b'<!DOCTYPE a [<!ENTITY e "text">]><a>&e;</a>')
     assert not root.text
 
 
-def test_entity_in_a_model_config_names_no_file(tmp_path):
+def test_xml_entity_in_a_model_config_does_not_name_a_file(tmp_path):
     (tmp_path / "model.sdf").write_text("<sdf version='1.6'/>")
     (tmp_path / "secret").write_text("model.sdf")
     (tmp_path / "model.config").write_text(

@@ -102,6 +102,14 @@ def test_a_pip_installation_without_sourced_ros_has_a_remedy(
     assert "source the setup.bash of the catkin workspace" in remedy_of("gazebo_msgs", capsys)
 
 
+def test_doctor_lists_planners_simulators_and_metrics(no_gazebo, capsys):
+    main(["doctor"])
+    names = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "fgm_improved, " in names["planners"]
+    assert "kinematic" in names["simulators"]
+    assert "clearance_min_m, " in names["metrics"]
+
+
 def test_doctor_prints_json(no_gazebo, capsys):
     main(["doctor", "--json"])
     findings = {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)}

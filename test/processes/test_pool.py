@@ -29,14 +29,14 @@ class Task:
 
 
 @pytest.mark.slow
-def test_results_are_yielded_in_order_from_other_processes():
+def test_process_pool_yields_results_in_the_order_of_items():
     results = list(map_in_processes(Task(), range(7), 2, "trying"))
     assert [item for item, _ in results] == list(range(7))
     assert os.getpid() not in {process for _, process in results}
 
 
 @pytest.mark.slow
-def test_exception_of_the_task_is_raised_after_the_previous_results():
+def test_process_pool_raises_the_exception_of_a_task_after_previous_results():
     results = map_in_processes(Task(fails=1), range(100), 2, "trying")
     assert next(results)[0] == 0
     with pytest.raises(SpecError, match="1 is wrong"):
@@ -44,13 +44,13 @@ def test_exception_of_the_task_is_raised_after_the_previous_results():
 
 
 @pytest.mark.slow
-def test_death_of_a_process_is_reported():
+def test_death_of_a_pool_process_is_reported():
     with pytest.raises(ResourceError, match=r"a process died while trying.*--workers"):
         list(map_in_processes(Task(dies=2), range(5), 2, "trying"))
 
 
 @pytest.mark.slow
-def test_processes_end_with_their_parent(tmp_path):
+def test_pool_processes_exit_with_their_parent(tmp_path):
     script = tmp_path / "parent.py"
     script.write_text(
         "import os, time\n"

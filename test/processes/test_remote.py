@@ -62,12 +62,12 @@ def raises(error):
     return handle
 
 
-def test_requests_are_processed_in_order(child):
+def test_child_process_handles_requests_in_order(child):
     connection = child(lambda request, _: request + 1)
     assert [send_request(connection, number, 10.0) for number in (1, 2)] == [2, 3]
 
 
-def test_error_has_the_traceback_of_the_child_as_its_cause(child):
+def test_error_of_the_child_process_has_its_traceback_as_cause(child):
     with pytest.raises(ValueError, match="wrong") as caught:
         send_request(child(raises(ValueError("wrong"))), "drive", 10.0)
     assert isinstance(caught.value.__cause__, RemoteTraceback)
@@ -82,14 +82,14 @@ def test_error_has_the_traceback_of_the_child_as_its_cause(child):
         (SystemExit("wrong"), RuntimeError),
     ],
 )
-def test_error_that_cannot_be_sent_keeps_its_text_and_kind(child, error, kind):
+def test_error_that_cannot_be_pickled_keeps_its_text_and_kind(child, error, kind):
     connection = child(raises(error))
     for _ in range(2):  # the child continues to serve
         with pytest.raises(kind, match=f"{type(error).__name__}: wrong"):
             send_request(connection, "drive", 10.0)
 
 
-def test_exit_of_the_child_ends_the_wait(child):
+def test_exit_of_the_child_process_ends_the_wait(child):
     def handle(_request, parent):
         parent.send(ProgressReport("driving"))
         parent.close()
@@ -99,7 +99,7 @@ def test_exit_of_the_child_ends_the_wait(child):
     assert not caught.value.is_silent
 
 
-def test_silence_of_the_child_ends_the_wait_after_the_timeout(child):
+def test_silence_of_the_child_process_ends_the_wait_after_the_timeout(child):
     proceed = threading.Event()
     with pytest.raises(NoReplyError, match="starting") as caught:
         send_request(child(lambda *_: proceed.wait(10.0)), "drive", 0.1)
@@ -117,7 +117,7 @@ def test_progress_report_restarts_the_timeout(child):
     assert send_request(child(handle), "drive", 0.5) == "done"
 
 
-def test_error_in_the_callers_check_ends_the_wait(child):
+def test_exception_before_a_wait_ends_the_wait(child):
     proceed = threading.Event()
 
     def check():

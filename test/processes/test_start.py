@@ -34,7 +34,7 @@ time.sleep(100)
 
 @pytest.mark.parametrize("many_files_open", [False, True])
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_all_processes_and_files_are_removed_when_the_parent_is_killed(
+def test_death_of_the_parent_process_ends_all_processes_and_removes_files(
     tmp_path, end, many_files_open
 ):
     files = tmp_path / "the server's files"
@@ -76,7 +76,7 @@ time.sleep(100)
 """
 
 
-def test_process_without_watchdog_ends_with_the_parent_and_not_with_the_starting_thread(tmp_path):
+def test_command_ends_with_its_parent_process_and_not_with_the_starting_thread(tmp_path):
     parent = subprocess.Popen(
         [sys.executable, "-c", ALONE, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
     )
@@ -90,7 +90,7 @@ def test_process_without_watchdog_ends_with_the_parent_and_not_with_the_starting
     assert gone(group)
 
 
-def test_kill_ends_a_process_whose_watchdog_was_killed(tmp_path):
+def test_kill_ends_a_command_whose_watchdog_was_killed(tmp_path):
     process = start_with_watchdog(["sleep", "100"], dict(os.environ), tmp_path / "log")
     kill_watchdog(process.pid)
     process.kill()
@@ -99,7 +99,7 @@ def test_kill_ends_a_process_whose_watchdog_was_killed(tmp_path):
     assert gone(process.pid)
 
 
-def test_process_that_ignores_the_request_runs_until_it_is_killed(tmp_path):
+def test_process_that_ignores_an_exit_request_runs_until_it_is_killed(tmp_path):
     script = 'trap "" TERM; echo up; while :; do sleep 0.1; done'
     process = start_with_watchdog(["sh", "-c", script], dict(os.environ), tmp_path / "log")
     deadline = time.monotonic() + 60
@@ -111,7 +111,7 @@ def test_process_that_ignores_the_request_runs_until_it_is_killed(tmp_path):
     assert gone(process.pid)
 
 
-def test_exit_status_is_that_of_the_command(tmp_path):
+def test_exit_status_of_a_child_process_is_that_of_the_command(tmp_path):
     process = start_with_watchdog(["sh", "-c", "exit 3"], dict(os.environ), tmp_path / "log")
     process.request_exit(signal.SIGCONT, 60)
     assert process.poll() == 3
@@ -128,7 +128,7 @@ time.sleep(100)
 """
 
 
-def test_subreaper_kills_processes_that_left_the_group(tmp_path):
+def test_subreaper_kills_processes_that_left_the_process_group(tmp_path):
     log = tmp_path / "log"
     process = start_under_subreaper([sys.executable, "-c", NODE], dict(os.environ), log)
     deadline = time.monotonic() + 60
@@ -157,7 +157,7 @@ time.sleep(100)
 
 
 @pytest.mark.parametrize("expected", ["os.getppid()", "None"])
-def test_process_that_polls_for_its_parent_ends_with_it(expected):
+def test_process_that_polls_for_its_parent_exits_with_the_parent(expected):
     parent = subprocess.Popen(
         [
             sys.executable,
@@ -181,5 +181,5 @@ def test_free_port_is_unprivileged():
     assert 1024 <= free_port() <= 65535
 
 
-def test_ports_of_one_call_differ():
+def test_free_ports_of_one_call_differ():
     assert len(set(free_ports(20))) == 20

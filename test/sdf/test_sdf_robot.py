@@ -229,7 +229,7 @@ def test_robot_without_drive_or_sensors_is_read(read):
 
 
 def test_directory_without_a_model_is_rejected(tmp_path):
-    with pytest.raises(SdfError, match=r"is not a model directory: it has no model\.config"):
+    with pytest.raises(SdfError, match=r"is not a model directory: model\.config is missing"):
         read_robot(tmp_path)
 
 

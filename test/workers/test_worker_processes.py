@@ -15,7 +15,7 @@ from gz_testauto.base.errors import SimulatorError
 from gz_testauto.campaign.progress import CampaignListener
 from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.workers import pool
+from gz_testauto.workers import interface
 from gz_testauto.workers import processes as processes_module
 from gz_testauto.workers.processes import ProcessWorkers
 
@@ -111,7 +111,7 @@ def test_starting_workers_ignore_ctrl_c(unlucky, tmp_path, capfd):
 @pytest.mark.slow
 def test_campaign_stops_with_the_cause_if_workers_always_die_at_start(unlucky, monkeypatch):
     monkeypatch.setattr(processes_module, "MAX_FAILED_STARTS", 2)
-    with pytest.raises(SimulatorError, match=r"no worker starts: .*SIGKILL.*, 2 times in a row"):
+    with pytest.raises(SimulatorError, match=r"no worker could start, 2 times in a row: .*SIGKILL"):
         unlucky("always-die-opening")
 
 
@@ -138,7 +138,7 @@ def test_worker_that_does_not_respond_is_replaced_and_its_trial_repeated(unlucky
     assert all_reached(results)
     assert results.invalid_attempts == ()
     causes = {death.trial: death.cause for death in results.worker_deaths}
-    assert causes[1] == "the worker process froze: no sign of life for 5 s"
+    assert "did not respond for 5 s" in causes[1]
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_hung_worker_costs_one_attempt(unlucky):
     results = unlucky("hang-1", make_workers=functools.partial(Impatient, size=2))
     assert all_reached(results)
     (attempt,) = [attempt for attempt in results.invalid_attempts if attempt.trial == 1]
-    assert attempt.cause == "the worker process hung: no control period in 3 s"
+    assert "hung" in attempt.cause and "3 s" in attempt.cause
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_hung_worker_costs_one_attempt(unlucky):
 def test_campaign_with_a_worker_that_does_not_respond_can_be_stopped(
     unlucky, tmp_path, monkeypatch, order
 ):
-    monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(interface, "CLOSE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(processes_module, "CLOSE_TIMEOUT_S", 1.0)
     stopped = unlucky(order, should_stop=lambda: any(map(is_stopped, pids(tmp_path))))
     assert 0 not in [record.trial for record in stopped.trials]

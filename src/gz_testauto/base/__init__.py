@@ -1,1 +1,1 @@
-"""Plain values, errors, files and registries, which any other module can import."""
+"""Values, errors, files and registries of plug-ins that all other modules use."""

@@ -1,9 +1,9 @@
 """Decorators that compile inner loops with numba, which is imported only with this module.
 
-Compiled functions return the same bits as the same arithmetic in Python or NumPy: sums keep their
-order, and no operations are fused or reordered. Do not call trigonometric functions in a compiled
-function: it would use the C library, whose last bit differs from NumPy's. Square roots and
-``math.hypot`` are identical in both.
+A compiled function and the same arithmetic in Python or NumPy give identical results, bit by bit:
+no operations are fused or reordered. Do not call trigonometric functions in a compiled function. It
+would use those of the C library, whose results differ from NumPy's in the last bit. Square roots
+and ``math.hypot`` are identical in both.
 """
 
 from typing import Any, Callable, Optional
@@ -12,14 +12,15 @@ import numba
 
 
 def compiled(function):  # type: ignore[no-untyped-def]
-    """Compile ``function`` at its first call; cache the result on disk if possible."""
+    """Compile ``function`` at the first call; cache the compiled code on disk if possible."""
     return _compile(function, None)
 
 
 def compiled_for(signature: str) -> Callable[[Any], Any]:
-    """Compile at import for a numba signature; cache the result on disk if possible.
+    """Return a decorator that compiles a function at import for a numba signature.
 
-    Use it for functions that a planner calls, so that its first cycle takes no longer than others.
+    Use it for functions that a planner calls, so that the first cycle takes no longer than later
+    cycles. The compiled code is cached on disk if possible.
     """
     return lambda function: _compile(function, signature)
 

@@ -1,7 +1,7 @@
 """Read regular files only, and write files atomically.
 
-Reading never blocks on a pipe or a device. A written file has its name only when it is complete.
-Failures to write are reported in one line.
+Reading never blocks on a pipe or a device. A file gets its final name only after its content is
+complete.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ PARTIAL_SUFFIX = ".partial"
 
 
 def read_file(path: Union[str, Path], most_bytes: int = -1) -> bytes:
-    """Return the content of a regular file, at most ``most_bytes`` unless that is negative.
+    """Return the content of a regular file, or the first ``most_bytes`` if that is not negative.
 
-    Raises ``OSError``, also for a pipe or a device, which could block or never end.
+    Raises ``OSError``, also for a pipe or a device, which could block or have no end.
     """
     with open(path, "rb", opener=_open_without_waiting) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -41,21 +41,15 @@ def read_input(
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file; do not wait for the writer of a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
-
-
-def partial_path(path: Path) -> Path:
-    """Return the path of an incomplete file."""
-    return path.with_name(path.name + PARTIAL_SUFFIX)
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Replace the file at ``path`` by ``content`` atomically and durably.
 
-    Raises ``OSError`` if that fails; the previous file remains, and the partial one is removed.
+    Raises ``OSError`` if that fails; the previous file then remains unchanged.
     """
-    partial = partial_path(path)
+    partial = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
         with open(partial, "wb") as stream:
             stream.write(content)
@@ -70,12 +64,12 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Return a context in which an ``OSError`` becomes a ``DiskError`` about writing ``path``."""
+    """Return a context manager that converts ``OSError`` into ``DiskError`` about ``path``."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            reason = "no space left on the device; free some space or choose another directory"
+            reason = "no space is left on the device; free some space or choose another directory"
         else:
             reason = f"cannot be written: {error.strerror or error}"
         raise DiskError(f"{path}: {reason}") from error

@@ -1,8 +1,8 @@
 """The exceptions that this package raises for errors of its users and their environment.
 
 A message states the place, the problem and the remedy. The command line and the nodes catch these
-exceptions, print one line and exit with status 2. Any other exception is a bug and keeps its
-traceback. The outcome of a trial (collided, timed out, ...) is a result and never an error.
+exceptions, print one line and exit with status 2. Any other exception is a bug, and its traceback
+is printed. The outcome of a trial (collided, timed out, ...) is a result and never an error.
 """
 
 import traceback
@@ -11,7 +11,7 @@ from gz_testauto.base.truncation import truncate
 
 
 class GzTestautoError(Exception):
-    """Base of the exceptions that this package raises deliberately.
+    """Base class of the exceptions that this package raises deliberately.
 
     ``str()`` returns the truncated message, and ``full`` the whole one.
     """
@@ -46,15 +46,15 @@ class SdfError(GzTestautoError):
 
 
 ALLOW_MISSING_HINT = "a world can be read without it (--allow-missing)"
-"""The remedy for a missing file in commands with the option ``--allow-missing``."""
+"""The remedy for a missing file, in commands that have the option ``--allow-missing``."""
 
 
 class MissingFileError(SdfError):
-    """A file that an SDF file references is missing; ends with :data:`ALLOW_MISSING_HINT`."""
+    """A file is missing to which an SDF file refers; ends with :data:`ALLOW_MISSING_HINT`."""
 
     @property
     def without_hint(self) -> str:
-        """Return the message without that remedy, for commands without the option."""
+        """Return the message without the hint, for commands without ``--allow-missing``."""
         return self.full.replace(f"; {ALLOW_MISSING_HINT}", "")
 
 
@@ -73,8 +73,8 @@ class SimulatorError(GzTestautoError):
 def simulator_stalled(timeout_s: float, doing: str = "", details: str = "") -> SimulatorError:
     """Return the error of a simulator that made no progress for ``timeout_s`` of wall time.
 
-    All modules that wait for a simulator raise it. ``doing`` names the step that did not finish,
-    and ``details`` is for example the end of the simulator's log.
+    All modules that wait for a simulator raise this error. ``doing`` names the step that did not
+    finish, and ``details`` is for example the end of the simulator's log.
     """
     step = f" while {doing}" if doing else ""
     ending = f"; {details}" if details else ""
@@ -96,7 +96,7 @@ class MasterError(GzTestautoError):
 
 
 class LostTrialsError(GzTestautoError):
-    """All trials so far are invalid, for a cause that affects the remaining trials too."""
+    """All trials so far are invalid for a cause that affects the remaining trials too."""
 
 
 class ResultsError(GzTestautoError):
@@ -116,9 +116,10 @@ class PluginError(GzTestautoError):
 
     @classmethod
     def of(cls, failure: str, error: Exception) -> "PluginError":
-        """Append type, text and location of an exception to ``failure``, which names the plug-in.
+        """Return the error for ``error``, which a plug-in has raised.
 
-        Returns the new exception.
+        The message is ``failure``, which names the plug-in, and the type, text and location of
+        ``error``.
         """
         frames = traceback.extract_tb(error.__traceback__)
         inside = frames and not isinstance(error, SyntaxError)  # its text contains the location

@@ -1,8 +1,8 @@
 """Escape text from files for display in a terminal.
 
 Characters that are not printable are replaced by Python's escape sequences (``\\x1b``). Among these
-are terminal control sequences, which can change the window's title, and marks that reverse the
-text direction. Files and JSON contain the text unchanged.
+are control sequences, which can change the title of a terminal, and marks that reverse the text
+direction. Files and JSON contain the text unchanged.
 """
 
 import dataclasses
@@ -14,11 +14,13 @@ _LAYOUT = "\n\t"
 
 
 def escape_text(text: str) -> str:
-    """Return ``text`` with all characters escaped that are not printable, a line end or a tab."""
+    """Return ``text`` with all characters escaped except printable ones, line ends and tabs."""
     if text.isprintable():
         return text
     return "".join(
-        character if character.isprintable() or character in _LAYOUT else _escaped(character)
+        character
+        if character.isprintable() or character in _LAYOUT
+        else character.encode("unicode_escape").decode("ascii")
         for character in text
     )
 
@@ -44,7 +46,3 @@ def escape_all_texts(value: Value) -> Value:
         items = [escape_all_texts(item) for item in value]  # type: ignore[attr-defined]
         shown = tuple(items) if type(value) is tuple else items
     return shown  # type: ignore[no-any-return]
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

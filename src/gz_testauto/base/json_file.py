@@ -19,7 +19,7 @@ Shape = TypeVar("Shape")
 def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str, Any]:
     """Return the object in a JSON file.
 
-    Raises ``error_class`` if the file cannot be read or contains anything else.
+    Raises ``error_class`` if the file cannot be read or does not contain a JSON object.
     """
     try:
         content = json.loads(read_input(path, error_class).decode("utf-8"))
@@ -28,14 +28,14 @@ def read_json_object(path: Path, error_class: Type[GzTestautoError]) -> Dict[str
     except RecursionError:
         raise error_class(f"{path}: cannot be read: it is nested too deep") from None
     if not isinstance(content, dict):
-        raise error_class(f"{path}: is damaged: does not contain a JSON object")
+        raise error_class(f"{path}: is damaged: it does not contain a JSON object")
     return content
 
 
 def validate_as(
     shape: Type[Shape], values: Any, where: str, error_class: Type[GzTestautoError]
 ) -> Shape:
-    """Convert ``values`` to ``shape``, a dataclass or another annotated type.
+    """Convert ``values`` to the type ``shape``, for example a dataclass.
 
     Raises ``error_class`` with a message that starts with ``where`` and names the first invalid
     field.

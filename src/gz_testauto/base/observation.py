@@ -1,6 +1,7 @@
 """Snapshots of a simulation: states, scans, IMU samples and contacts at one simulated time.
 
-Simulators create these objects; planners and metrics read them. They are frozen data in SI units.
+Simulators create these objects; planners and metrics read them. All values are immutable
+and in SI units.
 """
 
 from dataclasses import dataclass, field, replace
@@ -55,7 +56,7 @@ class LaserScan:
         return np.linspace(self.angle_min_rad, self.angle_max_rad, len(self.ranges_m))
 
     def in_single_precision(self) -> "LaserScan":
-        """Return the scan with all numbers rounded to 32 bits, as in ``sensor_msgs/LaserScan``."""
+        """Return the scan with all numbers rounded to 32 bits, as in the ROS message."""
         values = (self.angle_min_rad, self.angle_max_rad, self.range_min_m, self.range_max_m)
         angle_min, angle_max, range_min, range_max = np.array(values, dtype=np.float32).tolist()
         ranges = np.asarray(self.ranges_m, dtype=np.float32).astype(float)
@@ -76,7 +77,7 @@ class ImuSample:
 
 @dataclass(frozen=True)
 class Contact:
-    """One pair of collision shapes in contact, by scoped name (``model::link::collision``).
+    """The contact of two collision shapes, with their scoped names (``model::link::collision``).
 
     ``positions_m`` and ``normals`` are in the world frame, with one entry per contact point. A
     normal points from the second shape to the first. ``depths_m`` are penetration depths.
@@ -141,6 +142,6 @@ class Snapshot:
     others: Mapping[str, SensorReadings] = field(default_factory=dict)
 
     def of_robot(self, robot: str) -> "Snapshot":
-        """Return the snapshot with the sensor data of another robot in place of the first one's."""
+        """Return the snapshot with ``scan``, ``imu`` and ``contacts`` of the robot ``robot``."""
         sensed = self.others[robot]
         return replace(self, scan=sensed.scan, imu=sensed.imu, contacts=sensed.contacts)

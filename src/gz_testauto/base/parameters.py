@@ -1,7 +1,7 @@
 """Construct a plug-in from the name and the parameters of a YAML file.
 
 Parameters are validated against the signature of the plug-in. A plug-in states a range by
-annotating a parameter with one of the types below or any pydantic type. For a plain ``float``,
+annotating a parameter with a type of this module or any pydantic type. For a plain ``float``,
 ``int``, ``bool`` or ``str``, only the type is checked. A parameter without annotation, or with a
 type that pydantic does not support, is not checked.
 """
@@ -68,7 +68,8 @@ def check_parameters(
     """
     plugin, owner = registry.get(name), f"{registry.kind} {name!r}"
     known = dict(list(parameters_of(plugin).items())[arguments:])
-    hints, takes_any = _annotations(plugin), takes_any_parameter(plugin)
+    hints, signature = _annotations(plugin), inspect.signature(plugin)
+    takes_any = inspect.Parameter.VAR_KEYWORD in {p.kind for p in signature.parameters.values()}
     checked: Dict[str, Any] = {}
     for key, value in parameters.items():
         if key in known:
@@ -79,7 +80,7 @@ def check_parameters(
             raise ParameterError(unknown_name(f"parameter of {owner}:", key, known), key)
     for key, parameter in known.items():
         if parameter.default is parameter.empty and key not in checked:
-            missing = f"{owner}: parameter {key!r} is missing; it has no default"
+            missing = f"{owner}: the parameter {key!r} is missing and has no default; add it"
             raise ParameterError(missing, key)
     return checked
 
@@ -91,14 +92,7 @@ def parameters_of(plugin: Any) -> Dict[str, inspect.Parameter]:
     return {name: one for name, one in parameters.items() if one.kind in named}
 
 
-def takes_any_parameter(plugin: Any) -> bool:
-    """Return whether a plug-in accepts parameters of any name (``**parameters``)."""
-    parameters = inspect.signature(plugin).parameters.values()
-    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-
-
 def _annotations(plugin: Any) -> Dict[str, Any]:
-    """Return the annotations by parameter, or none if they cannot be evaluated."""
     function = inspect.unwrap(plugin.__init__) if inspect.isclass(plugin) else plugin
     try:
         return get_type_hints(function, include_extras=True)

@@ -1,8 +1,8 @@
 """Poses and angles in three dimensions and in the plane.
 
-All modules use these classes for rigid transforms. They convert from and to SDF's
-``x y z roll pitch yaw`` text. Frames follow REP-103: x forward, y left, z up, yaw counter-clockwise
-from +x.
+All modules use these classes for rigid transforms. Poses are converted from and to the text
+``x y z roll pitch yaw`` of SDF. Frames follow REP-103: x forward, y left, z up, yaw
+counter-clockwise from +x.
 """
 
 import math
@@ -53,7 +53,7 @@ class Pose:
     def from_rpy(
         cls, x: float, y: float, z: float, roll: float, pitch: float, yaw: float
     ) -> "Pose":
-        """Construct from meters and radians, with fixed-axis roll-pitch-yaw as in SDF and URDF."""
+        """Return the pose of a position (m) and fixed-axis roll, pitch and yaw (rad), as in SDF."""
         cr, sr = math.cos(roll / 2), math.sin(roll / 2)
         cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
         cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
@@ -69,7 +69,7 @@ class Pose:
 
     @classmethod
     def from_values(cls, values: Iterable[float]) -> "Pose":
-        """Construct from SDF's six numbers.
+        """Return the pose of the six numbers in an SDF ``<pose>``.
 
         Raises ``ValueError`` unless there are six finite numbers.
         """
@@ -96,7 +96,7 @@ class Pose:
 
     @property
     def values(self) -> Tuple[float, float, float, float, float, float]:
-        """Return SDF's six numbers: x y z (m), roll pitch yaw (rad); none of them is -0."""
+        """Return x, y, z (m), roll, pitch and yaw (rad) as in SDF; no value is -0."""
         x, y, z, roll, pitch, yaw = (float(value) + 0.0 for value in (*self.position, *self.rpy))
         return (x, y, z, roll, pitch, yaw)
 
@@ -160,5 +160,5 @@ class Pose:
         return Pose((px, py, pz), quaternion)
 
     def to_text(self) -> str:
-        """Return SDF's ``x y z roll pitch yaw`` with the fewest digits that preserve the values."""
+        """Return the SDF text ``x y z roll pitch yaw``; its digits preserve the values exactly."""
         return " ".join(map(repr, self.values))

@@ -1,9 +1,8 @@
 """Find planners, simulators, behaviors, metrics, verbs and other plug-ins by name.
 
-Each kind of plug-in has one registry. A name is searched among the built-ins first, then in the
-extras of this package, then in the ``<export>`` of other ROS packages' ``package.xml``, then among
-Python entry points. ROS packages precede entry points because a catkin devel space hides the
-latter.
+Each kind of plug-in has one registry. A name is searched among the built-ins, then in the extras of
+this package, then in the ``<export>`` of other ROS packages' ``package.xml``, and finally among
+Python entry points, which a catkin devel space can hide.
 
 An extra is a directory in ``gz_testauto/extras/``. Its ``entry_points.txt`` declares its plug-ins
 in the format of Python entry points. A module of an extra is imported only when one of its plug-ins
@@ -19,9 +18,9 @@ In a Python package's ``pyproject.toml``::
     [project.entry-points."gz_testauto.planners"]
     my_planner = "my_pkg.planners:MyPlanner"
 
-Either names a class, or a mapping from names to classes. An export that cannot be imported is
-skipped with a warning, and the error for an unknown name lists it. One broken package in a
-workspace therefore does not affect the plug-ins of other packages.
+The reference names a class, or a mapping from names to classes. An export that cannot be imported
+is skipped with a warning, and the error for an unknown name lists this export. One broken package
+in a workspace therefore does not affect the plug-ins of other packages.
 """
 
 import ast
@@ -30,10 +29,11 @@ import difflib
 import importlib
 import importlib.util
 import logging
+import sys
 from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Tuple
 
 from lxml import etree
 
@@ -53,7 +53,7 @@ EXTRAS = Path(__file__).resolve().parents[1] / "extras"
 
 
 def load_object(reference: str) -> Any:
-    """Import ``"module.path:attribute"`` and return the attribute, or the module if none is named.
+    """Import ``"module.path:attribute"`` and return the attribute; without attribute, the module.
 
     Raises ``ImportError`` or ``AttributeError``.
     """
@@ -66,7 +66,7 @@ def load_object(reference: str) -> Any:
 def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
     """Return the plug-ins of the extras by group, such as ``"gz_testauto.planners"``, and name.
 
-    The values are the name of the extra and the reference ``"module:attribute"``.
+    Each value is the name of the extra and the reference ``"module:attribute"``.
     """
     found: Dict[str, Dict[str, Tuple[str, str]]] = {}
     for path in sorted(EXTRAS.glob("*/entry_points.txt")):
@@ -83,9 +83,9 @@ def extra_plugins() -> Mapping[str, Mapping[str, Tuple[str, str]]]:
 class Registry:
     """The plug-ins of one kind, by name.
 
-    ``kind`` is the singular for messages (``"planner"``). ``builtins`` maps each name to a
-    ``"module:attribute"`` reference, which is imported only when that plug-in is requested. The
-    plug-ins of the extras are added to them.
+    ``kind`` is the singular for messages, for example ``"planner"``. ``builtins`` maps names to
+    references ``"module:attribute"``, which are imported only when the plug-in is requested. The
+    plug-ins of the extras are added to the built-ins.
     """
 
     def __init__(self, kind: str, builtins: Mapping[str, str]) -> None:
@@ -124,8 +124,13 @@ class Registry:
         if name not in self._loaders:
             self._discover()
         if name not in self._loaders:
-            unknown = unknown_name(self.kind, name, self._loaders)
-            raise UnknownNameError(". ".join([unknown, *self._broken]))
+            message = unknown_name(self.kind, name, self._loaders)
+            if not _similar(name, self._loaders):
+                message += (
+                    f". If {name!r} is in another package, install that package for the Python in "
+                    f"use ({sys.executable}), or source its ROS workspace"
+                )
+            raise UnknownNameError(". ".join([message, *self._broken]))
         try:
             return self._loaders[name]()
         except GzTestautoError:
@@ -195,7 +200,7 @@ class Registry:
 
 
 def _exported(manifest: Path, attribute: str) -> List[str]:
-    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a ``package.xml``.
+    """Return the references in ``<export><gz_testauto ATTRIBUTE="..."/>`` of a manifest.
 
     rospkg is not used for this: it requires a configured rosdep to list dependent packages.
     """
@@ -211,7 +216,6 @@ def _exported(manifest: Path, attribute: str) -> List[str]:
 
 
 def _one_line(error: Exception) -> str:
-    """Return type and text of an exception in one line; of an ``ImportError``, the text alone."""
     if isinstance(error, ImportError):
         return str(error)
     return f"{type(error).__name__}: {error}".partition("\n")[0]
@@ -221,8 +225,12 @@ def _return_plugin(plugin: Any) -> Any:
     return plugin
 
 
+def _similar(name: str, known: Iterable[str]) -> List[str]:
+    return difflib.get_close_matches(name, list(known), n=1)
+
+
 def unknown_name(kind: str, name: str, known: Any) -> str:
-    """Return the message for an unknown ``kind``, with the most similar and all known names."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    """Return the message for the unknown ``name``, with the most similar and all known names."""
+    near = _similar(name, known)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"unknown {kind} {name!r}{hint} Known: {', '.join(sorted(known)) or 'none'}"

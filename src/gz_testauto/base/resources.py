@@ -3,7 +3,7 @@
 Supported schemes are ``file://``, ``package://`` and ``model://``. This module also locates this
 package's ``models/``, ``worlds/`` and ``config/`` (source tree, catkin install or wheel), and
 selects the SDF file of a model directory. It returns paths without opening them, and never uses
-the network: Gazebo's online model database is unavailable or slow.
+the network, since Gazebo's online model database is unavailable or slow.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ from gz_testauto.base.xml_file import read_xml
 
 PACKAGE = "gz_testauto"
 MODELS = "models"
-"""The name of a directory of models, in this package and in a set of worlds."""
+"""Name of the directory with the models of this package, or of a set of worlds."""
 WORLDS_MANIFEST = "worlds.json"
-"""The manifest in the directory of a set of worlds."""
+"""Name of the manifest in the directory of a set of worlds."""
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
-"""In bytes. Linux allows longer paths, but the parent directory counts too."""
+"""Longest file name and path in a URI, in bytes; its directory also counts for Linux's limit."""
 NEWEST_SDF = (1, 7)
 """The newest SDF version that Gazebo 11 reads."""
 _MEDIA_FOLDERS = ("", "models", "media/models", "Media/models")
@@ -59,19 +59,18 @@ def resolve(
     remedy = ""
     if scheme in ("http", "https"):
         remedy = (
-            "; models are not downloaded: download it, add its parent directory to "
-            "GAZEBO_MODEL_PATH, and write model://NAME"
+            "; models are not downloaded automatically: download the model, add its parent "
+            "directory to GAZEBO_MODEL_PATH, and write model://NAME"
         )
     raise ResourceError(
-        f"cannot resolve {text!r}: supported are plain paths, file://, package:// and "
-        f"model://{remedy}"
+        f"the URI {text!r} cannot be resolved; use a path, file://, package:// or model://{remedy}"
     )
 
 
 def find_ignoring_case(start: Path, name: str) -> Optional[str]:
-    """Return the existing path, relative to ``start``, that differs from ``name`` in case only.
+    """Return an existing path, relative to ``start``, that equals ``name`` except for its case.
 
-    Returns None if there is none.
+    Returns None if no such path exists.
     """
     found = start
     for part in Path(name).parts:
@@ -97,13 +96,13 @@ def share_directory() -> Path:
         if os.path.isdir(candidate / "models"):
             return candidate
     raise ResourceError(
-        f"the data of {PACKAGE} (models/, worlds/, config/) was not found near {here.parent}: "
-        "install the package again, with its data files"
+        f"the data files of {PACKAGE} (models/, worlds/, config/) were not found near "
+        f"{here.parent}; install the package again"
     )
 
 
 def model_path() -> Tuple[Path, ...]:
-    """Return the directories in which ``model://`` is searched, by descending priority.
+    """Return the directories in which ``model://`` URIs are searched, in order of priority.
 
     These are this package's models, then ``GAZEBO_MODEL_PATH``, then ``~/.gazebo/models``.
     """
@@ -134,7 +133,7 @@ def world_set_models(relative_to: Path) -> Tuple[Path, ...]:
 def media_directories() -> Iterator[Path]:
     """Yield the directories of ``GAZEBO_RESOURCE_PATH`` and their media subdirectories.
 
-    In these a ``file://`` path is searched that does not exist relative to its file.
+    A ``file://`` path that does not exist relative to its file is searched in these directories.
     """
     for directory in os.environ.get("GAZEBO_RESOURCE_PATH", "").split(os.pathsep):
         for folder in _MEDIA_FOLDERS if directory.strip() else ():
@@ -153,7 +152,7 @@ def model_file(path: Path) -> Path:
     if manifest is None:
         if os.path.isfile(path / "model.sdf"):
             return path / "model.sdf"
-        raise ResourceError(f"{path} is not a model directory: it has no model.config")
+        raise ResourceError(f"{path} is not a model directory: model.config is missing")
     try:
         # TinyXML accepts malformed XML; only the name of the SDF file is needed here.
         root = read_xml(manifest, recover=True)
@@ -176,10 +175,12 @@ def _version(entry: "etree._Element") -> Tuple[int, ...]:
 
 
 def _require_file_name(text: str) -> None:
-    """Raise ``ResourceError`` for an impossible file name, which ``os.path`` functions reject."""
+    """Raise ``ResourceError`` for a file name that ``os.path`` functions reject."""
     longest = max((len(os.fsencode(part)) for part in text.split("/")), default=0)
     if "\0" in text or longest > _LONGEST_NAME or len(os.fsencode(text)) > _LONGEST_PATH:
-        raise ResourceError(f"{text[:60]!r}... cannot be the name of a file")
+        raise ResourceError(
+            f"{text[:60]!r}... cannot be a file name: it is too long or has a null character"
+        )
 
 
 def _relative_path(path: str, relative_to: Path) -> Path:
@@ -214,13 +215,15 @@ def _resolve_package(rest: str) -> Path:
         import rospkg
     except ImportError as error:
         raise ResourceError(
-            f"package://{rest} needs ROS, but rospkg is not installed: use the path of the file"
+            f"package://{rest} requires rospkg of ROS, which is not installed; use the path of the "
+            "file instead"
         ) from error
     try:
         directory = rospkg.RosPack().get_path(package)
     except rospkg.ResourceNotFound as error:
         raise ResourceError(
-            f"package://{rest}: no ROS package {package!r}; source its workspace (ROS_PACKAGE_PATH)"
+            f"package://{rest}: the ROS package {package!r} was not found; source the workspace "
+            "that contains it"
         ) from error
     return Path(os.path.normpath(Path(directory) / inside))
 

@@ -21,7 +21,7 @@ from gz_testauto.base.pose import Pose
 NANOSECONDS = 1_000_000_000
 Vector = Tuple[float, float, float]
 WORLD_FRAME = "map"
-"""The frame of every absolute pose: the map frame is the world frame."""
+"""Name of the world frame in messages: the map frame of ROS."""
 
 
 def time_message(nanoseconds: int) -> Time:

@@ -1,12 +1,12 @@
-"""Report what this machine has, what is missing and how to get it.
+"""Report installed and missing parts, the remedy for each missing part, and all plug-ins.
 
-Looks for Python and the libraries, ROS 1, Gazebo 11, gazebo_ros, move_base, RViz and a
-display. How to get what is missing depends on where this is used: in a checkout, in the
-catkin workspace that is sourced, or installed by pip. What is not needed is marked so: without
-gazebo_ros the `simulator` node serves the same names, without move_base the `planner` node serves
-the same action. Changes nothing.
+Checks Python and the libraries, ROS 1, Gazebo 11, gazebo_ros, move_base, RViz and the display.
+Optional parts are marked as not needed: without gazebo_ros the `simulator` node provides the same
+topics and services, and without move_base the `planner` node provides the same action. Lists the
+planners, simulators and metrics that a campaign can use, including those of other packages. Changes
+nothing.
 
-Ends with 0 when nothing that is needed is missing, otherwise with 1.
+Exit status: 0 if no required part is missing, otherwise 1.
 
 example:
   gz_testauto doctor
@@ -48,7 +48,7 @@ LIBRARIES = (
     "trimesh",
 )
 BOOTSTRAP_BUILD = ".build"
-"""The folder of a checkout with the catkin workspace of ./bootstrap."""
+"""The folder of the catkin workspace that ./bootstrap creates in a checkout."""
 
 
 class Remedies(NamedTuple):
@@ -62,7 +62,7 @@ class Remedies(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The result of one check: the location of a part, or the effect and remedy of its absence."""
+    """The result of one check: where a part is, or the effect and remedy of a missing part."""
 
     name: str
     found: bool
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every finding; return 1 if a required part is missing."""
+    """Print the result of each check; return 1 if a required part is missing, else 0."""
     findings = list(examine())
     if arguments.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
@@ -87,32 +87,33 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def examine() -> Iterator[Finding]:
-    """Check each part in order."""
+    """Yield the result of each check."""
     remedies = _remedies()
     yield _python()
     yield _libraries(remedies.libraries)
     yield from _gazebo(remedies.gazebo)
     yield _ros(remedies.ros)
-    without = "ROS campaigns speak its messages"
+    without = "campaigns with ROS nodes use these messages"
     yield _ros_package("gazebo_msgs", without, needed=True, remedy=remedies.gazebo_msgs)
-    yield _ros_package("gazebo_ros", "the simulator node serves the same topics and services")
-    yield _ros_package("move_base", "the planner node serves the same action")
+    yield _ros_package("gazebo_ros", "the simulator node provides the same topics and services")
+    yield _ros_package("move_base", "the planner node provides the same action")
     yield _ros_package("rviz", "rviz:=true shows nothing")
     yield _display()
+    yield from _plugins()
 
 
 def _remedies() -> Remedies:
-    """Return the remedies for this installation."""
+    """Return the remedies for this installation: in a checkout, in a catkin workspace or by pip."""
     workspace = _sourced_workspace()
     if workspace is not None:
         return Remedies(
             libraries="create the Python environment that docs/install.md describes under "
             f'"In a catkin workspace", and build {workspace.parent} with its PYTHON_EXECUTABLE',
-            gazebo="install gazebo11, or name the tree of one by GZ_TESTAUTO_GAZEBO_ROOT",
-            ros="source the setup.bash of a ROS 1 with rospy",
-            gazebo_msgs=f"install ros-noetic-gazebo-msgs, or have gazebo_ros_pkgs in {workspace}; "
-            "where there is neither, link overlay/gazebo_msgs of gz_testauto there. Then build, "
-            "and source devel/setup.bash",
+            gazebo="install gazebo11, or set GZ_TESTAUTO_GAZEBO_ROOT to the directory of a copy",
+            ros="source the setup.bash of a ROS 1 installation with rospy",
+            gazebo_msgs="install ros-noetic-gazebo-msgs, or add gazebo_ros_pkgs (if that is not "
+            f"possible, a link to overlay/gazebo_msgs of gz_testauto) to {workspace}, build the "
+            "workspace, and source devel/setup.bash",
         )
     set_up = "run ./bootstrap setup in a checkout"
     if _is_checkout():
@@ -124,8 +125,10 @@ def _remedies() -> Remedies:
 
 
 def _sourced_workspace() -> Optional[Path]:
-    """Return the source folder of the catkin workspace that was sourced last, as catkin stores it
-    in the devel space; None without one, or if it is that of ./bootstrap."""
+    """Return the source folder of the catkin workspace that was sourced last.
+
+    Return None if no workspace was sourced, or if the workspace is that of ./bootstrap.
+    """
     for prefix in map(Path, filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":"))):
         with contextlib.suppress(OSError):
             sources = (prefix / ".catkin").read_text().split(";")
@@ -204,6 +207,17 @@ def _display() -> Finding:
     display = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
     detail = display or "no windows (gui:=, rviz:=); nothing else needs one"
     return Finding("display", display is not None, detail, needed=False)
+
+
+def _plugins() -> Iterator[Finding]:
+    """List the names that a campaign can use, including those of other packages."""
+    with contextlib.suppress(ImportError):  # a missing library, which is reported above
+        from gz_testauto.metrics.interface import METRICS
+        from gz_testauto.planners import PLANNERS
+        from gz_testauto.simulators import SIMULATORS
+
+        for registry in (PLANNERS, SIMULATORS, METRICS):
+            yield Finding(f"{registry.kind}s", True, ", ".join(registry.names()), needed=False)
 
 
 def _line(finding: Finding) -> str:

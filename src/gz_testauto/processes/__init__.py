@@ -1,21 +1,20 @@
-"""Child processes that end with their parent process, even if that is killed.
+"""Child processes that exit with their parent process, even if the parent is killed.
 
-Choose by the kind of child:
+The function to use depends on the child process:
 
-- :func:`start_with_watchdog`: a command whose processes stay in its process group, such as
+- :func:`start_with_watchdog`: a command whose processes stay in one process group, such as
   gzserver. A watchdog process and the kernel kill it, and files can be removed with it.
-- :func:`start_under_subreaper`: a command whose processes leave its group, such as roslaunch, which
-  starts each node in a new session. An intermediate process can kill them all.
-- :class:`TaskPool`, :func:`map_in_processes`: Python code of this package, applied to many items in
-  N processes.
-- :func:`on_parent_exit`: Python code of this package in a process that another library starts, for
-  example a worker of multiprocessing or a node of roslaunch. The child itself polls for its parent.
+- :func:`start_under_subreaper`: a command whose processes leave the process group, such as
+  roslaunch, which starts each node in a new session. An intermediate process can kill all of them.
+- :class:`TaskPool`, :func:`map_in_processes`: Python code that is applied to many items in several
+  processes.
+- :func:`on_parent_exit`: Python code in a process that another library starts, for example a worker
+  of multiprocessing or a node of roslaunch. The child process polls for its parent.
 
 :mod:`~gz_testauto.processes.remote` exchanges requests and replies with a child over a pipe.
 """
 
-from gz_testauto.processes.parent import on_parent_exit
-from gz_testauto.processes.pool import TaskPool, map_in_processes
+from gz_testauto.processes.pool import TaskPool, map_in_processes, on_parent_exit
 from gz_testauto.processes.start import (
     ChildProcess,
     free_port,

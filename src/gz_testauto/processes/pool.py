@@ -1,29 +1,47 @@
-"""Process pools for one task, which each process receives once.
+"""Python code of this package in child processes: process pools, and the exit with the parent.
 
-The processes end with their parent process and ignore Ctrl-C, which their parent handles. If a
-process dies, an error reports it.
+The kernel's signal at the death of the parent (PR_SET_PDEATHSIG) is not usable here: it is sent
+when the *thread* ends that started the child. The processes therefore poll for their parent.
 """
 
 import collections
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Callable, Deque, Generic, Iterable, Iterator, List, TypeVar
+from typing import Any, Callable, Deque, Generic, Iterable, Iterator, List, Optional, TypeVar
 
 from gz_testauto.base.errors import ResourceError
-from gz_testauto.processes.parent import on_parent_exit
+
+POLL_S = 0.2
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class TaskPool(Generic[Item, Result]):
-    """A pool of ``workers`` processes for one task, used as a context manager.
+def on_parent_exit(parent: Optional[int], act: Callable[[], object]) -> None:
+    """Call ``act`` in a new thread when ``parent`` is not the parent of this process any more.
 
-    ``task`` is pickled to each process once. ``doing`` describes the task in errors, such as
-    ``"drawing worlds"``.
+    ``parent`` is a process ID, or None if the parent has already exited.
+    """
+
+    def poll() -> None:
+        while os.getppid() == parent:
+            time.sleep(POLL_S)
+        act()
+
+    threading.Thread(target=poll, name="parent watchdog", daemon=True).start()
+
+
+class TaskPool(Generic[Item, Result]):
+    """A pool of ``workers`` processes that apply one task to many items; a context manager.
+
+    ``task`` is sent to each process once and must be picklable. ``doing`` describes the task in
+    error messages, such as ``"drawing worlds"``. The processes exit with their parent process, and
+    ignore Ctrl-C, which the parent handles.
     """
 
     def __init__(self, task: Callable[[Item], Result], workers: int, doing: str) -> None:
@@ -40,9 +58,9 @@ class TaskPool(Generic[Item, Result]):
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
         """Yield the result of the task for each item, in the order of ``items``.
 
-        At most one item more than there are processes is submitted at a time, so that the pool
-        stops soon after an error or when the caller stops. Raises any exception of the task, or
-        ``ResourceError`` if a process died.
+        At most ``workers + 1`` items are submitted at a time, so that the pool stops soon after an
+        error or when the caller stops. Raises the exceptions of the task, and ``ResourceError`` if
+        a process died.
         """
         submitted: Deque[Future[Result]] = collections.deque()
         try:
@@ -54,7 +72,8 @@ class TaskPool(Generic[Item, Result]):
                 yield submitted.popleft().result()
         except BrokenProcessPool as error:
             raise ResourceError(
-                f"a process died while {self._doing}, possibly out of memory; reduce --workers"
+                f"a process died while {self._doing}, possibly because the memory was full; reduce "
+                "--workers"
             ) from error
 
 
@@ -67,11 +86,10 @@ def map_in_processes(
 
 
 _task: List[Callable[[Any], Any]] = []
-"""In a process of a pool, its only task."""
+"""The only task of this process, if it belongs to a :class:`TaskPool`."""
 
 
 def _initialize(parent: int, task: Callable[[Any], Any]) -> None:
-    """Initialize a process of a pool; ``parent`` is the process ID of the owner of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     on_parent_exit(parent, lambda: os._exit(1))
     _task.append(task)

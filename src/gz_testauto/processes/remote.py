@@ -1,8 +1,8 @@
 """Exchange requests and replies with a child process over one pipe.
 
-The child replies to each request with a value, or with an error and its traceback, and can report
-its progress before that. It serves until it receives None or the pipe closes, which happens when
-its parent exits. The parent starts and stops the child.
+The child process replies to each request with a value, or with an error and a traceback. It can
+report progress before the reply. It exits when it receives None, or when the pipe closes because
+the parent process has exited.
 """
 
 import contextlib
@@ -19,20 +19,20 @@ POLL_S = 0.05
 
 
 class ProgressReport(NamedTuple):
-    """The present activity of a child that processes a request."""
+    """The present activity of a child process that handles a request."""
 
     doing: str
 
 
 class Reply(NamedTuple):
-    """The reply to one request: a value, or an error and its traceback in the child."""
+    """The reply to one request: a value, or an error and a traceback of the child process."""
 
     value: Any = None
     error: Optional[BaseException] = None
     trace: str = ""
 
     def result(self) -> Any:
-        """Return the value, or raise the error."""
+        """Return the value of the reply, or raise the error in it."""
         if self.error is not None:
             raise self.error from RemoteTraceback(self.trace)
         return self.value
@@ -46,12 +46,12 @@ class RemoteTraceback(Exception):
 
 
 class NoReplyError(Exception):
-    """The child process exited, or sent no message within the timeout (``is_silent``)."""
+    """The child process exited, or sent no message within the timeout (``is_silent`` is True)."""
 
     def __init__(self, doing: str, is_silent: bool) -> None:
         super().__init__(doing)
         self.doing = doing
-        """The last progress that the child reported."""
+        """The last activity that the child process reported."""
         self.is_silent = is_silent
 
 
@@ -61,12 +61,12 @@ def send_request(
     silence_timeout_s: float,
     before_each_wait: Optional[Callable[[], object]] = None,
 ) -> Any:
-    """Send a request to a child and return the value of its reply.
+    """Send a request to a child process and return the value of the reply.
 
     ``before_each_wait`` is called after each progress report and at least every :data:`POLL_S`; an
-    exception of it ends the wait. Raises the child's error, or ``NoReplyError`` if the child exits
-    or sends no message for ``silence_timeout_s`` of wall time. After any exception except the
-    child's error, the caller must close the connection.
+    exception that it raises ends the wait. Raises the error in the reply, or ``NoReplyError`` if
+    the child exits or sends no message for ``silence_timeout_s`` of wall time. After any other
+    exception than the error in the reply, the caller must close the connection.
     """
     doing = "starting"
     try:
@@ -90,9 +90,10 @@ def send_request(
 
 
 def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
-    """Return the next message of a child; if it cannot be unpickled, a reply with the error.
+    """Return the next message of a child process.
 
-    Raises ``EOFError`` or ``OSError`` if the child has exited.
+    For a message that cannot be unpickled, return a reply with the error. Raises ``EOFError`` or
+    ``OSError`` if the child process has exited.
     """
     try:
         message: Union[Reply, ProgressReport] = child.recv()
@@ -104,9 +105,9 @@ def receive_message(child: Connection) -> Union[Reply, ProgressReport]:
 
 
 def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
-    """Reply to each request of the parent with the result of ``handle``.
+    """Reply to each request of the parent process with the result of ``handle``.
 
-    Returns when the parent sends None or closes the pipe.
+    Returns when the parent process sends None or closes the pipe.
     """
     with contextlib.suppress(EOFError, OSError):
         for request in iter(parent.recv, None):
@@ -114,11 +115,11 @@ def serve_requests(parent: Connection, handle: Callable[[Any], Any]) -> None:
 
 
 def send_reply(parent: Connection, act: Callable[[], Any]) -> None:
-    """Send the result of ``act``, or its error.
+    """Call ``act``, and send the result or the error to the parent process.
 
-    An error that cannot be pickled and unpickled, and an exception such as ``SystemExit`` that is
-    not an ``Exception``, is replaced by one with the same text: a ``SimulatorError`` if it was one,
-    otherwise a ``RuntimeError``.
+    An error that cannot be pickled and unpickled, or that is not an ``Exception``, such as
+    ``SystemExit``, is replaced by a ``RuntimeError`` with its text. A ``SimulatorError`` is
+    replaced by another ``SimulatorError``.
     """
     try:
         message = Reply(act())

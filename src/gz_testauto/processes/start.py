@@ -1,14 +1,14 @@
-"""Start commands that end with this process, even if it is killed; find ports for them.
+"""Start commands that exit with this process, even if it is killed; find free ports.
 
-Two independent mechanisms end a command with a watchdog. A watchdog process reads from a pipe whose
-write end this process holds. The exit of this process closes the pipe, also after SIGKILL; then the
-watchdog removes the command's files and kills its process group. In addition, the kernel kills the
-command (not its children) when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG).
-Therefore one thread, which exists as long as this process, starts all commands. (A process that
-this one forked without exec keeps the pipe open as long as it exists.)
+Two independent mechanisms end a command with a watchdog. First, a watchdog process reads from a
+pipe whose write end this process holds. When this process exits, even by SIGKILL, the pipe closes;
+the watchdog then removes the files of the command and kills its process group. Second, the kernel
+kills the command, without its children, when the thread ends that started it (prctl(2),
+PR_SET_PDEATHSIG). Therefore one thread, which exists as long as this process, starts all commands.
+A process that this process has forked without exec keeps the pipe open.
 
-Under a subreaper, the command's parent reads from the same kind of pipe:
-:mod:`gz_testauto.processes.subreaper`.
+Under a subreaper (:mod:`gz_testauto.processes.subreaper`), the parent process of the command reads
+from the same kind of pipe.
 """
 
 import contextlib
@@ -44,13 +44,13 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class ChildProcess:
-    """A command that was started here, with all its descendants."""
+    """A running command with all its descendants."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int, one_group: bool) -> None:
         """Initialize from a running process.
 
-        ``lifeline`` is the file descriptor that ends all processes when it is closed. With
-        ``one_group``, all are in the process group of ``process``, which can be killed directly.
+        ``lifeline`` is a file descriptor; all processes end when it is closed. If ``one_group`` is
+        true, they are in the process group of ``process``, which is then killed directly.
         """
         self._process = process
         self._lifeline: Optional[int] = lifeline
@@ -58,7 +58,7 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Return the process ID of the command, equal to its process group, or of the subreaper."""
+        """Return the process ID of the command, or of its subreaper if it has one."""
         return self._process.pid
 
     def poll(self) -> Optional[int]:
@@ -66,9 +66,9 @@ class ChildProcess:
         return self._process.poll()
 
     def request_exit(self, number: int, timeout_s: float) -> None:
-        """Send a signal and wait for the exit up to ``timeout_s`` (wall time).
+        """Send the signal ``number`` and wait up to ``timeout_s`` of wall time for the exit.
 
-        Returns without an error if the process still runs.
+        After that time, return without an error although the process runs.
         """
         if self._process.poll() is None:
             self._process.send_signal(number)
@@ -96,8 +96,8 @@ def start_with_watchdog(
 ) -> ChildProcess:
     """Start ``command`` in a new session that ends when this process ends.
 
-    If this process exits first, the files and directories in ``remove`` are deleted. ``within`` is
-    a context that the starting thread enters for the start.
+    If this process exits before the command, the files and directories in ``remove`` are deleted.
+    The thread that starts the command enters the context manager ``within`` for the start.
     """
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     shell = ["/bin/sh", "-c", _WATCHDOG_SCRIPT.format(remove=removal), "gz_testauto"]
@@ -133,8 +133,8 @@ def start_under_subreaper(
 ) -> ChildProcess:
     """Start ``command`` as the child of a subreaper in a new session.
 
-    Its descendants end with this process or with the command, in any session. The command inherits
-    the file descriptors ``pass_fds``.
+    All descendants of the command end with this process or with the command, in any session. The
+    command inherits the file descriptors ``pass_fds``.
     """
     read_end, write_end = os.pipe()
     try:
@@ -185,7 +185,7 @@ _thread_lock = threading.Lock()
 
 
 def _starter_thread() -> _StarterThread:
-    """Return the thread of this process; create it first, also after a fork."""
+    """Return the starter thread of this process, which is created if necessary."""
     global _thread
     with _thread_lock:
         if _thread is None or _thread.process != os.getpid():

@@ -1,17 +1,17 @@
-"""Run a command and kill all its descendants when it exits or the parent of this process does.
+"""Run a command, and kill all its descendants when it exits or the parent of this process exits.
 
-Runs as a separate process that needs only the standard library::
+This program uses only the standard library::
 
     python subreaper.py COMMAND [ARGUMENT ...]
 
-When standard input closes, because the parent closed it or was killed, all descendants are killed;
-the same happens when the command exits. Process groups are not sufficient: roslaunch starts each
-node in a new session. Therefore this process is a *subreaper* (prctl(2)): the kernel makes it the
-parent of each descendant whose parent exits. If this process is killed, the kernel sends SIGTERM to
-the command, upon which roslaunch stops its nodes, and the next subreaper adopts the others.
+All descendants are killed when the command exits, or when standard input closes because the parent
+process has closed it or was killed. Process groups are not sufficient: roslaunch starts each node
+in a new session. Therefore this process is a *subreaper* (prctl(2)): the kernel makes it the parent
+of each descendant whose parent exits. If this process is killed, the kernel sends SIGTERM to the
+command. roslaunch then stops its nodes, and the next subreaper adopts the remaining processes.
 
 SIGTERM and SIGINT are forwarded to the command, so that it can shut down. The exit status is that
-of the command, or 128 + signal if a signal killed it.
+of the command, or 128 + the signal number if a signal killed it.
 """
 
 import contextlib
@@ -28,9 +28,9 @@ PR_SET_PDEATHSIG = 1
 
 
 def descendants(root: int) -> Set[int]:
-    """Return all running descendants of ``root``, found by the parents in /proc.
+    """Return the process IDs of all running descendants of ``root``, as /proc lists them.
 
-    A zombie can still have running children: those of its threads that have not yet exited.
+    A zombie is not included, but its children are: its other threads can still run.
     """
     children: Dict[int, List[int]] = {}
     ended: Set[int] = set()
@@ -54,7 +54,7 @@ def descendants(root: int) -> Set[int]:
 
 
 def kill_all() -> None:
-    """Kill all descendants of this process, including those that are started meanwhile."""
+    """Kill all descendants of this process, and those that start in the meantime."""
     while True:
         below = descendants(os.getpid())
         for pid in below:
@@ -67,7 +67,7 @@ def kill_all() -> None:
 
 
 def reap() -> None:
-    """Collect the exit status of each child that has exited."""
+    """Collect the exit status of each child process that has exited."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -2,7 +2,7 @@
 
 :mod:`gz_testauto.campaign.runner` selects the next trial and handles its result; :class:`Workers`
 runs one trial per worker at a time. The result of a trial does not depend on its worker or on the
-order.
+order of execution.
 
 Call order, all from one thread::
 
@@ -15,10 +15,11 @@ Call order, all from one thread::
 """
 
 import abc
+import collections
 import os
 import time
 from dataclasses import dataclass
-from typing import Callable, List, Optional
+from typing import Callable, Deque, List, Optional
 
 from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.results.attempts import FAILURES, will_recur
@@ -34,13 +35,19 @@ from gz_testauto.trial.executor import (
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 
+CLOSE_TIMEOUT_S = 15.0
+"""Longest wall time (s) for workers to stop their trials, and then to close their simulators."""
+
 ExecutorFactory = Callable[[PreparedCampaign], TrialExecutor]
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One execution of a trial, which took ``wall_s``: its result, or the cause of a failure.
-    ``repeatable``: another attempt would fail as well; ``worker_died``: its worker exited."""
+    """One execution of a trial: its result, or the cause of its failure.
+
+    ``wall_s`` is the duration in wall time. ``repeatable`` means that another attempt would fail
+    for the same cause, and ``worker_died`` that the worker process exited.
+    """
 
     trial: Trial
     wall_s: float
@@ -51,50 +58,55 @@ class Attempt:
 
     @classmethod
     def invalid(cls, trial: Trial, wall_s: float, error: GzTestautoError) -> "Attempt":
-        """Return an attempt that failed with one of :data:`.attempts.FAILURES`."""
+        """Return an attempt that failed with ``error``, one of :data:`.attempts.FAILURES`."""
         return cls(trial, wall_s, cause=error.full, repeatable=will_recur(error))
 
 
 class Workers(abc.ABC):
-    """Runs up to ``size`` trials at a time; ``size`` changes when workers start or exit. The module
-    lists the call order."""
+    """The workers of a campaign, which run up to ``size`` trials at a time.
+
+    ``size`` changes when workers start or exit. The module docstring lists the order of calls.
+    """
 
     size: int = 1
 
     @abc.abstractmethod
     def open(self, should_stop: StopRequest) -> None:
-        """Start the processes and simulators. Raises the errors of ``TrialExecutor.open``."""
+        """Start all workers and simulators. Raises the errors of ``TrialExecutor.open``."""
 
     @property
     @abc.abstractmethod
     def identity(self) -> SimulatorIdentity:
-        """Name and version of the simulator; available after :meth:`open`."""
+        """Return the name and version of the simulator. Call :meth:`open` first."""
 
     @abc.abstractmethod
     def begin(self, trial: Trial) -> None:
-        """Start a trial. Raises ``SimulatorError`` or ``NavigatorError`` if a simulator or stack
-        cannot be restarted after an invalid trial."""
+        """Start a trial.
+
+        Raises ``SimulatorError`` or ``NavigatorError`` if the simulator or the navigation stack
+        cannot be restarted after an invalid trial.
+        """
 
     def worker_of(self, trial: Trial) -> str:
-        """Return a description of the worker of a running trial; empty if it has none yet."""
+        """Return a description of the worker that runs ``trial``; empty if no worker runs it."""
         return ""
 
     @abc.abstractmethod
     def next_ended(self, should_stop: StopRequest) -> Optional[Attempt]:
-        """Wait for the end of a running trial; return None if ``size`` has increased before.
+        """Wait until a trial ends, and return its attempt; return None if ``size`` has increased.
 
-        If ``should_stop`` returns true, it stops all running trials, and raises ``TrialStopped``
-        when none is left. An exception that is not a cause of an invalid trial is a bug and is
-        not caught.
+        If ``should_stop`` returns true, all running trials are stopped, and ``TrialStopped`` is
+        raised after the last one. Any other exception than :data:`.attempts.FAILURES` is a bug and
+        is passed on.
         """
 
     @abc.abstractmethod
     def close(self) -> None:
-        """End all processes and simulators. Idempotent; also called if ``open`` failed."""
+        """Stop all workers and simulators. Idempotent; also called if :meth:`open` failed."""
 
 
 def shared_simulator(spec: CampaignSpec) -> str:
-    """Return the name of the campaign's simulator if all workers share one, else an empty text."""
+    """Return the name of a simulator that all workers would share; empty if each has its own."""
     if not isinstance(spec, BuiltinCampaignSpec) or spec.simulator not in SIMULATORS.names():
         return ""
     shared = getattr(SIMULATORS.get(spec.simulator), "shared", False)
@@ -102,12 +114,12 @@ def shared_simulator(spec: CampaignSpec) -> str:
 
 
 def require_own_simulators(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` if parallel workers would share a simulator."""
+    """Raise ``SpecError`` if parallel workers would share one running simulator."""
     shared = shared_simulator(spec)
     if shared:
         raise SpecError(
             f"campaign {spec.name}: the simulator {shared!r} is already running, and parallel "
-            "trials would share its world; use --workers 1"
+            "trials would share one world; use --workers 1"
         )
 
 
@@ -115,8 +127,8 @@ WorkersFactory = Callable[[ExecutorFactory, PreparedCampaign], Workers]
 
 
 class RenewableExecutor:
-    """An executor that is opened before its first trial, and restarted before the trial after an
-    invalid one."""
+    """A trial executor that opens itself before the first trial and restarts after an invalid
+    trial."""
 
     def __init__(self, executor: TrialExecutor) -> None:
         self._executor = executor
@@ -125,25 +137,27 @@ class RenewableExecutor:
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The simulator's name and version; available after :meth:`open`."""
+        """Return the name and version of the simulator. Call :meth:`open` first."""
         return self._executor.identity
 
     def open(self) -> SimulatorIdentity:
-        """Open the executor unless it is open."""
+        """Open the executor if it is closed; return the name and version of the simulator."""
         if not self._opened:
             self._executor.open()
             self._opened = True
         return self.identity
 
     def renew(self) -> None:
-        """Restart the executor after an invalid trial. Raises the errors of
-        ``TrialExecutor.recover``; the restart is then still necessary."""
+        """Restart the executor if the previous trial was invalid.
+
+        Raises the errors of ``TrialExecutor.recover``; the next call then repeats the restart.
+        """
         if self._needs_restart:
             self._executor.recover()
             self._needs_restart, self._opened = False, True
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial, as ``TrialExecutor.execute``."""
+        """Open or restart the executor if necessary, and run one trial."""
         self.renew()
         self.open()
         try:
@@ -153,38 +167,38 @@ class RenewableExecutor:
             raise
 
     def close(self) -> None:
-        """Close the executor."""
+        """Close the executor and its simulator."""
         self._opened = False
         self._executor.close()
 
 
 class OneWorker(Workers):
-    """One executor in the caller's thread."""
+    """A single worker, whose executor runs in the thread of the caller."""
 
     def __init__(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> None:
         self._executor = RenewableExecutor(make_executor(campaign))
         self._begun: List[Trial] = []
 
     def open(self, should_stop: StopRequest) -> None:
-        """Open the executor."""
+        """Open the executor and its simulator."""
         self._executor.open()
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The identity of the executor's simulator."""
+        """Return the name and version of the simulator. Call :meth:`open` first."""
         return self._executor.identity
 
     def begin(self, trial: Trial) -> None:
-        """Store the trial for :meth:`next_ended`."""
+        """Keep the trial until :meth:`next_ended` runs it."""
         self._executor.renew()
         self._begun.append(trial)
 
     def worker_of(self, trial: Trial) -> str:
-        """Return the calling process."""
+        """Return ``process PID`` of the calling process."""
         return f"process {os.getpid()}"
 
     def next_ended(self, should_stop: StopRequest) -> Attempt:
-        """Run the trial."""
+        """Run the trial that was passed to :meth:`begin`, and return its attempt."""
         if should_stop():
             raise TrialStopped
         trial, began_s = self._begun.pop(), time.monotonic()
@@ -195,5 +209,65 @@ class OneWorker(Workers):
         return Attempt(trial, time.monotonic() - began_s, result)
 
     def close(self) -> None:
-        """Close the executor."""
+        """Close the executor and its simulator."""
         self._executor.close()
+
+
+class WorkerPool(Workers):
+    """A base class for pools of workers that can start and exit while trials wait.
+
+    It contains the queue of trials, and the timeout for workers that do not stop their trials. A
+    subclass starts the workers, and defines ``size`` (at least one) and the abstract methods.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: Deque[Trial] = collections.deque()
+        self._stop_by_s: Optional[float] = None
+
+    def begin(self, trial: Trial) -> None:
+        """Assign the trial to an idle worker, or queue it until a worker is idle."""
+        self._waiting.append(trial)
+        self._assign()
+
+    def next_ended(self, should_stop: StopRequest) -> Optional[Attempt]:
+        """Wait until a trial ends or a worker is added; see :meth:`Workers.next_ended`."""
+        size = self.size
+        while self._waiting or self._is_busy:
+            if should_stop():
+                self._stop()
+            attempt = self._poll()
+            if attempt is not None:
+                return attempt
+            self._assign()
+            if self.size > size:
+                return None
+        raise TrialStopped
+
+    def _stop(self) -> None:
+        """Request all workers to stop; raise ``TrialStopped`` if this takes too long."""
+        if self._stop_by_s is None:
+            self._stop_by_s = time.monotonic() + CLOSE_TIMEOUT_S
+            self._waiting.clear()
+            self._request_stop()
+        elif time.monotonic() > self._stop_by_s:
+            raise TrialStopped
+
+    @property
+    @abc.abstractmethod
+    def _is_busy(self) -> bool:
+        """Return whether any worker runs a trial."""
+
+    @abc.abstractmethod
+    def _assign(self) -> None:
+        """Assign queued trials to idle workers."""
+
+    @abc.abstractmethod
+    def _poll(self) -> Optional[Attempt]:
+        """Wait briefly for messages of the workers; return the attempt of a trial that has ended.
+
+        Return None if no trial has ended, or a trial was stopped.
+        """
+
+    @abc.abstractmethod
+    def _request_stop(self) -> None:
+        """Request all workers to stop their trials, without waiting."""

@@ -1,8 +1,8 @@
 """Workers that are local processes, each with its own simulator.
 
-A worker that dies, freezes or hangs is replaced, immediately the first time and after growing
-delays later. None survives this process. :mod:`gz_testauto.workers.worker_process` is the code that
-a worker runs.
+A worker process that exits, or does not respond, is replaced: immediately the first time, and with
+growing delays after further failures. All workers exit with the process of the campaign. The code
+that runs in a worker is in :mod:`gz_testauto.workers.worker_process`.
 """
 
 import contextlib
@@ -23,23 +23,24 @@ from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialStop
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import (
+    CLOSE_TIMEOUT_S,
     Attempt,
     ExecutorFactory,
     OneWorker,
+    WorkerPool,
     Workers,
     WorkersFactory,
     require_own_simulators,
     shared_simulator,
 )
-from gz_testauto.workers.pool import CLOSE_TIMEOUT_S, WorkerPool
 from gz_testauto.workers.worker_process import ProcessWatchdog, work
 
 EXIT_TIMEOUT_S = 2.0
-"""Wall time for workers to exit after a second Ctrl-C."""
+"""Longest wall time (s) for workers to exit after a second Ctrl-C."""
 
 MAX_DELAY_S = 30.0
 MAX_FAILED_STARTS = 6
-"""Number of failed starts in a row after which a worker is not replaced."""
+"""Number of failed starts in a row after which a worker process is not replaced."""
 
 _POLL_S = 0.1
 
@@ -47,54 +48,58 @@ _Events = queue.Queue  # of (worker, its message, or None when it has exited)
 
 
 class ProcessWorkers(WorkerPool):
-    """``size`` processes that run for the whole campaign, one trial at a time each.
+    """A pool of ``size`` worker processes, each of which runs one trial at a time.
 
-    ``make_executor`` and the campaign must be picklable.
+    The executor factory and the campaign must be picklable.
     """
 
     def __init__(
         self, make_executor: ExecutorFactory, campaign: PreparedCampaign, size: int
     ) -> None:
-        """Prepare the workers; no process starts. Raises the errors of ``make_executor``."""
+        """Prepare the workers; no process starts yet. Raises the errors of ``make_executor``."""
         super().__init__()
-        if size < 1:
-            raise ValueError(f"{size} workers")
         make_executor(campaign)  # raises here what it would raise in every process
         self._limits = campaign.spec.limits
         self._context = multiprocessing.get_context("spawn")
         self._events: _Events = queue.Queue()
-        self._shared = _SharedMemory(self._context, pickle.dumps((make_executor, campaign)))
+        self._stop_flag = self._context.RawValue("b", 0)
+        # Not in a pipe, in which a stopped worker would block its parent process.
+        setting = pickle.dumps((make_executor, campaign))
+        self._setting = self._context.RawArray("B", len(setting))
+        memoryview(self._setting).cast("B")[:] = setting
         self._slots = [_WorkerSlot() for _ in range(size)]
         self._identity: Optional[SimulatorIdentity] = None
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """The number of workers that are ready, at least one."""
-        return max(sum(worker.ready for worker in self._workers), 1)
+        """Return the number of workers that are ready, but at least one."""
+        return max(sum(worker.is_ready for worker in self._workers), 1)
 
     def open(self, should_stop: StopRequest) -> None:
-        """Start all processes and their simulators."""
+        """Start all worker processes, and wait for their simulators."""
         self._start_due_workers()
         while any(slot.is_starting for slot in self._slots):
             if should_stop():
                 raise TrialStopped
-            self._look()
+            self._poll()
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """The identity of the simulators, which is the same for all."""
+        """Return the name and version of the simulator, which are equal in all workers."""
         assert self._identity is not None, "call open first"
         return self._identity
 
     def close(self) -> None:
-        """Request every process to close its simulator and exit. Kill those that do not in time,
-        immediately if a second Ctrl-C was the cause."""
-        self._ask_to_stop()
+        """Request all worker processes to exit, and kill those that do not exit in time.
+
+        The time is :data:`CLOSE_TIMEOUT_S`, and :data:`EXIT_TIMEOUT_S` after a second Ctrl-C.
+        """
+        self._request_stop()
         workers = self._workers
         if self._stop_by_s is not None and time.monotonic() > self._stop_by_s:
             for worker in workers:
-                if worker.trial is not None:  # its time to stop has passed
-                    worker.end()
+                if worker.trial is not None:  # the time for stopping the trial has passed
+                    worker.kill()
         is_second_stop = isinstance(sys.exc_info()[1], KeyboardInterrupt)
         deadline_s = time.monotonic() + (EXIT_TIMEOUT_S if is_second_stop else CLOSE_TIMEOUT_S)
         try:
@@ -104,7 +109,7 @@ class ProcessWorkers(WorkerPool):
                 worker.process.join(max(deadline_s - time.monotonic(), 0.0))
         finally:
             for worker in workers:
-                worker.end()
+                worker.kill()
             self._slots.clear()
 
     # Workers and their messages.
@@ -114,23 +119,23 @@ class ProcessWorkers(WorkerPool):
         return [slot.worker for slot in self._slots if slot.worker is not None]
 
     def worker_of(self, trial: Trial) -> str:
-        """Return the process of the worker."""
+        """Return ``process PID`` of the worker that runs ``trial``; empty if no worker runs it."""
         found = (one.process.pid for one in self._workers if one.trial == trial)
         return next((f"process {pid}" for pid in found), "")
 
     @property
-    def _busy(self) -> bool:
+    def _is_busy(self) -> bool:
         return any(worker.trial is not None for worker in self._workers)
 
-    def _ask_to_stop(self) -> None:
-        self._shared.stop.value = 1
+    def _request_stop(self) -> None:
+        self._stop_flag.value = 1
 
     def _assign(self) -> None:
         for worker in self._workers:
             if self._waiting and not worker.is_occupied and worker.begin(self._waiting[0]):
                 self._waiting.popleft()
 
-    def _look(self) -> Optional[Attempt]:
+    def _poll(self) -> Optional[Attempt]:
         self._start_due_workers()
         for worker in self._workers:
             worker.kill_if_hung(self._limits.stall_timeout_s, self._limits.hang_timeout_s)
@@ -141,7 +146,7 @@ class ProcessWorkers(WorkerPool):
         slot = next(slot for slot in self._slots if slot.worker is worker)
         if answer is None:
             return self._handle_exit(slot, worker)
-        if worker.ready:
+        if worker.is_ready:
             return self._handle_result(slot, worker, answer)
         self._handle_startup(slot, worker, answer)
         return None
@@ -153,10 +158,10 @@ class ProcessWorkers(WorkerPool):
             if self._identity is None:  # at the first start, the others would fail, too
                 raise
             worker.kill_reason = f"the simulator did not start: {answer.error}"
-            worker.end()
+            worker.kill()
             return
         self._identity = self._identity or identity
-        worker.ready = True
+        worker.is_ready = True
         slot.failed_starts = 0
 
     def _handle_result(
@@ -172,14 +177,14 @@ class ProcessWorkers(WorkerPool):
             return None
 
     def _handle_exit(self, slot: "_WorkerSlot", worker: "_Worker") -> Optional[Attempt]:
-        """Schedule the replacement of a worker; return its attempt if it ran a trial."""
-        worker.process.join(EXIT_TIMEOUT_S)  # waits for its own exit status
-        worker.end()
+        """Schedule the replacement of an exited worker; return the attempt of its trial, if any."""
+        worker.process.join(EXIT_TIMEOUT_S)  # sets the exit status
+        worker.kill()
         slot.died(worker)
         if all(slot.is_abandoned for slot in self._slots):
             raise SimulatorError(
-                f"no worker starts: {worker.exit_reason}, {MAX_FAILED_STARTS} times in a row; "
-                "finished trials are stored: run the same command to continue"
+                f"no worker could start, {MAX_FAILED_STARTS} times in a row: {worker.exit_reason}. "
+                "Finished trials are stored; to continue, run the same command again"
             )
         if worker.trial is None:
             return None
@@ -189,62 +194,49 @@ class ProcessWorkers(WorkerPool):
     def _start_due_workers(self) -> None:
         for slot in self._slots:
             if slot.is_due and self._stop_by_s is None:
-                slot.worker = _Worker(self._context, self._shared, self._events)
+                slot.worker = _Worker(self._context, self._setting, self._stop_flag, self._events)
 
 
 class _WorkerSlot:
-    """The slot of a worker and of its replacements."""
+    """The place of one worker process and, after its exit, of its replacements."""
 
     def __init__(self) -> None:
         self.worker: Optional[_Worker] = None
         self.deaths = 0
-        """Number of deaths since the last finished trial of this slot."""
+        """Number of worker exits in this slot since the last finished trial."""
         self.failed_starts = 0
-        """Number of failed starts in a row."""
+        """Number of failed starts in a row in this slot."""
         self._due_s = 0.0
 
     @property
     def is_abandoned(self) -> bool:
-        """True if no further worker is started."""
         return self.failed_starts >= MAX_FAILED_STARTS
 
     @property
     def is_starting(self) -> bool:
-        """True if a worker is starting or will be started."""
-        return not self.is_abandoned and (self.worker is None or not self.worker.ready)
+        return not self.is_abandoned and (self.worker is None or not self.worker.is_ready)
 
     @property
     def is_due(self) -> bool:
-        """True if a worker must be started now."""
         return self.worker is None and not self.is_abandoned and time.monotonic() >= self._due_s
 
     def died(self, worker: "_Worker") -> None:
-        """Schedule the next worker, with a delay that grows with the number of deaths."""
-        self.failed_starts += not worker.ready
+        """Schedule the replacement of ``worker``, with a delay that grows with the exits."""
+        self.failed_starts += not worker.is_ready
         self.worker = None
         delay_s = min(2.0 ** (self.deaths - 1), MAX_DELAY_S) if self.deaths else 0.0
         self.deaths += 1
         self._due_s = time.monotonic() + delay_s
 
 
-class _SharedMemory:
-    """Memory that all workers share: the pickled executor factory and the flag to stop."""
-
-    def __init__(self, context: Any, setting: bytes) -> None:
-        # Not in a pipe, in which a stopped worker would block its parent process.
-        self.setting = context.RawArray("B", len(setting))
-        memoryview(self.setting).cast("B")[:] = setting
-        self.stop = context.RawValue("b", 0)
-
-
 class _Worker:
-    """One worker process, as the parent process sees it."""
+    """A worker process, as seen from the process of the campaign."""
 
-    def __init__(self, context: Any, shared: _SharedMemory, events: _Events) -> None:
-        pulse = context.RawArray("Q", 2)
-        self._parent, its = context.Pipe()
+    def __init__(self, context: Any, setting: Any, stop_flag: Any, events: _Events) -> None:
+        counters = context.RawArray("Q", 2)
+        self._parent, child_end = context.Pipe()
         self.process = context.Process(
-            target=work, args=(its, shared.setting, shared.stop, pulse), name="gz_testauto worker"
+            target=work, args=(child_end, setting, stop_flag, counters), name="gz_testauto worker"
         )
         # A Ctrl-C during the start is blocked until the worker ignores SIGINT.
         resource_tracker.ensure_running()  # which would otherwise unblock it in between
@@ -253,66 +245,68 @@ class _Worker:
             self.process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        its.close()
+        child_end.close()
         self.trial: Optional[Trial] = None
-        self.ready = False
-        """True if its simulator has started."""
+        self.is_ready = False
         self.kill_reason = ""
-        """The reason for which the parent process killed it."""
+        """The reason for which the campaign has killed the worker; empty if it has not."""
         self.hung = False
         self._began_s = 0.0
-        self._watchdog = ProcessWatchdog(self.process.pid, pulse)
+        self._watchdog = ProcessWatchdog(self.process.pid, counters)
         threading.Thread(target=self._listen, args=(events,), daemon=True).start()
 
     @property
     def is_occupied(self) -> bool:
-        """True if it is starting or runs a trial."""
-        return not self.ready or self.trial is not None
+        """Return whether the worker is starting or runs a trial."""
+        return not self.is_ready or self.trial is not None
 
     def begin(self, trial: Trial) -> bool:
-        """Send it a trial; return false if it has exited."""
+        """Send a trial to the worker; return False if the worker has exited."""
         try:
             self._parent.send(trial)
         except OSError:
             return False
         self.trial, self._began_s = trial, time.monotonic()
-        self._watchdog.begin()
+        self._watchdog.idle_s = 0.0
         return True
 
     def ended(self) -> Tuple[Trial, float]:
-        """Return the finished trial and its wall time (s)."""
+        """Return the finished trial of the worker and its wall time (s)."""
         trial, self.trial = self.trial, None
         assert trial is not None
         return trial, time.monotonic() - self._began_s
 
     def request_exit(self) -> None:
-        """Request its exit after the present trial."""
+        """Request the worker to exit after its present trial."""
         with contextlib.suppress(OSError):
             self._parent.send(None)
 
-    def end(self) -> None:
-        """Kill the process."""
+    def kill(self) -> None:
         self.process.kill()
         self.process.join()
 
     def kill_if_hung(self, stall_timeout_s: float, hang_timeout_s: float) -> None:
-        """Kill the process if it is frozen or hung."""
+        """Kill the worker process if it does not respond or is hung."""
         self._watchdog.check()
         if self.kill_reason:
             return
         if self._watchdog.lifeless_s > stall_timeout_s:
             self.kill_reason = (
-                f"the worker process froze: no sign of life for {stall_timeout_s:g} s"
+                f"the worker process did not respond for {stall_timeout_s:g} s "
+                "(limits.stall_timeout_s)"
             )
         elif self.is_occupied and self._watchdog.idle_s > hang_timeout_s:
-            self.kill_reason = f"the worker process hung: no control period in {hang_timeout_s:g} s"
+            self.kill_reason = (
+                f"the worker process hung: it finished no control period in {hang_timeout_s:g} s "
+                "(limits.hang_timeout_s)"
+            )
             self.hung = True
         if self.kill_reason:
             self.process.kill()
 
     @property
     def exit_reason(self) -> str:
-        """The reason of its exit, as text."""
+        """Return the cause of the exit of the worker process."""
         status = self.process.exitcode
         if self.kill_reason or status is None:
             return self.kill_reason
@@ -322,8 +316,10 @@ class _Worker:
         return f"the worker process died (exit status {status})"
 
     def _listen(self, events: _Events) -> None:
-        """Forward its messages, and finally its exit. This is a thread, because a worker that is
-        stopped while it sends would block its reader."""
+        """Put the messages of the worker into ``events``, and finally None for its exit.
+
+        This runs in a thread: reading from a pipe blocks if the worker is stopped while it sends.
+        """
         while True:
             try:
                 events.put((self, receive_message(self._parent)))
@@ -333,16 +329,16 @@ class _Worker:
 
 
 def local_workers(count: int, at_most: bool = False) -> WorkersFactory:
-    """Return a factory of workers on this machine. A single worker is the calling process. With
-    ``at_most`` this is also used if all workers would share a simulator."""
+    """Return a factory of ``count`` workers on this machine.
+
+    A single worker runs trials in the calling process. With ``at_most``, a single worker is also
+    used if all workers would share one running simulator.
+    """
 
     def make(make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
-        size = count
-        if size > 1 and at_most and shared_simulator(campaign.spec):
-            size = 1
-        if size == 1:
+        if count == 1 or (at_most and shared_simulator(campaign.spec)):
             return OneWorker(make_executor, campaign)
         require_own_simulators(campaign.spec)
-        return ProcessWorkers(make_executor, campaign, size)
+        return ProcessWorkers(make_executor, campaign, count)
 
     return make

@@ -1,13 +1,13 @@
-"""A worker process, and the watchdog with which its parent process observes it.
+"""A worker process, and the watchdog with which the process of the campaign monitors it.
 
-The worker opens a simulator, runs the trials that it receives, and exits with its parent, for any
-reason. It sends a reply for its start, and then serves trials, by
-:mod:`gz_testauto.processes.remote`. Worker and parent share numbers without locks, which a killed
-worker would never release: the flag to stop, and two counters.
+The worker opens a simulator, runs the trials that it receives, and exits with its parent process.
+Requests and replies are sent with :mod:`gz_testauto.processes.remote`. Both processes share three
+numbers without locks, since a killed process would never release a lock: the flag to stop, a
+counter of heartbeats and a counter of control periods.
 
-A process that computes for a long time is valid. A process that neither sends beats nor uses its
-processor is frozen: stopped by a signal, or blocked in native code. A process that does not finish
-a control period for much longer is hung.
+A worker can compute for a long time. It does not respond if its heartbeats stop and it uses no
+processor time, for example because a signal has stopped it. It is hung if it finishes no control
+period for a much longer time.
 """
 
 import contextlib
@@ -26,27 +26,33 @@ from gz_testauto.processes.remote import send_reply, serve_requests
 from gz_testauto.workers.interface import RenewableExecutor
 
 BEATS, STOP_CHECKS = 0, 1
-"""Indices of the shared counters: beats of the process, and checks whether to stop, of which a
-trial makes one per control period."""
+"""Indices of the shared counters: heartbeats, and calls of ``should_stop``. A trial calls it once
+per control period."""
 
 BEAT_S = 0.5
 
 _MAX_INTERVAL_S = 1.0
-"""Longest time that counts between two checks; if it is longer, the parent itself was stopped."""
+"""Longest time (s) between two checks of the watchdog that is counted.
+
+During a longer time, the process of the watchdog was itself stopped.
+"""
 
 
-def work(connection: Connection, setting: Any, stop: Any, pulse: Any) -> None:
-    """Run a worker. ``setting`` contains the pickled factory of the executor and the campaign;
-    ``stop`` (one number) and ``pulse`` (two) are shared with the parent process."""
+def work(connection: Connection, setting: Any, stop: Any, counters: Any) -> None:
+    """Run a worker process until its parent process requests the exit.
+
+    ``setting`` contains the pickled executor factory and campaign. ``stop`` (one number) and
+    ``counters`` (two numbers) are shared with the parent process.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = parent_process()
     assert parent is not None
     on_parent_exit(parent.pid, lambda: os._exit(1))
-    threading.Thread(target=_beat, args=(pulse,), daemon=True).start()
+    threading.Thread(target=_beat, args=(counters,), daemon=True).start()
 
     def should_stop() -> bool:
-        pulse[STOP_CHECKS] += 1
+        counters[STOP_CHECKS] += 1
         return bool(stop.value)
 
     make_executor, campaign = pickle.loads(bytes(setting))
@@ -56,14 +62,14 @@ def work(connection: Connection, setting: Any, stop: Any, pulse: Any) -> None:
     executor.close()
 
 
-def _beat(pulse: Any) -> None:
+def _beat(counters: Any) -> None:
     while True:
-        pulse[BEATS] += 1
+        counters[BEATS] += 1
         time.sleep(BEAT_S)
 
 
 class ProcessWatchdog:
-    """A watchdog of one process, which increments the two numbers in ``counters``."""
+    """A watchdog of the process ``pid``, which increments the two numbers in ``counters``."""
 
     def __init__(self, pid: int, counters: Sequence[int]) -> None:
         self._stat = Path(f"/proc/{pid}/stat")
@@ -72,12 +78,12 @@ class ProcessWatchdog:
         self._life: Any = None
         self._progress: Any = None
         self.lifeless_s = 0.0
-        """Wall time since the last beat, progress or processor time of the process."""
+        """Wall time (s) since the last heartbeat, control period or use of the processor."""
         self.idle_s = 0.0
-        """Wall time since its last control period."""
+        """Wall time (s) since the process finished a control period."""
 
     def check(self) -> None:
-        """Update both times."""
+        """Update :attr:`lifeless_s` and :attr:`idle_s`."""
         now_s = time.monotonic()
         passed_s = min(now_s - self._checked_s, _MAX_INTERVAL_S)
         self._checked_s = now_s
@@ -87,12 +93,8 @@ class ProcessWatchdog:
         self.idle_s = self.idle_s + passed_s if progress == self._progress else 0.0
         self._life, self._progress = life, progress
 
-    def begin(self) -> None:
-        """Start counting the time without progress."""
-        self.idle_s = 0.0
-
     def _processor_time(self) -> Any:
-        """Return the processor time in ticks of the kernel, or None if it is not available."""
+        """Return user and system time in kernel ticks; None if the process does not exist."""
         with contextlib.suppress(OSError):
             fields = self._stat.read_text().rpartition(") ")[2].split()
             return fields[11:13]  # utime and stime of proc(5), counted from the state

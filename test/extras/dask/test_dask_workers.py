@@ -17,7 +17,7 @@ from gz_testauto.campaign.runner import run_campaign
 from gz_testauto.extras.dask import workers as dask_module
 from gz_testauto.extras.dask.workers import DaskWorkers
 from gz_testauto.trial.outcome import Outcome
-from gz_testauto.workers import pool
+from gz_testauto.workers import interface
 
 distributed = pytest.importorskip("distributed")
 
@@ -155,7 +155,7 @@ def test_a_worker_that_joins_during_a_trial_gets_a_trial_immediately(smoke, tmp_
 
 @pytest.mark.slow
 def test_campaign_with_a_worker_that_does_not_respond_can_be_stopped(smoke, tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "CLOSE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(interface, "CLOSE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(dask_module, "CLOSE_TIMEOUT_S", 1.0)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"

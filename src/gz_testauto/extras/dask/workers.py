@@ -26,12 +26,13 @@ from gz_testauto.trial.executor import (
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import (
+    CLOSE_TIMEOUT_S,
     Attempt,
     ExecutorFactory,
     RenewableExecutor,
+    WorkerPool,
     require_own_simulators,
 )
-from gz_testauto.workers.pool import CLOSE_TIMEOUT_S, WorkerPool
 
 CONNECTING_S = 30.0
 NO_WORKER_S = 60.0
@@ -125,7 +126,7 @@ class DaskWorkers(WorkerPool):
     def close(self) -> None:
         """Close the simulators on all workers, and the cluster if :meth:`open` started it."""
         if self._client is not None:
-            self._ask_to_stop()
+            self._request_stop()
             with contextlib.suppress(*self._lost):
                 self._wait(list(self._under_way), CLOSE_TIMEOUT_S)
                 token = self._assignment.token
@@ -146,10 +147,10 @@ class DaskWorkers(WorkerPool):
         return next(found, "")
 
     @property
-    def _busy(self) -> bool:
+    def _is_busy(self) -> bool:
         return bool(self._under_way)
 
-    def _look(self) -> Optional[Attempt]:
+    def _poll(self) -> Optional[Attempt]:
         with self._reporting():
             attempt = self._ended()
         if attempt is None and self._under_way:
@@ -249,7 +250,7 @@ class DaskWorkers(WorkerPool):
                 return Attempt(task.trial, wall_s, cause=gone, worker_died=True)
         return None
 
-    def _ask_to_stop(self) -> None:
+    def _request_stop(self) -> None:
         def ask() -> None:
             with contextlib.suppress(*self._lost):
                 client.run(_stop, self._assignment.token, on_error="ignore")
