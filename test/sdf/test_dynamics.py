@@ -120,8 +120,8 @@ class TestJoints:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            (joint(kind="screw"), r"'screw', .* not supported; .*gazebo supports it. Known: "),
-            (joint(kind="hinge"), r"'hinge', which is not supported. Known: .*revolute"),
+            (joint(kind="screw"), r"'screw', .* not supported; .*gazebo supports it. Supported: "),
+            (joint(kind="hinge"), r"'hinge', .*: .*revolute"),
             (joint().replace("base", "bass"), "parent 'bass', which is not a link"),
             (joint().replace("1 0 0", "0 0 0"), "must not be 0 0 0; write"),
         ],

@@ -89,11 +89,11 @@ def test_added_model_can_be_edited():
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        (lambda d: set_model_pose(d, "x", Pose()), "no model 'x' in the world. Known: a"),
+        (lambda d: set_model_pose(d, "x", Pose()), "model 'x'. Known: a"),
         (lambda d: remove_model(d, "x"), "no model 'x'"),
-        (lambda d: add_model(d, model("a")), "there is a model 'a' already"),
+        (lambda d: add_model(d, model("a")), "model 'a' exists"),
         (lambda d: add_model(d, "<sdf><light/></sdf>"), "no named <model>"),
-        (lambda d: add_model(d, "<sdf>"), "the model's SDF is not XML"),
+        (lambda d: add_model(d, "<sdf>"), "is not XML"),
         (
             lambda d: resize_model(d, d.world.find("model"), Sphere(1.0)),
             "'a' is a box, not a sphere",

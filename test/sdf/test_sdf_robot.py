@@ -214,7 +214,7 @@ def test_wheels_in_a_nested_model_are_found(read):
             robot(sensors=(LIDAR.format(type="ray", rows=1, range=0.01),)),
             "lidar 'lidar' has a range from 0.1 to 0.01",
         ),
-        (model("bot", "<link name='base'/>"), "no collision shapes"),
+        (model("bot", "<link name='base'/>"), "no collision shape"),
         ('<sdf version="1.6"><world name="w"/></sdf>', "must have a <model> directly under <sdf>"),
     ],
 )

@@ -93,7 +93,7 @@ def test_relative_to_can_name_a_joint_a_nested_link_or_another_model():
         (
             link("a", '<pose relative_to="b">0 0 0 0 0 0</pose>')
             + link("b", '<pose relative_to="a">0 0 0 0 0 0</pose>'),
-            r"w\.world:\d: poses are relative to each other in a cycle: a → b → a",
+            r"w\.world:\d: .* cycle, a → b → a",
         ),
         (link("a", "1 2"), r"w\.world:3: <pose> is '1 2'; it must be 6 numbers"),
         (

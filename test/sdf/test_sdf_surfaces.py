@@ -78,7 +78,7 @@ def test_submesh_is_selected_by_node_name_and_centered_on_request(collada):
     assert Mesh(path, submesh="tip").bounds(Pose())[1] == pytest.approx([10, 14])
     centered = Mesh(path, submesh="tip", center=True).bounds(Pose())
     assert centered == pytest.approx(np.array([[-1, 1], [-2, 2], [-4, 4]]))
-    with pytest.raises(SdfError, match=r"has no submesh 'top'; it has: left, tip"):
+    with pytest.raises(SdfError, match=r"'top'.*: left, tip"):
         Mesh(path, submesh="top").bounds(Pose())
 
 

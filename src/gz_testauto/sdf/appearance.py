@@ -1,8 +1,9 @@
-"""Read and write the appearance of visuals, and lights.
+"""Read and write the appearance of visuals and the lights of a world.
 
 The elements are ``<material>``, ``<transparency>``, ``<visible>`` and ``<light>``. Missing values
-are :data:`GREY` and Gazebo's defaults. A material with a script has its colors in a file of OGRE,
-which is not read: such a material is gray until it is given colors.
+have Gazebo's defaults, and a missing color is :data:`GREY`. If a ``<material>`` has a ``<script>``,
+its colors are in an OGRE file that is not read. Such a material is gray unless it also has colors
+in SDF.
 """
 
 from dataclasses import dataclass
@@ -34,7 +35,10 @@ WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Appearance:
-    """The appearance of a visual. ``transparency`` is between 0, opaque, and 1."""
+    """The appearance of a visual.
+
+    ``transparency`` is from 0 (opaque) to 1 (invisible).
+    """
 
     ambient: Color = GREY
     diffuse: Color = GREY
@@ -48,9 +52,9 @@ class Appearance:
 class Light:
     """A light of the world.
 
-    ``kind`` is point, directional or spot; ``direction`` is in the frame of its pose, and
-    ``range_m`` its reach. Its intensity at a distance d is 1 / (constant + linear d + quadratic
-    d²).
+    ``kind`` is point, directional or spot, and ``direction`` is in the frame of ``pose``. The light
+    does not reach beyond ``range_m``. The intensity at a distance d is 1 / (constant + linear d +
+    quadratic d²).
     """
 
     kind: str = "point"
@@ -90,7 +94,10 @@ def read_appearance(document: SdfDocument, visual: Element) -> Appearance:
 
 
 def write_appearance(visual: Element, look: Appearance) -> None:
-    """Write the appearance of a ``<visual>``; remove a script, which would override it."""
+    """Write the appearance of a ``<visual>``.
+
+    A ``<script>`` in its material is removed, since it would override the colors.
+    """
     material = ensure_child(visual, "material")
     for script in material.findall("script"):
         material.remove(script)
@@ -107,9 +114,9 @@ def write_appearance(visual: Element, look: Appearance) -> None:
 def read_lights(
     document: SdfDocument, library: ModelLibrary
 ) -> Iterator[Tuple[str, Element, Light]]:
-    """Yield name, element and values of each light of a world.
+    """Yield the name, element and values of each light of a world.
 
-    The element is the ``<light>`` or the ``<include>`` in the world.
+    The element is the ``<light>``, or the ``<include>`` of a light, in the world.
     """
     world = document.world
     for child in () if world is None else world:

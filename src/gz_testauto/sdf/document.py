@@ -1,12 +1,12 @@
 """Parse and write SDF files as trees that preserve unchanged content.
 
-The module also reports the file and line of an element, the version and the world. Other modules
-interpret the elements. An unchanged document is written with the bytes that were read; an encoding
-such as UTF-16, in which ASCII text has other bytes, becomes UTF-8. In a changed document,
-everything outside the root element stays byte for byte. Inside, comments, order, white space, CDATA
-and character case are preserved, and lxml normalizes only details that XML treats as equal:
-attributes get double quotes, ``<a></a>`` becomes ``<a/>``, white space inside tags becomes single,
-and line ends become ``\\n``.
+The module also reports the file and line of an element, the SDF version and the world. Other
+modules interpret the elements. An unchanged document is written with the bytes that were read. An
+encoding such as UTF-16, in which ASCII text has other bytes, becomes UTF-8. In a changed document,
+everything outside the root element stays byte for byte. Inside the root element, comments, order,
+white space, CDATA and character case are preserved. lxml normalizes only details that XML treats as
+equal: attributes get double quotes, ``<a></a>`` becomes ``<a/>``, white space inside tags becomes
+single, and line ends become ``\\n``.
 """
 
 import copy
@@ -22,15 +22,16 @@ from gz_testauto.base.xml_file import parse_xml
 from gz_testauto.sdf.repair import Repair, repair_xml
 
 Element = Any
-"""An lxml element; lxml publishes no types."""
+"""The type of an lxml element, for which lxml publishes no type."""
 
 OLDEST = (1, 2)
-"""The oldest supported SDF version, which is also the oldest that Gazebo 11 converts. Gazebo treats
-1.2 and 1.3 as equal; they differ from 1.4 only in names of physics elements. As in Gazebo 11, a
-version after 1.7 is read as 1.7; an element whose meaning has changed since then is rejected."""
+"""The oldest SDF version that this package reads and that Gazebo 11 converts. Gazebo treats
+versions 1.2 and 1.3 as equal; they differ from 1.4 only in names of physics elements. As in Gazebo
+11, a version after 1.7 is read as 1.7, and an element whose meaning has changed since 1.7 is
+rejected."""
 
 MAX_DEPTH = 256
-"""Limit on the depth of nested elements, including the root; Gazebo writes about 20 levels."""
+"""Largest depth of nested elements, including the root; files of Gazebo have about 20 levels."""
 
 _MISC = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*"
 _PROLOG = re.compile(
@@ -42,9 +43,9 @@ _EPILOG = re.compile(_MISC, re.DOTALL)
 class SdfDocument:
     """A parsed SDF file.
 
-    ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``path`` is the file (None for
-    text), ``source`` its name in messages, and ``repairs`` lists the changes that made it
-    well-formed (empty unless repair was requested).
+    ``root`` is the ``<sdf>`` element, which can be edited with lxml. ``path`` is the file, or None
+    for a document from text, and ``source`` is the name of the document in messages. ``repairs``
+    lists the corrections of malformed XML, which are made only on request.
     """
 
     def __init__(
@@ -65,9 +66,9 @@ class SdfDocument:
     def read(cls, path: Union[str, Path], repair: bool = False) -> "SdfDocument":
         """Read a ``.world`` or ``.sdf`` file.
 
-        With ``repair``, malformed XML is corrected where :mod:`gz_testauto.sdf.repair` can. Raises
-        ``SdfError`` with file, line and column if the file cannot be read, is not XML, or is not
-        SDF of version 1.2 or newer.
+        With ``repair``, errors in the XML are corrected if :mod:`gz_testauto.sdf.repair` supports
+        it. Raises ``SdfError`` with file, line and column if the file cannot be read, is not XML,
+        or is not SDF of version 1.2 or newer.
         """
         path = Path(path)
         return cls._parse(read_input(path, SdfError), str(path), path, repair)
@@ -76,7 +77,7 @@ class SdfDocument:
     def parse(
         cls, text: Union[str, bytes], source: str = "<text>", repair: bool = False
     ) -> "SdfDocument":
-        """Read SDF from text, named ``source`` in messages. See :meth:`read`."""
+        """Read SDF from text, which messages call ``source``; see :meth:`read`."""
         content = text.encode() if isinstance(text, str) else text
         return cls._parse(content, source, None, repair)
 
@@ -144,12 +145,13 @@ class SdfDocument:
 
     @property
     def world(self) -> Optional[Element]:
-        """Return the first ``<world>``, which a simulator loads, or None."""
+        """Return the first ``<world>``, which is the world that a simulator loads; None without a
+        world."""
         return self.root.find("world")
 
     @property
     def model(self) -> Optional[Element]:
-        """Return the first ``<model>`` directly below the root, or None."""
+        """Return the first ``<model>`` directly below the root; None without such a model."""
         return self.root.find("model")
 
     @property
@@ -158,7 +160,7 @@ class SdfDocument:
         return self.path.absolute().parent if self.path is not None else Path.cwd()
 
     def where(self, element: Element) -> str:
-        """Return ``file:line`` of an element, for messages."""
+        """Return the location of an element for messages, as ``file:line``."""
         return f"{self.source}:{element.sourceline}" if element.sourceline else self.source
 
     def copy(self) -> "SdfDocument":
@@ -196,7 +198,6 @@ def _is_ascii_compatible(root: Element) -> bool:
 
 
 def _surroundings(content: bytes) -> Tuple[bytes, bytes]:
-    """Return the bytes before the start tag and after the end tag of the root."""
     match = _PROLOG.match(content)
     prolog = match.group() if match else b""
     end = len(content)

@@ -1,7 +1,7 @@
 """Read masses, friction and joints of a model, and the gravity of a world.
 
-The values of ``<inertial>``, ``<surface>`` and ``<joint>`` have SDF's defaults, with poses and axes
-in the frame of a link. The adapter of each physics engine applies them.
+Missing values of ``<inertial>``, ``<surface>`` and ``<joint>`` have the defaults of SDF. Poses and
+axes are in the frame of a link. Each simulator translates the values for its physics engine.
 """
 
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from gz_testauto.sdf.values import (
 Vector = Tuple[float, float, float]
 
 GRAVITY_MPS2: Vector = (0.0, 0.0, -9.8)
-"""The default in SDF."""
+"""Default gravity of a world in SDF."""
 
 UNLIMITED = 1e15
-"""Joint limits of this size and larger are ignored; SDF's defaults are ±1e16."""
+"""Smallest absolute value of a joint limit that is ignored; the defaults in SDF are ±1e16."""
 
 _AXES = {
     "revolute": ("axis",),
@@ -50,8 +50,8 @@ _ONLY_IN_GAZEBO = ("gearbox", "screw")
 class Inertial:
     """The mass properties of a link.
 
-    They are mass (kg), center of mass (m) in the link frame, and inertia tensor (kg m²) about it
-    along the axes of the link: xx, yy, zz, xy, xz, yz.
+    These are the mass (kg), the center of mass (m) in the link frame, and the inertia tensor (kg
+    m²) about the center of mass along the axes of the link: xx, yy, zz, xy, xz, yz.
     """
 
     mass_kg: float
@@ -60,7 +60,7 @@ class Inertial:
 
     @property
     def matrix(self) -> np.ndarray:
-        """Return the tensor, shape (3, 3)."""
+        """Return the inertia tensor (kg m²) as a matrix, shape (3, 3)."""
         xx, yy, zz, xy, xz, yz = self.tensor_kgm2
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
@@ -71,7 +71,10 @@ class Inertial:
 
     @property
     def is_possible(self) -> bool:
-        """Return whether a body can have these moments: none exceeds the sum of the other two."""
+        """Return whether a body can have these moments of inertia.
+
+        No principal moment of a body exceeds the sum of the other two.
+        """
         smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
         return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
 
@@ -80,8 +83,8 @@ class Inertial:
 class ContactParameters:
     """The contact properties of a collision.
 
-    They are the Coulomb coefficients along both friction directions, and the bit mask: two
-    collisions have contacts if their masks have a common bit.
+    These are the Coulomb coefficients along both friction directions, and a bit mask. Two
+    collisions have contacts only if their masks have a common bit.
     """
 
     mu: float = 1.0
@@ -93,8 +96,8 @@ class ContactParameters:
 class JointAxis:
     """An axis of a joint.
 
-    It has a direction in the frame of the child link, limits (m or rad, None without limits),
-    damping, friction, and a spring.
+    ``direction`` is in the frame of the child link, and ``limits`` are in m or rad (None without
+    limits). The spring has ``stiffness`` and rests at the joint position ``reference``.
     """
 
     direction: Vector
@@ -109,8 +112,8 @@ class JointAxis:
 class Joint:
     """A joint of a model or of a nested model.
 
-    Names of the joint and of links are scoped within the model; ``parent`` is None for the world.
-    ``anchor_m`` is in the frame of the child.
+    The names of the joint and of its links are scoped within the model. ``parent`` is None if the
+    joint connects the child to the world. ``anchor_m`` is in the frame of the child link.
     """
 
     name: str
@@ -122,14 +125,16 @@ class Joint:
 
 
 def chosen_physics(world: Element) -> Optional[Element]:
-    """Return the active ``<physics>`` of a world: the one marked as default, else the first."""
+    """Return the active ``<physics>`` of a world: the one that is marked as default, or else the
+    first."""
     presets = world.findall("physics")
     chosen = next((p for p in presets if p.get("default") in ("1", "true")), None)
     return presets[0] if chosen is None and presets else chosen
 
 
 def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[float]:
-    """Return a number of the active physics, such as ``max_step_size`` (s), or None without it."""
+    """Return a number of the active ``<physics>``, such as ``max_step_size`` (s); None if it is
+    missing."""
     chosen = chosen_physics(world)
     if chosen is None or not (chosen.findtext(tag) or "").strip():
         return None
@@ -137,7 +142,10 @@ def read_physics(document: SdfDocument, world: Element, tag: str) -> Optional[fl
 
 
 def read_gravity(document: SdfDocument, world: Element) -> Vector:
-    """Return the gravity of a world (m/s²), in the world (SDF 1.6) or its physics (older)."""
+    """Return the gravity (m/s²) of a world.
+
+    From SDF 1.6 on, ``<gravity>`` is a child of the world; before, it is a child of the physics.
+    """
     for parent in (world, chosen_physics(world)):
         element = None if parent is None else parent.find("gravity")
         if element is not None and (element.text or "").strip():
@@ -147,7 +155,7 @@ def read_gravity(document: SdfDocument, world: Element) -> Vector:
 
 
 def read_mass_kg(document: SdfDocument, link: Element) -> float:
-    """Return the mass of a link (default: 1 kg). Raises ``SdfError`` for a negative one."""
+    """Return the mass of a link; the default is 1 kg. Raises ``SdfError`` for a negative mass."""
     element = link.find("inertial")
     mass_kg = 1.0 if element is None else number(document, element, "mass", 1.0)
     if mass_kg < 0:
@@ -188,7 +196,7 @@ def read_inertial(document: SdfDocument, link: Element) -> Inertial:
 
 
 def read_surface(document: SdfDocument, collision: Element) -> ContactParameters:
-    """Return the ``<surface>`` of a collision: friction as for ODE, and the bit mask."""
+    """Return the friction for ODE and the bit mask from the ``<surface>`` of a collision."""
     ode = collision.find("surface/friction/ode")
     mu = mu2 = 1.0
     if ode is not None:
@@ -204,7 +212,6 @@ def read_surface(document: SdfDocument, collision: Element) -> ContactParameters
 
 
 def _coefficient(document: SdfDocument, ode: Element, tag: str) -> float:
-    """Return a coefficient of friction; an infinite one becomes a very large number."""
     if (text_of(ode, tag) or "").lower().lstrip("+") in ("inf", "infinity"):
         return UNLIMITED
     return number(document, ode, tag, 1.0)
@@ -230,7 +237,7 @@ def _read_joint(model: ModelNode, element: Element, scope: str, links: Set[str])
         remedy = "; the simulator gazebo supports it" if kind in _ONLY_IN_GAZEBO else ""
         raise SdfError(
             f"{document.where(element)}: joint {name!r} is of the type {kind!r}, which is not "
-            f"supported{remedy}. Known: {', '.join(sorted(_AXES))}"
+            f"supported{remedy}. Supported: {', '.join(sorted(_AXES))}"
         )
     ends = {tag: text_of(element, tag) or "" for tag in ("parent", "child")}
     for role, link in ends.items():
@@ -302,9 +309,9 @@ def _read_axis(
 
 
 def _axis_frame(model: ModelNode, axis: Element, joint: Pose) -> Pose:
-    """Return the frame of an axis in the model frame.
+    """Return the pose, in the model frame, of the frame in which an axis is expressed.
 
-    Up to SDF 1.4 it is the model frame, from 1.5 on the joint frame unless specified.
+    By default this is the model frame up to SDF 1.4, and the joint frame from SDF 1.5 on.
     """
     document = model.document
     written = axis.find("xyz")

@@ -21,10 +21,10 @@ from gz_testauto.sdf.values import insert_child, remove_child, set_pose, text_of
 def model_elements(
     document: SdfDocument, library: Optional[ModelLibrary] = None
 ) -> Dict[str, Element]:
-    """Return the ``<model>`` and ``<include>`` elements directly in the world by model name.
+    """Return the ``<model>`` and ``<include>`` elements directly in the world, by model name.
 
-    An include without ``<name>`` has the name of its model. Includes of lights and actors are
-    ignored, and of several models with one name all but the first.
+    An include without ``<name>`` has the name of the included model. Includes of lights and actors
+    are ignored. If several models have the same name, the first is returned.
     """
     world = _world(document)
     found: Dict[str, Element] = {}
@@ -52,7 +52,6 @@ def _world(document: SdfDocument) -> Element:
 def _find_model_element(
     document: SdfDocument, name: str, library: Optional[ModelLibrary] = None
 ) -> Element:
-    """Return the element that places a model. Raises ``SdfError`` that lists the models."""
     # Names in this file are compared first, so that a missing include of another model is no error.
     for child in _world(document).iterchildren("model", "include"):
         if name == (child.get("name") if child.tag == "model" else text_of(child, "name")):
@@ -60,7 +59,7 @@ def _find_model_element(
     elements = model_elements(document, library)
     if name not in elements:
         known = ", ".join(sorted(elements)) or "none"
-        raise SdfError(f"{document.source}: no model {name!r} in the world. Known: {known}")
+        raise SdfError(f"{document.source}: the world has no model {name!r}. Known: {known}")
     return elements[name]
 
 
@@ -96,7 +95,9 @@ def add_model(
     if pose is not None:
         set_pose(model, pose)
     if model.get("name") in model_elements(document):
-        raise SdfError(f"{document.source}: there is a model {model.get('name')!r} already")
+        raise SdfError(
+            f"{document.source}: a model {model.get('name')!r} exists already; choose another name"
+        )
     insert_child(_world(document), model, len(_world(document)))
     return model
 
@@ -104,13 +105,13 @@ def add_model(
 def parse_model(sdf: Union[str, bytes]) -> Element:
     """Return the ``<model>`` in SDF text, with or without an enclosing ``<sdf>``, as a new element.
 
-    Raises ``SdfError`` if there is none.
+    Raises ``SdfError`` if the text has no named model.
     """
     content = sdf.encode() if isinstance(sdf, str) else sdf
     try:
         root = parse_xml(content.lstrip())
     except etree.XMLSyntaxError as error:
-        raise SdfError(f"the model's SDF is not XML: {error}") from error
+        raise SdfError(f"the SDF text of the model is not XML: {error}") from error
     model = root if root.tag == "model" else root.find("model")
     if model is None or not model.get("name"):
         raise SdfError(f"the SDF text has no named <model>; its root is <{root.tag}>")
@@ -120,7 +121,7 @@ def parse_model(sdf: Union[str, bytes]) -> Element:
 
 
 def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
-    """Return a contact sensor element for these collisions of its link."""
+    """Return the element of a contact sensor for some collisions of a link."""
     sensor = etree.Element("sensor", name=name, type="contact")
     contact = etree.SubElement(sensor, "contact")
     for collision in collisions:
@@ -129,7 +130,7 @@ def contact_sensor(name: str, collisions: Sequence[str]) -> Element:
 
 
 def find_link(model: Element, scoped: str) -> Optional[Element]:
-    """Return the ``<link>`` by its name scoped within the model, or None if it is included."""
+    """Return a ``<link>`` of a model by its scoped name; None for a link of an included model."""
     *nested, link = scoped.split("::")
     element = model
     for name in nested:

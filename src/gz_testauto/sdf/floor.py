@@ -1,8 +1,8 @@
 """Rules for the ground of a world, and for the heights at which a model obstructs a robot.
 
-They are used for clearance, collisions, shortest paths, solvability, the placement of obstacles,
-and the parts of a robot above the ground. See :mod:`gz_testauto.trial.contacts` for the collisions
-of a robot that *touch* the ground in a running simulation.
+The rules are used for clearance, collisions, shortest paths, solvability, the placement of
+obstacles, and the parts of a robot above the ground. See :mod:`gz_testauto.trial.contacts` for
+robots that *touch* the ground in a running simulation.
 """
 
 from typing import NamedTuple, Tuple
@@ -28,23 +28,25 @@ class Heights(NamedTuple):
     high_m: float
 
     def above(self, ground_m: float) -> "Heights":
-        """Return the heights relative to ``ground_m``."""
+        """Return the heights relative to a ground at ``ground_m``."""
         return Heights(self.low_m - ground_m, self.high_m - ground_m)
 
     def overlap(self, low_m: float, high_m: float) -> bool:
-        """Return whether the range from ``low_m`` to ``high_m`` overlaps this one."""
+        """Return whether the heights from ``low_m`` to ``high_m`` overlap this range."""
         return high_m >= self.low_m and low_m <= self.high_m
 
 
 ANY_ROBOT = Heights(GROUND_TOLERANCE_M, 2.0)
-"""The obstructing heights for an unknown robot; lower is ground, higher is ceiling."""
+"""Obstructing heights (m) if the robot is unknown. Lower objects count as ground, and higher ones
+as ceiling."""
 
 
 def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
-    """Return the heights, in the world frame, at which an object obstructs a robot.
+    """Return the heights (m, world frame) at which an object obstructs a robot.
 
-    ``body_m`` has the lowest and the highest z of its body in the model frame. The origin of the
-    model is at height 0, or higher if the body extends below it, so that the lowest point is at 0.
+    ``body_m`` has the lowest and the highest z of the robot's body in the model frame. The lowest
+    point of the robot is assumed at height 0 if it is below the origin of the model; otherwise the
+    origin is at height 0.
     """
     low_m, high_m = body_m
     lift_m = max(0.0, -low_m)
@@ -52,9 +54,9 @@ def obstructing_heights(body_m: Tuple[float, float]) -> Heights:
 
 
 def is_floor_slab(bounds: np.ndarray) -> bool:
-    """Return whether a shape with these bounds (m, (3, 2), world frame) is ground.
+    """Return whether a shape with these bounds is ground, since it is wide, flat and near z = 0.
 
-    It must be wide and flat, with its top near z = 0.
+    ``bounds`` are in m in the world frame, shape (3, 2).
     """
     length, width, thickness = bounds[:, 1] - bounds[:, 0]
     shorter = min(length, width)

@@ -13,13 +13,13 @@ from gz_testauto.sdf.document import Element, SdfDocument
 from gz_testauto.sdf.values import name_of, pose_value
 
 MAX_STEPS = 200
-"""Limit on the length of a chain of frames of which each is relative to the next."""
+"""Largest length of a chain of frames, each of which is relative to the next."""
 
 
 class FrameGraph:
     """The named frames of one ``<model>`` or ``<world>`` element.
 
-    ``add`` adds one; ``pose`` and ``of`` return poses in the frame of the element.
+    ``add`` adds a frame. ``pose`` and ``of`` return poses in the frame of the element.
     """
 
     def __init__(self, document: SdfDocument, owner: Element) -> None:
@@ -39,10 +39,11 @@ class FrameGraph:
         base: str = "",
         nested: "Optional[FrameGraph]" = None,
     ) -> None:
-        """Add a frame; ``base`` is the frame of its pose unless ``pose`` names another one.
+        """Add a frame.
 
-        An existing name is not replaced: before SDF 1.7 a joint can have the name of a link, so
-        links are added before joints.
+        ``base`` is the frame in which its pose is expressed, unless the ``<pose>`` element names
+        another frame. An existing frame of this name is not replaced. Links must be added before
+        joints, since a joint can have the name of a link before SDF 1.7.
         """
         self._entries.setdefault(name, (pose, base))
         if nested is not None:
@@ -63,7 +64,10 @@ class FrameGraph:
             return self._scoped(name, where)
         if name in self._resolving:
             cycle = " → ".join([*self._resolving, name])
-            raise SdfError(f"{where}: poses are relative to each other in a cycle: {cycle}")
+            raise SdfError(
+                f"{where}: poses are relative to each other in a cycle, {cycle}; specify one "
+                "relative to another frame"
+            )
         if len(self._resolving) == MAX_STEPS:
             raise SdfError(
                 f"{where}: the pose of {self._resolving[0]!r} is relative to {name!r} through more "
@@ -78,7 +82,10 @@ class FrameGraph:
         return self._resolved[name]
 
     def of(self, element: Optional[Element], base: str = "") -> Pose:
-        """Return the resolved pose of a ``<pose>`` element; ``base`` is the default frame."""
+        """Return the resolved pose of a ``<pose>`` element.
+
+        ``base`` is the frame in which the pose is expressed by default.
+        """
         value = pose_value(self._document, element)
         where = self._document.source
         if element is not None:

@@ -1,6 +1,6 @@
 """Read ``<geometry>`` elements as shapes.
 
-Shapes without collisions in Gazebo 11 are rejected, and so are invalid values.
+Invalid values and shapes for which Gazebo 11 computes no collisions are rejected.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ def read_geometry(
     """
     children = [child for child in geometry if isinstance(child.tag, str)]
     if not children:
-        raise SdfError(f"{document.where(geometry)}: <geometry> is empty; write <empty/> for none")
+        raise SdfError(f"{document.where(geometry)}: <geometry> is empty; add a shape or <empty/>")
     first = children[0]
     if first.tag == "empty":
         return None
@@ -82,7 +82,7 @@ def _polyline(document: SdfDocument, geometry: Element) -> Geometry:
         points = [numbers(document, point, 2) for point in line.findall("point")]
         if len(points) < 3:
             raise SdfError(
-                f"{document.where(line)}: <polyline> has {len(points)} points; it must have 3"
+                f"{document.where(line)}: <polyline> has {len(points)} points; the minimum is 3"
             )
         paths.append(tuple(points))
     return Polyline(tuple(paths), _size(document, lines[0], "height"))  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ _ROUND: Dict[str, Tuple[Type[Geometry], Tuple[str, ...]]] = {
     "capsule": (Capsule, ("radius", "length")),
     "sphere": (Sphere, ("radius",)),
 }
-"""The shapes with a radius, and their elements in the order of the fields of the class."""
+"""Shapes with a radius: the class, and the SDF elements in the order of its fields."""
 
 _READERS: Dict[str, Callable[[SdfDocument, Element, ModelLibrary], Geometry]] = {
     "box": _box,

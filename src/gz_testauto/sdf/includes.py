@@ -1,6 +1,6 @@
-"""Find included models, apply the overrides of ``<include>``, and expand includes.
+"""Find included models, apply the overrides in ``<include>``, and expand includes.
 
-Expanding replaces an ``<include>`` by the ``<model>`` from the included file. A
+To expand an ``<include>`` is to replace it by the ``<model>`` from the included file. A
 :class:`ModelLibrary` reads each file once.
 """
 
@@ -19,24 +19,25 @@ from gz_testauto.sdf.meshes.files import is_lfs_pointer
 from gz_testauto.sdf.values import insert_child, remove_child, text_of
 
 MAX_NESTED_INCLUDES = 50
-"""Limit on the depth of nested includes."""
+"""Largest depth of nested includes."""
 
 _URI_PARENTS = ("mesh", "heightmap", "script", "image")
 
 
 class IncludedModel(NamedTuple):
-    """The ``<model>`` or ``<light>`` of an include, and the document that contains it."""
+    """The ``<model>`` or ``<light>`` that an ``<include>`` names, and the document that contains
+    it."""
 
     document: SdfDocument
     element: Element
 
 
 Without = Callable[[SdfDocument, Element], bool]
-"""Return whether to remove an ``<include>`` of a document."""
+"""A function that returns whether to remove an ``<include>`` of a document."""
 
 
 class ModelLibrary:
-    """A cache of included models, which finds and reads them.
+    """A cache that finds and reads included models.
 
     ``model_path`` lists the directories for ``model://``; the default is
     :func:`gz_testauto.base.resources.model_path` at the time of construction.
@@ -50,7 +51,7 @@ class ModelLibrary:
         self._entered: List[str] = []
 
     def resolve(self, document: SdfDocument, element: Element) -> Path:
-        """Return the file or directory of a ``<uri>`` element.
+        """Return the file or directory that a ``<uri>`` element names.
 
         Raises ``SdfError`` with the URI, its file and line, and the searched directories.
         """
@@ -70,20 +71,20 @@ class ModelLibrary:
         if not os.path.exists(found):
             raise _missing(document, element, _missing_message(uri, found))
         if found.is_file() and is_lfs_pointer(found):
-            problem = f"{found} is only a pointer of Git LFS: fetch the file by `git lfs pull`"
+            problem = f"{found} is only a pointer of Git LFS; fetch the file by `git lfs pull`"
             raise _missing(document, element, problem)
         return found
 
     def included(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the model of an ``<include>``, or None if it is a light or an actor.
+        """Return the model that an ``<include>`` names, or None if it names a light or an actor.
 
-        Raises ``SdfError`` if it cannot be found or read.
+        Raises ``SdfError`` if the file cannot be found or read.
         """
         found = self._included_file(document, include)
         return None if found.model is None else IncludedModel(found, found.model)
 
     def included_light(self, document: SdfDocument, include: Element) -> Optional[IncludedModel]:
-        """Return the ``<light>`` of an ``<include>``, or None if it is of another kind."""
+        """Return the ``<light>`` that an ``<include>`` names, or None if it names no light."""
         found = self._included_file(document, include)
         light = None if found.model is not None else found.root.find("light")
         return None if light is None else IncludedModel(found, light)
@@ -91,12 +92,14 @@ class ModelLibrary:
     def _included_file(self, document: SdfDocument, include: Element) -> SdfDocument:
         uri = include.find("uri")
         if uri is None:
-            raise SdfError(f"{document.where(include)}: <include> has no <uri>")
+            raise SdfError(
+                f"{document.where(include)}: <include> has no <uri>; add that of a model"
+            )
         for refused in ("placement_frame", "experimental_params"):
             if include.find(refused) is not None:
                 raise SdfError(
                     f"{document.where(include)}: <{refused}> in <include> is not supported; "
-                    "Gazebo 11 does not read it either"
+                    "remove it, since Gazebo 11 does not read it either"
                 )
         path = self.resolve(document, uri)
         try:
@@ -111,12 +114,13 @@ class ModelLibrary:
         found = self._documents[path]
         if any(found.root.find(tag) is not None for tag in ("model", "light", "actor")):
             return found
-        raise SdfError(f"{document.where(uri)}: {path} contains no <model>, <light> or <actor>")
+        raise SdfError(f"{document.where(uri)}: {path} has no <model>, <light> or <actor>")
 
     def expand(
         self, document: SdfDocument, include: Element, without: Optional[Without] = None
     ) -> Element:
-        """Replace an ``<include>`` of ``document`` by the included ``<model>``, and return that.
+        """Replace an ``<include>`` of ``document`` by the included ``<model>``, and return the
+        model.
 
         Overrides are applied, relative URIs become absolute, and nested includes are expanded.
         Nested includes for which ``without`` returns True are removed.
@@ -129,7 +133,7 @@ class ModelLibrary:
         return model
 
     def expand_all(self, document: SdfDocument, element: Element) -> None:
-        """Expand each include of a model below ``element``, which belongs to ``document``."""
+        """Expand each ``<include>`` of a model below ``element``, an element of ``document``."""
         for include in list(element.iter("include")):
             if self.included(document, include) is not None:
                 self.expand(document, include)
@@ -149,9 +153,10 @@ class ModelLibrary:
         return root
 
     def expand_repaired(self, document: SdfDocument) -> bool:
-        """Expand, in place, each include whose file or nested include was repaired when read.
+        """Expand, in place, each ``<include>`` of a file with malformed XML that was repaired.
 
-        The next reader of the document possibly cannot repair it. Returns whether any was expanded.
+        Files of nested includes count too. Programs that read the document later might not repair
+        the file. Returns whether any include was expanded.
         """
         repaired = [e for e in document.root.iter("include") if self._was_repaired(document, e)]
         for include in repaired:
@@ -196,15 +201,18 @@ class ModelLibrary:
 
     @contextlib.contextmanager
     def entered(self, document: SdfDocument, include: Element) -> Iterator[None]:
-        """Return a context for reading an include; a nested entry of the same one is a cycle.
+        """Return a context in which an ``<include>`` is read, to detect cycles.
 
-        Raises ``SdfError`` for a cycle or too many nested includes.
+        Raises ``SdfError`` if the same include is entered within its own context, or if too many
+        includes are nested.
         """
         place = document.where(include)
         if place in self._entered:
-            raise SdfError(f"{place}: this <include> includes itself")
+            raise SdfError(f"{place}: this <include> includes itself; remove it")
         if len(self._entered) == MAX_NESTED_INCLUDES:
-            raise SdfError(f"{place}: more than {MAX_NESTED_INCLUDES} nested <include> elements")
+            raise SdfError(
+                f"{place}: more than {MAX_NESTED_INCLUDES} nested <include> elements; remove some"
+            )
         self._entered.append(place)
         try:
             yield
@@ -214,7 +222,8 @@ class ModelLibrary:
     def absolutize(self, document: SdfDocument, element: Element) -> None:
         """Replace resolvable URIs below ``element`` by ``file://`` with an absolute path.
 
-        They are then valid in any file and simulator. Other URIs are not changed.
+        The new URIs are valid in any file and simulator. URIs that cannot be resolved are not
+        changed.
         """
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
@@ -267,7 +276,6 @@ def _missing(document: SdfDocument, element: Element, problem: str) -> MissingFi
 
 
 def _missing_message(uri: str, path: Path) -> str:
-    """Return the message that the file of a URI does not exist, with a similar existing name."""
     subject = uri if uri in (str(path), f"file://{path}") else f"{uri} names {path}, which"
     also = uri.startswith("file://") and not uri.startswith("file:///")
     places = [(Path(path.anchor), str(path.relative_to(path.anchor)))]
@@ -283,7 +291,7 @@ def _missing_message(uri: str, path: Path) -> str:
 def _convert(model: Element, version: Tuple[int, ...], to: Tuple[int, ...]) -> None:
     """Make the default frame of joint axes explicit for another SDF version.
 
-    Up to SDF 1.4 an axis is in the model frame, from 1.5 on in the joint frame.
+    By default, an axis is in the model frame up to SDF 1.4, and in the joint frame from SDF 1.5 on.
     """
     if version >= (1, 5) or to < (1, 5):
         return

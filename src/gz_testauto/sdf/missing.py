@@ -1,9 +1,9 @@
-"""Remove missing files from a world if its user allows them to be missing.
+"""Remove missing files from a world if the user allows these files to be missing.
 
-These are included models, meshes and height maps that do not exist, pointer files of Git LFS, and
-meshes without triangles; Gazebo ignores them too. A missing file that is not allowed remains in
-the document, and reading it raises an error. Plug-ins are not checked: only a simulator can
-determine where they are installed.
+Missing files are included models, meshes and height maps that do not exist, pointer files of Git
+LFS, and meshes without triangles. Gazebo ignores them too. A missing file that is not allowed
+remains in the document, and reading it raises an error. Plug-ins are not checked, since only a
+simulator can determine where they are installed.
 """
 
 import contextlib
@@ -22,7 +22,8 @@ _FILES = ("mesh", "heightmap")
 
 
 def is_allowed(name: str, allowed: Iterable[str]) -> bool:
-    """Return whether a name matches a pattern of ``allowed``, with wildcards ``*`` and ``?``."""
+    """Return whether a name matches one of the patterns ``allowed``, with wildcards ``*`` and
+    ``?``."""
     return any(fnmatchcase(name, pattern) for pattern in allowed)
 
 
@@ -30,7 +31,7 @@ def is_allowed(name: str, allowed: Iterable[str]) -> bool:
 def without_missing_hint(remedy: str = "") -> Iterator[None]:
     """Return a context in which an error about a missing file ends with ``remedy``.
 
-    Without it, the error would suggest an option that the present command does not have.
+    The original error suggests an option that not every command has.
     """
     try:
         yield
@@ -43,9 +44,9 @@ def remove_missing(
 ) -> Tuple[str, ...]:
     """Remove allowed missing files from a document in place, and return their URIs.
 
-    An ``<include>`` is removed if its model is missing, and a collision or visual if its file is.
-    An included model that references a missing file is expanded without it. The URIs are unique and
-    as written.
+    An ``<include>`` is removed if its model is missing. A collision or visual is removed if its
+    file is missing. An included model that references a missing file is expanded without it. The
+    URIs are unique, and written as in the document.
     """
     cleaner = _Cleaner(library, allowed)
     cleaner.clean(document, document.root)
@@ -53,7 +54,10 @@ def remove_missing(
 
 
 class _Cleaner:
-    """A pass over a document that removes allowed missing files; ``removed`` has their URIs."""
+    """A pass over a document that removes allowed missing files.
+
+    ``removed`` has the URIs of these files.
+    """
 
     def __init__(self, library: ModelLibrary, allowed: Sequence[str]) -> None:
         self._library, self._allowed = library, allowed
@@ -79,7 +83,6 @@ class _Cleaner:
         return removed
 
     def _needs_cleaning(self, document: SdfDocument, include: Element) -> bool:
-        """Return whether the included model references an allowed missing file or model."""
         model = self._library.included(document, include)
         if model is None:
             return False

@@ -1,12 +1,15 @@
 """Correct malformed XML that Gazebo accepts and XML parsers reject.
 
-Only these errors, which occur in public worlds, are corrected: undeclared namespace prefixes (a
-declaration is added to the root element); element names with two colons, such as
-``ignition::corrected_offsets`` (one is removed); text before or after the root element (removed);
-an XML declaration that is not at the start of the file (moved there); ``--`` in a comment (replaced
-by ``==``); and attribute values without quotes, which end at the next blank, ``/`` or ``>`` as in
-TinyXML (quotes are added). Other errors (a missing end tag or quote, a bare ``&``) are ambiguous
-and are not corrected.
+Only the following errors, which occur in public worlds, are corrected. A bare ``&``, or a missing
+end tag or quote, is ambiguous and is not corrected.
+
+- Undeclared namespace prefixes: a declaration is added to the root element.
+- Element names with two colons, such as ``ignition::corrected_offsets``: one colon is removed.
+- Text before or after the root element: it is removed.
+- An XML declaration that is not at the start of the file: it is moved there.
+- ``--`` in a comment: it is replaced by ``==``.
+- Attribute values without quotes, which end at a blank, ``/`` or ``>`` as in TinyXML: quotes are
+  added.
 """
 
 import re
@@ -25,7 +28,7 @@ _MARKUP = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>|\s
 
 
 class Repair(NamedTuple):
-    """One correction, and the line of the error."""
+    """A correction of malformed XML, and the line of the error."""
 
     line: int
     what: str
@@ -35,7 +38,7 @@ class Repair(NamedTuple):
 
 
 def repair_xml(content: bytes) -> Tuple[bytes, Tuple[Repair, ...]]:
-    """Return the corrected bytes and the corrections; the same bytes if there are none."""
+    """Return the corrected bytes and the corrections. Valid XML is returned unchanged."""
     repairs: List[Repair] = []
     content = _without_double_hyphens(content, repairs)
     content = _with_quoted_attributes(content, repairs)
@@ -51,7 +54,7 @@ def _line(content: bytes, offset: int) -> int:
 
 
 def _blanked(content: bytes) -> bytes:
-    """Return the content with comments, CDATA and instructions replaced by blanks."""
+    """Return the content with comments, CDATA and processing instructions replaced by blanks."""
     return _SKIPPED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), content)
 
 
@@ -68,7 +71,7 @@ def _without_double_hyphens(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
-    """Add quotes around attribute values without them; ``<pose frame=>`` has an empty value."""
+    """Add quotes around attribute values without quotes. ``<pose frame=>`` has an empty value."""
     pieces, position = [], 0
     for tag in _TAG.finditer(_blanked(content)):
         found: List[bytes] = []
@@ -91,7 +94,6 @@ def _with_quoted_attributes(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _without_double_colons(content: bytes, repairs: List[Repair]) -> bytes:
-    """Remove one colon from names such as ``ignition::corrected_offsets``."""
     pieces, position = [], 0
     for tag in _ANY_TAG.finditer(_blanked(content)):
         found = _TWO_COLONS.match(tag.group())
@@ -135,7 +137,8 @@ def _without_stray_text(content: bytes, repairs: List[Repair]) -> bytes:
 
 
 def _markup_only(content: bytes, start: int, end: int, repairs: List[Repair]) -> bytes:
-    """Return comments, instructions and white space of a section outside the root."""
+    """Return only the comments, processing instructions and white space of a section outside the
+    root."""
     kept: List[bytes] = []
     position = start
     if start == 0 and content.startswith(b"\xef\xbb\xbf"):

@@ -25,11 +25,11 @@ from gz_testauto.sdf.values import name_of, number, pose_value, required, text_o
 
 @dataclass(frozen=True)
 class DriveDescription:
-    """A differential or skid-steer drive controller, from its plug-in elements.
+    """A differential or skid-steer drive controller, as its plug-in elements specify it.
 
     ``plugin`` is the file name of the library. ``left_joints`` and ``right_joints`` have one entry
-    per axle, the front one first. Several axles have one SkidSteerDrivePlugin, or one
-    DiffDrivePlugin each.
+    per axle, the front axle first. A drive with several axles has one SkidSteerDrivePlugin, or a
+    DiffDrivePlugin for each axle.
     """
 
     plugin: str
@@ -41,7 +41,7 @@ class DriveDescription:
 
 @dataclass(frozen=True)
 class LidarDescription:
-    """A planar ray sensor. ``mount`` is its pose in the model frame."""
+    """A planar lidar. ``mount`` is its pose in the model frame."""
 
     link: str
     sensor: str
@@ -56,7 +56,7 @@ class LidarDescription:
 
 @dataclass(frozen=True)
 class ImuDescription:
-    """An IMU. ``mount`` is its pose in the model frame."""
+    """An IMU of a robot. ``mount`` is its pose in the model frame."""
 
     link: str
     sensor: str
@@ -66,9 +66,9 @@ class ImuDescription:
 
 @dataclass(frozen=True)
 class RobotBody:
-    """The extent of the robot ``name`` in its base frame (m).
+    """The extent of a robot in its base frame (m).
 
-    ``footprint_m`` is its horizontal outline, counter-clockwise and not closed. ``height_m`` has
+    ``footprint_m`` is the horizontal outline, counter-clockwise and not closed. ``height_m`` has
     the lowest and the highest z.
     """
 
@@ -79,7 +79,7 @@ class RobotBody:
     def span_m(self, pose: Pose) -> Tuple[float, float]:
         """Return the lowest and highest z (m, world frame) of the robot with its base at ``pose``.
 
-        The robot is represented by the prism of its footprint and height.
+        The robot is approximated by a prism with its footprint and height.
         """
         x, y, z, w = pose.quaternion
         forward, left, up = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
@@ -91,9 +91,10 @@ class RobotBody:
 
 @dataclass(frozen=True)
 class RobotModel(RobotBody):
-    """A robot that can be spawned as ``name``. Its extent is that of its collision shapes.
+    """A robot that can be spawned under ``name``.
 
-    ``sdf`` is the complete SDF text of the model with absolute URIs.
+    Its extent is that of its collision shapes. ``sdf`` is the complete SDF text of the model with
+    absolute URIs.
     """
 
     path: Path
@@ -108,11 +109,11 @@ def read_robot(
 ) -> RobotModel:
     """Read a robot from a model directory or a model SDF file.
 
-    Includes are expanded, and the model is renamed to ``name``. Its ``<pose>`` is ignored, since
-    the pose is specified when it is spawned. Drive, lidar and IMU are None without a supported one.
-    Supported drives are Gazebo's DiffDrivePlugin, one per axle, and SkidSteerDrivePlugin, and
-    diff_drive and skid_steer_drive of gazebo_ros. The lidar is the first ``ray`` or ``gpu_ray``
-    sensor with a single row.
+    Includes are expanded, and the model gets the name ``name``. Its ``<pose>`` is ignored, since
+    the caller specifies the pose when it spawns the model. Supported drives are DiffDrivePlugin
+    (one per axle) and SkidSteerDrivePlugin of Gazebo, and diff_drive and skid_steer_drive of
+    gazebo_ros. The lidar is the first ``ray`` or ``gpu_ray`` sensor with a single row. Drive, lidar
+    and IMU are None if the model has no supported one.
 
     Raises ``SdfError`` with file and line if a value is missing or inconsistent.
     """
@@ -161,7 +162,7 @@ class _PlacedJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class _Parts:
-    """Links and joints of a robot by scoped name, nested models included."""
+    """The links and joints of a robot by scoped name, including those of nested models."""
 
     links: Dict[str, _PlacedLink]
     joints: Dict[str, _PlacedJoint]
@@ -196,7 +197,6 @@ class _Parts:
         return cls(links, joints)
 
     def joint(self, document: SdfDocument, plugin: Element, tag: str) -> Tuple[str, _PlacedJoint]:
-        """Return name and joint in the element ``tag`` of a plug-in. Raises ``SdfError``."""
         element = required(document, plugin, tag)
         name = (element.text or "").strip()
         if name not in self.joints:
@@ -210,10 +210,10 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _DriveKind:
-    """The parameters of a drive plug-in: tags of its joints and sizes.
+    """The parameters of a drive plug-in: the tags of its joints and of its sizes.
 
-    ``sizes`` has tag and default of wheel separation and diameter, or is None if the plug-in
-    measures the model.
+    ``sizes`` has the tags and defaults of wheel separation and wheel diameter. It is None if the
+    plug-in measures the model.
     """
 
     left: Tuple[str, ...]
@@ -233,17 +233,17 @@ _DRIVES = {
         (("wheelSeparation", 0.4), ("wheelDiameter", 0.15)),
     ),
 }
-"""Supported drives by library name. Gazebo's plug-ins measure the separation between the joints'
-anchors, and the diameter as the longest side of a wheel's bounding box. The sizes of the others are
-the defaults in gazebo_ros_pkgs."""
+"""Supported drive controllers by the name of their library. Gazebo's plug-ins measure the wheel
+separation between the anchors of the joints, and the wheel diameter as the longest side of the
+bounding box of a wheel. The sizes of the plug-ins of gazebo_ros are the defaults in
+gazebo_ros_pkgs."""
 
 _ONE_AXLE = "DiffDrivePlugin"
-"""The plug-in of which a robot can have several, since they subscribe to the same commands."""
+"""Drive plug-in that a robot can have several times, since all of them subscribe to the same
+commands."""
 
 
 class _Axle(NamedTuple):
-    """One drive plug-in: its element, its joints from front to rear, its sizes (m)."""
-
     plugin: Element
     left: Tuple[Tuple[str, _PlacedJoint], ...]
     right: Tuple[Tuple[str, _PlacedJoint], ...]
@@ -312,7 +312,8 @@ def _check_same(document: SdfDocument, axles: Sequence[_Axle]) -> None:
         if _leftward_m(axle) * _leftward_m(first) < 0:
             raise SdfError(
                 f"{document.where(axle.plugin)}: the drive's left joint {axle.left[0][0]!r} is not "
-                f"on the side of {first.left[0][0]!r}; they would turn in opposite directions"
+                f"on the side of {first.left[0][0]!r}; they would turn in "
+                "opposite directions. Exchange left and right"
             )
         for name, _ in (*axle.left, *axle.right):
             if driven.setdefault(name, axle) is not axle:
@@ -336,7 +337,6 @@ def _leftward_m(axle: _Axle) -> float:
 
 
 def _wheel_diameter(named: Tuple[str, _PlacedJoint], scene: SceneModel) -> float:
-    """Return the longest side of the wheel's bounding box, as Gazebo's plug-ins measure it."""
     name, joint = named
     link = joint.child.scope + joint.child.link.name
     boxes = [
@@ -345,7 +345,7 @@ def _wheel_diameter(named: Tuple[str, _PlacedJoint], scene: SceneModel) -> float
     if not boxes:
         raise SdfError(
             f"{joint.document.where(joint.element)}: joint {name!r} drives link {link!r}, which "
-            "has no collision, so the wheel's diameter is unknown"
+            "has no collision, so the diameter of the wheel is unknown; add a collision"
         )
     box = np.stack(boxes)
     return float((box[..., 1].max(axis=0) - box[..., 0].min(axis=0)).max())
@@ -421,9 +421,7 @@ def _footprint(document: SdfDocument, scene: SceneModel) -> Tuple[Tuple[float, f
     ]
     hull = shapely.convex_hull(shapely.GeometryCollection(outlines))
     if hull.geom_type != "Polygon" or hull.is_empty:
-        raise SdfError(
-            f"{document.source}: the robot has no collision shapes with a horizontal outline"
-        )
+        raise SdfError(f"{document.source}: the robot has no collision shape with an area; add one")
     ring = shapely.get_coordinates(shapely.geometry.polygon.orient(hull).exterior)[:-1]
     return tuple((float(x), float(y)) for x, y in ring)
 

@@ -1,8 +1,8 @@
 """Change the size of models: collisions, visuals and inertia together.
 
-:func:`resize_model` sets the size of a model of one simple shape, :func:`scale_model` multiplies a
-model by one factor, and :func:`scale_geometry` multiplies the shapes of a link like the ``<scale>``
-of a ``<state>`` in Gazebo.
+:func:`resize_model` sets the size of a model with one simple shape. :func:`scale_model` multiplies
+the lengths of any model by one factor. :func:`scale_geometry` multiplies the shapes of a link, as
+Gazebo does for ``<scale>`` in a ``<state>``.
 """
 
 import dataclasses
@@ -28,29 +28,29 @@ from gz_testauto.sdf.values import (
 )
 
 _NO_FILES = ModelLibrary(())
-"""Without directories: simple shapes reference no files."""
+"""A library without directories, since simple shapes reference no files."""
 _SIMPLE = {
     shape.__name__.lower(): tuple(each.name for each in dataclasses.fields(shape))
     for shape in (Box, Cylinder, Sphere, Capsule, Ellipsoid)
 }
-"""The elements of each simple shape in SDF; the fields of the classes have the same names."""
+"""SDF elements of each simple shape; the fields of the classes have the same names."""
 _LENGTHS = {**_SIMPLE, "mesh": ("scale",), "polyline": ("point", "height"), "empty": ()}
-"""The elements of each shape that are lengths, or factors of lengths."""
+"""SDF elements of each shape that are lengths or factors of lengths."""
 _DIGITS = 9  # nanometers: further digits of a product with a random number are rounding errors
 _PRODUCTS = ("ixy", "ixz", "iyz")
 
 
 def simple_shape(document: SdfDocument, model: Element) -> Geometry:
-    """Return the shape of a simple obstacle.
+    """Return the shape of a model whose collisions are all the same simple shape.
 
-    All collisions of this model are the same box, cylinder, sphere, capsule or ellipsoid. Raises
-    ``SdfError`` for any other model.
+    Simple shapes are boxes, cylinders, spheres, capsules and ellipsoids. Raises ``SdfError`` for
+    any other model.
     """
     shapes = {shape for _, shape in _simple_shapes(document, model, "collision")}
     if len(shapes) != 1:
         raise SdfError(
             f"{document.where(model)}: model {model.get('name')!r} has "
-            f"{len(shapes) or 'no'} simple collision shapes; only a model with one size can be "
+            f"{len(shapes) or 'no'} simple collision shapes; it must have exactly one size to be "
             "resized"
         )
     return shapes.pop()
@@ -59,12 +59,12 @@ def simple_shape(document: SdfDocument, model: Element) -> Geometry:
 def resize_model(
     document: SdfDocument, model: Element, geometry: Geometry, mass_kg: Optional[float] = None
 ) -> None:
-    """Set the size of a simple obstacle: of all its collisions and visuals.
+    """Set the size of all collisions and visuals of a model with one simple shape.
 
     The mass is proportional to the volume unless ``mass_kg`` is specified, and the inertia is that
-    of the homogeneous solid. Offsets from the link's origin are scaled too, so that a box on the
-    ground remains on it. Raises ``SdfError`` if the shapes are of another kind, a visual does not
-    have the shape of the collision, or the inertia overflows.
+    of the homogeneous solid. Offsets from the origin of the link are scaled too, so that a box on
+    the ground remains on the ground. Raises ``SdfError`` if ``geometry`` is another kind of shape,
+    if a visual does not have the shape of the collision, or if the inertia overflows.
     """
     old = simple_shape(document, model)
     if type(old) is not type(geometry):
@@ -99,9 +99,9 @@ def resize_model(
 
 
 def scale_model(model: Element, factor: float) -> None:
-    """Multiply all lengths below ``model`` by ``factor`` in place, except its own pose.
+    """Multiply all lengths in a model by ``factor`` in place, except the pose of the model.
 
-    Raises ``SdfError`` for a shape that cannot be scaled (plane, terrain).
+    Raises ``SdfError`` for a shape that cannot be scaled, such as a plane or a terrain.
     """
     for geometry in model.iter("geometry"):
         for shape in geometry:
@@ -120,14 +120,13 @@ def scale_model(model: Element, factor: float) -> None:
 
 
 def _write_geometry(holder: Element, geometry: Geometry) -> None:
-    """Write the size of a simple shape into a collision or visual that has this shape already."""
     shape = holder.find(f"geometry/{type(geometry).__name__.lower()}")
     for tag, values in shape_numbers(geometry).items():
         set_numbers(_child(shape, tag), *values)
 
 
 def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
-    """Return the numbers of a simple shape by their elements in SDF; these are its fields."""
+    """Return the numbers of a simple shape by the SDF elements that contain them."""
     return {
         tag: value if isinstance(value, tuple) else (value,)
         for tag, value in vars(geometry).items()
@@ -135,7 +134,6 @@ def shape_numbers(geometry: Geometry) -> Dict[str, Tuple[float, ...]]:
 
 
 def _write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> None:
-    """Write mass and the homogeneous solid's moments into an ``<inertial>`` element."""
     set_numbers(_child(inertial, "mass"), mass_kg)
     tensor = _child(inertial, "inertia")
     for tag, moment in zip(("ixx", "iyy", "izz"), geometry.inertia_kgm2(mass_kg)):
@@ -147,10 +145,11 @@ def _write_inertia(inertial: Element, geometry: Geometry, mass_kg: float) -> Non
 
 
 def scale_geometry(document: SdfDocument, link: Element, scale: Tuple[float, float, float]) -> None:
-    """Multiply the sizes of a link's collisions and visuals, as Gazebo does.
+    """Multiply the sizes of the collisions and visuals of a link, as Gazebo does.
 
-    The radius of a cylinder or capsule is scaled by the larger of x and y, that of a sphere by the
-    largest of all. Poses, mass, planes, polylines and terrain do not change.
+    The radius of a cylinder or capsule is multiplied by the larger factor of x and y. The radius of
+    a sphere is multiplied by the largest factor. Poses, mass, planes, polylines and terrain do not
+    change.
     """
     x, y, z = scale
     upright: Dict[str, Tuple[float, ...]] = {"radius": (max(x, y),), "length": (z,)}
@@ -180,9 +179,10 @@ def _child(parent: Element, tag: str) -> Element:
 def _simple_shapes(
     document: SdfDocument, model: Element, tag: str, strict: bool = False
 ) -> List[Tuple[Element, Geometry]]:
-    """Return collisions or visuals with simple shapes.
+    """Return the collisions or visuals with simple shapes.
 
-    Others are ignored, or raise ``SdfError`` if ``strict`` or for a collision.
+    Other collisions raise ``SdfError``. Other visuals do so only if ``strict``, and are otherwise
+    ignored.
     """
     found = []
     for holder in model.iter(tag):
@@ -201,13 +201,12 @@ def _simple_shapes(
 
 
 def _extent(geometry: Geometry) -> Tuple[float, float, float]:
-    """Return the size along the axes of the shape's frame (m)."""
     bounds = geometry.bounds(Pose())
     return tuple(float(high - low) for low, high in bounds)  # type: ignore[return-value]
 
 
 def _scale_offset(document: SdfDocument, element: Element, ratio: np.ndarray) -> None:
-    """Multiply an element's offset from the link by ``ratio`` along the element's axes."""
+    """Multiply the offset of an element from its link by ``ratio``, along the element's axes."""
     pose = pose_value(document, element.find("pose"))
     if pose.position == (0.0, 0.0, 0.0):
         return

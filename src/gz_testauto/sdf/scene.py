@@ -1,9 +1,9 @@
 """Read a world as a set of placed models with collision shapes.
 
-Planners, maps and metrics use it for poses, horizontal outlines, and ground. ``<state>`` is
-applied, includes are resolved, and nested models belong to the model that contains them. Visuals,
-lights and plug-ins are ignored, and so are actors, which :mod:`gz_testauto.actors.world_actors`
-moves.
+Planners, maps and metrics use the poses, the horizontal outlines and the ground of the models.
+``<state>`` is applied, includes are resolved, and nested models belong to the model that contains
+them. Visuals, lights, plug-ins and actors are ignored; :mod:`gz_testauto.actors.world_actors` moves
+actors.
 """
 
 import functools
@@ -33,8 +33,8 @@ from gz_testauto.sdf.values import name_of, required
 class CollisionShape:
     """A collision with its pose.
 
-    ``scoped_name`` is its name in Gazebo's contacts: ``model::link::collision``. ``link`` is scoped
-    within the model. ``pose`` is in the world frame, ``local_pose`` in the model frame.
+    ``scoped_name`` is the name in Gazebo's contacts, ``model::link::collision``. ``link`` is scoped
+    within the model. ``pose`` is in the world frame, and ``local_pose`` is in the model frame.
     """
 
     scoped_name: str
@@ -45,19 +45,18 @@ class CollisionShape:
 
     @property
     def bounds(self) -> np.ndarray:
-        """Return the axis-aligned bounds in the world frame, shape (3, 2): lower, upper (m)."""
+        """Return the axis-aligned bounds (m) of the collision in the world frame, shape (3, 2)."""
         return self.geometry.bounds(self.pose)
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, in the world frame."""
+        """Return the outline of the collision between two heights, in the world frame."""
         return self.geometry.footprint(self.pose, z_min, z_max)
 
     @functools.cached_property
     def is_ground(self) -> bool:
-        """Return whether robots drive on it, independent of its name.
+        """Return whether robots drive on the collision, regardless of its name.
 
-        This is true for a plane that faces up, terrain, and a wide flat slab whose top is near
-        z = 0.
+        Planes that face up, terrain, and wide flat slabs with a top near z = 0 are ground.
         """
         if isinstance(self.geometry, Plane):
             return bool(self.geometry.world_normal[2] > 0.7)
@@ -68,12 +67,12 @@ class CollisionShape:
 
 @dataclass(frozen=True, eq=False)
 class SceneModel:
-    """A model directly in a world, with all nested models.
+    """A model directly in a world, with all its nested models.
 
     ``pose`` is in the world frame. ``links`` has the pose of each link in the model frame, by
-    scoped name. ``static_links`` are those that cannot move; with ``static``, none can. ``element``
-    is the ``<model>`` or ``<include>`` in the scene's document that places the model, and ``node``
-    the tree of the model.
+    scoped name. ``static_links`` are the links that cannot move; if ``static`` is True, these are
+    all links. ``element`` is the ``<model>`` or ``<include>`` in the world that places the model,
+    and ``node`` is the tree of the model.
     """
 
     name: str
@@ -92,18 +91,19 @@ class SceneModel:
 
     @property
     def bounds(self) -> Optional[np.ndarray]:
-        """Return the bounds of all collisions (3, 2) in the world frame, or None without any."""
+        """Return the bounds (m) of all collisions in the world frame, shape (3, 2); None without
+        any."""
         if not self.collisions:
             return None
         all_bounds = np.stack([shape.bounds for shape in self.collisions])
         return np.column_stack([all_bounds[..., 0].min(axis=0), all_bounds[..., 1].max(axis=0)])
 
     def footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, in the world frame."""
+        """Return the outline of the model between two heights, in the world frame."""
         return union(shape.footprint(z_min, z_max) for shape in self.collisions)
 
     def footprint_at(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return :meth:`footprint` for the model at ``pose``."""
+        """Return the outline between two heights if the model is at ``pose``."""
         return union(
             shape.geometry.footprint(pose * shape.local_pose, z_min, z_max)
             for shape in self.collisions
@@ -111,7 +111,7 @@ class SceneModel:
 
     @property
     def body_shapes(self) -> Tuple[CollisionShape, ...]:
-        """Return the collisions that are not in contact with the ground, for a robot."""
+        """Return the collisions of a robot that are not in contact with the ground."""
         lowest_m = [s.geometry.bounds(s.local_pose)[2, 0] for s in self.collisions]
         ground_m = min(lowest_m, default=0.0)
         return tuple(
@@ -121,7 +121,7 @@ class SceneModel:
         )
 
     def obstacle_footprint(self, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the footprint of the collisions that are not ground."""
+        """Return the outline of the collisions that are not ground, between two heights."""
         return union(
             shape.footprint(z_min, z_max) for shape in self.collisions if not shape.is_ground
         )
@@ -129,11 +129,11 @@ class SceneModel:
 
 @dataclass(frozen=True, eq=False)
 class WorldScene:
-    """All models of a world, in file order, by name.
+    """All models of a world by name, in file order.
 
-    ``document`` is the one that they were read from, with ``<state>`` applied. ``unmeasured`` names
-    the ignored elements that possibly contain obstacles. ``missing`` has the URIs of missing files
-    that were allowed to be missing.
+    ``document`` is the SDF document of the world with ``<state>`` applied. ``unmeasured`` names the
+    ignored elements that might contain obstacles. ``missing`` has the URIs of missing files that
+    were allowed to be missing.
     """
 
     name: str
@@ -149,12 +149,12 @@ def read_scene(
     repair: bool = False,
     allow_missing: Sequence[str] = (),
 ) -> WorldScene:
-    """Read a world, or a model file as a world with that model.
+    """Read a world file, or a model file as a world with only this model.
 
     ``model_path`` lists the directories for ``model://`` (default:
     :func:`gz_testauto.base.resources.model_path`). ``allow_missing`` has patterns of models and
     files that are ignored if they do not exist (:mod:`gz_testauto.sdf.missing`). ``source`` is not
-    changed. Raises ``SdfError`` if anything with a collision cannot be found or is not supported.
+    changed. Raises ``SdfError`` if an element with a collision cannot be found or is not supported.
     """
     document = source if isinstance(source, SdfDocument) else SdfDocument.read(source, repair)
     library = ModelLibrary(model_path, repair)
@@ -182,7 +182,7 @@ def read_scene(
 
 
 def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
-    """Return a model of the tree with its collisions; ``node.pose`` is in the world frame."""
+    """Return a model with its collisions from a tree whose pose is in the world frame."""
     shapes: List[CollisionShape] = []
     links: Dict[str, Pose] = {}
     for scope, model, model_pose in node.walk():
@@ -221,7 +221,8 @@ def scene_model(node: ModelNode, library: ModelLibrary) -> SceneModel:
 def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
     """Return a model from SDF text, with or without an enclosing ``<sdf>``.
 
-    ``name`` and ``pose`` (world frame) replace those in the text. Raises ``SdfError``.
+    ``name`` and ``pose`` (world frame) replace those in the text. Raises ``SdfError`` for invalid
+    SDF.
     """
     text = sdf.strip()
     if not text.startswith("<?xml") and "<sdf" not in text:
@@ -236,7 +237,7 @@ def placed_model(sdf: str, name: str, pose: Pose) -> SceneModel:
 
 
 def collisions_by_link(scene: SceneModel) -> Dict[str, List[str]]:
-    """Return the names of the collisions above the ground by link, for a robot."""
+    """Return the names of the collisions of a robot above the ground, by link."""
     shapes: Dict[str, List[str]] = {}
     for shape in scene.body_shapes:
         shapes.setdefault(shape.link, []).append(shape.scoped_name.rsplit("::", 1)[-1])

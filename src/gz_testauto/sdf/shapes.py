@@ -42,7 +42,10 @@ Moments = Tuple[float, float, float]
 
 
 class Geometry(ABC):
-    """A shape in its own frame; the docstring of the module specifies the methods."""
+    """A shape in its own frame.
+
+    The docstring of the module specifies the methods.
+    """
 
     @abstractmethod
     def bounds(self, pose: Pose) -> np.ndarray:
@@ -69,7 +72,10 @@ def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
 
 
 def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
-    """Return whether a shape of that extent is upright within 10 µm, so its outline is exact."""
+    """Return whether a tilt moves the surface by at most 10 µm, so that the outline is exact.
+
+    ``extent_m`` is the largest extent of the shape.
+    """
     return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
 
 
@@ -80,26 +86,26 @@ def ranges_overlap(low: float, high: float, z_min: float, z_max: float) -> bool:
 
 @dataclass(frozen=True)
 class Box(Geometry):
-    """A cuboid around its origin; ``size`` (m) along x, y, z."""
+    """A cuboid around its origin, with ``size`` (m) along x, y and z."""
 
     size: Tuple[float, float, float]
 
     def volume_m3(self) -> float:
-        """See :class:`Geometry`."""
+        """Return the volume (m³)."""
         return math.prod(self.size)
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """See :class:`Geometry`."""
+        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         x, y, z = (side**2 for side in self.size)
         return (mass_kg / 12 * (y + z), mass_kg / 12 * (x + z), mass_kg / 12 * (x + y))
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         half = np.abs(pose.rotation) @ (np.asarray(self.size) / 2)
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`."""
+        """Return the outline of the part between two heights, for a shape at ``pose``."""
         rotation = pose.rotation
         if is_upright(rotation, max(self.size)):
             z, half = pose.position[2], self.size[2] / 2
@@ -127,29 +133,32 @@ def _prism_edges(segments: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Cylinder(Geometry):
-    """A cylinder around its origin, along z (m)."""
+    """A cylinder along z around its origin, with radius and length in m."""
 
     radius: float
     length: float
 
     def volume_m3(self) -> float:
-        """See :class:`Geometry`."""
+        """Return the volume (m³)."""
         return math.pi * self.radius**2 * self.length
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """See :class:`Geometry`."""
+        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         across = mass_kg / 12 * (3 * self.radius**2 + self.length**2)
         return (across, across, mass_kg / 2 * self.radius**2)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         axis = pose.rotation[:, 2]
         sideways = np.sqrt(np.clip(1 - axis**2, 0, None))
         half = np.abs(axis) * self.length / 2 + self.radius * sideways
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. A tilted one is approximated by a prism within the tolerance."""
+        """Return the outline of the part between two heights, for a cylinder at ``pose``.
+
+        A tilted cylinder is approximated by a prism within ``slices.TOLERANCE_M``.
+        """
         x, y, z = pose.position
         if is_upright(pose.rotation, max(self.length, self.radius)):
             overlaps = ranges_overlap(z - self.length / 2, z + self.length / 2, z_min, z_max)
@@ -166,25 +175,25 @@ class Cylinder(Geometry):
 
 @dataclass(frozen=True)
 class Sphere(Geometry):
-    """A sphere around its origin; ``radius`` in m."""
+    """A sphere around its origin, with ``radius`` in m."""
 
     radius: float
 
     def volume_m3(self) -> float:
-        """See :class:`Geometry`."""
+        """Return the volume (m³)."""
         return 4 / 3 * math.pi * self.radius**3
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """See :class:`Geometry`."""
+        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         moment = 2 / 5 * mass_kg * self.radius**2
         return (moment, moment, moment)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         return _around(np.asarray(pose.position), np.full(3, self.radius))
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`."""
+        """Return the outline of the part between two heights, for a shape at ``pose``."""
         x, y, z = pose.position
         distance = max(z_min - z, z - z_max, 0.0)
         if distance >= self.radius:
@@ -195,7 +204,7 @@ class Sphere(Geometry):
 def _directions(curvature_radius_m: float) -> np.ndarray:
     """Return unit vectors (n, 2) for the support points of a curve.
 
-    Their polygon, which is inside the curve, is within the tolerance.
+    The polygon of these support points is inside the curve, within the tolerance.
     """
     needed = math.pi * math.sqrt(2 * curvature_radius_m / TOLERANCE_M)
     count = int(min(4096, max(64, math.ceil(needed))))
@@ -205,19 +214,20 @@ def _directions(curvature_radius_m: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Ellipsoid(Geometry):
-    """An ellipsoid around its origin; ``radii`` (m) along x, y, z.
+    """An ellipsoid around its origin, with ``radii`` (m) along x, y and z.
 
-    It requires SDF 1.8: Gazebo 11 does not load a world with it, other simulators do.
+    Ellipsoids require SDF 1.8. Gazebo 11 does not load a world with an ellipsoid; other simulators
+    do.
     """
 
     radii: Tuple[float, float, float]
 
     def volume_m3(self) -> float:
-        """See :class:`Geometry`."""
+        """Return the volume (m³)."""
         return 4 / 3 * math.pi * math.prod(self.radii)
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """See :class:`Geometry`."""
+        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         a, b, c = (radius**2 for radius in self.radii)
         return (mass_kg / 5 * (b + c), mass_kg / 5 * (a + c), mass_kg / 5 * (a + b))
 
@@ -227,14 +237,15 @@ class Ellipsoid(Geometry):
         return axes @ axes.T
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         return _around(np.asarray(pose.position), np.sqrt(np.diag(self._spread(pose))))
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. The points of the outline are contact points of tangents.
+        """Return the outline of the part between two heights, for an ellipsoid at ``pose``.
 
-        They are on the ellipsoid if that point is between the heights, otherwise on the ellipse in
-        which the plane at one of the heights intersects it.
+        The points of the outline are contact points of vertical tangent planes. Where a contact
+        point is not between the heights, the point is on the ellipse in which the plane at the
+        nearer height intersects the ellipsoid.
         """
         spread = self._spread(pose)
         center = np.asarray(pose.position)
@@ -258,20 +269,21 @@ class Ellipsoid(Geometry):
 
 @dataclass(frozen=True)
 class Capsule(Geometry):
-    """A cylinder along z between two half spheres; ``length`` (m) without these.
+    """A cylinder along z between two half spheres.
 
-    It requires SDF 1.8: Gazebo 11 does not load a world with it, other simulators do.
+    ``length`` (m) is that of the cylinder. Capsules require SDF 1.8. Gazebo 11 does not load a
+    world with a capsule; other simulators do.
     """
 
     radius: float
     length: float
 
     def volume_m3(self) -> float:
-        """See :class:`Geometry`."""
+        """Return the volume (m³)."""
         return math.pi * self.radius**2 * (self.length + 4 / 3 * self.radius)
 
     def inertia_kgm2(self, mass_kg: float) -> Moments:
-        """See :class:`Geometry`."""
+        """Return the moments of inertia (kg m²) about x, y and z for a mass."""
         radius, length = self.radius, self.length
         density = mass_kg / self.volume_m3()
         barrel = density * math.pi * radius**2 * length
@@ -283,14 +295,15 @@ class Capsule(Geometry):
         return (across, across, along)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         half = np.abs(pose.rotation[:, 2]) * self.length / 2 + self.radius
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. The capsule is a sphere swept along its axis.
+        """Return the outline of the part between two heights, for a capsule at ``pose``.
 
-        The outline is the hull of the footprints of these spheres.
+        The capsule is a sphere swept along its axis, so the outline is the convex hull of the
+        outlines of these spheres.
         """
         axis, center = pose.rotation[:, 2], np.asarray(pose.position)
         first, last = -self.length / 2, self.length / 2
@@ -336,8 +349,8 @@ def _concave_maximum(function, first: float, last: float, count: int) -> np.ndar
 class Plane(Geometry):
     """The half space below an infinite plane through the origin, as in Gazebo's collisions.
 
-    ``normal`` points out of the solid, in the world frame: ODE in Gazebo applies the position of
-    a plane's pose but not its rotation. ``size`` (m) is that of the visual only.
+    ``normal`` points out of the solid, in the world frame, since ODE in Gazebo applies only the
+    position of a plane's pose, not the rotation. ``size`` (m) is used for the visual only.
     """
 
     normal: Tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -350,7 +363,10 @@ class Plane(Geometry):
         return normal / np.linalg.norm(normal)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`; infinite except at the surface of an axis-parallel plane."""
+        """Return the axis-aligned bounds (m), shape (3, 2).
+
+        They are infinite except at the surface of a plane that is parallel to two axes.
+        """
         bounds = np.array([[-math.inf, math.inf]] * 3)
         normal = self.world_normal
         for axis in range(3):
@@ -359,7 +375,10 @@ class Plane(Geometry):
         return bounds
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`; limited to ``UNBOUNDED_M`` from the world's origin."""
+        """Return the outline of the part between two heights.
+
+        It is limited to a square of ± ``UNBOUNDED_M`` around the origin of the world.
+        """
         normal = self.world_normal
         x, y, z = pose.position
         # the half plane in which the slab's deepest point is below the surface
@@ -397,14 +416,14 @@ class Polyline(Geometry):
         return outline
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         flat = np.vstack([np.asarray(path) for path in self.paths])
         levels = [np.column_stack([flat, np.full(len(flat), z)]) for z in (0.0, self.height)]
         points = pose.apply(np.vstack(levels))
         return np.column_stack([points.min(axis=0), points.max(axis=0)])
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`."""
+        """Return the outline of the part between two heights, for a shape at ``pose``."""
         rotation = pose.rotation
         extent = float(np.abs(self.outline.bounds).max()) + self.height
         if is_upright(rotation, extent):

@@ -1,10 +1,10 @@
 """Apply the ``<state>`` of a saved world to its models, and remove it.
 
-A ``<state>`` overrides the poses in the models. Gazebo loads the first one, with any
-``world_name``. All its poses, also those of links and nested models, are in the world frame, and a
-pose of the canonical link moves the model. :func:`apply_state` writes the same poses into the
-models and removes ``<state>``, so that no pose is specified twice. Velocities and the simulated
-time of saving are removed too.
+A ``<state>`` overrides the poses in the models. Gazebo loads only the first ``<state>`` and ignores
+its ``world_name``. All poses in it, also those of links and nested models, are in the world frame,
+and a pose of the canonical link moves the model. :func:`apply_state` writes these poses into the
+models and removes the ``<state>`` with its velocities and times, so that no pose is specified
+twice.
 """
 
 import copy
@@ -29,13 +29,13 @@ from gz_testauto.sdf.values import (
 )
 
 ROUNDING = 1e-5
-"""Tolerance (m, and in entries of a rotation matrix) for the digits that Gazebo saves. A link whose
-pose differs by less keeps the pose in its model."""
+"""Tolerance (in m, and in entries of a rotation matrix) for the digits that Gazebo saves. A link
+whose saved pose differs by less keeps the pose in its model."""
 
 
 @dataclass
 class SavedModelState:
-    """The state of one model in a ``<state>``: poses in the world frame, and its scale."""
+    """The state of a model in a ``<state>``: poses in the world frame, and a scale."""
 
     pose: Optional[Pose] = None
     scale: Optional[Tuple[float, float, float]] = None
@@ -44,11 +44,11 @@ class SavedModelState:
 
 
 def apply_state(document: SdfDocument, library: Optional[ModelLibrary] = None) -> None:
-    """Write the poses in ``<state>`` into the document's models and lights; remove ``<state>``.
+    """Write the poses in ``<state>`` into the models and lights of a document; remove ``<state>``.
 
-    Insertions and deletions of the state are applied. An include is expanded into a ``<model>`` if
-    poses of its links differ from the included file. Without ``<state>``, nothing is changed.
-    Raises ``SdfError`` if a model cannot be found.
+    Insertions and deletions in the state are applied. An include is expanded into a ``<model>`` if
+    poses of its links differ from those in the included file. Without ``<state>``, nothing is
+    changed. Raises ``SdfError`` if a model cannot be found.
     """
     world = document.world
     if world is None:
@@ -107,7 +107,6 @@ def _insert_and_delete(document: SdfDocument, world: Element, state: Element) ->
 
 
 def _placing(world: Element, name: str) -> List[Element]:
-    """Return the elements of a world that place a model or light of that name."""
     return [
         child
         for child in world
@@ -128,7 +127,7 @@ def _place_lights(document: SdfDocument, world: Element, state: Element) -> None
 
 @dataclass
 class _Placement:
-    """The new pose of a model, and the new poses of its links that change in the model frame."""
+    """The new pose of a model, and the poses of its links that change in the model frame."""
 
     node: ModelNode
     pose: Pose
@@ -137,7 +136,6 @@ class _Placement:
 
     @property
     def is_rigid(self) -> bool:
-        """Return whether all links and nested models keep their poses in the model."""
         return not self.links and all(
             same_pose(inner.pose, inner.node.pose) and inner.is_rigid for inner in self.models
         )
@@ -166,10 +164,11 @@ def _place(
 def _apply_poses(
     node: ModelNode, state: SavedModelState, present: Pose, parent: Optional[Pose] = None
 ) -> _Placement:
-    """Return the placement of a model by Gazebo's rules: first the model, then links and models.
+    """Return the new poses of a model and its links by Gazebo's rules.
 
-    ``present`` is the pose of the model in the world, ``parent`` that of the model that contains
-    it, or None if it is not nested.
+    The pose of the model is applied before those of links and nested models. ``present`` is the
+    pose of the model in the world. ``parent`` is the pose of the model that contains it, or None if
+    it is not nested.
     """
     base = present if state.pose is None else state.pose
     moved = base
@@ -195,7 +194,7 @@ def _apply_poses(
 
 
 def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
-    """Return scoped name and pose of the canonical link of a model at ``pose``, not nested.
+    """Return the scoped name and the world pose of the canonical link of a model at ``pose``.
 
     As in Gazebo 11, it is the first link, also of a nested model; ``canonical_link`` is ignored.
     """
@@ -206,7 +205,6 @@ def _canonical_link(node: ModelNode, pose: Pose) -> Optional[Tuple[str, Pose]]:
 
 
 def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
-    """Return the pose of a link in a state by its name scoped within the model, or None."""
     if name in state.links:
         return state.links[name]
     outer, separator, rest = name.partition("::")
@@ -216,8 +214,8 @@ def _link_pose(state: SavedModelState, name: str) -> Optional[Pose]:
 def _nested_state(state: SavedModelState, name: str) -> SavedModelState:
     """Return the state of a nested model.
 
-    Gazebo saves the links of a model that is included in a model as ``inner::link``; these are
-    merged.
+    Gazebo saves the links of a model that is included in another model as ``inner::link``. These
+    links are added to the state of the nested model.
     """
     nested = state.models.get(name, SavedModelState())
     scope = f"{name}::"

@@ -1,7 +1,7 @@
 """Read models as trees of links and nested models, with includes and poses resolved.
 
-A node has the element that it was read from and the document that contains it, so that other
-modules can read more from it or edit it. Lights and actors are ignored.
+Each node has the element and the document from which it was read, so that other modules can read
+more of it or edit it. Lights and actors are ignored.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from gz_testauto.sdf.values import flag, name_of, text_of
 
 @dataclass
 class LinkNode:
-    """A link; ``pose`` is in the frame of its model."""
+    """A link of a model. ``pose`` is in the frame of the model."""
 
     name: str
     element: Element
@@ -26,11 +26,11 @@ class LinkNode:
 
 @dataclass
 class ModelNode:
-    """A model; ``pose`` is in the frame of the model or world that contains it.
+    """A model in a tree of models. ``pose`` is in the frame of the model or world that contains it.
 
-    ``element`` is its ``<model>`` element in ``document``. ``placed_by`` is the element that
-    places it: the same one, or an ``<include>`` in another document. ``static`` is the value of its
-    own ``<static>``; see :meth:`static_links`.
+    ``element`` is the ``<model>`` element in ``document``. ``placed_by`` is the element that places
+    the model: ``element`` itself, or an ``<include>`` in another document. ``static`` is the value
+    of the model's own ``<static>``; see :meth:`static_links`.
     """
 
     name: str
@@ -49,10 +49,10 @@ class ModelNode:
         return self.placed_by is not self.element
 
     def walk(self, pose: Pose = Pose(), scope: str = "") -> Iterator[Tuple[str, "ModelNode", Pose]]:
-        """Yield scope, node and pose of this model and of all nested models.
+        """Yield the scope, the node and the pose of this model and of all nested models.
 
-        A scope is relative to this model: empty, or with ``::`` at its end. ``pose`` is that of
-        this model, in the frame of the yielded poses.
+        A scope is the prefix of names within this model; it is empty or ends with ``::``. ``pose``
+        is the pose of this model in the frame in which poses are yielded.
         """
         yield scope, self, pose
         for model in self.models:
@@ -61,8 +61,8 @@ class ModelNode:
     def static_links(self) -> Iterator[str]:
         """Yield the scoped names of the links that cannot move.
 
-        These are the links of models that are themselves static. As in Gazebo, a static model
-        fixes neither its parent model nor its nested models.
+        These are the links of static models. As in Gazebo, a static model fixes neither the model
+        that contains it nor its nested models.
         """
         for scope, model, _ in self.walk():
             if model.static:
@@ -70,7 +70,7 @@ class ModelNode:
 
 
 def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]:
-    """Return the models of a document's world, or the model of a model file, in file order.
+    """Return the models of a world, or the model of a model file, in file order.
 
     Raises ``SdfError`` if a file cannot be found or read, or a pose cannot be resolved.
     """
@@ -86,7 +86,7 @@ def read_models(document: SdfDocument, library: ModelLibrary) -> List[ModelNode]
 
 
 def read_model(document: SdfDocument, element: Element, library: ModelLibrary) -> ModelNode:
-    """Read a ``<model>`` element with its content; its own pose remains the identity."""
+    """Return the tree of a ``<model>`` element. Its own ``<pose>`` is not applied."""
     if element.get("placement_frame"):
         raise SdfError(
             f"{document.where(element)}: placement_frame is SDF 1.8, which Gazebo 11 does not "
@@ -119,7 +119,8 @@ def _children(
 ) -> List[ModelNode]:
     """Return the models directly in a world or model.
 
-    Since their poses can refer to each other, all are added to ``frames`` before any is resolved.
+    The poses of these models can refer to each other. So all models are added to ``frames`` before
+    any pose is resolved.
     """
     nodes: List[ModelNode] = []
     for child in parent:

@@ -1,7 +1,6 @@
 """Read and write numbers, vectors, poses and flags of SDF elements.
 
-Errors name file, line and element. Poses are not resolved here; see
-:mod:`gz_testauto.sdf.frames`.
+Errors state the file, line and element. Poses are resolved in :mod:`gz_testauto.sdf.frames`.
 """
 
 import functools
@@ -23,13 +22,13 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
 def text_of(parent: Element, tag: str) -> Optional[str]:
-    """Return the stripped text of the first child ``tag``, or None without one."""
+    """Return the stripped text of the first child with the tag ``tag``, or None without a child."""
     child = parent.find(tag)
     return None if child is None else "".join(child.itertext(child.tag, with_tail=False)).strip()
 
 
 def required(document: SdfDocument, parent: Element, tag: str) -> Element:
-    """Return the first child ``tag``. Raises ``SdfError`` if there is none."""
+    """Return the first child with the tag ``tag``. Raises ``SdfError`` without a child."""
     child = parent.find(tag)
     if child is None:
         raise SdfError(f"{document.where(parent)}: <{parent.tag}> has no <{tag}>")
@@ -37,7 +36,7 @@ def required(document: SdfDocument, parent: Element, tag: str) -> Element:
 
 
 def name_of(document: SdfDocument, element: Element) -> str:
-    """Return the name attribute. Raises ``SdfError`` if it is missing or empty."""
+    """Return the name attribute of an element. Raises ``SdfError`` if it is missing or empty."""
     name = (element.get("name") or "").strip()
     if not name:
         raise SdfError(f"{document.where(element)}: <{element.tag}> has no name")
@@ -47,10 +46,11 @@ def name_of(document: SdfDocument, element: Element) -> str:
 def numbers(
     document: SdfDocument, element: Element, count: int, least: Optional[int] = None
 ) -> Tuple[float, ...]:
-    """Return ``count`` finite numbers from the text of an element, or at least ``least``.
+    """Return ``count`` finite numbers from the text of an element.
 
-    As in Gazebo, numbers need no space in between: ``41.6-0.2`` is two numbers. Text after the
-    last requested number is ignored with a warning. Raises ``SdfError`` for fewer numbers.
+    With ``least``, fewer numbers are accepted, but at least ``least``. As in Gazebo, numbers need
+    no space between them: ``41.6-0.2`` is two numbers. Text after the last requested number is
+    ignored with a warning. Raises ``SdfError`` for too few numbers.
     """
     text = "".join(element.itertext(element.tag, with_tail=False))
     values, rest = leading_numbers(text)
@@ -70,7 +70,7 @@ def numbers(
 
 
 def leading_numbers(text: str) -> Tuple[List[float], str]:
-    """Return the numbers at the start of a text, and the remaining text, stripped."""
+    """Return the numbers at the start of a text, and the rest of the text, stripped."""
     values: List[float] = []
     position = 0
     while True:
@@ -83,12 +83,15 @@ def leading_numbers(text: str) -> Tuple[List[float], str]:
 
 @functools.lru_cache(maxsize=10_000)
 def _warn(message: str) -> None:
-    """Log a warning once per message; files are read again for each trial."""
+    """Log a warning once per message, since files are read again for each trial."""
     LOGGER.warning("%s", message)
 
 
 def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
-    """Return ``count`` numbers. Raises ``SdfError`` if one is negative."""
+    """Return ``count`` numbers from the text of an element.
+
+    Raises ``SdfError`` if there are fewer numbers, or if one is negative.
+    """
     values = numbers(document, element, count)
     if min(values) < 0:
         raise SdfError(
@@ -101,9 +104,9 @@ def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[f
 def number(
     document: SdfDocument, parent: Element, tag: str, default: Optional[float] = None
 ) -> float:
-    """Return the number in the first child ``tag``, or the default.
+    """Return the number in the first child with the tag ``tag``; the default without such a child.
 
-    Raises ``SdfError`` if there is neither, or the text is not a number.
+    Raises ``SdfError`` if there is neither a child nor a default, or if the text is not a number.
     """
     child = parent.find(tag)
     if child is None and default is not None:
@@ -112,9 +115,10 @@ def number(
 
 
 def flag(document: SdfDocument, parent: Element, tag: str, default: bool = False) -> bool:
-    """Return the Boolean in the first child ``tag``, or the default if it is missing or empty.
+    """Return the Boolean in the first child with the tag ``tag``.
 
-    Raises ``SdfError`` for other text.
+    Returns the default if the child is missing or empty. Raises ``SdfError`` for other text than a
+    Boolean.
     """
     text = (text_of(parent, tag) or "").lower()
     if text not in _TRUE + _FALSE:
@@ -127,8 +131,8 @@ def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
     """Return the pose in a ``<pose>`` element, in the frame to which it is relative.
 
     As in Gazebo, a missing or empty element is the identity, and missing angles are 0. Gazebo 11
-    ignores ``degrees`` and ``rotation_format``, which are newer, and reads the angles as radians.
-    Raises ``SdfError`` for these attributes if the result would differ.
+    does not know the newer attributes ``degrees`` and ``rotation_format``, and reads the angles as
+    radians. Raises ``SdfError`` if one of these attributes would change the result.
     """
     if element is None or (not (element.text or "").strip() and len(element) == 0):
         return Pose()
@@ -147,7 +151,10 @@ def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
 
 
 def set_pose(parent: Element, pose: Pose) -> None:
-    """Write a ``<pose>`` relative to the default frame of the parent; replace an existing one."""
+    """Write a ``<pose>`` relative to the default frame of the parent.
+
+    An existing pose is replaced.
+    """
     element = parent.find("pose")
     if element is None:
         element = etree.Element("pose")
@@ -183,7 +190,7 @@ def insert_child(parent: Element, child: Element, position: int) -> None:
 
 
 def ensure_child(parent: Element, tag: str) -> Element:
-    """Return the first child ``tag``; append one if there is none."""
+    """Return the first child with the tag ``tag``. Append a new one without such a child."""
     child = parent.find(tag)
     if child is None:
         child = etree.Element(tag)
@@ -192,7 +199,7 @@ def ensure_child(parent: Element, tag: str) -> Element:
 
 
 def remove_child(element: Element) -> None:
-    """Remove an element and the white space of its indentation, but keep text after it."""
+    """Remove an element with its indentation, but keep text after the element."""
     parent, previous = element.getparent(), element.getprevious()
     tail = element.tail or ""
     before = parent.text if previous is None else previous.tail

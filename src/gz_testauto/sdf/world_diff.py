@@ -1,8 +1,8 @@
 """Compute the changes that turn one running world into another.
 
-Two worlds are compared by their models: some must be deleted, spawned or moved. The result also
-states whether anything else differs, which no simulator can change in a running world. The changes
-are not applied here.
+The models of both worlds are compared, and each model is kept, moved, deleted or spawned. Other
+differences are reported, since no simulator can change them in a running world. Simulators apply
+the changes.
 """
 
 import copy
@@ -21,9 +21,9 @@ from gz_testauto.sdf.state import same_pose
 
 @dataclass(frozen=True)
 class ModelChanges:
-    """Names of models to delete, then to spawn, and to keep, which possibly must be moved.
+    """The names of models to delete, then to spawn, and of models to keep.
 
-    A replaced model is in ``to_delete`` and in ``to_spawn``.
+    A kept model might have to be moved. A replaced model is in ``to_delete`` and in ``to_spawn``.
     """
 
     to_delete: Tuple[str, ...]
@@ -32,10 +32,10 @@ class ModelChanges:
 
 
 def model_changes(present: Mapping[str, Optional[str]], wanted: Mapping[str, str]) -> ModelChanges:
-    """Return the changes from the ``present`` to the ``wanted`` models, each SDF text by name.
+    """Return the changes from the ``present`` models to the ``wanted`` models.
 
-    A model is kept if both texts are equivalent (:func:`same_model`). A present model with an
-    unknown text (None) is deleted.
+    Both have the SDF text of each model by name. A model is kept if both texts are equivalent
+    (:func:`same_model`). A present model without a known text (None) is deleted.
     """
     kept = tuple(
         name
@@ -61,8 +61,8 @@ def same_model(one: str, other: str) -> bool:
 class WorldChanges:
     """The changes from one world to another.
 
-    ``to_spawn`` has SDF texts without poses, and ``moved`` new poses in the world frame, by name.
-    ``other`` describes other differences; it is empty if there are none.
+    ``to_spawn`` has SDF texts without poses by name, and ``moved`` has new poses in the world frame
+    by name. ``other`` describes other differences; it is empty if the worlds have none.
     """
 
     to_delete: Tuple[str, ...]
@@ -74,12 +74,11 @@ class WorldChanges:
 class WorldModels:
     """The models of a world by name, in file order.
 
-    ``poses`` are in the world frame. ``texts`` are separate SDF documents with expanded includes,
-    absolute URIs and no pose.
+    ``poses`` are in the world frame. ``texts`` are separate SDF documents with expanded includes
+    and absolute URIs, and without poses. Raises ``SdfError`` if an included model is missing.
     """
 
     def __init__(self, scene: WorldScene) -> None:
-        """Read the models of a scene. Raises ``SdfError`` if an included model is missing."""
         document = scene.document.copy()
         library = ModelLibrary()
         self.poses: Dict[str, Pose] = {name: model.pose for name, model in scene.models.items()}
@@ -108,7 +107,6 @@ class WorldModels:
 
 
 def _nameless(sdf: str) -> str:
-    """Return the text of a model for comparison, without name and pose."""
     model = parse_model(sdf)
     model.set("name", "")
     _remove_pose(model)

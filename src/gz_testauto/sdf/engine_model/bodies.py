@@ -1,6 +1,6 @@
-"""Read models as trees of bodies, shapes and joints, for any physics engine with kinematic trees.
+"""Read models as trees of bodies, shapes and joints, for physics engines with kinematic trees.
 
-Models whose joints do not form a tree are rejected. Names are scoped as in contacts:
+A model whose joints do not form a tree is rejected. Names are scoped as in the contacts of Gazebo:
 ``model::link::collision``.
 """
 
@@ -25,12 +25,12 @@ from gz_testauto.sdf.shapes import Geometry, Plane
 from gz_testauto.sdf.values import flag
 
 MIN_INERTIA_KGM2 = 1e-12
-"""Minimum inertia of a moving body for all engines; MuJoCo treats a thousandth of it as zero."""
+"""Minimum moment of inertia of a moving body; MuJoCo treats a thousandth of it as zero."""
 
 
 @dataclass(frozen=True)
 class BodyShape:
-    """A collision; ``pose`` is in the frame of its link."""
+    """A collision of a body. ``pose`` is in the frame of its link."""
 
     name: str
     pose: Pose
@@ -40,10 +40,10 @@ class BodyShape:
 
 @dataclass(frozen=True)
 class Body:
-    """A link.
+    """A link of a model as a rigid body.
 
-    ``pose`` is in the model frame. ``joint`` connects it to its parent; it is None for a free body.
-    ``inertial`` is None for a static link.
+    ``pose`` is in the model frame. ``joint`` connects the body to its parent; it is None for a free
+    body. ``inertial`` is None for a static link.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Body:
 
 @dataclass(frozen=True)
 class EngineModel:
-    """A model of the world.
+    """A model of the world as trees of bodies.
 
-    ``roots`` are the bodies without a parent body, first the one that determines the pose of the
-    model. ``links`` has the pose of each link in the model frame, by scoped name.
+    ``roots`` are the bodies without a parent body; the first root determines the pose of the model.
+    ``links`` has the pose of each link in the model frame, by scoped name.
     """
 
     name: str
@@ -74,9 +74,10 @@ class EngineModel:
 def read_engine_model(
     scene: SceneModel, coverage: SdfCoverage, understood: FrozenSet[Element] = frozenset()
 ) -> EngineModel:
-    """Read one model. ``understood`` are elements that the simulator implements itself.
+    """Return a model for a physics engine.
 
-    Raises ``SdfError`` for unsupported elements that must not be ignored, and warns of others.
+    ``understood`` are elements that the simulator implements itself. Logs a warning for an ignored
+    element. Raises ``SdfError`` for an unsupported element that must not be ignored.
     """
     node = scene.node
     coverage.check_model(node, understood)
@@ -91,7 +92,7 @@ def read_engine_model(
 
 
 def _joints(scene: SceneModel) -> List[Joint]:
-    """Return the joints of a movable model; its static links are fixed to the world."""
+    """Return the joints of a model that can move. Static links are fixed to the world."""
     moving = [joint for joint in read_joints(scene.node) if joint.child not in scene.static_links]
     fixed = [
         Joint(f"{link} stays", "fixed", None, link, (0.0, 0.0, 0.0), ())
@@ -102,7 +103,6 @@ def _joints(scene: SceneModel) -> List[Joint]:
 
 
 def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShape]]:
-    """Return the shapes by link, each in the frame of its link."""
     elements: Dict[str, Tuple[SdfDocument, Element]] = {}
     for scope, model, _ in scene.node.walk():
         for link in model.links:
@@ -134,8 +134,6 @@ def _shapes(scene: SceneModel, coverage: SdfCoverage) -> Dict[str, List[BodyShap
 
 
 class _BodyTree:
-    """A builder of the trees of bodies that the joints of a model form."""
-
     def __init__(self, scene: SceneModel, coverage: SdfCoverage) -> None:
         self._scene, self._coverage = scene, coverage
         self._shapes = _shapes(scene, coverage)
@@ -151,14 +149,13 @@ class _BodyTree:
                 raise SdfError(
                     f"model {scene.name!r}: link {joint.child!r} is the child of two joints, "
                     f"{self._held[joint.child].name!r} and {joint.name!r}; {coverage.simulator!r} "
-                    "supports trees only: remove one of them, or use the simulator gazebo"
+                    "supports trees only; remove one of the joints, or use the simulator gazebo"
                 )
             self._held[joint.child] = joint
             if joint.parent is not None:
                 self._children.setdefault(joint.parent, []).append(joint.child)
 
     def roots(self) -> Tuple[Body, ...]:
-        """Return the bodies without a parent body, with their children."""
         names = [
             name
             for name in self._scene.links
@@ -170,13 +167,12 @@ class _BodyTree:
         if cyclic:
             raise SdfError(
                 f"model {self._scene.name!r}: the joints of {', '.join(map(repr, cyclic))} form a "
-                f"cycle; {self._coverage.simulator!r} supports trees only: remove one of them, "
-                "or use the simulator gazebo"
+                f"cycle; {self._coverage.simulator!r} supports trees only; remove one of the "
+                "joints, or use the simulator gazebo"
             )
         return roots
 
     def _inertial(self, scoped: str, document: SdfDocument, element: Element) -> Inertial:
-        """Return the mass properties of a link, corrected if they are physically impossible."""
         inertial = read_inertial(document, element)
         if inertial.is_possible:
             return inertial
@@ -218,10 +214,10 @@ def walk(body: Body) -> "List[Body]":
 
 
 def ground_pose(ground: Union[Heightmap, Plane], placed: Pose) -> Pose:
-    """Return the pose at which Gazebo computes collisions with ground that is placed at ``placed``.
+    """Return the pose at which Gazebo computes collisions with a plane or a height map.
 
-    A height map is centered at the world's origin and rotated by the yaw only; a plane is at its
-    position without rotation.
+    ``placed`` is the pose of the collision in the world. Gazebo centers a height map at the world's
+    origin and rotates it by the yaw only. It does not rotate a plane.
     """
     if isinstance(ground, Plane):
         return Pose(placed.position)

@@ -1,7 +1,7 @@
-"""Report SDF elements that a simulator with engine models does not support.
+"""Report SDF elements that a simulator with its own physics engine does not support.
 
-Tables list the elements that are supported, without effect, or rejected. Any other element is
-ignored with a warning, so that nothing is ignored silently.
+Tables list the elements that are supported, that have no effect, or that are rejected. Any other
+element is ignored with a warning.
 """
 
 import logging
@@ -34,7 +34,7 @@ _UNDERSTOOD: Dict[str, FrozenSet[str]] = {
     **dict.fromkeys(("axis", "axis2"), _tags("xyz limit dynamics use_parent_model_frame")),
     "limit": _tags("lower upper"),
 }
-"""Child elements that are supported, or do not affect the simulation of motion and ranges."""
+"""Children of each element that are supported, or that do not affect motion and ranges."""
 
 _CHECKED = {
     "model": ("link", "joint"),
@@ -45,7 +45,7 @@ _CHECKED = {
     "axis": ("limit",),
     "axis2": ("limit",),
 }
-"""The children of each element whose children are checked too."""
+"""Children of each element whose own children are checked too."""
 
 _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "enable_wind": lambda element: _is_off(element),
@@ -62,7 +62,8 @@ _WITHOUT_EFFECT: Dict[str, Callable[[Element], bool]] = {
     "limit/velocity": lambda element: not any(value > 0 for value in _values(element)),
     "visual": lambda element: True,
 }
-"""Elements with the predicate for values without effect; with ``parent/`` if that matters."""
+"""Predicates that return whether an element has no effect, by the tag of the element, or by the
+tags of its parent and the element, separated by ``/``."""
 
 _REFUSED = {
     "population": "its models would be missing; use the world as saved by Gazebo, which contains "
@@ -76,7 +77,7 @@ _REFUSED = {
 class SdfCoverage:
     """A check of worlds and models for elements that ``simulator`` does not support.
 
-    It remembers its warnings, so that each is logged once.
+    Each instance logs a warning of one kind only once.
     """
 
     def __init__(self, simulator: str) -> None:
@@ -86,7 +87,8 @@ class SdfCoverage:
     def check_world(self, document: SdfDocument) -> None:
         """Check the elements of a world other than its models.
 
-        Warns of unsupported elements. Raises ``SdfError`` for those that must not be ignored.
+        Logs a warning for an unsupported element. Raises ``SdfError`` for an unsupported element
+        that must not be ignored.
         """
         if document.world is not None:
             self._check_children(document, document.world)
@@ -94,14 +96,14 @@ class SdfCoverage:
     def check_model(self, model: ModelNode, understood: FrozenSet[Element] = frozenset()) -> None:
         """Check a model and its nested models; see :meth:`check_world`.
 
-        ``understood`` has the elements that the simulator implements itself: the drive plug-in and
-        the sensors of the robot.
+        ``understood`` has the elements that the simulator implements itself, such as the drive
+        plug-in and the sensors of the robot.
         """
         for _, nested, _ in model.walk():
             self._check(nested.document, nested.element, understood)
 
     def warn_once(self, kind: str, message: str) -> None:
-        """Log a warning unless one of that kind was logged before."""
+        """Log a warning unless a warning of the same kind was logged before."""
         if kind not in self._warned:
             self._warned.add(kind)
             LOGGER.warning("%s", message)
@@ -143,7 +145,6 @@ class SdfCoverage:
 
 
 def _description(element: Element) -> str:
-    """Return tag and name of an element; without a name, also its named parent and model."""
     if element.get("name"):
         return f"{element.tag} {element.get('name')!r}"
     owners = [one for one in element.iterancestors() if one.get("name")]
@@ -160,5 +161,4 @@ def _is_zero(element: Optional[Element]) -> bool:
 
 
 def _values(element: Element) -> List[float]:
-    """Return all numbers in an element and its descendants."""
     return [value for text in element.itertext() for value in leading_numbers(text)[0]]

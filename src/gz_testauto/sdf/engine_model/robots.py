@@ -1,9 +1,9 @@
-"""Read a robot for a physics engine: bodies, wheels, sensor poses, and collisions of its body.
+"""Read a robot for a physics engine: bodies, wheels, poses of sensors, and collisions.
 
-These values do not depend on the scene, so they are read once per robot. The motors of the driven
-wheels are those of the drive plug-ins of Gazebo and gazebo_ros. Side and direction of rotation of a
-wheel follow from its position and its axis, so a robot executes velocity commands correctly for any
-names of its joints.
+These values do not depend on the scene, so they are read once per robot. The drive plug-ins of
+Gazebo and gazebo_ros determine the driven wheels. Whether a wheel is left or right, and in which
+direction it rotates, follows from its position and its axis. So a robot executes velocity commands
+correctly even if the plug-in names left and right joints in reverse.
 """
 
 import math
@@ -28,11 +28,11 @@ _TORQUE_TAGS = {
     "gazebo_ros_skid_steer_drive": "torque",
     "SkidSteerDrivePlugin": "max_force",
 }
-"""The tag of the torque limit (N m) of each plug-in. Gazebo's DiffDrivePlugin reads a ``<torque>``
-but does not use it."""
+"""Tag of the torque limit (N m) of each drive plug-in. Gazebo's DiffDrivePlugin reads a
+``<torque>`` but does not use it."""
 
 _TORQUE_NM = 5.0
-"""The default torque limit of all plug-ins."""
+"""Default torque limit of all drive plug-ins."""
 
 MIN_SIDEWAYS = 0.7
 """Minimum lateral component of the unit vector of a wheel's axis."""
@@ -40,7 +40,7 @@ MIN_SIDEWAYS = 0.7
 
 @dataclass(frozen=True)
 class Mount:
-    """The mounting of a sensor: scoped name of its link, and pose in the link frame."""
+    """The mounting of a sensor: the scoped name of its link, and its pose in the link frame."""
 
     link: str
     pose: Pose
@@ -48,10 +48,11 @@ class Mount:
 
 @dataclass(frozen=True)
 class DrivenWheel:
-    """A wheel with a motor: its link and its joint, by scoped name.
+    """A wheel with a motor.
 
-    Its rate for a twist of v and w is ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm``
-    is the torque limit of its motor, or None without a limit.
+    ``link`` and ``joint`` are scoped names. For a linear velocity v and an angular velocity w of
+    the robot, the wheel rotates with ``per_speed`` · v + ``per_turn`` · w (rad/s). ``torque_nm`` is
+    the torque limit of the motor, or None without a limit.
     """
 
     link: str
@@ -65,8 +66,8 @@ class DrivenWheel:
 class EngineRobot:
     """A robot at the pose in its SDF.
 
-    ``body_shapes`` has the names of the collisions whose contacts are reported, and
-    ``lidar_noise_m`` the mean and standard deviation of the lidar's noise.
+    ``body_shapes`` has the names of the collisions whose contacts are reported. ``lidar_noise_m``
+    has the mean and the standard deviation of the noise of the lidar.
     """
 
     robot: RobotModel
@@ -78,7 +79,7 @@ class EngineRobot:
     lidar_noise_m: Tuple[float, float]
 
     def at(self, start: Pose2D) -> EngineModel:
-        """Return the model at its start, with height, roll and pitch from its SDF."""
+        """Return the model at a start; height, roll and pitch are those in its SDF."""
         own = self.model.pose
         roll, pitch, _ = own.rpy
         pose = Pose.from_rpy(start.x_m, start.y_m, own.position[2], roll, pitch, start.yaw_rad)
@@ -86,7 +87,7 @@ class EngineRobot:
 
 
 def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
-    """Read a robot. Raises ``SdfError`` for unsupported elements."""
+    """Return a robot for a physics engine. Raises ``SdfError`` for unsupported elements."""
     library = ModelLibrary()
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     assert document.model is not None, "read_robot ensures this"
@@ -114,7 +115,6 @@ def read_engine_robot(robot: RobotModel, coverage: SdfCoverage) -> EngineRobot:
 
 
 def _drive_plugins(model: Element, robot: RobotModel) -> List[Element]:
-    """Return the plug-ins of the drive: one, or one per axle."""
     if robot.drive is None:
         return []
     plugins: List[Element] = model.findall("plugin")
@@ -138,7 +138,6 @@ def _mount(scene: SceneModel, link: str, pose: Pose) -> Mount:
 def _noise(
     document: SdfDocument, sensor: Optional[Element], coverage: SdfCoverage
 ) -> Tuple[float, float]:
-    """Return mean and standard deviation of a lidar's noise (m)."""
     noise = next(sensor.iter("noise"), None) if sensor is not None else None
     if noise is None:
         return (0.0, 0.0)
@@ -154,10 +153,10 @@ def _noise(
 def _driven_wheels(
     robot: RobotModel, model: EngineModel, plugins: List[Element]
 ) -> Tuple[DrivenWheel, ...]:
-    """Return the driven wheels of a robot, left ones first, or none without a supported drive.
+    """Return the driven wheels of a robot, left ones first; empty without a supported drive.
 
-    ``plugins`` are the elements of its drive, of which the first has the torque limit. Raises
-    ``SdfError`` for a joint that does not rotate about a lateral axis.
+    The first of ``plugins``, the elements of the drive, has the torque limit. Raises ``SdfError``
+    for a joint that does not rotate about a lateral axis.
     """
     drive = robot.drive
     if drive is None:

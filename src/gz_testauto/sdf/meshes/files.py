@@ -1,7 +1,7 @@
 """Read mesh files (STL, OBJ and COLLADA) as triangles, as Gazebo does.
 
-Damaged files and triangles with infinite or undefined coordinates are rejected, since other
-programs would interpret them differently.
+Damaged files, and triangles with infinite or undefined coordinates, are rejected, since programs
+interpret them differently.
 """
 
 import functools
@@ -19,7 +19,7 @@ from gz_testauto.base.errors import MissingDependencyError, SdfError
 from gz_testauto.base.xml_file import parse_xml
 
 MESH_SUFFIXES = (".stl", ".stlb", ".stla", ".obj", ".dae")
-"""The mesh formats that Gazebo 11 loads."""
+"""Suffixes of the mesh files that Gazebo 11 loads."""
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -30,24 +30,27 @@ _OBJ_COMMENT = re.compile(rb"^([ \t]*(?:v|vn|vt|f|l|p)[ \t][^#\n]*)#[^\n]*", re.
 """A comment at the end of a line of a Wavefront OBJ file."""
 
 _STL_HEADER, _STL_TRIANGLE = 84, 50
-"""Size in bytes of a binary STL's header, whose last four are the triangle count, and of a
-triangle."""
+"""Sizes in bytes of the header and of one triangle of a binary STL file. The last four bytes of the
+header are the number of triangles."""
 
 
 @functools.lru_cache(maxsize=128)
 def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
     """Return the named parts of a mesh file as triangles (n, 3, 3) in meters.
 
-    Raises ``SdfError`` if the file cannot be read, and ``MissingDependencyError``.
+    Raises ``SdfError`` if the file cannot be read, and ``MissingDependencyError`` if the reader of
+    this format is not installed.
     """
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
-        raise SdfError(f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}")
+        raise SdfError(
+            f"mesh {path}: Gazebo loads STL, OBJ and DAE, not {suffix or 'this'}; convert it"
+        )
     try:
         content = read_file(path)
         if content.startswith(_LFS_POINTER):
             raise SdfError(
-                f"mesh {path} is only a pointer of Git LFS: fetch the file by `git lfs pull`"
+                f"mesh {path} is only a pointer of Git LFS; fetch the file by `git lfs pull`"
             )
         parts = list(_PARTS[suffix](path, content))
     except (SdfError, MissingDependencyError):
@@ -58,7 +61,9 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
         ) from error
     for _, triangles in parts:
         if triangles.ndim != 3 or triangles.shape[1:] != (3, 3):
-            raise SdfError(f"mesh {path} cannot be read: its vertices have no x, y and z")
+            raise SdfError(
+                f"mesh {path} cannot be read: its vertices have no x, y and z; export it again"
+            )
         invalid = int((~np.isfinite(triangles).all(axis=(1, 2))).sum())
         if invalid:
             raise SdfError(
@@ -69,7 +74,7 @@ def mesh_parts(path: Path, modified_ns: int) -> List[Tuple[str, np.ndarray]]:
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Return whether a file is a pointer of Git LFS instead of its content."""
+    """Return whether a file is a pointer of Git LFS, whose content was not fetched."""
     with path.open("rb") as stream:
         return stream.read(len(_LFS_POINTER)) == _LFS_POINTER
 
@@ -95,7 +100,7 @@ def _obj_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray]]:
 
 
 def _utf8(content: bytes) -> bytes:
-    """Return the text in UTF-8; comments and names can be in any encoding."""
+    """Return a text in UTF-8. Comments and names in mesh files can have any encoding."""
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
@@ -140,7 +145,7 @@ def _collada_parts(path: Path, content: bytes) -> Iterator[Tuple[str, np.ndarray
 def _without_appearance(content: bytes) -> bytes:
     """Return a COLLADA file without materials and textures.
 
-    If one of these is missing, pycollada omits the shape that uses it, in contrast to Gazebo.
+    pycollada, in contrast to Gazebo, omits a shape whose material or texture is missing.
     """
     root = parse_xml(content)
     for element in list(root.iter("{*}bind_material", *_COLORS)):

@@ -1,8 +1,8 @@
-"""Decompose surfaces into convex parts, between which physics engines compute contacts.
+"""Decompose surfaces into convex parts, for which physics engines compute contacts.
 
 A connected part of a mesh that is solid and convex is its own hull. Any other part is represented
 by thin plates on its surface, so that cavities are not filled. The module also provides the prisms
-of an extruded outline and the triangles of a terrain. It does not depend on an engine.
+of an extruded outline and the triangles of a terrain. It does not depend on a physics engine.
 """
 
 import functools
@@ -21,20 +21,25 @@ if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
 THICKNESS_M = 0.002
-"""Thickness of the plates behind a surface."""
+"""Thickness of the plates that represent a surface."""
 
 TOLERANCE_M = 0.002
-"""Maximum distance of convex parts from a surface, unless their number is limited."""
+"""Maximum distance of convex parts from a surface, unless the number of parts is limited."""
 
 MAX_TRIANGLES = 50_000
-"""Limit on the triangles per decomposition, which takes seconds; larger parts are simplified."""
+"""Largest number of triangles in one decomposition, which takes seconds. A larger surface is
+simplified."""
 
 SLIVER_M = 1e-4
-"""Minimum width of a part; narrower ones are ignored."""
+"""Minimum width of a convex part; narrower parts are ignored."""
 
 
 class OrientedBox(NamedTuple):
-    """Half the sides (m), the center (m), and the directions of the sides as columns (3, 3)."""
+    """A box with any orientation.
+
+    ``half`` has half the lengths of its sides (m), ``center`` is in m, and the columns of ``axes``
+    (3, 3) are the directions of its sides.
+    """
 
     half: np.ndarray
     center: np.ndarray
@@ -43,10 +48,10 @@ class OrientedBox(NamedTuple):
 
 @dataclass(frozen=True)
 class ConvexParts:
-    """The convex parts of a surface.
+    """The convex parts that represent a surface.
 
-    They are boxes and other hulls as triangles (n, 3, 3). ``error_m`` is the maximum distance of
-    their surface from the true one.
+    A part is a box, or another hull as triangles (n, 3, 3). ``error_m`` is the maximum distance of
+    the parts from the surface.
     """
 
     boxes: Tuple[OrientedBox, ...]
@@ -57,8 +62,8 @@ class ConvexParts:
 def convex_parts(surface: TriangleMesh, limit: int) -> ConvexParts:
     """Return the convex parts that represent a surface in contacts.
 
-    Their number is the smallest within ``TOLERANCE_M``. If that exceeds ``limit``, the error is
-    larger.
+    Their number is the smallest with an error of at most ``TOLERANCE_M``. If that is more than
+    ``limit``, fewer parts with a larger error are returned.
     """
     parts = _connected(surface.triangles)
     found = [_solid(surface.triangles[part], surface.closed[part]) for part in parts]
@@ -93,7 +98,7 @@ def _cached_parts(mesh: Mesh, limit: int, modified_ns: int) -> ConvexParts:
 
 
 def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
-    """Return the hull of a part that is solid, oriented outward and convex; otherwise None."""
+    """Return the convex hull of a part, or None unless it is solid, convex and oriented outward."""
     if not closed.all() or _volume(triangles) <= 0:
         return None
     hull = _hull(triangles.reshape(-1, 3))
@@ -109,7 +114,7 @@ def _solid(triangles: np.ndarray, closed: np.ndarray) -> Optional["ConvexHull"]:
 def _hollow(
     solids: Sequence[Optional["ConvexHull"]], parts: Sequence[np.ndarray], triangles: np.ndarray
 ) -> List[bool]:
-    """Return which solids contain another part completely, like a closed room."""
+    """Return for each solid whether it contains another part completely, like a closed room."""
     lows = np.array([triangles[part].min(axis=(0, 1)) for part in parts])
     highs = np.array([triangles[part].max(axis=(0, 1)) for part in parts])
     found = []
@@ -126,7 +131,7 @@ def _hollow(
 
 
 def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
-    """Return the depth of points (n, 3) in a hull (m), negative outside."""
+    """Return the depth (m) of points (n, 3) below the surface of a hull; negative outside."""
     planes = np.unique(np.round(hull.equations, 9), axis=0)
     deepest = np.full(len(points), np.inf)
     for plane in planes:
@@ -135,7 +140,7 @@ def _depths(hull: "ConvexHull", points: np.ndarray) -> np.ndarray:
 
 
 def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], float]:
-    """Return thin hulls on a surface, and their maximum distance (m) from it."""
+    """Return thin plates that cover a surface, and their maximum distance (m) from it."""
     from gz_testauto.sdf.meshes.patches import convex_patches
 
     triangles, coarse = _coarser(triangles)
@@ -152,7 +157,6 @@ def _plates(triangles: np.ndarray, limit: int) -> Tuple[List["ConvexHull"], floa
 
 
 def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
-    """Return the hull of a nearly flat patch with the thickness of a plate, or None."""
     turns = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     turn = np.where(turns @ turns[0] < 0, -1.0, 1.0) @ turns
     turn *= np.sign(turn @ turns.sum(axis=0)) or 1.0  # the side of most of its area
@@ -169,7 +173,7 @@ def _plate(triangles: np.ndarray) -> Optional["ConvexHull"]:
 def _coarser(triangles: np.ndarray) -> Tuple[np.ndarray, float]:
     """Return a surface with at most :data:`MAX_TRIANGLES`, and its distance (m) from the original.
 
-    Corners in the same cell of a grid are merged.
+    Corners in the same cell of a regular grid are merged.
     """
     if len(triangles) <= MAX_TRIANGLES:
         return triangles, 0.0
@@ -225,7 +229,7 @@ def terrain_triangles(terrain: Heightmap) -> np.ndarray:
 
 
 def _connected(triangles: np.ndarray) -> List[np.ndarray]:
-    """Return the indices of each group of triangles that share corners, ordered by the first."""
+    """Return the indices of each group of triangles that are connected by common corners."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -241,7 +245,10 @@ def _connected(triangles: np.ndarray) -> List[np.ndarray]:
 
 
 def with_volume(triangles: np.ndarray) -> np.ndarray:
-    """Return the surface, or two copies of a flat one, which MuJoCo does not accept as a mesh."""
+    """Return a surface with a volume, since MuJoCo does not accept a flat mesh.
+
+    A flat surface is duplicated at a small distance. Other surfaces are returned unchanged.
+    """
     corners = triangles.reshape(-1, 3)
     center = corners.mean(axis=0)
     axis = np.linalg.svd(corners - center, full_matrices=False)[2][2]
@@ -252,7 +259,6 @@ def with_volume(triangles: np.ndarray) -> np.ndarray:
 
 
 def _hull(points: np.ndarray) -> Optional["ConvexHull"]:
-    """Return the convex hull, or None if it is narrower than :data:`SLIVER_M`."""
     from scipy.spatial import ConvexHull, QhullError
 
     center = points.mean(axis=0)
@@ -271,7 +277,7 @@ def _hull(points: np.ndarray) -> Optional["ConvexHull"]:
 
 
 def _facets(hull: "ConvexHull") -> np.ndarray:
-    """Return a hull as triangles (n, 3, 3) that face outward."""
+    """Return a convex hull as triangles (n, 3, 3) that face outward."""
     corners = hull.points[hull.simplices]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
@@ -280,7 +286,6 @@ def _facets(hull: "ConvexHull") -> np.ndarray:
 
 
 def _box(hull: "ConvexHull") -> Optional[OrientedBox]:
-    """Return the box that is equal to a hull, or None."""
     if len(hull.vertices) != 8:
         return None
     normals = np.unique(np.round(hull.equations[:, :3], 6) + 0.0, axis=0)

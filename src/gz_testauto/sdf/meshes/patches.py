@@ -1,8 +1,7 @@
-"""Decompose a surface into nearly flat, convex patches; compiled with numba.
+"""Decompose a surface into nearly flat, convex patches with compiled code.
 
 Neighboring triangles and patches are merged while the convex hull of both is near to them, in the
-order of their error. The volume between two patches of a bent surface remains open, and the surface
-need not be closed. Importing this module loads numba.
+order of their error. The surface need not be closed. Importing this module loads numba.
 """
 
 import heapq
@@ -15,7 +14,8 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.sdf.meshes.solids import numbered_corners
 
 LEVELS_M = (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2)
-"""Patches are merged in the order of these errors; with equal errors, the smallest first."""
+"""Errors in whose order patches are merged; with equal errors, the smallest patches are merged
+first."""
 
 MIN_COSINE = 0.7
 """Minimum cosine of the angle between a patch and the merged patch."""
@@ -26,10 +26,11 @@ _NONE = -1
 def convex_patches(
     triangles: np.ndarray, tolerance_m: float, limit: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the patch (n,) of each of the triangles (n, 3, 3), and the error (p,) of each patch.
+    """Return the index (n,) of the patch of each triangle, and the error (p,) of each patch.
 
-    The error (m) is the maximum distance of its convex hull from the patch. Patches are merged up
-    to ``tolerance_m``, and further through ``LEVELS_M`` while there are more than ``limit``.
+    ``triangles`` has shape (n, 3, 3). The error (m) is the maximum distance of the convex hull of a
+    patch from the patch. Patches are merged up to ``tolerance_m``. They are merged further, in the
+    order of ``LEVELS_M``, while there are more than ``limit``.
     """
     faces = numbered_corners(triangles)
     corners = np.empty((int(faces.max()) + 1, 3))
@@ -53,7 +54,7 @@ def convex_patches(
 
 @compiled
 def _neighbors(faces_of_edges, starts):  # type: ignore[no-untyped-def]
-    """Return pairs (k, 2) of triangles that share an edge."""
+    """Return the pairs (k, 2) of triangles that have a common edge."""
     found = np.empty((len(faces_of_edges), 2), np.int64)
     size = 0
     for edge in range(len(starts) - 1):
@@ -79,7 +80,7 @@ def _cross(a, b):  # type: ignore[no-untyped-def]
 
 @compiled
 def _ring(flat, order):  # type: ignore[no-untyped-def]
-    """Return the convex hull of points (n, 2) as indices of its corners, counter-clockwise."""
+    """Return the corners of the convex hull of points (n, 2), as indices, counter-clockwise."""
     n = len(order)
     hull = np.empty(2 * n + 2, np.int64)
     size = 0
@@ -104,11 +105,11 @@ def _ring(flat, order):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
-    """Return thickness, filled width, rows of the corners, and area of the hull of two patches.
+    """Return thickness, filled width, corners (as indices) and area of the hull of two patches.
 
-    ``points`` (n, 3) are the corners of both, ``normal`` is that of the merged patch, and ``areas``
-    the sum of the areas of their hulls, projected along it. The thickness is infinite if the
-    patches overlap in this projection.
+    ``points`` (n, 3) are the corners of both patches, and ``normal`` is that of the merged patch.
+    ``areas`` is the sum of the areas of both hulls, projected along the normal. The thickness is
+    infinite if the patches overlap in this projection.
     """
     n = len(points)
     least = np.argmin(np.abs(normal))
@@ -153,7 +154,6 @@ def _fit(points, normal, areas):  # type: ignore[no-untyped-def]
 
 @compiled
 def _pocket(flat, ring):  # type: ignore[no-untyped-def]
-    """Return the largest distance of the points (n, 2) from the edges of their hull."""
     deepest = 0.0
     for row in range(len(flat)):
         depth = np.inf

@@ -1,8 +1,8 @@
 """Compute horizontal outlines of the part of a shape between two heights.
 
-The functions clip convex polyhedra and triangles to a horizontal slab, fill the cross-sections of
-closed surfaces, and approximate circles by polygons with a known error. All coordinates are in
-meters in the world frame, with z up.
+The functions cut polyhedra and triangles at both heights, fill the cross-sections of closed
+surfaces, and approximate circles by polygons with a known error. All coordinates are in meters in
+the world frame, with z up.
 """
 
 import math
@@ -19,11 +19,11 @@ EMPTY = shapely.Polygon()
 
 
 GRID_M = 1e-9
-"""Grid size for unions. In floating point, GEOS loses polygons with nearly coincident edges."""
+"""Grid size (m) of unions. Without a grid, GEOS loses polygons whose edges nearly coincide."""
 
 
 def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
-    """Return the union of outlines; a single one is returned unchanged."""
+    """Return the union of outlines; a single outline is returned unchanged."""
     parts = [geometry for geometry in geometries if not geometry.is_empty]
     if len(parts) < 2:
         return parts[0] if parts else EMPTY
@@ -31,7 +31,10 @@ def union(geometries: Iterable[BaseGeometry]) -> BaseGeometry:
 
 
 def circle_segments(radius_m: float) -> int:
-    """Return the number of segments of a circle within the tolerance, a multiple of 4."""
+    """Return the number of segments, a multiple of 4, of a polygon for a circle.
+
+    The polygon is within ``TOLERANCE_M`` of the circle, unless the number would exceed 4096.
+    """
     # vertices outside and edge middles inside by the same distance radius · tan²(π / 2n)
     needed = math.pi / 2 / math.atan(math.sqrt(TOLERANCE_M / max(radius_m, TOLERANCE_M)))
     return int(min(4096, max(16, 4 * math.ceil(needed / 4))))
@@ -48,12 +51,12 @@ def unit_circle(segments: int) -> np.ndarray:
 
 
 def disc(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
-    """Return a disc as a polygon within the tolerance; it does not depend on a yaw."""
+    """Return a disc as a polygon within ``TOLERANCE_M``."""
     return shapely.Polygon(radius_m * unit_circle(circle_segments(radius_m)) + (x_m, y_m))
 
 
 def convex_outline(points: np.ndarray) -> BaseGeometry:
-    """Return the convex hull of points (n, 2), empty if it has no area."""
+    """Return the convex hull of points (n, 2); an empty polygon if the hull has no area."""
     hull = shapely.convex_hull(shapely.MultiPoint(points))
     return hull if hull.geom_type == "Polygon" else EMPTY
 
@@ -83,8 +86,8 @@ def convex_slab(
 def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float) -> BaseGeometry:
     """Return the outline of a triangulated surface (n, 3, 3) between two heights.
 
-    For a ``closed`` surface it includes the interior. For an open one, vertical parts, such as a
-    wall of zero thickness, get the width of the tolerance.
+    The outline of a ``closed`` surface includes the interior. In an open surface, vertical parts,
+    such as a wall of zero thickness, get the width ``TOLERANCE_M``.
     """
     low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
     touched = triangles[(high >= z_min) & (low <= z_max)]
@@ -106,8 +109,9 @@ def surface_slab(triangles: np.ndarray, closed: bool, z_min: float, z_max: float
 def _covered(triangles: np.ndarray) -> BaseGeometry:
     """Return the region of flat triangles (n, 3, 2) with the same orientation.
 
-    Only edges that no neighbor shares in the opposite direction can bound it. There are far fewer
-    of these than triangles, so this is much faster than a union of all triangles.
+    The region is bounded by edges without a neighbor that has the edge in the opposite direction.
+    There are far fewer of these edges than triangles, so this is much faster than a union of all
+    triangles.
     """
     if not len(triangles):
         return EMPTY
@@ -128,7 +132,7 @@ def _covered(triangles: np.ndarray) -> BaseGeometry:
 
 
 def _enclosed(segments: np.ndarray) -> BaseGeometry:
-    """Return the region that closed chains of oriented segments (n, 2, 2) enclose."""
+    """Return the region that is enclosed by closed chains of directed segments (n, 2, 2)."""
     if not len(segments):
         return EMPTY
     network = shapely.union_all(shapely.linestrings(segments), grid_size=GRID_M)
@@ -141,7 +145,10 @@ def _enclosed(segments: np.ndarray) -> BaseGeometry:
 
 
 def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
-    """Return the segments (m, 2, 2) of triangles at height ``z``, with the solid on one side."""
+    """Return the segments (m, 2, 2) in which triangles intersect the plane at height ``z``.
+
+    All segments have the solid on the same side.
+    """
     above = triangles[:, :, 2] >= z  # a vertex at ``z`` counts as above: no segment occurs twice
     count = above.sum(axis=1)
     segments = []
@@ -158,7 +165,6 @@ def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
 
 
 def _cut_point(one: np.ndarray, other: np.ndarray, z: float) -> np.ndarray:
-    """Return the points where edges cross height ``z``, independent of their direction."""
     swap = (one[:, 2] > other[:, 2])[:, None]
     low, high = np.where(swap, other, one), np.where(swap, one, other)
     share = (z - low[:, 2]) / (high[:, 2] - low[:, 2])
@@ -166,7 +172,6 @@ def _cut_point(one: np.ndarray, other: np.ndarray, z: float) -> np.ndarray:
 
 
 def _winding(point: shapely.Point, segments: np.ndarray) -> int:
-    """Return the winding number of oriented segments around a point."""
     start, end = segments[:, 0], segments[:, 1]
     upward = (start[:, 1] <= point.y) & (end[:, 1] > point.y)
     downward = (start[:, 1] > point.y) & (end[:, 1] <= point.y)
@@ -202,7 +207,7 @@ def _clip_to_level(polygon: np.ndarray, z: float, sign: float) -> np.ndarray:
 
 
 def _buffered(triangles: np.ndarray, covered: BaseGeometry) -> BaseGeometry:
-    """Return the region of triangles (n, 3, 2) without area, with the width of the tolerance.
+    """Return the region of triangles (n, 3, 2) without area, widened to ``TOLERANCE_M``.
 
     Triangles in the region ``covered`` are ignored.
     """

@@ -1,7 +1,7 @@
 """Separate the triangles of a mesh that enclose a solid from open surfaces.
 
-Mesh files mix closed bodies with open panels, and many programs write each face twice, once per
-side. If both faces were used, they would cancel, and the mesh would have no interior.
+Mesh files mix closed bodies with open panels, and many programs write each face twice, once with
+each orientation. If both faces were used, they would cancel, and the mesh would have no interior.
 """
 
 from typing import Optional, Tuple
@@ -9,16 +9,17 @@ from typing import Optional, Tuple
 import numpy as np
 
 _DIGITS = 7
-"""Decimal digits, relative to the size of the mesh, in which equal corners agree."""
+"""Number of decimal digits, relative to the size of the mesh, in which the coordinates of one
+corner are equal."""
 
 
 def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
     """Remove duplicate faces, and find the triangles that enclose a solid.
 
     Returns the triangles (m, 3, 3) without duplicates and reversed duplicates, and a mask (m,) of
-    those that enclose a solid. A connected part is solid if its faces without a reversed duplicate
-    form a closed surface, or else if all its faces do, each used once. The triangles of a solid are
-    oriented consistently. The order is preserved.
+    those that enclose a solid. A connected part is solid in two cases: if its faces without a
+    reversed duplicate form a closed surface, or if all its faces do when each is used once. The
+    triangles of a solid are oriented consistently. The order of triangles is preserved.
     """
     corners = numbered_corners(triangles)
     proper = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
@@ -51,7 +52,10 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def numbered_corners(triangles: np.ndarray) -> np.ndarray:
-    """Return an index for each corner (n, 3) of triangles (n, 3, 3), equal for equal positions."""
+    """Return an index for each corner (n, 3) of triangles (n, 3, 3).
+
+    Corners with equal positions have the same index.
+    """
     corners = triangles.reshape(-1, 3)
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
@@ -59,22 +63,22 @@ def numbered_corners(triangles: np.ndarray) -> np.ndarray:
 
 
 def _turn_of(faces: np.ndarray) -> np.ndarray:
-    """Return 1 for faces (n, 3) whose corners are an even permutation of sorted ones, else -1."""
+    """Return the sign (n,) of the permutation that sorts the corners of each face (n, 3)."""
     a, b, c = faces.T
     swaps = (a > b).astype(np.int64) + (a > c) + (b > c)
     return np.where(swaps % 2 == 0, 1, -1)
 
 
 def _directed_edges(faces: np.ndarray) -> np.ndarray:
-    """Return the edges (3 n, 2) in the direction of their faces, grouped by face."""
+    """Return the edges (3 n, 2) of faces (n, 3), in the direction and order of the faces."""
     return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
 
 
 def _parts(faces: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the connected parts of faces (n, 3).
 
-    Faces that share an edge are connected. Returns the index of each face's part (n,), the indices
-    of its edges (n, 3), and the number of uses of each edge.
+    Faces with a common edge are connected. Returns the index (n,) of the part of each face, the
+    indices (n, 3) of the edges of each face, and the number of uses of each edge.
     """
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -102,9 +106,9 @@ def _has_open_edge(faces: np.ndarray, edge: np.ndarray, chosen: np.ndarray) -> n
 
 
 def _orientation(faces: np.ndarray, edge: np.ndarray) -> Optional[np.ndarray]:
-    """Return a mask (n,) of the faces to flip for a consistent orientation, or None if impossible.
+    """Return a mask (n,) of the faces to flip for a consistent orientation; None if impossible.
 
-    The surface is connected, and each of its edges is used twice.
+    The surface must be connected, and each of its edges must be used twice.
     """
     from scipy import sparse
     from scipy.sparse import csgraph

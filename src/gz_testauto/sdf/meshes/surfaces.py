@@ -1,7 +1,7 @@
-"""Shapes with a surface in another file: meshes and height maps.
+"""Shapes whose surface is in another file: meshes and height maps.
 
-:mod:`gz_testauto.sdf.meshes.files` reads mesh files. Height images are read here as in Gazebo. A
-process reads a file once, and again only after it has changed.
+:mod:`gz_testauto.sdf.meshes.files` reads mesh files. Images of height maps are read here, as in
+Gazebo. A process reads a file once, and reads it again only after the file has changed.
 """
 
 import functools
@@ -28,14 +28,15 @@ from gz_testauto.sdf.meshes.solids import find_solids
 from gz_testauto.sdf.shapes import Geometry
 
 MAX_PIXELS = 8193
-"""Limit on the pixels per side of a height map."""
+"""Largest number of pixels per side of a height map."""
 FARTHEST_M = 1e6
-"""Limit on the distance of a surface from its origin, given by the grid of outlines."""
+"""Largest distance of a surface from its origin, which the grid of outlines determines."""
 
 
 @dataclass(frozen=True)
 class TriangleMesh:
-    """Triangles (n, 3, 3) in meters, and a mask (n,) of those that enclose a solid."""
+    """A triangulated surface: triangles (n, 3, 3) in meters, and a mask (n,) of those that enclose
+    a solid."""
 
     triangles: np.ndarray
     closed: np.ndarray
@@ -45,8 +46,8 @@ class TriangleMesh:
 class Mesh(Geometry):
     """A triangle mesh from a file.
 
-    ``path`` is absolute; ``scale`` multiplies x, y, z; ``submesh`` picks one named part,
-    and ``center`` moves that part's bounding box onto the origin.
+    ``path`` is absolute, and ``scale`` multiplies x, y and z. ``submesh`` selects one named part.
+    With ``center``, the center of the bounding box of this part is moved to the origin.
     """
 
     path: Path
@@ -56,18 +57,18 @@ class Mesh(Geometry):
 
     @property
     def surface(self) -> TriangleMesh:
-        """Return the triangles in the shape's frame, with the scale applied.
+        """Return the triangles in the frame of the shape, with the scale applied.
 
         Raises ``SdfError`` if the file cannot be read or does not have the submesh.
         """
         return _scaled_surface(self, _modified_ns(self.path))
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         return _cached_bounds(self, _modified_ns(self.path), pose).copy()
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`. The interior of closed parts is included."""
+        """Return the outline of the part between two heights, with the interior of closed parts."""
         x, y, z = pose.position
         yaw = pose.yaw_rad
         # in the rotated frame the outline does not depend on position and yaw
@@ -111,12 +112,14 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
         chosen = [triangles for name, triangles in parts if name == mesh.submesh]
         if not chosen:
             names = ", ".join(sorted({name for name, _ in parts if name})) or "none has a name"
-            raise SdfError(f"{mesh.path} has no submesh {mesh.submesh!r}; it has: {names}")
+            raise SdfError(
+                f"{mesh.path} has no submesh {mesh.submesh!r}. Submeshes of the file: {names}"
+            )
     else:
         chosen = [triangles for _, triangles in parts]
     if not chosen or not sum(map(len, chosen)):
         raise MissingFileError(
-            f"mesh {mesh.path} contains no triangles: export it again; {ALLOW_MISSING_HINT}"
+            f"mesh {mesh.path} contains no triangles; export it again; {ALLOW_MISSING_HINT}"
         )
     triangles = np.concatenate(chosen)
     if mesh.submesh is not None and mesh.center:
@@ -129,7 +132,7 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
         scale = " ".join(f"{factor:g}" for factor in mesh.scale)
         raise SdfError(
             f"{mesh.path} with scale {scale} extends {farthest_m:.3g} m from its origin; the limit "
-            f"is {FARTHEST_M:g} m: correct its scale or its unit, which must be meters"
+            f"is {FARTHEST_M:g} m; correct its scale or its unit, which must be meters"
         )
     if np.prod(mesh.scale) < 0:
         scaled = scaled[:, ::-1]
@@ -138,11 +141,11 @@ def _scaled_surface(mesh: Mesh, modified_ns: int) -> TriangleMesh:
 
 @dataclass(frozen=True)
 class Heightmap(Geometry):
-    """Terrain from a square gray image of 2^n + 1 pixels.
+    """A terrain from a square gray image of 2^n + 1 pixels per side.
 
-    As in Gazebo, the brightest pixel has height ``size[2]`` (m), and black is 0. Also as in Gazebo
-    11, collisions are computed with the map centered at the world's origin, at height
-    ``position[2]``, rotated only by the yaw of the collision.
+    As in Gazebo, the brightest pixel has the height ``size[2]`` (m), and black has height 0. Gazebo
+    11 computes collisions with the map centered at the origin of the world, at the height
+    ``position[2]``, and rotates it only by the yaw of the collision.
     """
 
     path: Path
@@ -151,13 +154,14 @@ class Heightmap(Geometry):
 
     @property
     def heights(self) -> np.ndarray:
-        """Return heights (m) above ``position``, shape (rows, columns), row 0 at the highest y."""
+        """Return the heights (m) above ``position``, shape (rows, columns), with the highest y in
+        row 0."""
         brightness = _brightness(self.path, _modified_ns(self.path))
         highest = brightness.max()
         return brightness * (abs(self.size[2]) / highest if highest > 0 else 0.0)
 
     def bounds(self, pose: Pose) -> np.ndarray:
-        """See :class:`Geometry`."""
+        """Return the axis-aligned bounds (m) of the shape at ``pose``, shape (3, 2)."""
         heights = self.heights + self.position[2]
         cos, sin = abs(math.cos(pose.yaw_rad)), abs(math.sin(pose.yaw_rad))
         half_x = (self.size[0] * cos + self.size[1] * sin) / 2
@@ -166,14 +170,15 @@ class Heightmap(Geometry):
         return np.array([(-half_x, half_x), (-half_y, half_y), levels])
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """See :class:`Geometry`: the cells, between four pixels, that reach up to ``z_min``.
+        """Return the outline of the cells, each between four pixels, that reach up to ``z_min``.
 
-        The ground is solid down to any depth, so ``z_max`` has no effect. Cells are not divided.
+        The ground is solid down to any depth, so ``z_max`` has no effect. A cell is either in the
+        outline completely or not at all.
         """
         if not max(self.size[:2]) <= FARTHEST_M:
             raise SdfError(
                 f"height map {self.path} is {max(self.size[:2]):.3g} m wide; at most "
-                f"{FARTHEST_M:g} m are supported: correct its <size>"
+                f"{FARTHEST_M:g} m are supported; correct its <size>"
             )
         heights = self.heights + self.position[2]
         corners = (heights[:-1, :-1], heights[1:, :-1], heights[:-1, 1:], heights[1:, 1:])
@@ -196,7 +201,6 @@ class Heightmap(Geometry):
 
 
 def _turn(yaw_rad: float) -> np.ndarray:
-    """Return the matrix that rotates row vectors in the plane."""
     cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
     return np.array([[cos, sin], [-sin, cos]])
 
@@ -221,4 +225,6 @@ def _brightness(path: Path, modified_ns: int) -> np.ndarray:
     except SdfError:
         raise
     except Exception as error:  # image readers raise arbitrary exceptions for damaged files
-        raise SdfError(f"height map {path} cannot be read as an image: {error}") from error
+        raise SdfError(
+            f"height map {path} cannot be read as an image: {error}; save it as PNG"
+        ) from error
