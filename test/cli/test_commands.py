@@ -348,7 +348,7 @@ def test_an_unknown_simulator_option_is_rejected_before_worlds_are_generated(tmp
 
 @pytest.mark.slow
 def test_agree_runs_two_simulators_and_prints_their_agreement(tmp_path, capsys):
-    command = ["agree", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
+    command = ["agreement", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
     assert main([*command, "--simulators", "kinematic", "embedded"]) == 0
     printed = capsys.readouterr().out
     unwrapped = " ".join(printed.split())

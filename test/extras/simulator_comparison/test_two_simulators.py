@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gz_testauto.cli import main as command
-from gz_testauto.extras.simulator_comparison.cli import agree
+from gz_testauto.extras.simulator_comparison.cli import agreement
 from gz_testauto.extras.simulator_comparison.open_loop import MEASURES
 from gz_testauto.results.directory import CampaignDirectory
 from gz_testauto.results.store import ResultStore
@@ -61,7 +61,7 @@ def test_two_different_simulators_are_needed(tmp_path, capsys, arguments):
 def test_open_loop_runs_are_compared_and_leave_no_files(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     simulators = ["--simulators", "embedded", "embedded_again"]
-    assert command.main(["agree", str(CAMPAIGN), "--open-loop", *simulators]) == 0
+    assert command.main(["agreement", str(CAMPAIGN), "--open-loop", *simulators]) == 0
     said = capsys.readouterr()
     assert "embedded_again against embedded, with the same velocity commands" in said.out
     # the same simulator twice: no difference
@@ -70,13 +70,13 @@ def test_open_loop_runs_are_compared_and_leave_no_files(tmp_path, capsys, monkey
     for drive in ("rest", "straight", "stop", "push", "turn", "circle"):
         assert f"embedded_again: flat/{drive}, repetition 3: done" in said.err
     assert list(tmp_path.iterdir()) == []
-    assert command.main(["agree", str(CAMPAIGN), *simulators]) == 2
+    assert command.main(["agreement", str(CAMPAIGN), *simulators]) == 2
     assert "--out is missing" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
-    arguments = ["agree", str(CAMPAIGN), "--open-loop", "--out", str(tmp_path)]
+    arguments = ["agreement", str(CAMPAIGN), "--open-loop", "--out", str(tmp_path)]
     arguments += ["--simulators", "embedded", "embedded_again"]
     assert command.main(arguments) == 0
     first = capsys.readouterr()
@@ -88,7 +88,7 @@ def test_stored_open_loop_runs_are_not_repeated(tmp_path, capsys):
 
 def test_a_simulator_is_not_compared_with_itself(capsys):
     twice = ["--simulators", "embedded", "embedded"]
-    assert command.main(["agree", str(CAMPAIGN), "--open-loop", *twice]) == 2
+    assert command.main(["agreement", str(CAMPAIGN), "--open-loop", *twice]) == 2
     assert re.search(r"--simulators\b.*\bembedded\b", capsys.readouterr().err)
 
 
@@ -96,9 +96,9 @@ def test_stopped_open_loop_runs_return_the_exit_status_of_the_signal(tmp_path, c
     def stopped(bench, out, report_progress, stop, create_handle):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(agree, "run_bench", stopped)
+    monkeypatch.setattr(agreement, "run_bench", stopped)
     for arguments in (["--open-loop"], ["--out", str(tmp_path / "out")]):
-        command_line = ["agree", str(CAMPAIGN), *arguments]
+        command_line = ["agreement", str(CAMPAIGN), *arguments]
         command_line += ["--simulators", "embedded", "embedded_again"]
         assert command.main(command_line) == 128 + signal.SIGINT
     assert not (tmp_path / "out" / "embedded").exists()

@@ -1,4 +1,4 @@
-"""The bench of ``agree``: the same velocity commands in two simulators, with a campaign's robot.
+"""The bench of the verb ``agreement``: one robot, and the same commands in two simulators.
 
 The first simulator is the reference. The robot and its limits are those of the campaign, on level
 ground: straight ahead, turning on the spot, an arc, a stop from full speed, and pushing a box.

@@ -164,7 +164,7 @@ class GeomFactory:
                 "terrain",
                 f"{shape}: on uneven ground a robot whose fixed casters carry its weight loses "
                 "traction in 'embedded', where bodies are rigid, and keeps it in Gazebo: compare "
-                "the two with `gz_testauto agree`",
+                "the two with `gz_testauto agreement`",
             )
         if terrain not in self._named:
             name = f"terrain{len(self.terrains)}"

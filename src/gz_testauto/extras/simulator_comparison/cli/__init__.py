@@ -1,1 +1,1 @@
-"""Verbs ``simulators`` and ``agree``."""
+"""Verbs ``simulators`` and ``agreement``."""

@@ -11,8 +11,8 @@ with different outcomes.
 docs/simulators.md lists the commands that compare simulators, and the question each answers.
 
 example:
-  gz_testauto agree config/campaign.yaml --out results/agree --worlds 20
-  gz_testauto agree config/campaign.yaml --open-loop
+  gz_testauto agreement config/campaign.yaml --out results/agreement --worlds 20
+  gz_testauto agreement config/campaign.yaml --open-loop
 """
 
 import argparse
