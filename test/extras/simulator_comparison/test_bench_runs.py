@@ -213,7 +213,11 @@ def test_run_of_a_simulator_that_died_twice_is_invalid_and_not_measured(tmp_path
     spec = bench(repetitions=1)
     result = run(spec, tmp_path, Dying)
     (invalid,) = result.conditions.invalid
-    assert (invalid.entry, invalid.case, invalid.why) == ("two", "flat/circle", "its process died")
+    assert (invalid.entry, invalid.case, invalid.reason) == (
+        "two",
+        "flat/circle",
+        "its process died",
+    )
     assert Dying.deaths == 7 and not result.complete
     drift = evaluate_bench(spec, *result[:2]).measured["two"]["pose_drift"]
     assert drift.missing == "flat/circle is missing"

@@ -279,9 +279,9 @@ def test_channels_are_cut_to_their_common_interval_without_sparse_commands():
 def test_missing_values_are_reported_and_not_counted():
     cases = {"flat/straight": [drive(1)]}
     absent = measure_entry(find_measure("pose_drift"), "one", cases, cases)
-    assert absent.missing == "the reference has no recording of its cases"
+    assert absent.missing == "the reference has no recording of the required terrain and maneuver"
     assert measure_entry(find_measure("imu_linear_error"), "one", cases, None).missing == (
-        "there is no reference"
+        "the comparison has no reference"
     )
     other = {"flat/circle": [drive(1)]}
     lacking = measure_entry(find_measure("imu_linear_error"), "one", other, cases)

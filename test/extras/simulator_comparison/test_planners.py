@@ -50,7 +50,7 @@ def test_planner_measures_require_a_campaign_with_two_planners(tmp_path):
     found = evaluate_bench(bench(tmp_path, **entries))
     alone, none = (found.measured[name]["planner_srcc"] for name in ("alone", "none"))
     assert "two planners" in alone.missing and alone.missing.endswith(": fgm")
-    assert none.missing == "it has no campaign"
+    assert none.missing == "the entry has no campaign"
     assert found.ranking.table.left_out.keys() == {"planner_same_winner", "planner_srcc"}
 
 

@@ -65,9 +65,8 @@ def test_all_recordings_of_a_case_are_cut_to_the_shortest():
     assert {len(one.imu.time_s) for one in found.entries["real"]["flat/a"]} == {400}
     assert len(found.entries["real"]["flat/b"][0].imu.time_s) == 500
     assert (found.band_hz, found.slowest) == (20.0, "")
-    assert found.notes == [
-        "flat/a: all are compared over 3.99 s, as long as the shortest, drive 0."
-    ]
+    (note,) = found.notes
+    assert note.startswith("flat/a: ") and "over 3.99 s" in note and "drive 0" in note
 
 
 def test_the_slowest_sensor_limits_the_band_of_all():
@@ -75,13 +74,8 @@ def test_the_slowest_sensor_limits_the_band_of_all():
     found = align_recordings({"real": {"flat/a": (slow,)}, "other": {"flat/b": (drive(1),)}})
     assert found.band_hz == pytest.approx(12.0)
     assert found.slowest == "slow"
-    assert (
-        found.notes
-        == [
-            "flat/a: all are compared over 20 s, as long as the shortest, slow.",
-            "Inertial samples are compared up to 12 Hz, not 20: slow has a slower sensor.",
-        ][1:]
-    )
+    (note,) = found.notes
+    assert "12 Hz instead of 20 Hz" in note and "slow" in note
     for own in found.entries.values():
         for recordings in own.values():
             assert recordings[0].band_hz == pytest.approx(12.0)

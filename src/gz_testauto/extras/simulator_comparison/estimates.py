@@ -37,7 +37,7 @@ REFERENCE = "reference of all entries"
 PUBLISHED = "published"
 NOTHING = "no value is published"
 """Reason for a missing value of an entry that was not simulated."""
-NO_CAMPAIGN = "it has no campaign"
+NO_CAMPAIGN = "the entry has no campaign"
 NO_OTHER_CAMPAIGN = "the reference has no campaign"
 
 METHOD = "bootstrap over repetitions, expanded percentile"
@@ -87,11 +87,13 @@ def measure_entry(
     if measure.own is not None:
         return _own_measure(measure, name, own, seed)
     if reference is None:
-        return Measured.absent(measure, "there is no reference")
+        return Measured.absent(measure, "the comparison has no reference")
     cases = [case for case in reference if _is_for(measure, case)]
     cases = [case for case in cases if _missing_channel(measure, reference[case]) is None]
     if not cases:
-        return Measured.absent(measure, "the reference has no recording of its cases")
+        return Measured.absent(
+            measure, "the reference has no recording of the required terrain and maneuver"
+        )
     for case in cases:
         lacking = "is missing" if case not in own else _missing_channel(measure, own[case])
         if lacking:
@@ -151,7 +153,9 @@ def _own_measure(measure: Measure, name: str, own: RecordingsByCase, seed: int) 
     own = _with_extras(measure, own)
     cases = [case for case in own if _is_for(measure, case)]
     if not cases:
-        return Measured.absent(measure, "no recording is of its cases")
+        return Measured.absent(
+            measure, "the entry has no recording of the required terrain and maneuver"
+        )
     for case in cases:
         lacking = _missing_channel(measure, own[case])
         if lacking:
@@ -263,7 +267,9 @@ def _with_interval(
     """Return the estimate. ``scatter`` has an array (n,) per independently resampled set of n
     repetitions; its mean is the contribution of the set, up to a factor common to all sets."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
-        estimate = Estimate(value, math.nan, math.nan, "one repetition: no interval")
+        estimate = Estimate(
+            value, math.nan, math.nan, "no interval, because a case has only one repetition"
+        )
         return Measured(measure, estimate, np.full(RESAMPLES, value), by_case)
     wider, freedom = _small_sample_correction(scatter)
     tail = float(norm.cdf(wider * t.ppf((1.0 - LEVEL) / 2.0, freedom)))

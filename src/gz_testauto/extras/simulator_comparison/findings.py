@@ -101,14 +101,15 @@ BASELINE = "it is the baseline"
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Measured values by entry and measure, entries that are not ranked with the reason, the
-    ranking, the ranking of the printed scores if all entries have some, and spectra by case."""
+    """Results of a comparison: measured values by entry and measure, the reasons by entry that is
+    not ranked, the ranking, and spectra by case. ``published_ranking`` is the ranking by published
+    scores; it is None unless all entries have published scores."""
 
     spec: BenchSpec
     measured: Mapping[str, Mapping[str, Measured]]
     not_ranked: Mapping[str, str]
     ranking: Ranking
-    printed: Optional[Ranking]
+    published_ranking: Optional[Ranking]
     spectra: Mapping[str, Sequence[Spectrum]]
     aligned: AlignedRecordings
     """Duration of each case and the frequency band."""
@@ -172,8 +173,8 @@ def evaluate_bench(
     table, drawn = _score_entries(spec, kept)
     ranking = Ranking.of(table, drawn, spec.seed, not_ranked)
     spectra = _spectra(spec, all_recordings)
-    printed = _printed(spec)
-    return Findings(spec, measured, not_ranked, ranking, printed, spectra, aligned, conditions)
+    published = _rank_published_scores(spec)
+    return Findings(spec, measured, not_ranked, ranking, published, spectra, aligned, conditions)
 
 
 def _not_ranked(
@@ -188,7 +189,7 @@ def _not_ranked(
             found.setdefault(entry.name, "it has no valid run")
     for ground in conditions.grounds:
         if ground.refusal:
-            found.setdefault(ground.entry, f"its ground {ground.terrain} is refused")
+            found.setdefault(ground.entry, f"its ground differs from terrain {ground.terrain}")
     wanted = [case for case in recordings.get(spec.reference or "", {}) if case in spec.cases]
     for entry in spec.ranked:
         lacking = [case for case in wanted if not recordings.get(entry.name, {}).get(case)]
@@ -247,7 +248,7 @@ def _score_entries(
     return ScoreTable(tuple(names), tuple(spec.weights), weights, points), drawn
 
 
-def _printed(spec: BenchSpec) -> Optional[Ranking]:
+def _rank_published_scores(spec: BenchSpec) -> Optional[Ranking]:
     if not all(entry.published_scores for entry in spec.ranked):
         return None
     scores = {entry.name: dict(entry.published_scores) for entry in spec.ranked}

@@ -204,8 +204,8 @@ class RankingVerdict:
         if not self.ranked:
             return "No ranking is possible."
         if self.winner is None:
-            return "No winner."
-        return f"{self.winner} is first, in {100 * self.share:.1f} % of all draws."
+            return "There is no winner."
+        return f"{self.winner} is the winner: it is first in {100 * self.share:.1f} % of all draws."
 
     @property
     def text(self) -> str:
@@ -237,13 +237,13 @@ def ranking_verdict(
     if open_:
         lacking = "; ".join(f"{name} of {', '.join(table.left_out[name])}" for name in open_)
         decides += (
-            f"{table.entries[first]} is first by the criteria that are known of all entries, but "
-            f"unknown values could change that: {lacking}.",
+            f"{table.entries[first]} is first by the criteria that are known for all entries. "
+            f"These unknown values could change the first rank: {lacking}.",
         )
     unknown = np.isnan(table.scores).all(axis=0) & (table.weights > 0)
     if unknown.any():
         names = ", ".join(table.criteria[column] for column in np.flatnonzero(unknown))
-        decides += (f"Not known of any entry, and not counted: {names}.",)
+        decides += (f"Criteria that are unknown for all entries do not count: {names}.",)
     return RankingVerdict(winner, together, weights, measurement, decides)
 
 
@@ -253,11 +253,10 @@ def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
         return f"No entry can be compared ({others})."
     if len(table.entries) == 1:
         return (
-            f"Only {table.entries[0]} is compared{f' ({others})' if others else ''}; a score "
-            "needs at "
-            "least two entries."
+            f"Only {table.entries[0]} can be ranked, but a ranking needs at least two entries"
+            f"{f' ({others})' if others else ''}."
         )
-    return "No criterion with a weight is known of all entries."
+    return "No criterion with a weight above 0 is known for all entries."
 
 
 def _open(table: ScoreTable) -> Tuple[str, ...]:
@@ -283,21 +282,22 @@ def _deciding_factors(
     first, second = table.order[:2]
     sentences = [
         f"{leading.first} has the greatest total, but with weights within ±{100 * SPREAD:.0f} % it "
-        f"is first in {100 * shares[first]:.1f} % of draws, {leading.second} in "
-        f"{100 * shares[second]:.1f} %; {100 * SURE:.0f} % are needed."
+        f"is first in {100 * shares[first]:.1f} % of draws, and {leading.second} in "
+        f"{100 * shares[second]:.1f} %. The winner must be first in {100 * SURE:.0f} %."
     ]
     if weights < SURE and leading.parts:
         sentences.append(
-            f"Weights decide: {_criteria_for(leading, 1)} favor {leading.first}, "
-            f"{_criteria_for(leading, -1)} favor {leading.second}."
+            f"The weights decide. Criteria in favor of {leading.first}: "
+            f"{_criteria_for(leading, 1)}. Criteria in favor of {leading.second}: "
+            f"{_criteria_for(leading, -1)}."
         )
     if measurement < SURE:
         sentences.append(
-            "More repetitions decide: with the specified weights it is first in "
-            f"{100 * measurement:.1f} % of draws of the measurements."
+            f"More repetitions can decide: with the specified weights {leading.first} is first in "
+            f"{100 * measurement:.1f} % of the resampled measurements."
         )
     if weights >= SURE and measurement >= SURE:
-        sentences.append("Either more repetitions or more certain weights would suffice.")
+        sentences.append("More repetitions or more precise weights can decide the ranking.")
     return tuple(sentences)
 
 

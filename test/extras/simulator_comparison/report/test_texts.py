@@ -32,7 +32,7 @@ from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 from gz_testauto.report.plain import report_console
 
 
-def printed(found):
+def terminal_text(found):
     """Return the text of the terminal; its lines have at most 80 columns."""
     text = io.StringIO()
     print_findings(found, report_console(text))
@@ -69,26 +69,26 @@ def of_paper():
 @pytest.fixture(scope="module")
 def both(of_paper):
     """Return the paper's report on the terminal and on the page, each in one line."""
-    return " ".join(printed(of_paper).split()), Page(page_html(of_paper)).text_part
+    return " ".join(terminal_text(of_paper).split()), Page(page_html(of_paper)).text_part
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text_part",
     [
-        "The winner changes: by the printed scores coppeliasim has the greatest total, by the "
+        "The winner changes: by the published scores coppeliasim has the greatest total, by the "
         "measurements and rules gazebo.",
         "coppeliasim has the greatest total, but with weights within ±20 % it is first in 51.3 % "
-        "of draws, gazebo in 48.7 %; 95 % are needed.",
+        "of draws, and gazebo in 48.7 %. The winner must be first in 95 %.",
         "gazebo has the greatest total, but with weights within ±20 % it is first in 60.3 % of "
-        "draws, coppeliasim in 39.7 %; 95 % are needed.",
-        "imu_linear_error from 10 to 9.955 (−0.45 %) makes gazebo first.",
-        "imu_linear_error from 10 to 10.479 (+4.8 %) makes coppeliasim first.",
-        "Tables 6 and 8, coppeliasim straight over gravel: the printed means and ranges give "
-        "1.237 rad/s by equation (7), as printed.",
-        "Tables 7 and 9, coppeliasim straight over gravel: the printed means and ranges give "
-        "23.43 m/s² by equation (7); 23.19 m/s² is printed.",
-        "No measurements: all values are quoted",
+        "draws, and coppeliasim in 39.7 %. The winner must be first in 95 %.",
+        "imu_linear_error changes from 10 to 9.955 (−0.45 %), gazebo is first.",
+        "imu_linear_error changes from 10 to 10.479 (+4.8 %), coppeliasim is first.",
+        "Tables 6 and 8, coppeliasim straight over gravel: by equation (7) the published means "
+        "and ranges give 1.237 rad/s; the published value is equal.",
+        "Tables 7 and 9, coppeliasim straight over gravel: by equation (7) the published means "
+        "and ranges give 23.43 m/s²; the published value is 23.19 m/s².",
+        "All values are quoted from publications; nothing was measured.",
         "Published values have no interval and are not resampled.",
         "coppeliasim 49.100 51.3 % 26.2 %",
         "gazebo 49.087 48.7 % 39.2 %",
@@ -108,7 +108,7 @@ def test_report_of_the_paper_has_the_results_of_its_numbers(both, text_part):
 
 def test_neither_ranking_of_the_paper_has_a_winner(both):
     for text in both:
-        assert text.count("No winner.") == 2
+        assert text.count("There is no winner.") == 2
 
 
 @pytest.fixture(scope="module")
@@ -118,24 +118,24 @@ def of_simulators():
 
 @pytest.fixture(scope="module")
 def of_both(of_simulators):
-    return " ".join(printed(of_simulators).split()), Page(page_html(of_simulators)).text_part
+    return " ".join(terminal_text(of_simulators).split()), Page(page_html(of_simulators)).text_part
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text_part",
     [
-        "Measured against the real robot's recordings, real.",
-        "lost is first by the criteria that are known of all entries, but unknown values could "
-        "change that: "
+        "All measures compare an entry with the recordings of a real robot (real).",
+        "lost is first by the criteria that are known for all entries. These unknown values could "
+        "change the first rank: "
         "imu_linear_error of lost; gain of lost.",
-        "imu_linear_error does not count: not known of lost.",
-        "Possible totals for any scores in the criteria that do not count: near ",
+        "imu_linear_error does not count, because it is unknown for lost.",
+        "Possible totals with any scores in the criteria that do not count: near ",
         "not measured: gravel/s_curve is missing",
         "ties with the reference",
         "the reference's own repetitions",
         "near: gazebo 11.10.2 (engine: ode)",
-        "sunk is not ranked: its ground gravel is refused.",
+        "sunk is not ranked: its ground differs from terrain gravel.",
         "sunk on gravel: the surface is 13.0 mm off",
         "13.00 mm",
         "0.40 mm",
@@ -143,8 +143,8 @@ def of_both(of_simulators):
         "ground.",
         "Others used 34 % of the machine while loads were measured.",
         "its page; 2026-11-01",
-        "noise_density (the reference has no recording of its cases).",
-        "Intervals, 95 %: bootstrap over repetitions",
+        "noise_density (the reference has no recording of the required terrain and maneuver).",
+        "Method of the 95 % intervals: bootstrap over repetitions",
     ],
 )
 def test_report_lists_compared_and_omitted_entries(of_both, text_part):
@@ -155,24 +155,24 @@ def test_report_lists_compared_and_omitted_entries(of_both, text_part):
 
 
 def test_totals_and_the_lead_have_intervals_where_measurements_have(of_simulators, of_paper):
-    table = printed(of_simulators)
+    table = terminal_text(of_simulators)
     assert re.search(r"^loud +2\.\d+ \[2\.\d+, 2\.\d+\] ", table, re.MULTILINE)
     assert re.search(r"lost leads loud by 0\.\d+ \[0\.\d+, 0\.\d+\] of 3", table)
-    assert "95 %\n" not in printed(of_paper)
+    assert "95 %\n" not in terminal_text(of_paper)
 
 
 def test_comparison_without_a_real_robot_is_called_agreement(of_simulators):
     spec = of_simulators.spec.model_copy(update={"reference_is_robot": False})
     changed = dataclasses.replace(of_simulators, spec=spec)
-    for text in (printed(changed), Page(page_html(changed)).text_part):
-        assert "this is agreement with it, not accuracy" in " ".join(text.split())
+    for text in (terminal_text(changed), Page(page_html(changed)).text_part):
+        assert "the reference and state agreement with it, not accuracy" in " ".join(text.split())
         assert "real robot" not in text
 
 
 @pytest.mark.slow
 def test_seven_entries_with_long_names_fit_a_terminal():
     names = ("near", *(f"a_simulator_with_option_{number}" for number in range(6)))
-    text = printed(simulated(names, repetitions=1))
+    text = terminal_text(simulated(names, repetitions=1))
     for name in names:
         assert name in text.replace("\n", "")
 
@@ -218,7 +218,7 @@ def test_markup_in_names_and_remarks_is_escaped():
     found = dataclasses.replace(simulated_report(), conditions=changed)
     text = page_html(found)
     assert "<img" not in text and "\x1b" not in text
-    assert "\x1b" not in printed(found)
+    assert "\x1b" not in terminal_text(found)
     assert r"<img src=x onerror=alert(1)>\x1b[2J" in Page(text).text_part
 
 
@@ -273,12 +273,12 @@ def test_unmeasured_entry_is_not_closer_than_the_baseline():
     lost = {name: Measured.absent(one.measure, "x") for name, one in found.measured["lost"].items()}
     measured = {**found.measured, "lost": lost}
     changed = baseline_lines(dataclasses.replace(found, spec=spec, measured=measured))
-    assert changed == ["near: closer to the reference than loud in all measures."]
+    assert changed == ["Closer to the reference than the baseline loud in all measures: near."]
 
 
 def both_texts(found):
     """Return the report on the terminal and on the page, each in one line."""
-    return " ".join(printed(found).split()), Page(page_html(found)).text_part
+    return " ".join(terminal_text(found).split()), Page(page_html(found)).text_part
 
 
 def test_refused_entries_are_not_ranked_and_the_reason_is_reported():
@@ -291,30 +291,32 @@ def test_refused_entries_are_not_ranked_and_the_reason_is_reported():
         invalid=(),
     )
     found = simulated(("near", "loud"), changed, repetitions=2)
-    assert found.not_ranked == dict.fromkeys(("near", "loud"), "its ground gravel is refused")
+    assert found.not_ranked == dict.fromkeys(
+        ("near", "loud"), "its ground differs from terrain gravel"
+    )
     for text in both_texts(found):
         assert (
-            "No ranking is possible. No entry can be compared (near: its ground gravel is "
-            "refused; loud: its ground gravel is refused)."
+            "No ranking is possible. No entry can be compared (near: its ground differs from "
+            "terrain gravel; loud: its ground differs from terrain gravel)."
         ) in text
         assert "SMAA" not in text and "Scores" not in text
         assert "near on gravel: the surface is 13.0 mm off" in text
     ranking = json.loads(json.dumps(findings_to_json(found), allow_nan=False))["ranking"]
     assert (ranking["ranked"], ranking["winner"], ranking["entries"]) == (False, None, {})
-    assert "near: its ground gravel is refused" in ranking["verdict"]
+    assert "near: its ground differs from terrain gravel" in ranking["verdict"]
 
 
 def test_single_entry_is_not_ranked():
     found = simulated(("near",))
     for text in both_texts(found):
-        assert "No ranking is possible. Only near is compared" in text
+        assert "No ranking is possible. Only near can be ranked" in text
         assert "is first" not in text and "100.0 %" not in text
     assert findings_to_json(found)["ranking"]["winner"] is None
 
 
 @pytest.mark.slow
 def test_weighted_measures_without_interval_are_listed_with_the_verdict():
-    text_part = "Without an interval, and so the same in all draws: "
+    text_part = "Measures without an interval are equal in all draws: "
     once = simulated(("near", "loud"), repetitions=1)
     for text in both_texts(once):
         assert f"{text_part}real_time_factor, imu_linear_error, gain." in text
@@ -331,7 +333,8 @@ def test_criteria_unknown_of_all_entries_are_listed_in_the_verdict():
     drives = {name: recorded(at, 0.3, 2) for at, name in enumerate(("real", "near", "loud"))}
     for text in both_texts(find_without_reading(spec, drives, CONDITIONS)):
         assert (
-            "Not known of any entry, and not counted: real_time_factor, memory, open_source."
+            "Criteria that are unknown for all entries do not count: real_time_factor, memory, "
+            "open_source."
         ) in text
 
 
@@ -344,9 +347,10 @@ def test_case_cut_to_its_shortest_recording_is_reported():
     )
     for text in both_texts(dataclasses.replace(simulated_report(), aligned=aligned)):
         assert (
-            "flat/straight: all are compared over 4 s, as long as the shortest, short.csv." in text
+            "flat/straight: recordings are compared over 4 s, the duration of the shortest one, "
+            "short.csv." in text
         )
-        assert "up to 8 Hz, not 20: slow.csv has a slower sensor." in text
+        assert "up to 8 Hz instead of 20 Hz, because the sensor of slow.csv is slower." in text
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,12 @@ disturbed."""
 
 @dataclass(frozen=True)
 class InvalidRun:
-    """An invalid run, with its reason."""
+    """A run of a maneuver that is not measured, with the reason."""
 
     entry: str
     case: str
     repetition: int
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)

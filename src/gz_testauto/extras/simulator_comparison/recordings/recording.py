@@ -248,15 +248,15 @@ class AlignedRecordings:
     def notes(self) -> List[str]:
         """Sentences for the report."""
         sentences = [
-            f"{case}: all are compared over {length.duration_s:.3g} s, as long as the shortest, "
-            f"{length.shortest}."
+            f"{case}: recordings are compared over {length.duration_s:.3g} s, the duration of the "
+            f"shortest one, {length.shortest}."
             for case, length in self.lengths.items()
             if length.longest_s > LONGER * length.duration_s
         ]
         if self.slowest:
             sentences.append(
-                f"Inertial samples are compared up to {self.band_hz:g} Hz, not {BAND_HZ:g}: "
-                f"{self.slowest} has a slower sensor."
+                f"Inertial samples are compared up to {self.band_hz:g} Hz instead of {BAND_HZ:g} "
+                f"Hz, because the sensor of {self.slowest} is slower."
             )
         return sentences
 

@@ -57,7 +57,7 @@ def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
         version=__version__,
         style=style,
         found=found,
-        say=sentences,
+        sentences=sentences,
         rankings=[
             (title, ranking, lead_bars(ranking)) for title, ranking in sentences.rankings(found)
         ],

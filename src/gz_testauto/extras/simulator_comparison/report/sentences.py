@@ -1,4 +1,4 @@
-"""Sentences of a report on a comparison of simulators, for terminal and page."""
+"""Sentences of the report on a comparison of simulators, for the terminal and the HTML page."""
 
 import math
 from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
@@ -24,64 +24,63 @@ NEAR = f"±{100 * SPREAD:.0f} %"
 
 
 def reference_text(found: Findings) -> str:
-    """Return the sentence on the reference, and so on the meaning of the numbers."""
+    """Return the sentence on the reference, which determines the meaning of all measures."""
     spec = found.spec
-    if spec.reference is None:
-        if _all_quoted(found):
-            return (
-                "No measurements: all values are quoted, and their accuracy depends on their "
-                "sources."
-            )
-        return "No reference: the accuracy of the simulators is unknown."
-    if spec.reference_is_robot:
-        return f"Measured against the real robot's recordings, {spec.reference}."
-    return f"Measured against {spec.reference}: this is agreement with it, not accuracy."
+    if spec.reference is not None:
+        meaning = (
+            "the recordings of a real robot"
+            if spec.reference_is_robot
+            else "the reference and state agreement with it, not accuracy"
+        )
+        return f"All measures compare an entry with {meaning} ({spec.reference})."
+    if _present(found) and all(one.estimate.method == PUBLISHED for one in _present(found)):
+        return "All values are quoted from publications; nothing was measured."
+    return "The comparison has no reference, so the accuracy of the simulators is unknown."
 
 
-def _all_quoted(found: Findings) -> bool:
-    present = [one for own in found.measured.values() for one in own.values() if not one.missing]
-    return bool(present) and all(one.estimate.method == PUBLISHED for one in present)
+def _present(found: Findings) -> List[Measured]:
+    return [one for own in found.measured.values() for one in own.values() if not one.missing]
 
 
 def change_text(found: Findings) -> str:
-    """Return whether printed scores and measurements have different winners."""
-    assert found.printed is not None, "a bench with printed scores"
-    if not (found.printed.verdict.ranked and found.ranking.verdict.ranked):
-        return "One of the two rankings is not possible."
-    firsts = [
-        ranking.table.entries[ranking.table.order[0]] for ranking in (found.printed, found.ranking)
-    ]
-    if firsts[0] == firsts[1]:
-        return f"{firsts[0]} has the greatest total in both rankings."
+    """Return the sentence on the winners by published scores and by measurements."""
+    published, measured = found.published_ranking, found.ranking
+    assert published is not None, "a bench with published scores"
+    if not (published.verdict.ranked and measured.verdict.ranked):
+        return "The two rankings cannot be compared, because one of them is empty."
+    first, second = (one.table.entries[one.table.order[0]] for one in (published, measured))
+    if first == second:
+        return f"{first} has the greatest total in both rankings."
     return (
-        f"The winner changes: by the printed scores {firsts[0]} has the greatest total, by the "
-        f"measurements and rules {firsts[1]}. The printed scores do not follow from the "
+        f"The winner changes: by the published scores {first} has the greatest total, by the "
+        f"measurements and rules {second}. The published scores do not follow from the "
         "measurements."
     )
 
 
 def rankings(found: Findings) -> List[Tuple[str, Ranking]]:
     """Return each ranking with its heading."""
-    if found.printed is None:
+    if found.published_ranking is None:
         return [("Ranking", found.ranking)]
     return [
         ("Ranking by the measurements and rules", found.ranking),
-        ("Ranking by the scores that were printed", found.printed),
+        ("Ranking by the published scores", found.published_ranking),
     ]
 
 
 def without_interval_text(found: Findings, ranking: Ranking) -> str:
-    """Return the sentence on measures that are the same in all draws."""
+    """Return the sentence on measures without an interval; empty if all measures have one."""
     if ranking is not found.ranking or not ranking.verdict.ranked or not found.without_interval:
         return ""
     return (
-        f"Without an interval, and so the same in all draws: {', '.join(found.without_interval)}. "
-        "The shares do not include their uncertainty."
+        f"Measures without an interval are equal in all draws: {', '.join(found.without_interval)}."
+        " The shares of draws do not include the uncertainty of these measures."
     )
 
 
 def lead_text(ranking: Ranking) -> str:
-    """Return the sentence on the lead of the first entry and its composition."""
+    """Return the sentence on the lead of the first entry and its composition; empty if nothing is
+    ranked."""
     lead = ranking.lead
     if lead is None:
         return ""
@@ -92,30 +91,32 @@ def lead_text(ranking: Ranking) -> str:
     parts = ", ".join(f"{name} {part:+.3f}".replace("-", "−") for name, part in lead.parts)
     return (
         f"{lead.first} leads {lead.second} by {lead.value:.3f}{' ' if within else ''}{within} of "
-        f"{counted:g}: {parts}."
+        f"{counted:g} points: {parts}."
     )
 
 
 def reversal_text(ranking: Ranking) -> str:
-    """Return the sentence on the smallest change of one weight that changes the first rank."""
+    """Return the sentence on the smallest change of a single weight that changes the first rank;
+    empty if nothing is ranked."""
     if not ranking.verdict.ranked:
         return ""
     if not ranking.reversals:
         return "No change of a single weight changes the first rank."
     least = ranking.reversals[0]
     return (
-        f"The smallest change of one weight that changes the first rank: {least.criterion} from "
-        f"{least.specified:g} to {least.needed:.3f} ({relative(least)}) makes {least.winner} first."
+        f"If the weight of {least.criterion} changes from {least.specified:g} to "
+        f"{least.needed:.3f} ({relative(least)}), {least.winner} is first. No smaller change of a "
+        "single weight changes the first rank."
     )
 
 
 def baseline_lines(found: Findings) -> List[str]:
-    """Return the entries whose distance from the reference is not below the baseline's, with the
-    measures."""
+    """Return sentences on the entries that are closer to the reference than the baseline, and on
+    those that are not, with the measures."""
     name = found.spec.baseline
     if name is None or name not in found.measured:
         return []
-    baseline, lines, beaten = found.measured[name], [], []
+    baseline, lines, closer = found.measured[name], [], []
     for entry, own in found.measured.items():
         compared = [
             one
@@ -131,12 +132,16 @@ def baseline_lines(found: Findings) -> List[str]:
         ]
         if entry != name and behind:
             lines.append(
-                f"{entry} is not closer to the reference than {name} in: {', '.join(behind)}."
+                f"{entry} is not closer to the reference than the baseline {name} in these "
+                f"measures: {', '.join(behind)}."
             )
         elif entry != name and compared:
-            beaten.append(entry)
-    if beaten:
-        lines.append(f"{', '.join(beaten)}: closer to the reference than {name} in all measures.")
+            closer.append(entry)
+    if closer:
+        lines.append(
+            f"Closer to the reference than the baseline {name} in all measures: "
+            f"{', '.join(closer)}."
+        )
     return lines
 
 
@@ -147,50 +152,50 @@ def relative(change: WeightChange) -> str:
 
 
 def example_lines(found: Findings) -> List[str]:
-    """Return the errors that follow from printed means and ranges, with the printed errors."""
+    """Return the errors that follow from published means and ranges, and the published errors."""
     lines = []
     for one in found.spec.examples:
         unit = find_measure(one.measure).unit
-        error = f"{one.error:.4g}"
-        printed = ""
+        error, published = f"{one.error:.4g}", ""
         if one.published_error is not None:
-            as_printed = f"{one.published_error:.4g}"
-            same = as_printed == error
-            printed = ", as printed" if same else f"; {as_printed} {unit} is printed"
+            value = f"{one.published_error:.4g}"
+            published = (
+                f"; the published value is {'equal' if value == error else f'{value} {unit}'}"
+            )
         lines.append(
-            f"{one.description}: the printed means and ranges give {error} {unit} by equation (7)"
-            f"{printed}."
+            f"{one.description}: by equation (7) the published means and ranges give "
+            f"{error} {unit}{published}."
         )
     return lines
 
 
 def left_out_lines(found: Findings) -> List[str]:
     """Return the criteria and measures that do not count or are missing, with the reason."""
-    lines = [f"{name} is not ranked: {why}." for name, why in found.not_ranked.items()]
-    for name, lacking in found.ranking.table.left_out.items():
-        lines.append(f"{name} does not count: not known of {', '.join(lacking)}.")
+    lines = [f"{name} is not ranked: {reason}." for name, reason in found.not_ranked.items()]
     table = found.ranking.table
+    for name, lacking in table.left_out.items():
+        lines.append(f"{name} does not count, because it is unknown for {', '.join(lacking)}.")
     if table.left_out and found.ranking.verdict.ranked:
         bounds = (
             f"{name} {low:.2f} to {high:.2f}"
             for name, (low, high) in zip(table.entries, table.bounds)
         )
         lines.append(
-            "Possible totals for any scores in the criteria that do not count: "
+            "Possible totals with any scores in the criteria that do not count: "
             f"{', '.join(bounds)}."
         )
     lines += condition_lines(found)
-    why: Dict[str, List[str]] = {}
+    by_reason: Dict[str, List[str]] = {}
     for name in MEASURES.names():
         reasons = {own[name].missing for own in found.measured.values() if name in own}
         if reasons and "" not in reasons:
-            why.setdefault("; ".join(sorted(reasons)), []).append(name)
-    lines += [f"Not measured: {', '.join(names)} ({reason})." for reason, names in why.items()]
+            by_reason.setdefault("; ".join(sorted(reasons)), []).append(name)
+    lines += [f"Not measured: {', '.join(names)} ({why})." for why, names in by_reason.items()]
     return lines
 
 
 def condition_lines(found: Findings) -> List[str]:
-    """Return refused grounds and invalid runs."""
+    """Return the reasons of refused grounds and of invalid runs."""
     conditions = found.conditions
     lines = [
         f"{one.entry} on {one.terrain}: {one.refusal}" for one in conditions.grounds if one.refusal
@@ -199,28 +204,27 @@ def condition_lines(found: Findings) -> List[str]:
     for run in conditions.invalid:
         by_case.setdefault((run.entry, run.case), []).append(run)
     for (entry, case), runs in by_case.items():
-        first, numbers = runs[0], [str(run.repetition + 1) for run in runs]
+        numbers, reason = ", ".join(str(run.repetition + 1) for run in runs), runs[0].reason
         if len(runs) == 1:
-            lines.append(f"{entry}, {case}, repetition {numbers[0]} is invalid: {first.why}.")
+            lines.append(f"{entry}, {case}, repetition {numbers} is invalid: {reason}.")
         else:
             lines.append(
-                f"{entry}, {case}, repetitions {', '.join(numbers)} are invalid; reason of the "
-                "first: "
-                f"{first.why}."
+                f"{entry}, {case}, repetitions {numbers} are invalid; reason of the first: "
+                f"{reason}."
             )
     return lines
 
 
 class FeatureText(NamedTuple):
-    """The features of an entry as quoted."""
+    """Quoted features of an entry, with their source and date."""
 
     entry: str
-    where: str
+    source: str
     features: Mapping[str, str]
 
 
 def feature_texts(found: Findings) -> List[FeatureText]:
-    """Return the quoted features of each entry that has some."""
+    """Return the quoted features of all entries that have features."""
     entries = []
     for entry in found.spec.ranked:
         features = entry.features
@@ -233,8 +237,8 @@ def feature_texts(found: Findings) -> List[FeatureText]:
             texts["formats"] += f"; by plugin {', '.join(features.formats_by_plugin)}"
         texts.update({name: f"{score:g}" for name, score in features.additional.items()})
         if texts:
-            where = "; ".join(one for one in (features.source, features.date) if one)
-            entries.append(FeatureText(entry.name, where or "no source specified", texts))
+            source = "; ".join(one for one in (features.source, features.date) if one)
+            entries.append(FeatureText(entry.name, source or "no source specified", texts))
     return entries
 
 
@@ -245,12 +249,12 @@ def _feature_text(value: Union[bool, str, Sequence[str]]) -> str:
 
 
 def feature_names(entries: Sequence[FeatureText]) -> List[str]:
-    """Return the names of all quoted features."""
+    """Return the names of all quoted features, each once."""
     return list(dict.fromkeys(name for one in entries for name in one.features))
 
 
 def measure_title(found: Findings, measure: Measure) -> str:
-    """Return name, unit, direction and weight."""
+    """Return the title of a measure: name, unit, direction and weight."""
     unit = f", {measure.unit}" if measure.unit else ""
     weight = found.spec.weights.get(measure.name)
     counts = f"weight {weight:g}" if weight else "not weighted"
@@ -258,8 +262,8 @@ def measure_title(found: Findings, measure: Measure) -> str:
 
 
 def entry_values(found: Findings, measure: Measure) -> Mapping[str, Measured]:
-    """Return the values of all entries; for a measure that does not count, only of entries with a
-    published or measured value."""
+    """Return the value of a measure for each entry. If the measure has no weight, entries without a
+    published or measured value are omitted."""
     counts = measure.name in found.spec.weights
     return {
         name: own[measure.name]
@@ -269,13 +273,13 @@ def entry_values(found: Findings, measure: Measure) -> Mapping[str, Measured]:
 
 
 def reference_floor(found: Findings, measure: Measure) -> float:
-    """Return the floor of the reference's own repetitions, NaN if there is none."""
+    """Return the mean distance between the repetitions of the reference; NaN if it is unknown."""
     floors = (own[measure.name].floor for own in found.measured.values())
     return next((floor for floor in floors if not math.isnan(floor)), math.nan)
 
 
 def score_text(found: Findings, entry: str, measure: Measure) -> str:
-    """Return the score of the measure; empty without a weight."""
+    """Return the score of an entry in a measure as text; empty if the measure has no weight."""
     table = found.ranking.table
     if measure.name not in table.criteria:
         return ""
@@ -284,7 +288,7 @@ def score_text(found: Findings, entry: str, measure: Measure) -> str:
 
 
 def measured_texts(one: Measured) -> Tuple[str, str, str]:
-    """Return value, interval and remark."""
+    """Return the value, the interval and the remark of a measured value as texts."""
     if one.missing:
         return "-", "", f"not measured: {one.missing}"
     remark = "as published" if one.estimate.method == PUBLISHED else ""
@@ -296,12 +300,12 @@ def measured_texts(one: Measured) -> Tuple[str, str, str]:
 
 
 def number(value: float) -> str:
-    """Return the number with four digits."""
+    """Return a number as text with four significant digits, a dash for NaN."""
     return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 def interval(estimate: Estimate) -> str:
-    """Return the interval in brackets; empty if there is none."""
+    """Return the interval of an estimate in brackets; empty if the estimate has no interval."""
     if math.isnan(estimate.low):
         return ""
     return f"[{estimate.low:.4g}, {estimate.high:.4g}]"
@@ -312,70 +316,54 @@ def simulator_lines(found: Findings) -> List[Tuple[str, str]]:
     spec, simulators = found.spec, found.conditions.simulators
     lines = []
     for entry in sorted(spec.entries, key=lambda one: one.name != spec.reference):
-        what = [simulators[entry.name]] if entry.name in simulators else []
-        if entry.simulator is not None and not what:
-            what.append(f"{entry.simulator}, not simulated")
+        parts = [simulators[entry.name]] if entry.name in simulators else []
+        if entry.simulator is not None and not parts:
+            parts.append(f"{entry.simulator}, not simulated")
         if entry.recording is not None:
             counts = [len(files) for files in entry.recording.cases.values()]
-            what.append(f"recordings, {len(counts)} cases, {sum(counts)} recordings")
+            parts.append(f"{sum(counts)} recordings of {len(counts)} cases")
         if entry.published:
-            what.append(f"published values: {entry.source or 'no source specified'}")
+            parts.append(f"published values: {entry.source or 'no source specified'}")
         if entry.campaign is not None:
-            what.append(f"campaign {entry.campaign.name}")
+            parts.append(f"campaign {entry.campaign.name}")
         role = "reference: " if entry.name == spec.reference else ""
-        lines.append((entry.name, role + ("; ".join(what) or "features only")))
+        lines.append((entry.name, role + ("; ".join(parts) or "features only")))
     return lines
 
 
 def notes(found: Findings) -> Sequence[str]:
-    """Return the notes on methods and conditions."""
-    methods = {
-        one.estimate.method
-        for own in found.measured.values()
-        for one in own.values()
-        if not one.missing and one.estimate.method
-    }
-    sentences = [_first_text(), _total_text(found)] if found.ranking.verdict.ranked else []
-    for method in sorted(methods - {PUBLISHED}):
-        intervals = f"Intervals, {100 * LEVEL:.0f} %: {method}."
-        sentences.append(intervals if "bootstrap" in method else f"{method.capitalize()}.")
-    if any(_measured_from_imu(found)):
-        aligned = found.aligned
+    """Return sentences on the methods and conditions of a comparison."""
+    present = _present(found)
+    methods = {one.estimate.method for one in present if one.estimate.method}
+    sentences = []
+    if found.ranking.verdict.ranked:
         sentences.append(
-            f"Inertial samples are compared at {RATE_HZ:g} Hz, below {aligned.band_hz:g} Hz, "
-            "without the delay, and with the duration of the shortest recording of each case."
+            f"The columns 'first' have the share of {DRAWS:,} draws in which an entry has the "
+            f"greatest total (SMAA-2). Weights are drawn within {NEAR} of the specified ones, or "
+            "without limits, and measurements from their intervals. The winner must be first in at "
+            f"least {100 * SURE:.0f} % of the draws."
+        )
+        sentences.append(
+            "Totals have no interval, because the uncertainty of the measurements is unknown."
+            if np.isnan(found.ranking.intervals).all()
+            else "Intervals of totals and of the lead are computed with the specified weights."
+        )
+    for method in sorted(methods - {PUBLISHED}):
+        intervals = f"Method of the {100 * LEVEL:.0f} % intervals: {method}."
+        sentences.append(intervals if "bootstrap" in method else f"{method.capitalize()}.")
+    if any("imu" in one.measure.needs and one.estimate.method != PUBLISHED for one in present):
+        sentences.append(
+            f"Inertial samples are resampled at {RATE_HZ:g} Hz and low-pass filtered at "
+            f"{found.aligned.band_hz:g} Hz. Delays are removed, and each case has the duration of "
+            "its shortest recording."
         )
     sentences += found.aligned.notes
     if any(not math.isnan(one.floor) for own in found.measured.values() for one in own.values()):
         sentences.append(
-            "The floor is the distance between the reference's own repetitions; values below it "
-            "have "
-            "the same score. An entry ties with the reference if a permutation test finds no "
-            "significant difference at 5 %."
+            "The floor of a measure is the mean distance between the repetitions of the reference. "
+            "Values below the floor have the same score. An entry ties with the reference if a "
+            "permutation test finds no significant difference at 5 %."
         )
     if PUBLISHED in methods:
         sentences.append("Published values have no interval and are not resampled.")
-    return [one for one in (*sentences, *found.conditions.notes) if one]
-
-
-def _measured_from_imu(found: Findings) -> List[bool]:
-    return [
-        "imu" in one.measure.needs and one.estimate.method != PUBLISHED and not one.missing
-        for own in found.measured.values()
-        for one in own.values()
-    ]
-
-
-def _first_text() -> str:
-    return (
-        f"First: share of {DRAWS:,} draws in which an entry has the greatest total (SMAA-2); "
-        f"weights are drawn within {NEAR} of the specified ones, or any, and measurements from "
-        "their "
-        f"intervals. Below {100 * SURE:.0f} % there is no winner."
-    )
-
-
-def _total_text(found: Findings) -> str:
-    if np.isnan(found.ranking.intervals).all():
-        return "Totals have no interval: the uncertainty of the measurements is unknown."
-    return "Intervals of totals and of the lead are at the specified weights."
+    return [*sentences, *found.conditions.notes]

@@ -48,10 +48,8 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     for text in (found.spec.description, reference_text(found)):
         print_paragraph(console, text)
     console.print()
-    if found.printed is not None:
-        _section(console, "Printed and measured", [change_text(found), *example_lines(found)])
-    else:
-        _section(console, "Printed means and ranges", example_lines(found))
+    change = [] if found.published_ranking is None else [change_text(found)]
+    _section(console, "Comparison with published values", [*change, *example_lines(found)])
     for title, ranking in rankings(found):
         _print_ranking(console, title, ranking, without_interval_text(found, ranking))
     _section(console, "Compared with the baseline", baseline_lines(found))
@@ -65,14 +63,14 @@ def print_findings(found: Findings, console: Optional[Console] = None) -> None:
     _section(console, "Left out", left_out_lines(found))
     _print_grounds(console, found)
     compared = [f"{name}: {what}" for name, what in simulator_lines(found)]
-    _section(console, "What was compared", compared)
+    _section(console, "Compared entries", compared)
     features = [
-        f"{one.entry} ({one.where}): "
+        f"{one.entry} ({one.source}): "
         + "; ".join(f"{name} {value}" for name, value in one.features.items())
         for one in feature_texts(found)
     ]
     _section(console, "Features, as quoted", features)
-    _section(console, "How to read it", notes(found))
+    _section(console, "Methods and conditions", notes(found))
 
 
 def print_paragraph(console: Console, text: str, indent: str = "") -> None:
