@@ -104,7 +104,7 @@ def test_ros_package_is_found_by_rospkg_or_reported_by_name(monkeypatch):
 
 
 def test_unknown_scheme_is_rejected_with_the_supported_ones():
-    expected = "file://, package:// and model://; .*download .*GAZEBO_MODEL_PATH"
+    expected = "file://, package:// or model://; .*download .*GAZEBO_MODEL_PATH"
     with pytest.raises(ResourceError, match=expected):
         resources.resolve("https://example.org/x", Path("/"))
 
