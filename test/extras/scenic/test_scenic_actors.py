@@ -12,7 +12,7 @@ pytest.importorskip("scenic.core", reason="needs Scenic 3: pip install 'gz_testa
 from gz_testauto.actors.simulation import ActorSimulation
 from gz_testauto.base.errors import SceneError, SpecError
 from gz_testauto.extras.scenic.dynamic import scenario
-from gz_testauto.extras.scenic.dynamic.scenario import ScenicDriver, perform
+from gz_testauto.extras.scenic.dynamic.scenario import ScenarioHook, scenario_hook
 from gz_testauto.extras.scenic.output import write_scenes
 from gz_testauto.extras.scenic.program import recorded_numbers
 from gz_testauto.extras.scenic.source import ScenicSource
@@ -87,7 +87,7 @@ class Scenarios:
         spec = self.spec(text, head)
         source = ScenicSource(spec.file, spec.models, seed, dynamic=True)
         write_scenes(source, 1, self.folder / "worlds", plots=False)
-        return perform(spec, seed, self.world, 0, repetition, "robot")
+        return scenario_hook(spec, seed, self.world, 0, repetition, "robot")
 
     def simulation(self, text, seed=1, repetition=0):
         driver = self.driver(text, seed, repetition)
@@ -281,11 +281,11 @@ def test_an_ego_that_cannot_represent_the_robot_is_rejected(scenarios, head, sai
 def test_a_world_that_differs_from_the_generated_one_is_rejected(scenarios):
     text = "new Person at 0 @ 0, with behavior Stand()\n"
     driver = scenarios.driver(text)
-    assert isinstance(driver, ScenicDriver)
+    assert isinstance(driver, ScenarioHook)
     path = scenarios.world
     path.write_bytes(path.read_bytes().replace(b"default", b"another"))
     with pytest.raises(SpecError, match="generates another world_0000"):
-        perform(scenarios.spec(text), 1, path, 0, 0, "robot")
+        scenario_hook(scenarios.spec(text), 1, path, 0, 0, "robot")
 
 
 def test_a_scenario_that_creates_objects_during_a_trial_is_rejected(scenarios):

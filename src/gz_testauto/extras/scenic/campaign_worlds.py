@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Dict, Iterator, List, Optional, Tuple, Type
 
+from gz_testauto.base import resources
 from gz_testauto.base.errors import ResourceError, ResultsError, SpecError, UnknownNameError
 from gz_testauto.base.escaping import escape_text
 from gz_testauto.base.json_file import validate_as
 from gz_testauto.extras.scenic.descriptor import load_descriptor
 from gz_testauto.extras.scenic.imports import named_files
-from gz_testauto.extras.scenic.model_search import sdf_files
+from gz_testauto.extras.scenic.model_search import ModelSearch
 from gz_testauto.extras.scenic.packing import packed_models
 from gz_testauto.extras.scenic.program import recorded_numbers, require_scenic
 from gz_testauto.extras.scenic.spec import ScenicSpec
@@ -60,14 +61,7 @@ class ScenicWorlds(WorldSource):
 
         spec = self.spec
         try:
-            source = ScenicSource(
-                spec.file,
-                spec.models,
-                self.seed,
-                spec.parameters,
-                keep=spec.keep_placed,
-                dynamic=spec.dynamic,
-            )
+            source = ScenicSource.of_spec(spec, self.seed, spec.dynamic)
         except UnknownNameError as error:
             raise SpecError(f"worlds.scenic.parameters: {error.full}") from error
         for note in source.notes:
@@ -105,8 +99,15 @@ class ScenicWorlds(WorldSource):
         return found
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the base world and the models of the descriptor."""
-        return sdf_files(self.spec.models)
+        """Yield the files of the base world and of the descriptor's models. Raises ``SpecError`` or
+        ``ResourceError`` if a file does not exist."""
+        descriptor = load_descriptor(self.spec.models)
+        search = ModelSearch(descriptor)
+        if descriptor.world is not None:
+            yield descriptor.world
+        for model in descriptor.models:
+            if not model.mission_only:
+                yield resources.model_file(search.find(model))
 
     def recorded_numbers(self) -> Tuple[str, ...]:
         """Return the names of the scenario's ``record`` statements; none if it is not dynamic."""
@@ -116,9 +117,9 @@ class ScenicWorlds(WorldSource):
         """Return the hook that runs the scenario in a trial. Raises ``SpecError`` or
         ``MissingDependencyError``."""
         require_scenic()
-        from gz_testauto.extras.scenic.dynamic.scenario import perform
+        from gz_testauto.extras.scenic.dynamic.scenario import scenario_hook
 
-        return perform(self.spec, self.seed, world, index, repetition, robot)
+        return scenario_hook(self.spec, self.seed, world, index, repetition, robot)
 
 
 def _entry(spec: ScenicSpec, name: str, folder: Path) -> WorldFileSpec:

@@ -74,8 +74,7 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
     """Rewrite a program. ``name`` is its name in the notes."""
     plain = _masked(text)
     edits: List[Tuple[int, int, str]] = []
-    marks: List[Tuple[int, str]] = []
-    classes = _classes(plain)
+    classes = set(_CLASS.findall(plain))
     for found in _CREATION.finditer(plain):
         if _creates(plain, found, classes):
             edits.append((found.start("name"), found.start("name"), "new "))
@@ -85,9 +84,26 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
             edits.append((start, start + len("heading"), "parentOrientation"))
     for found in _WITH_HEADING.finditer(plain):
         edits.append((found.start(), found.end(), "facing"))
-    marks += _marks(plain)
-    lines = _edited(text, edits)
-    return _marked(lines, marks, plain, name)
+    marks = sorted(_marks(plain))
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    notes: List[str] = []
+    marked: List[str] = []
+    for number, line in enumerate(text.split("\n")):
+        for place, remedy in marks:
+            if place == number:
+                indent = line[: len(line) - len(line.lstrip())]
+                marked.append(f"{indent}{MARK} {remedy}")
+                notes.append(f"{name}:{len(marked) + 1}: not converted: {remedy}")
+        marked.append(line)
+    if _DIRECTION.search(plain):
+        notes.append(
+            f"{name}: `left of` and similar specifiers now measure from the side of the other "
+            "object, not from its center"
+        )
+    if _VISIBLE.search(plain):
+        notes.append(f"{name}: an object that is hidden behind another is no longer visible")
+    return Converted("\n".join(marked), tuple(notes))
 
 
 def _masked(text: str) -> str:
@@ -97,10 +113,6 @@ def _masked(text: str) -> str:
         return re.sub(r"[^\n]", " ", found.group())
 
     return _LITERAL.sub(blank, text)
-
-
-def _classes(plain: str) -> Set[str]:
-    return set(_CLASS.findall(plain))
 
 
 def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
@@ -174,29 +186,3 @@ def _attribute(found: "re.Match[str]") -> Optional[str]:
             "without `at`"
         )
     return f"specify it where {name} is created: `with {attribute} ...`"
-
-
-def _edited(text: str, edits: List[Tuple[int, int, str]]) -> List[str]:
-    for start, end, new in sorted(edits, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text.split("\n")
-
-
-def _marked(lines: List[str], marks: List[Tuple[int, str]], plain: str, name: str) -> Converted:
-    notes: List[str] = []
-    marked: List[str] = []
-    for number, line in enumerate(lines):
-        for place, text in sorted(marks):
-            if place == number:
-                indent = line[: len(line) - len(line.lstrip())]
-                marked.append(f"{indent}{MARK} {text}")
-                notes.append(f"{name}:{len(marked) + 1}: not converted: {text}")
-        marked.append(line)
-    if _DIRECTION.search(plain):
-        notes.append(
-            f"{name}: `left of` and similar specifiers now measure from the side of the other "
-            "object, not from its center"
-        )
-    if _VISIBLE.search(plain):
-        notes.append(f"{name}: an object that is hidden behind another is no longer visible")
-    return Converted("\n".join(marked), tuple(notes))

@@ -67,18 +67,12 @@ class MissionItem(Placed):
     across = width - 0.2 + thickness
     along = length - 0.2 - thickness
     walls = []
-    if 'N' in sides:
-        walls.append(new GreyWall at x @ north, facing 90 deg, with length across,
-            with width thickness, with height height)
-    if 'S' in sides:
-        walls.append(new GreyWall at x @ south, facing 90 deg, with length across,
-            with width thickness, with height height)
-    if 'E' in sides:
-        walls.append(new GreyWall at east @ y, facing 0 deg, with length along,
-            with width thickness, with height height)
-    if 'W' in sides:
-        walls.append(new GreyWall at west @ y, facing 0 deg, with length along,
-            with width thickness, with height height)
+    for side, place, heading, size in (
+        ('N', x @ north, 90 deg, across), ('S', x @ south, 90 deg, across),
+        ('E', east @ y, 0 deg, along), ('W', west @ y, 0 deg, along)):
+        if side in sides:
+            walls.append(new GreyWall at place, facing heading, with length size,
+                with width thickness, with height height)
     return walls
 '''
 
@@ -160,11 +154,6 @@ class PlacedModel:
     solid: Optional[Solid] = None
     directory: Optional[Path] = None
     sdf: Optional[Path] = None
-
-    @property
-    def resizable(self) -> bool:
-        """Return whether a scenario can specify another size."""
-        return self.spec.dynamic_size is not False
 
     @property
     def notes(self) -> Tuple[str, ...]:

@@ -15,11 +15,11 @@ from gz_testauto.base import resources
 from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.extras.scenic.model_search import cache_directory
 from gz_testauto.extras.scenic.spec import ProgramSpec
+from gz_testauto.extras.scenic.world_file import expanded_world
 from gz_testauto.sampling.models import ObstacleModel
 from gz_testauto.sampling.naming import obstacle_name, parse_obstacle_name
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.sdf.scene import SceneModel, read_scene
 from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec
@@ -57,11 +57,9 @@ class Scenario:
         source = self._source(seed)
         world = source.generate(number)
         place = _kept(source, world)
-        document = SdfDocument.parse(world.content.decode("utf-8"), f"{self._spec.file}")
-        library = ModelLibrary((place / resources.MODELS, *resources.model_path()))
-        library.expand_all(document, document.root)
-        library.absolutize(document, document.root)
-        models = read_scene(document, model_path=library.model_path).models
+        files = place / resources.MODELS
+        document = expanded_world(world.content, str(self._spec.file), files)
+        models = read_scene(document, model_path=(files, *resources.model_path())).models
         placed = [name for name, _ in world.objects if name.text in models]
         counts: Dict[str, int] = {}
         obstacles = []
@@ -77,11 +75,7 @@ class Scenario:
         from gz_testauto.extras.scenic.source import ScenicSource
 
         if self._compiled is None or self._compiled[0] != seed:
-            spec = self._spec
-            source = ScenicSource(
-                spec.file, spec.models, seed, spec.parameters, keep=spec.keep_placed
-            )
-            self._compiled = (seed, source)
+            self._compiled = (seed, ScenicSource.of_spec(self._spec, seed))
         return self._compiled[1]
 
 

@@ -24,25 +24,13 @@ from typing import Dict, Iterator, List, Optional, Tuple
 from gz_testauto.base import resources
 from gz_testauto.base.disk import disk_errors, replace_file
 from gz_testauto.base.errors import ResourceError
-from gz_testauto.extras.scenic.descriptor import DescriptorSpec, ModelSpec, load_descriptor
+from gz_testauto.extras.scenic.descriptor import DescriptorSpec, ModelSpec
 
 
 def cache_directory() -> Path:
     """Return the directory of downloaded models, ``gz_testauto/models`` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gz_testauto" / "models"
-
-
-def sdf_files(models: Path) -> Iterator[Path]:
-    """Yield the SDF files of a descriptor: of the base world, and of each model. Raises
-    ``SpecError`` or ``ResourceError`` if one does not exist."""
-    descriptor = load_descriptor(models)
-    search = ModelSearch(descriptor)
-    if descriptor.world is not None:
-        yield descriptor.world
-    for model in descriptor.models:
-        if not model.mission_only:
-            yield resources.model_file(search.find(model))
 
 
 class ModelSearch:
@@ -96,7 +84,7 @@ def download_model(name: str, url: Optional[str], cache: Path) -> Path:
     for address in _addresses(name, url):
         try:
             content = _fetch(address)
-            files = _files_of(content, address)
+            files = _files_of(content)
         except (OSError, ValueError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
             failures.append(f"{address}: {getattr(error, 'reason', None) or error}")
             continue
@@ -128,7 +116,7 @@ def _fetch(address: str) -> bytes:
     return content
 
 
-def _files_of(content: bytes, address: str) -> Dict[PurePosixPath, bytes]:
+def _files_of(content: bytes) -> Dict[PurePosixPath, bytes]:
     """Return the files of an archive, relative to the folder of the model; a single SDF file is a
     complete model. Raises ``ValueError`` for paths outside the model."""
     if zipfile.is_zipfile(io.BytesIO(content)):

@@ -92,18 +92,6 @@ def files_of(
     return files
 
 
-def record_of(world: ScenicWorld, directory: Path) -> WorldRecord:
-    """Return the manifest's entry of a world."""
-    return WorldRecord(
-        world.index,
-        world.name,
-        directory / f"{world.name}.world",
-        sha256_of(world.content),
-        obstacles=world.obstacles,
-        redrawn=world.draws - 1,
-    )
-
-
 class _Generator:
     """A generator that writes the worlds of a scenario into a directory, in any process."""
 
@@ -118,7 +106,14 @@ class _Generator:
         for name, held in self.source.shared_files.items():
             if not (self._directory / name).exists():
                 _put(self._directory / name, held)
-        return record_of(world, self._directory)
+        return WorldRecord(
+            world.index,
+            world.name,
+            self._directory / f"{world.name}.world",
+            sha256_of(world.content),
+            obstacles=world.obstacles,
+            redrawn=world.draws - 1,
+        )
 
 
 def _written(

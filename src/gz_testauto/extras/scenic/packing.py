@@ -124,18 +124,13 @@ class ModelPack:
                 inside = path.relative_to(folder).as_posix()
                 within = document.directory == folder and "://" not in text
                 return None if within else f"model://{name}/{inside}".rstrip("/.")
-        root = self._model_root(text, path)
+        folders = (path, *path.parents)
+        names = ("model.config", "model.sdf")
+        root = next((f for f in folders if any((f / name).is_file() for name in names)), None)
         if root is not None:
             self.add_model(root)
             return f"model://{root.name}/{path.relative_to(root).as_posix()}".rstrip("/.")
         return self.add_file(path) if path.is_file() else None
-
-    def _model_root(self, text: str, path: Path) -> Optional[Path]:
-        """Return the model's folder that contains a path; None if there is none."""
-        for folder in (path, *path.parents):
-            if (folder / "model.config").is_file() or (folder / "model.sdf").is_file():
-                return folder
-        return None
 
 
 def mesh_model(name: str, mesh: bytes) -> Dict[str, bytes]:

@@ -13,10 +13,10 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from gz_testauto.base.errors import MissingDependencyError, SpecError
-from gz_testauto.extras.scenic.dynamic.global_state import GlobalDraws, end_acting
+from gz_testauto.extras.scenic.dynamic.global_state import GeneratorStates, stop_running_scenario
 from gz_testauto.extras.scenic.language.faults import LIBRARY, LINE_ADDED, located
 from gz_testauto.extras.scenic.library import PlacedModel, library_text
 
@@ -25,17 +25,13 @@ _MENTIONS_DEFAULT = re.compile(r"\b(workspace|create_room|gzscenic)\b")
 _SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
 
 
-class Program:
-    """A compiled scenario. ``notes`` lists constructs without effect, each with file and line."""
+class Program(NamedTuple):
+    """A compiled scenario: its file, Scenic's own ``Scenario``, and ``notes`` about constructs
+    without effect, each with file and line."""
 
-    def __init__(self, path: Path, scenario: Any, notes: Tuple[str, ...]) -> None:
-        self.path = path
-        self.scenario = scenario
-        self.notes = notes
-
-    def line(self, line: int) -> int:
-        """Return the line of the user's file for a line of Scenic."""
-        return max(1, line - LINE_ADDED)
+    path: Path
+    scenario: Any
+    notes: Tuple[str, ...]
 
 
 def require_scenic() -> None:
@@ -75,7 +71,7 @@ def compile_program(
     ``parameters`` that the scenario does not have, or ``MissingDependencyError`` without Scenic.
     """
     require_scenic()
-    end_acting()
+    stop_running_scenario()
     path = Path(path)
     text = _text_of(path)
     from gz_testauto.extras.scenic.language.statements import ScenarioParameters
@@ -85,8 +81,8 @@ def compile_program(
     implied = bool(_MENTIONS_DEFAULT.search(text)) and not _SETS_WORKSPACE.search(text)
     library = library_text(models, implied, dynamic)
     source = f"model {LIBRARY}\n{text}"
-    drawing = GlobalDraws.seeded(seed)
-    with _importable(library), located(path), warnings.catch_warnings(), drawing.going_on():
+    states = GeneratorStates.seeded(seed)
+    with _importable(library), located(path), warnings.catch_warnings(), states.active():
         warnings.simplefilter("ignore")
         compiled = _compile(source, path, parameters, scenario, pruning, known)
     known.check(parameters, str(path))

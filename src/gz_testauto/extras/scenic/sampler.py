@@ -30,8 +30,8 @@ from scenic.core.requirements import NonVisibilityRequirement, VisibilityRequire
 from scenic.core.utils import DefaultIdentityDict
 
 from gz_testauto.base.errors import PlacementError
-from gz_testauto.extras.scenic.dynamic.global_state import GlobalDraws, undisturbed
-from gz_testauto.extras.scenic.language.faults import located
+from gz_testauto.extras.scenic.dynamic.global_state import GeneratorStates, preserved_random_state
+from gz_testauto.extras.scenic.language.faults import LINE_ADDED, located
 from gz_testauto.extras.scenic.names import SceneName
 from gz_testauto.extras.scenic.program import Program
 from gz_testauto.extras.scenic.support import has_stable_support, needs_support
@@ -69,26 +69,16 @@ class SceneSampler:
     its order. ``dynamic`` adds Scenic's own scene to each :class:`Drawn`."""
 
     def __init__(
-        self,
-        scenario: Any,
-        names: Sequence[SceneName],
-        place: str,
-        program: Program,
-        keep: bool = False,
-        dynamic: bool = False,
+        self, program: Program, names: Sequence[SceneName], keep: bool, dynamic: bool
     ) -> None:
-        self._dynamic = dynamic
-        self._scenario = scenario
-        self._objects = scenario.objects
-        self._names = names
-        self._place = place
-        self._program = program
-        self._keep = keep
+        self._path, self._scenario = program.path, program.scenario
+        self._objects, self._names = program.scenario.objects, names
+        self._keep, self._dynamic = keep, dynamic
         self._index = {id(obj): number for number, obj in enumerate(self._objects)}
-        self._dependencies = _ordered_dependencies(scenario)
+        self._dependencies = _ordered_dependencies(self._scenario)
         self._visible = [
             (requirement, self._label(requirement))
-            for requirement in scenario.defaultRequirements
+            for requirement in self._scenario.defaultRequirements
             if isinstance(requirement, (VisibilityRequirement, NonVisibilityRequirement))
         ]
         self._fixed = [obj._hasStaticBounds for obj in self._objects]
@@ -98,7 +88,7 @@ class SceneSampler:
         most."""
         # trimesh divides by the area of slivers, and drops the result
         quiet = np.errstate(divide="ignore", invalid="ignore")
-        with GlobalDraws.seeded(seed).going_on(), located(self._program.path), quiet:
+        with GeneratorStates.seeded(seed).active(), located(self._path), quiet:
             return self._draw(progress)
 
     def _draw(self, progress: Optional[DrawProgress]) -> Drawn:
@@ -113,7 +103,7 @@ class SceneSampler:
             attempt += 1
             if sample is not None:
                 return self._drawn(sample, attempt)
-        raise PlacementError(self._report(limit, self._tested_alone(user)))
+        raise PlacementError(self._report(limit, self._failure_shares(user)))
 
     def _drawn(self, sample: Any, draws: int) -> Drawn:
         objects = tuple((name, sample[obj]) for name, obj in zip(self._names, self._objects))
@@ -145,7 +135,8 @@ class SceneSampler:
                 if not draws.left:
                     return None
                 draws.count()
-                trial = _copy(sample)
+                trial = DefaultIdentityDict()
+                trial.storage = dict(sample.storage)
                 if self._place_one(number, obj, trial, waiting, visible):
                     sample = trial
                     break
@@ -180,7 +171,7 @@ class SceneSampler:
 
         Requirements can draw random numbers; the random state is restored afterwards.
         """
-        with undisturbed():
+        with preserved_random_state():
             try:
                 return not (
                     self._outside(sample, numbers)
@@ -247,25 +238,34 @@ class SceneSampler:
 
     # --- report if no scene is found -------------------------------------------------------------
 
-    def _tested_alone(self, user: List[Any]) -> "_Tally":
+    def _failure_shares(self, user: List[Any]) -> List[Tuple[str, float]]:
         """Draw whole scenes, and test each requirement of each object in them, independent of the
-        others. Return the counts."""
-        tally = _Tally()
+        others. Return for each kind of requirement the text of the one that fails most often, and
+        the share of its tests that fail, sorted by falling shares."""
+        tested: Counter[_Label] = Counter()
+        failed: Counter[_Label] = Counter()
         count = len(self._objects)
         for _ in range(min(DIAGNOSED, max(1, MOST_DIAGNOSED_OBJECTS // max(1, count)))):
             try:
                 sample = Samplable.sampleAll(self._dependencies)
             except RejectionException as rejection:
-                tally.add(_no_place(rejection), True)
+                tested[_no_place(rejection)] += 1
+                failed[_no_place(rejection)] += 1
                 continue
             for label, fails in self._tests(sample, user):
-                with undisturbed():
+                with preserved_random_state():
                     try:
-                        failed = fails()
+                        fault = fails()
                     except RejectionException as rejection:
-                        label, failed = _no_place(rejection), True
-                tally.add(label, failed)
-        return tally
+                        label, fault = _no_place(rejection), True
+                tested[label] += 1
+                failed[label] += fault
+        shares = [(label, count / tested[label]) for label, count in failed.items() if count]
+        shares.sort(key=lambda item: (-item[1], item[0]))
+        first: Dict[str, Tuple[str, float]] = {}
+        for label, share in shares:
+            first.setdefault(label.kind, (label.text, share))
+        return list(first.values())
 
     def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
         """Yield each requirement of a sample, with a function that returns whether it fails."""
@@ -296,7 +296,7 @@ class SceneSampler:
             if isinstance(requirement, NonVisibilityRequirement):
                 sight = "not visible from"
             return f"{self._called(requirement.target)} {sight} {self._called(requirement.source)}"
-        line = self._program.line(requirement.line)
+        line = max(1, requirement.line - LINE_ADDED)
         name = requirement.name
         named = "" if not name or name.startswith("requirement on line") else f" ({name})"
         return f"`require` on line {line}{named}"
@@ -305,12 +305,11 @@ class SceneSampler:
         number = self._index.get(id(obj))
         return "a point" if number is None else self._names[number].text
 
-    def _report(self, limit: int, tally: "_Tally") -> str:
-        most = tally.most_failing()
-        shown = "; ".join(f"{label.text} ({share:.0%} of draws)" for label, share in most[:SHOWN])
+    def _report(self, limit: int, most: List[Tuple[str, float]]) -> str:
+        shown = "; ".join(f"{text} ({share:.0%} of draws)" for text, share in most[:SHOWN])
         drawn, remedy = ("objects", "") if self._keep else ("scenes", ", or use --keep-placed")
         return (
-            f"{self._place}: no valid scene in {limit} draws of {drawn}. Requirements that fail "
+            f"{self._path}: no valid scene in {limit} draws of {drawn}. Requirements that fail "
             f"most often when tested alone: {shown or 'none'}. Relax them, enlarge the workspace, "
             f"place fewer objects{remedy}"
         )
@@ -321,31 +320,6 @@ class _Label(NamedTuple):
 
     kind: str
     text: str
-
-
-class _Tally:
-    """Counts of the tests and the failures of each requirement."""
-
-    def __init__(self) -> None:
-        self._tested: Counter[_Label] = Counter()
-        self._failed: Counter[_Label] = Counter()
-
-    def add(self, label: _Label, failed: bool) -> None:
-        """Count one test."""
-        self._tested[label] += 1
-        self._failed[label] += failed
-
-    def most_failing(self) -> List[Tuple[_Label, float]]:
-        """Return the requirement of each kind that fails most, with its share of failures, the
-        largest share first."""
-        shares = [
-            (label, count / self._tested[label]) for label, count in self._failed.items() if count
-        ]
-        shares.sort(key=lambda item: (-item[1], item[0]))
-        first: Dict[str, Tuple[_Label, float]] = {}
-        for label, share in shares:
-            first.setdefault(label.kind, (label, share))
-        return list(first.values())
 
 
 class _Draws:
@@ -370,12 +344,6 @@ class _Draws:
 def _no_place(rejection: Exception) -> _Label:
     text = str(rejection).strip().rstrip(".")
     return _Label("position", f"a position to draw ({text})" if text else "a position to draw")
-
-
-def _copy(sample: Any) -> Any:
-    copied = DefaultIdentityDict()
-    copied.storage = dict(sample.storage)
-    return copied
 
 
 def _sample_into(quantity: Any, sample: Any) -> None:

@@ -10,7 +10,6 @@ is next to the table, and not in the air at half its height.
 """
 
 import inspect
-import math
 from typing import Any, ClassVar, Dict, List, Optional, Tuple
 
 from scenic.core.distributions import RejectionException, distributionFunction, needsSampling
@@ -443,10 +442,3 @@ def _point_on_ground(self: Any) -> Any:
 
 
 PolygonalFootprintRegion.uniformPointInner = _point_on_ground
-
-
-def angles_of(orientation: Any) -> Tuple[float, float, float, float]:
-    """Return an orientation's quaternion, xyzw as in ROS."""
-    x, y, z, w = (float(value) for value in orientation.getRotation().as_quat())
-    norm = math.sqrt(x * x + y * y + z * z + w * w)
-    return (x / norm, y / norm, z / norm, w / norm)

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -26,10 +27,11 @@ from gz_testauto.extras.scenic.names import SceneName
 from gz_testauto.extras.scenic.packing import ModelPack
 from gz_testauto.extras.scenic.plan_view import plan_view
 from gz_testauto.extras.scenic.program import Program, compile_program
+from gz_testauto.extras.scenic.spec import ProgramSpec
 from gz_testauto.extras.scenic.world_file import (
     WorldWriter,
     check_size,
-    described_mass_kg,
+    mass_kg,
     model_pose,
     scenic_pose,
     size_of,
@@ -91,26 +93,26 @@ class ScenicWorld:
 
 
 @dataclass(frozen=True, eq=False)
-class Performer:
-    """An object of a dynamic scene: the name of its model (None for a mission item), and the
-    initial poses of the model's origin and of Scenic's frame in its center. ``acts`` is true if it
-    has a behavior."""
+class DynamicObject:
+    """An object of a dynamic scene. ``name`` is the name of its model, None for a mission item.
+    ``origin`` is the initial pose of the model, ``middle`` that of the object's center in Scenic's
+    axes. ``has_behavior`` is True for an agent."""
 
     name: Optional[str]
     origin: Pose
     middle: Pose
-    acts: bool
+    has_behavior: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Performance:
-    """A dynamic scene: Scenic's own scene, a performer for each of its objects in the same order,
-    and the SDF of a world with the models of the objects that act."""
+class DynamicScene:
+    """A scene with agents: Scenic's own ``scene``, its ``objects`` in the same order, and the SDF
+    of a world with the models of the ``agents``."""
 
     program: Program
     scene: Any
-    performers: Tuple[Performer, ...]
-    bodies: bytes
+    objects: Tuple[DynamicObject, ...]
+    agents: bytes
 
 
 class ScenicSource:
@@ -120,7 +122,7 @@ class ScenicSource:
     others again, which is fast in dense scenes and gives another distribution. ``download`` allows
     the network for models that are not found locally. ``chosen`` names one of several modular
     scenarios in the file. ``dynamic`` is true for a scenario that acts in trials: the worlds then
-    exclude objects with a behavior, which :meth:`perform` returns. Raises ``SpecError``,
+    exclude objects with a behavior, which :meth:`dynamic_scene` returns. Raises ``SpecError``,
     ``SdfError``, ``ResourceError`` or ``MissingDependencyError`` for invalid arguments or files.
     """
 
@@ -174,7 +176,13 @@ class ScenicSource:
             base, self.models, self._pack, self._search_path(), str(self.scenario)
         )
         self._sampler = self._new_sampler()
-        self._model_bytes = Path(models).read_bytes()
+        self._descriptor_sha256 = sha256_of(Path(models).read_bytes())
+
+    @classmethod
+    def of_spec(cls, spec: ProgramSpec, seed: int, dynamic: bool = False) -> "ScenicSource":
+        """Return the source of the worlds of a program that YAML specifies."""
+        keep = spec.keep_placed
+        return cls(spec.file, spec.models, seed, spec.parameters, keep=keep, dynamic=dynamic)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Return the arguments for another process, which reads and compiles the files itself."""
@@ -190,20 +198,12 @@ class ScenicSource:
         from gz_testauto.extras.scenic.names import names_of
         from gz_testauto.extras.scenic.sampler import SceneSampler
 
-        compiled = self.program.scenario
-        names = names_of(compiled.objects, self._taken)
-        self._check_sizes(names)
-        return SceneSampler(
-            compiled, names, str(self.scenario), self.program, self._keep, self._dynamic
-        )
-
-    def _check_sizes(self, names: List[SceneName]) -> None:
-        """Raise ``SpecError`` if the scenario fixes a size that the model of an object does not
-        allow."""
-        for name, obj in zip(names, self.program.scenario.objects):
-            if obj.gz_model is None or not obj._hasStaticBounds:
-                continue
-            check_size(name, obj, self.models[obj.gz_model], str(self.scenario))
+        objects = self.program.scenario.objects
+        names = names_of(objects, self._taken)
+        for name, obj in zip(names, objects):
+            if obj.gz_model is not None and obj._hasStaticBounds:
+                check_size(name, obj, self.models[obj.gz_model], str(self.scenario))
+        return SceneSampler(self.program, names, self._keep, self._dynamic)
 
     @property
     def notes(self) -> Tuple[str, ...]:
@@ -226,8 +226,6 @@ class ScenicSource:
     @property
     def inputs(self) -> Dict[str, Any]:
         """Return everything that determines the worlds, except their number."""
-        import scenic
-
         digest = hashlib.sha256()
         for name, held in sorted(self._pack.files.items()):
             content = held if isinstance(held, bytes) else held.read_bytes()
@@ -241,14 +239,14 @@ class ScenicSource:
             "seed": self.seed,
             "scenario": self.scenario.name,
             "scenario_sha256": sha256_of(self.scenario.read_bytes()),
-            "descriptor_sha256": sha256_of(self._model_bytes),
+            "descriptor_sha256": self._descriptor_sha256,
             "models_sha256": digest.hexdigest(),
             "parameters": json.loads(json.dumps(self._parameters, sort_keys=True, default=str)),
             "chosen": self._chosen,
             "keep": self._keep,
             "versions": {
                 "gz_testauto": __version__,
-                "scenic": _version_of(scenic),
+                "scenic": metadata.version("scenic"),
                 "numpy": numpy.__version__,
                 "scipy": scipy.__version__,
                 "geos": shapely.geos_version_string,
@@ -272,31 +270,29 @@ class ScenicSource:
             name=world_name(index),
             content=content,
             files=files,
-            mission=mission_of(drawn.objects, self.models),
+            mission=_mission_of(drawn.objects, self.models),
             objects=drawn.objects,
             obstacles=tuple(self._records(drawn.objects)),
             parameters=drawn.parameters,
             draws=drawn.draws,
         )
 
-    def perform(self, index: int, content: bytes) -> Performance:
-        """Return the dynamic scene of world ``index``, whose file has ``content``; only if
-        ``dynamic``. Raises ``SpecError`` if the scenario now generates another world, and the
-        exceptions of :meth:`generate`."""
+    def dynamic_scene(self, index: int, content: bytes) -> DynamicScene:
+        """Return the scene of world ``index`` with its agents. ``content`` is the content of the
+        world's file. Only for a dynamic scenario. Raises ``SpecError`` if the scenario now
+        generates another world, and the exceptions of :meth:`generate`."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
         made, _, elements = self._writer.write(drawn.objects)
         if made != content:
             raise SpecError(
-                f"{self.scenario}: generates another {world_name(index)} than that of the "
-                "campaign, "
-                "since Scenic, a library or the file has changed; use another results directory"
+                f"{self.scenario}: no longer generates the stored {world_name(index)}, since the "
+                "file, Scenic or a library has changed; use another results directory"
             )
-        performers = tuple(self._performer(name, obj) for name, obj in drawn.objects)
-        acting = [elements[found.name] for found in performers if found.acts and found.name]
-        bodies = self._writer.world_of(acting)
-        return Performance(self.program, drawn.scene, performers, bodies)
+        objects = tuple(self._dynamic_object(name, obj) for name, obj in drawn.objects)
+        agents = [elements[found.name] for found in objects if found.has_behavior and found.name]
+        return DynamicScene(self.program, drawn.scene, objects, self._writer.world_of(agents))
 
-    def _performer(self, name: SceneName, obj: Any) -> Performer:
+    def _dynamic_object(self, name: SceneName, obj: Any) -> DynamicObject:
         model = self.models.get(obj.gz_model)
         origin = scenic_pose(obj) if model is None else model_pose(obj, model)
         there = model is None or not model.spec.mission_only
@@ -305,7 +301,7 @@ class ScenicSource:
                 f"{self.scenario}: {name.text} has a behavior, but mission items are not in the "
                 "world; use a model, or remove the behavior"
             )
-        return Performer(
+        return DynamicObject(
             name.text if there else None, origin, scenic_pose(obj), obj.behavior is not None
         )
 
@@ -328,12 +324,12 @@ class ScenicSource:
                 type=obj.gz_model or name.label,
                 pose=(x, y, z, roll, pitch, yaw),
                 size={"width_m": width, "length_m": length, "height_m": height},
-                mass_kg=_mass_kg(obj, model),
+                mass_kg=mass_kg(obj, model),
                 static=bool(obj.static),
             )
 
 
-def mission_of(
+def _mission_of(
     objects: Sequence[Tuple[SceneName, Any]], models: Mapping[str, PlacedModel]
 ) -> Mission:
     """Return the mission items of a scene, by their names in the descriptor."""
@@ -364,17 +360,3 @@ def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> S
         apply_state(document, ModelLibrary(search.model_path, repair=True))
     pack.settle(document, document.root)
     return document
-
-
-def _mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
-    """Return the mass (kg) of an object in its world."""
-    if model is None or model.solid is None:
-        return described_mass_kg(obj)
-    factors = model.factors(size_of(obj))
-    return float(model.solid.mass_kg * numpy.prod(factors))
-
-
-def _version_of(module: Any) -> str:
-    from importlib import metadata
-
-    return str(getattr(module, "__version__", None) or metadata.version("scenic"))

@@ -7,11 +7,14 @@ conversion from Scenic's frames to SDF's. The sampler determines the objects.
 
 import copy
 import hashlib
+import math
+from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from lxml import etree
 
+from gz_testauto.base import resources
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.scenic.library import PlacedModel
@@ -31,10 +34,20 @@ _GREY = (0.6, 0.6, 0.6, 1.0)
 
 def scenic_pose(obj: Any) -> Pose:
     """Return the pose of an object's center in the world, in Scenic's axes: +y is its front."""
-    from gz_testauto.extras.scenic.scene_objects import angles_of
-
     x, y, z = (float(value) + 0.0 for value in obj.position)
-    return Pose((x, y, z), angles_of(obj.orientation))
+    i, j, k, w = (float(value) for value in obj.orientation.getRotation().as_quat())
+    norm = math.sqrt(i * i + j * j + k * k + w * w)
+    return Pose((x, y, z), (i / norm, j / norm, k / norm, w / norm))
+
+
+def expanded_world(content: bytes, name: str, models: Path) -> SdfDocument:
+    """Return a world in which complete models replace all includes, and all URIs are absolute.
+    Files are searched in the folder ``models`` first. ``name`` identifies the world in messages."""
+    document = SdfDocument.parse(content.decode("utf-8"), name)
+    library = ModelLibrary((models, *resources.model_path()))
+    library.expand_all(document, document.root)
+    library.absolutize(document, document.root)
+    return document
 
 
 def size_of(obj: Any) -> Tuple[float, float, float]:
@@ -57,7 +70,7 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
     factors = model.factors(size_of(obj))
     if model.solid is None or np.abs(factors - 1).max() <= SAME_SIZE:
         return False
-    if not model.resizable:
+    if model.spec.dynamic_size is False:
         asked = " × ".join(f"{value:g}" for value in size_of(obj))
         own = " × ".join(f"{value:g}" for value in model.size)
         raise SpecError(
@@ -185,8 +198,11 @@ def _mesh_of(obj: Any) -> Any:
     return mesh
 
 
-def described_mass_kg(obj: Any) -> float:
-    """Return the mass of an object that only the scenario describes, by its volume and density."""
+def mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
+    """Return the mass (kg) of an object: the mass of the resized model, or volume times density if
+    only the scenario describes the object."""
+    if model is not None and model.solid is not None:
+        return float(model.solid.mass_kg * np.prod(model.factors(size_of(obj))))
     density = float(getattr(obj, "density", None) or DENSITY_KGPM3)
     return density * float(obj.shape.mesh.volume) * float(np.prod(size_of(obj)))
 

@@ -1,4 +1,4 @@
-"""The global state of a process that Scenic uses: random generators, and the scenario that acts.
+"""The global state that Scenic uses in a process: random generators, and the running scenario.
 
 Scenic draws from the generators of Python and NumPy. This module keeps a separate state for each
 program, so that its draws depend on its seed alone, and other users of the generators are not
@@ -13,8 +13,8 @@ import numpy as np
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Restore the states of both generators at the end of the context."""
+def preserved_random_state() -> Iterator[None]:
+    """Restore the states of the random generators of Python and NumPy at the end of the context."""
     before = random.getstate(), np.random.get_state()
     try:
         yield
@@ -23,23 +23,23 @@ def undisturbed() -> Iterator[None]:
         np.random.set_state(before[1])
 
 
-class GlobalDraws:
-    """The states of both generators for a program's next draw."""
+class GeneratorStates:
+    """The states of the random generators of Python and NumPy for the draws of one program."""
 
     def __init__(self, states: Tuple[Any, Any]) -> None:
         self._states = states
 
     @classmethod
-    def seeded(cls, seed: int) -> "GlobalDraws":
+    def seeded(cls, seed: int) -> "GeneratorStates":
         """Return the states for a seed."""
         return cls(
             (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())
         )
 
     @contextlib.contextmanager
-    def going_on(self) -> Iterator[None]:
-        """Use the program's states in this context, and keep their values at its end."""
-        with undisturbed():
+    def active(self) -> Iterator[None]:
+        """Use these states in the context, and store the states at the end of the context."""
+        with preserved_random_state():
             random.setstate(self._states[0])
             np.random.set_state(self._states[1])
             try:
@@ -48,23 +48,23 @@ class GlobalDraws:
                 self._states = random.getstate(), np.random.get_state()
 
 
-_ACTING: List[Callable[[], None]] = []
+_RUNNING: List[Callable[[], None]] = []
 
 
-def begin_acting(end: Callable[[], None]) -> None:
-    """Register a scenario that starts to act, and that ``end`` stops. One that still acts is
-    stopped."""
-    end_acting()
-    _ACTING.append(end)
+def register_running_scenario(stop: Callable[[], None]) -> None:
+    """Register a scenario that starts to run, with the function that stops it. First stop the
+    scenario that runs in this process, if there is one."""
+    stop_running_scenario()
+    _RUNNING.append(stop)
 
 
-def end_acting() -> None:
-    """Stop the scenario that acts, before another use of Scenic."""
-    while _ACTING:
-        _ACTING.pop()()
+def stop_running_scenario() -> None:
+    """Stop the scenario that runs in this process, if there is one."""
+    while _RUNNING:
+        _RUNNING.pop()()
 
 
-def has_ended(end: Callable[[], None]) -> None:
-    """Unregister a scenario that has stopped. Idempotent."""
-    if end in _ACTING:
-        _ACTING.remove(end)
+def unregister_running_scenario(stop: Callable[[], None]) -> None:
+    """Remove a scenario that has stopped from the register. Idempotent."""
+    if stop in _RUNNING:
+        _RUNNING.remove(stop)

@@ -1,9 +1,9 @@
 """Run a dynamic Scenic scenario in a trial, as a hook.
 
-This module implements Scenic's ``Simulation`` on this package's hooks. Scenic's own loop runs,
-unchanged, in a coroutine. Instead of stepping the simulator, it waits for the next period.
-Behaviors, monitors and requirements thus evaluate each snapshot, and behaviors drive their agents,
-while the planner under test drives the ego. Importing this module imports Scenic.
+This module implements Scenic's ``Simulation`` on this package's hooks. Scenic's own loop runs
+unchanged in a coroutine. Where Scenic would step the simulator, the loop waits for the next control
+period. Behaviors, monitors and requirements thus evaluate each snapshot. Behaviors move their
+agents, and the planner under test drives the ego. Importing this module imports Scenic.
 """
 
 import contextlib
@@ -34,45 +34,43 @@ from gz_testauto.base.observation import Snapshot
 from gz_testauto.base.pose import Pose
 from gz_testauto.extras.scenic.dynamic.actions import Motion
 from gz_testauto.extras.scenic.dynamic.global_state import (
-    GlobalDraws,
-    begin_acting,
-    end_acting,
-    has_ended,
+    GeneratorStates,
+    register_running_scenario,
+    stop_running_scenario,
+    unregister_running_scenario,
 )
 from gz_testauto.extras.scenic.language.faults import located_message
 from gz_testauto.extras.scenic.language.statements import OF_SERIES, PREFIX
-from gz_testauto.extras.scenic.source import Performance, Performer, ScenicSource
+from gz_testauto.extras.scenic.source import DynamicObject, DynamicScene, ScenicSource
 from gz_testauto.extras.scenic.spec import ScenicSpec
+from gz_testauto.extras.scenic.world_file import expanded_world
 from gz_testauto.sampling.seeds import PERFORMANCE, child_seed
-from gz_testauto.sdf.document import SdfDocument
-from gz_testauto.sdf.includes import ModelLibrary
 from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import NamedModel
 
 GLIDES_M = 0.02
-"""Height of a moving agent above its resting position, so that the ground does not brake it."""
+"""Height (m) of a moving agent above its resting position, so that the ground does not brake it."""
 
 
-def perform(
+def scenario_hook(
     spec: ScenicSpec, seed: int, world: Path, index: int, repetition: int, robot: str
-) -> "ScenicDriver":
-    """Return the hook that runs the scenario in a trial of world number ``index`` with the file
-    ``world``. ``seed`` is the campaign's, ``robot`` the name of the model that is the ego. Raises
-    ``SpecError`` if the scenario cannot act in a trial. First stops a scenario that still acts in
-    this process."""
-    end_acting()
+) -> "ScenarioHook":
+    """Return the hook that runs the scenario in a trial of world number ``index``, whose file is
+    ``world``. ``seed`` is the seed of the campaign, ``robot`` the name of the model that is the
+    ego. Stop the scenario that still runs in this process, if there is one. Raises ``SpecError`` if
+    the scenario cannot run in a trial."""
+    stop_running_scenario()
     source = _source(spec.file, spec.models, seed, json.dumps(spec.parameters), spec.keep_placed)
-    performance = source.perform(index, world.read_bytes())
+    scene = source.dynamic_scene(index, world.read_bytes())
     ego = source.program.scenario.egoObject.gz_model
     if ego != spec.mission.start:
         raise SpecError(
-            f"{spec.file}: the ego is {'no mission item' if ego is None else ego}, but it "
-            "represents "
-            f"the robot in a dynamic scenario; make it the {spec.mission.start} that "
-            "worlds.scenic.mission.start names"
+            f"{spec.file}: the ego, which represents the robot, is "
+            f"{'no mission item' if ego is None else ego}, but worlds.scenic.mission.start is "
+            f"{spec.mission.start}; write `ego = new ...` of the class of {spec.mission.start}"
         )
     draws = child_seed(seed, PERFORMANCE, index, repetition)
-    return ScenicDriver(performance, robot, draws, world.parent / resources.MODELS)
+    return ScenarioHook(scene, robot, draws, world.parent / resources.MODELS)
 
 
 @functools.lru_cache(maxsize=1)
@@ -80,40 +78,49 @@ def _source(scenario: Any, models: Any, seed: int, parameters: str, keep: bool) 
     return ScenicSource(scenario, models, seed, json.loads(parameters), keep=keep, dynamic=True)
 
 
-class ScenicDriver(Hook):
-    """A hook that runs one step of a scenario in each period. ``models`` are the agents at their
-    initial poses; their files are searched in the folder ``files`` first. ``seed`` is for the draws
-    of behaviors."""
+class ScenarioHook(Hook):
+    """A hook that runs one step of a scenario in each control period. ``models`` are the agents at
+    their initial poses; their files are searched in the folder ``files`` first. ``seed`` is that of
+    the draws of behaviors."""
 
     name = "scenario"
     priority = HIGH
 
-    def __init__(self, performance: Performance, robot: str, seed: int, files: Path) -> None:
-        self._performance = performance
-        performers = [_lifted(found) for found in performance.performers]
-        first = performance.performers[0]  # the ego
-        performers[0] = replace(first, name=robot, origin=first.origin.planar.to_pose())
-        self.performers: Tuple[Performer, ...] = tuple(performers)
-        acting = {found.name: found for found in performers if found.acts and found.name}
-        self._agents = {name: performers.index(found) for name, found in acting.items()}
-        self.models = _models(performance.bodies, acting, files)
-        self._frames = [found.origin.inverse() * found.middle for found in performers]
-        self._motions = [Motion() for _ in performers]
-        self._draws = GlobalDraws.seeded(seed)
+    def __init__(self, scene: DynamicScene, robot: str, seed: int, files: Path) -> None:
+        self._scene = scene
+        objects = [_lifted(found) for found in scene.objects]
+        ego = scene.objects[0]
+        objects[0] = replace(ego, name=robot, origin=ego.origin.planar.to_pose())
+        self.objects: Tuple[DynamicObject, ...] = tuple(objects)
+        agents = {found.name: found for found in objects if found.has_behavior and found.name}
+        self._agents = {name: objects.index(found) for name, found in agents.items()}
+        document = expanded_world(scene.agents, "<agents>", files)
+        version = document.root.get("version", "1.6")
+        self.models: Tuple[NamedModel, ...] = tuple(
+            NamedModel(name, actor_body_of(model, version, f"agent {name!r}"), agents[name].origin)
+            for model in document.root.iterfind("world/model")
+            for name in [model.get("name")]
+        )
+        self._frames = [found.origin.inverse() * found.middle for found in objects]
+        self._motions = [Motion() for _ in objects]
+        self._states = GeneratorStates.seeded(seed)
         self._loop: Any = None
         self._due_s, self._step_s = -math.inf, 0.0
         self._last: Optional[Snapshot] = None
         self.context: Optional[StepContext] = None
-        self.acting: Optional[_Acting] = None
+        self.simulation: Optional[_TrialSimulation] = None
 
     def before_step(self, context: StepContext) -> None:
-        """Run the scenario's step, and move its agents. Raises ``SceneError`` if the scenario's
-        requirements reject the trial, or if an error occurs in it."""
+        """Run a step of the scenario, and move its agents. Raises ``SceneError`` if a requirement
+        of the scenario rejects the trial, or if the program raises an error."""
         self.context = context
         if self._loop is None:
-            self._begin(context)
+            dynamics.stuckBehaviorWarningTimeout = 0  # it uses signals, which threads cannot
+            register_running_scenario(self.close)
+            self._step_s, self._due_s = context.duration_s, context.time_s
+            self._loop = greenlet(self._run)
         while not self._loop.dead and self._due_s <= context.time_s + ROUNDING_S:
-            self._turn(context)
+            self._run_step(context)
             self._due_s += self._step_s
         for name, number in self._agents.items():
             self._move(number, name, context)
@@ -123,94 +130,85 @@ class ScenicDriver(Hook):
         self._last = snapshot
 
     def results(self) -> HookResults:
-        """Return the scenario's records, including the end of the trial if it still acts; call it
-        once, at the end. Raises ``SceneError`` if a value cannot be stored."""
-        acting, last = self.acting, self._last
-        if acting is None:
+        """Return the records of the scenario. If the scenario still runs, they include the state at
+        the end of the trial. Call this method once, at the end. Raises ``SceneError`` if a value
+        cannot be stored."""
+        simulation, last = self.simulation, self._last
+        if simulation is None:
             return HookResults()
-        program = self._performance.program
         try:
             if not self._loop.dead and last is not None and self.context is not None:
                 before = self.context.snapshot
                 self.context = StepContext(last, self._step_s, self.context.describe, before)
-                with self._draws.going_on():
-                    acting.record_end()
-            return recorded_of(acting.records, self._step_s)
+                with self._states.active():
+                    simulation.record_end()
+            return recorded_of(simulation.records, self._step_s)
         except Exception as error:  # a scenario can raise any exception
-            said = located_message(program.path, error)
+            said = located_message(self._scene.program.path, error)
             raise SceneError(f"the scenario failed at the end of the trial: {said}") from error
 
     def close(self) -> None:
         """Stop the scenario. Idempotent."""
-        has_ended(self.close)
+        unregister_running_scenario(self.close)
         if self._loop is not None and not self._loop.dead:
             self._loop.throw(GreenletExit)
 
     @property
     def activities(self) -> Dict[str, str]:
         """Return the name of each agent's behavior, by the agent's name."""
-        objects = self._performance.scene.objects
+        objects = self._scene.scene.objects
         return {
             name: type(objects[number].behavior).__name__ for name, number in self._agents.items()
         }
 
     def pause(self) -> None:
-        """Wait for the next period; called from within the scenario."""
+        """Wait for the next control period; only the running scenario calls this method."""
         getcurrent().parent.switch()
-
-    # inside
-
-    def _begin(self, context: StepContext) -> None:
-        dynamics.stuckBehaviorWarningTimeout = 0  # it uses signals, which threads cannot
-        begin_acting(self.close)
-        self._step_s, self._due_s = context.duration_s, context.time_s
-        self._loop = greenlet(self._run)
 
     def _run(self) -> None:
         with contextlib.suppress(GreenletExit):
-            _Acting(self, self._performance.scene, self._step_s)
-        self._motions = [Motion() for _ in self.performers]  # it has ended: no agent moves
+            _TrialSimulation(self, self._scene.scene, self._step_s)
+        self._motions = [Motion() for _ in self.objects]  # the scenario has ended: no agent moves
 
-    def _turn(self, context: StepContext) -> None:
+    def _run_step(self, context: StepContext) -> None:
         for motion in self._motions:
             motion.toward = motion.place = None
         self._loop.parent = getcurrent()
-        program = self._performance.program
-        at = f"at {context.time_s:.2f} s"
+        path, at = self._scene.program.path, f"at {context.time_s:.2f} s"
         try:
-            with self._draws.going_on():
+            with self._states.active():
                 self._loop.switch()
         except (RejectSimulationException, RejectionException, GuardViolation) as error:
-            said = located_message(program.path, error)
+            said = located_message(path, error)
             raise SceneError(f"the scenario rejects this trial {at}: {said}") from error
         except GzTestautoError:
             raise
         except Exception as error:  # a scenario can raise any exception
-            said = located_message(program.path, error)
+            said = located_message(path, error)
             raise SceneError(f"the scenario failed {at}: {said}") from error
 
     def middle(self, number: int) -> Pose:
-        """Return the present pose of an object's Scenic frame."""
-        performer = self.performers[number]
+        """Return the present pose of an object's center, in Scenic's axes."""
+        found = self.objects[number]
         assert self.context is not None
-        state = None if performer.name is None else self.context.state(performer.name)
+        state = None if found.name is None else self.context.state(found.name)
         if state is None:
-            return performer.middle
+            return found.middle
         if number == 0:  # the robot, which is level
             return state.pose.planar.to_pose() * self._frames[0]
         return state.pose * self._frames[number]
 
     def seen(self, number: int) -> Tuple[Pose, Tuple[float, float, float], float]:
-        """Return the present pose of an object's Scenic frame, and its mean velocity (m/s) and yaw
-        rate (rad/s) over the last period."""
-        name, context = self.performers[number].name, self.context
+        """Return the present pose of an object's center, in Scenic's axes, and the mean velocity
+        (m/s) and yaw rate (rad/s) of the object in the last control period."""
+        name, context = self.objects[number].name, self.context
         assert context is not None
         if name is None:
             return self.middle(number), (0.0, 0.0, 0.0), 0.0
         return self.middle(number), context.velocity_mps(name), context.turn_radps(name)
 
     def motion(self, number: int) -> Motion:
-        """Return the motion of an object, which actions change."""
+        """Return the motion of an object, which the actions of a behavior change."""
         return self._motions[number]
 
     def _move(self, number: int, name: str, context: StepContext) -> None:
@@ -240,23 +238,24 @@ class ScenicDriver(Hook):
         context.change(SetModel(name, None, linear, (0.0, 0.0, turn)))
 
 
-class _Acting(ScenicSimulation):
-    """Scenic's loop, with one step for each period of the hook."""
+class _TrialSimulation(ScenicSimulation):
+    """Scenic's loop, with one step for each control period of the hook."""
 
-    def __init__(self, driver: ScenicDriver, scene: Any, step_s: float) -> None:
-        self._director = driver
-        driver.acting = self
+    def __init__(self, hook: ScenarioHook, scene: Any, step_s: float) -> None:
+        self._hook = hook
+        hook.simulation = self
         self.objects: List[Any] = []
         self._numbers: Dict[int, int] = {}
         self._shown: Dict[int, Tuple[Any, ...]] = {}
         super().__init__(scene, maxSteps=None, name="trial", timestep=step_s, enableReplay=False)
 
     def createObjectInSimulator(self, obj: Any) -> None:
-        """Count an object, which exists in the simulator already; called by Scenic."""
-        if len(self._numbers) == len(self._director.performers):
+        """Assign the next number to an object, which already exists in the simulator; called by
+        Scenic."""
+        if len(self._numbers) == len(self._hook.objects):
             raise SpecError(
-                f"{self._director.performers[0].name}: a scenario must not create objects during "
-                "a trial; create them before, with a behavior that waits"
+                "the scenario creates an object during a trial, which is not supported; create it "
+                "before the trial, with a behavior that waits"
             )
         self._numbers[id(obj)] = len(self._numbers)
 
@@ -293,20 +292,20 @@ class _Acting(ScenicSimulation):
 
     def motion_of(self, agent: Any) -> Motion:
         """Return an agent's motion; see :mod:`gz_testauto.extras.scenic.dynamic.actions`."""
-        return self._director.motion(self._numbers[id(agent)])
+        return self._hook.motion(self._numbers[id(agent)])
 
     def step(self) -> None:
         """Wait until the period has passed; called by Scenic."""
-        self._director.pause()
+        self._hook.pause()
 
     def updateObjects(self) -> None:
         """Update the objects whose state has changed; called by Scenic. Most do not change, and
         Scenic takes long for each."""
-        everything, driver = self.objects, self._director
+        everything = self.objects
         self.objects = []
         for obj in everything:
             number = self._numbers[id(obj)]
-            seen = driver.seen(number)
+            seen = self._hook.seen(number)
             if self._shown.get(number) != seen:
                 self._shown[number] = seen
                 self.objects.append(obj)
@@ -342,20 +341,16 @@ def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
         if not isinstance(values, list):
             numbers[PREFIX + name] = _number(name, values)
             continue
-        rows = [(step * step_s, *_components(name, value)) for step, value in values]
+        rows = [
+            (step * step_s, *(value if isinstance(value, Vector) else [_number(name, value)]))
+            for step, value in values
+        ]
         array = np.array(rows, dtype=float)
         series[PREFIX + name] = array
         if array.shape[1] == 2:
             for kind in OF_SERIES:
                 numbers[f"{PREFIX}{name}_{kind}"] = float(getattr(np, kind)(array[:, 1]))
     return HookResults(numbers, series)
-
-
-def _components(name: str, value: Any) -> Tuple[float, ...]:
-    """Return the coordinates of a position, or the number, of one value of a series."""
-    if isinstance(value, Vector):
-        return tuple(float(one) for one in value)
-    return (_number(name, value),)
 
 
 def _number(name: str, value: Any) -> float:
@@ -367,24 +362,9 @@ def _number(name: str, value: Any) -> float:
     )
 
 
-def _lifted(performer: Performer) -> Performer:
+def _lifted(found: DynamicObject) -> DynamicObject:
     """Return an agent slightly above its resting position; other objects unchanged."""
-    if not performer.acts:
-        return performer
-    x, y, z = performer.origin.position
-    return replace(performer, origin=Pose((x, y, z + GLIDES_M), performer.origin.quaternion))
-
-
-def _models(bodies: bytes, acting: Dict[str, Performer], files: Path) -> Tuple[NamedModel, ...]:
-    document = SdfDocument.parse(bodies.decode("utf-8"), "<agents>")
-    library = ModelLibrary((files, *resources.model_path()))
-    library.expand_all(document, document.root)
-    library.absolutize(document, document.root)
-    world = document.world
-    assert world is not None
-    found = []
-    for model in world.findall("model"):
-        name = model.get("name")
-        sdf = actor_body_of(model, document.root.get("version", "1.6"), f"agent {name!r}")
-        found.append(NamedModel(name, sdf, acting[name].origin))
-    return tuple(found)
+    if not found.has_behavior:
+        return found
+    x, y, z = found.origin.position
+    return replace(found, origin=Pose((x, y, z + GLIDES_M), found.origin.quaternion))
