@@ -94,7 +94,10 @@ def test_two_workers_and_a_second_run_give_the_same_bits(alone, tmp_path):
             {"dynamic": False},
             "a `behavior` refers to time: .*worlds.scenic.dynamic: true",
         ),
-        ({"mission": {"start": "fetch", "goal": "waypoint"}}, "the ego is turtlebot3|no 'fetch'"),
+        (
+            {"mission": {"start": "fetch", "goal": "waypoint"}},
+            "is turtlebot3, but worlds.scenic.mission.start|no 'fetch'",
+        ),
     ],
 )
 def test_an_invalid_dynamic_scenario_is_rejected_before_the_first_trial(

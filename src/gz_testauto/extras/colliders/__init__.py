@@ -1,1 +1,2 @@
-"""Geometric queries: flat and solid colliders, rays, planes, views."""
+"""Geometric queries about flat and solid colliders: intersections, distances, rays, planes and
+camera views."""

@@ -2,8 +2,9 @@
 
 This module contains the set of colliders of one scene, whose poses are updated from every snapshot.
 FCL computes intersections, and the distance of boxes, spheres and surfaces to a surface of
-triangles. MuJoCo computes all other distances and rays; it is exact where FCL is not. FCL does not
-support the inside of a surface; this module computes it.
+triangles. MuJoCo computes rays and all other distances, because FCL's distances are not exact for
+those shapes. This module itself tests whether a point is inside a surface, which FCL does not
+support.
 """
 
 import functools
@@ -45,11 +46,11 @@ _AT_ORIGIN = Pose()
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """A solid that is fixed to a model or link.
+    """A solid shape that is attached to a model, to a link, or to the world.
 
-    ``shape`` is one of SDF's or of :mod:`~gz_testauto.extras.colliders.solids`. ``on`` is a model,
-    or a link by its scoped name (``model::link``), and empty for the world. ``offset`` is the pose
-    of the shape in that frame.
+    ``shape`` is a shape of SDF or of :mod:`~gz_testauto.extras.colliders.solids`. ``on`` is the
+    name of a model or the scoped name of a link (``model::link``); an empty name means the world.
+    ``offset`` is the pose of the shape in the frame of that model or link.
     """
 
     name: str
@@ -59,7 +60,8 @@ class Collider:
 
 
 class Bodies:
-    """The colliders of a scene. Before :meth:`place` all frames are at the world's origin.
+    """The colliders of a scene. Until the first call of :meth:`place`, the frames of all models and
+    links are at the origin of the world.
 
     Raises ``SpecError`` for a repeated name and for a shape that cannot be a collider.
     """
@@ -86,8 +88,9 @@ class Bodies:
         self._move([_AT_ORIGIN] * len(self.colliders))
 
     def place(self, snapshot: Snapshot) -> None:
-        """Move every collider with its model or link. Raises ``UnknownNameError`` if one of these
-        does not exist; all colliders then keep their poses."""
+        """Move every collider to the pose of its model or link in a snapshot. Raises
+        ``UnknownNameError`` if a model or link does not exist; all colliders then keep their
+        poses."""
         poses: List[Pose] = []
         for collider in self.colliders:
             if not collider.on:
@@ -110,13 +113,13 @@ class Bodies:
         return Pose(tuple(self._places_m[number].tolist()), tuple(turn.as_quat().tolist()))
 
     def intersects(self, one: str, other: str) -> bool:
-        """Return whether two colliders have a point in common; touching ones have."""
+        """Return whether two colliders intersect or touch."""
         return self._meet(self._at(one), self._at(other))
 
     def distance_m(self, one: str, other: str) -> float:
-        """Return the distance of two colliders (m); 0 if they have a point in common. Raises
-        ``MissingDependencyError`` for shapes whose distance needs MuJoCo 3.3 or later, if it is
-        older."""
+        """Return the distance between two colliders (m); 0 if they intersect or touch. Raises
+        ``MissingDependencyError`` if the distance between these shapes needs a newer version of
+        MuJoCo than the installed one."""
         first, second = self._at(one), self._at(other)
         if self._meet(first, second):
             return 0.0
@@ -138,7 +141,7 @@ class Bodies:
         return max(0.0, float(found))
 
     def touching(self) -> FrozenSet[Pair]:
-        """Return all pairs that have a point in common."""
+        """Return all pairs of colliders that intersect or touch."""
         centers = self._places_m + np.einsum("nij,nj->ni", self._turns, self._middles)
         away_m = np.linalg.norm(centers[:, None] - centers[None], axis=-1)
         near = np.triu(away_m <= self._radii_m[:, None] + self._radii_m[None], 1)
@@ -149,19 +152,19 @@ class Bodies:
         )
 
     def contains(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Return which of ``points`` (n, 3), in the world frame, are in a collider: booleans (n,).
-        A surface with gaps contains no point."""
+        """Return for each of ``points`` (n, 3), in the world frame, whether it is inside a
+        collider: booleans (n,). A surface with gaps contains no point."""
         return self._inside(self._at(name), np.asarray(points, dtype=float).reshape(-1, 3))
 
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the distance (m) along each ray to the first surface (n,), inf if none is in
-        range, and the index of that collider in ``names`` (n,), -1 for none.
+        """Return the distance (m) along each ray to the first surface (n,), inf if there is no
+        surface in range, and the index of the hit collider in ``names`` (n,), -1 for no collider.
 
-        ``origins`` and ``directions`` have shape (n, 3) or (3,); directions need not have length 1.
-        From inside a solid, the distance is that to its surface. Raises ``ValueError`` for a
-        direction of length 0.
+        ``origins`` and ``directions`` have shape (n, 3) or (3,). Directions can have any length
+        except 0. A ray that starts inside a solid hits the surface of that solid from inside.
+        Raises ``ValueError`` for a direction of length 0.
         """
         start, towards = rays(origins, directions, 3)
         if not self._shapes or not len(start):
@@ -188,14 +191,15 @@ class Bodies:
         return self._holds(first, second) or self._holds(second, first)
 
     def _fcl_tells(self, first: int, second: int) -> bool:
-        """Return whether FCL's distance of two is exact: one is a surface, the other a box, sphere
-        or surface."""
+        """Return whether FCL's distance between two colliders is exact: one must be a surface, the
+        other a box, a sphere or a surface."""
         kinds = [type(self._shapes[number]) for number in (first, second)]
         return Triangles in kinds and all(kind in (Triangles, Box, Sphere) for kind in kinds)
 
     def _beside_surface(self, first: int, second: int) -> Optional[Tuple[TriangleGap, np.ndarray]]:
-        """Return the gap of the shape for which FCL is not exact, and the triangles (n, 3, 3) of
-        the other shape, a surface, in the frame of the first; None for other pairs."""
+        """Return the distance computation for a pair of a surface and a shape whose distance FCL
+        does not compute exactly, and the triangles (n, 3, 3) of the surface in the frame of that
+        shape; None for other pairs."""
         for surface, other in ((first, second), (second, first)):
             shape = self._shapes[surface]
             if isinstance(shape, Triangles) and other in self._gaps:
@@ -205,7 +209,7 @@ class Bodies:
         return None
 
     def _holds(self, outer: int, inner: int) -> bool:
-        """Return whether a closed surface encloses a shape that it does not intersect."""
+        """Return whether a closed surface encloses a shape completely."""
         shape = self._shapes[outer]
         if not isinstance(shape, Triangles) or not len(shape.solid):
             return False
@@ -223,7 +227,8 @@ class Bodies:
         return self._objects[number]
 
     def _move(self, frames: List[Pose]) -> None:
-        """Move the colliders to their offsets in ``frames``, one for each."""
+        """Move the colliders to the poses that follow from ``frames``, the poses of their models or
+        links."""
         origins_m, turns = _stacked(frames)
         self._places_m = origins_m + np.einsum("nij,nj->ni", turns, self._offsets_m)
         self._turns = turns @ self._offset_turns
@@ -232,7 +237,7 @@ class Bodies:
 
     @property
     def _scene(self) -> Tuple[Any, Any]:
-        """Return MuJoCo's model and data at the present poses."""
+        """Return MuJoCo's model and data with the colliders at their current poses."""
         model, data = self._compiled
         if self._moved:
             data.mocap_pos[:] = self._places_m
@@ -261,8 +266,8 @@ class Bodies:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Two colliders that started to touch (``entered``) or stopped touching, at a simulated time
-    (s)."""
+    """An event: two colliders started to touch (``entered`` is True) or stopped touching, at a
+    simulated time (s)."""
 
     time_s: float
     pair: Pair
@@ -270,14 +275,14 @@ class Crossing:
 
 
 class Crossings:
-    """A converter from the touching pairs of each period to events. Pairs that touch in the first
-    update have entered."""
+    """A detector of the events between periods: which pairs of colliders started or stopped
+    touching. Pairs that touch in the first update have started."""
 
     def __init__(self) -> None:
         self._before: FrozenSet[Pair] = frozenset()
 
     def update(self, time_s: float, touching: Iterable[Pair]) -> Tuple[Crossing, ...]:
-        """Return the changes since the last update, sorted by name: first the pairs that stopped
+        """Return the events since the last update, sorted by name: first the pairs that stopped
         touching, then the pairs that started."""
         now = frozenset(touching)
         left = [Crossing(time_s, pair, False) for pair in sorted(self._before - now)]
@@ -287,8 +292,9 @@ class Crossings:
 
 
 def colliders_of(model: SceneModel) -> List[Collider]:
-    """Return the collision shapes of a model as colliders on it, with the names that Gazebo uses in
-    contacts; ground is excluded. For models whose links do not move relative to them."""
+    """Return the collision shapes of a model, except ground, as colliders on that model. Their
+    names are those that Gazebo uses in contacts. The links of the model must not move relative to
+    the model."""
     return [
         Collider(shape.scoped_name, shape.geometry, model.name, shape.local_pose)
         for shape in model.collisions
@@ -304,14 +310,14 @@ def _shape_of(collider: Collider) -> Shape:
 
 
 def _point_of(shape: Shape) -> np.ndarray:
-    """Return a point of a shape, in the shape's frame."""
+    """Return a point of a solid shape, in the frame of the shape."""
     if isinstance(shape, (Convex, Triangles)):
         return np.asarray(shape.corners[0])
     return np.zeros(3)
 
 
 def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return positions (n, 3) and rotation matrices (n, 3, 3)."""
+    """Return the positions (n, 3) and rotation matrices (n, 3, 3) of poses."""
     if not poses:
         return np.empty((0, 3)), np.empty((0, 3, 3))
     turns = Rotation.from_quat([pose.quaternion for pose in poses]).as_matrix()
@@ -319,8 +325,8 @@ def _stacked(poses: Sequence[Pose]) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _ball_around(shape: Shape) -> Tuple[np.ndarray, float]:
-    """Return center (3,), in the frame of the shape, and radius (m) of a sphere that contains
-    it."""
+    """Return the center (3,), in the frame of the shape, and the radius (m) of a sphere that
+    contains a shape."""
     if isinstance(shape, (Convex, Triangles)):
         middle = (shape.corners.min(axis=0) + shape.corners.max(axis=0)) / 2
         radius_m = float(np.linalg.norm(shape.corners - middle, axis=1).max())
@@ -353,7 +359,7 @@ def _fcl_of(shape: Shape) -> Any:
 
 
 def _geom_of(number: int, shape: Shape) -> Tuple[str, str]:
-    """Return the MJCF of the assets and the geom of a shape."""
+    """Return the MJCF text of a shape's assets and of its geom."""
     if isinstance(shape, (Convex, Triangles)):
         asset = (
             f'<mesh name="m{number}" vertex="{text(*shape.corners.ravel())}" '

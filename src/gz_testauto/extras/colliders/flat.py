@@ -1,9 +1,9 @@
 """Flat colliders: boxes, circles and polygons on the ground, which is the world's xy plane.
 
-This module computes intersections, distances, points inside and rays, as arrays. Straight sides are
-exact, by shapely, and so are circles: a center and a radius. Each shape is defined in its own frame
-and rotates about that frame's origin, which can differ from its center. Solids are in
-:mod:`gz_testauto.extras.colliders.bodies`.
+This module computes intersections, distances, rays, and which points are inside, for arrays of
+points and rays. Polygons are computed exactly by shapely, circles exactly from center and radius.
+Each shape is defined in its own frame and rotates about the origin of that frame, which can differ
+from its center. Solid colliders are in :mod:`gz_testauto.extras.colliders.bodies`.
 """
 
 import math
@@ -25,21 +25,21 @@ ORIGIN = Pose2D(0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class FlatCollider:
-    """All points within ``outline``, in the world frame (m)."""
+    """A flat collider: all points inside ``outline`` and on its edge, in the world frame (m)."""
 
     outline: Outline
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float, pose: Pose2D = ORIGIN) -> "FlatCollider":
-        """Return a rectangle centered at ``pose``. Raises ``SpecError`` for a size that is not
-        above 0."""
+        """Return a rectangle with its center at ``pose``. Raises ``SpecError`` for a size that is
+        not above 0."""
         check_positive("size_x_m", size_x_m)
         check_positive("size_y_m", size_y_m)
         return cls(Outline.box(size_x_m, size_y_m)).moved(pose)
 
     @classmethod
     def circle(cls, radius_m: float, center: Tuple[float, float] = (0.0, 0.0)) -> "FlatCollider":
-        """Return a disc. Raises ``SpecError`` for a radius that is not above 0."""
+        """Return a circular disc. Raises ``SpecError`` for a radius that is not above 0."""
         check_positive("radius_m", radius_m)
         return cls(Outline.disc(float(center[0]), float(center[1]), radius_m))
 
@@ -47,9 +47,9 @@ class FlatCollider:
     def polygon(
         cls, corners: Sequence[Tuple[float, float]], pose: Pose2D = ORIGIN
     ) -> "FlatCollider":
-        """Return a polygon without holes; ``corners`` (n, 2) are in the frame of ``pose``,
-        clockwise or counter-clockwise. Raises ``SpecError`` if its outline crosses itself or has no
-        area."""
+        """Return a polygon without holes. ``corners`` (n, 2) are in the frame of ``pose``,
+        clockwise or counter-clockwise. Raises ``SpecError`` if the outline of the polygon crosses
+        itself or has no area."""
         points = np.asarray(corners, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
             raise SpecError(f"a polygon must have at least 3 vertices (x, y), not {len(points)}")
@@ -62,23 +62,23 @@ class FlatCollider:
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":
-        """Return the collider in the parent frame of ``pose``; it is defined in the frame of
-        ``pose``."""
+        """Return a copy of the collider, rotated and translated so that the origin of its frame
+        moves to ``pose``. Raises ``SpecError`` for a pose that is not finite."""
         if not all(map(math.isfinite, pose)):
             raise SpecError("a pose must be finite")
         return FlatCollider(self.outline.moved(*pose))
 
     def intersects(self, other: "FlatCollider") -> bool:
-        """Return whether two colliders have a point in common; touching ones have."""
+        """Return whether two colliders intersect or touch."""
         return self.distance_m(other) == 0.0
 
     def distance_m(self, other: "FlatCollider") -> float:
-        """Return the distance of two colliders (m); 0 if they overlap or touch."""
+        """Return the distance between two colliders (m); 0 if they intersect or touch."""
         return self.outline.distance_m(other.outline)
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return which of ``points`` (n, 2) are in the collider, including its edge: booleans
-        (n,)."""
+        """Return for each of ``points`` (n, 2) whether it is inside the collider or on its edge:
+        booleans (n,)."""
         points = np.asarray(points, dtype=float).reshape(-1, 2)
         if self.outline.radius_m == 0.0:
             return np.asarray(shapely.intersects_xy(self.outline.core, *points.T))
@@ -88,12 +88,12 @@ class FlatCollider:
     def raycast(
         self, origins: np.ndarray, directions: np.ndarray, range_max_m: float = FARTHEST_M
     ) -> np.ndarray:
-        """Return the distance (m) along each ray to the first point of the edge (n,); inf if none
-        is in range.
+        """Return the distance (m) along each ray to the edge of the collider (n,); inf if the ray
+        does not hit the edge in range.
 
-        ``origins`` and ``directions`` have shape (n, 2) or (2,); directions need not have length 1.
-        From inside, the distance is that to the edge. Raises ``ValueError`` for a direction of
-        length 0.
+        ``origins`` and ``directions`` have shape (n, 2) or (2,). Directions can have any length
+        except 0. A ray that starts inside the collider hits the edge from inside. Raises
+        ``ValueError`` for a direction of length 0.
         """
         start, towards = rays(origins, directions, 2)
         if self.outline.is_disc:
@@ -110,8 +110,8 @@ class FlatCollider:
 def rays(
     origins: np.ndarray, directions: np.ndarray, dimensions: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return origins and unit directions of rays, both (n, ``dimensions``). Raises ``ValueError``
-    for an invalid direction."""
+    """Return the origins and the normalized directions of rays, both (n, ``dimensions``). Raises
+    ``ValueError`` for a direction of length 0, and for numbers that are not finite."""
     start, towards = np.broadcast_arrays(
         np.asarray(origins, dtype=float).reshape(-1, dimensions),
         np.asarray(directions, dtype=float).reshape(-1, dimensions),
@@ -123,8 +123,8 @@ def rays(
 
 
 def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return the distance (m) along rays (n, d) with unit directions to a sphere around the
-    origin."""
+    """Return the distance (m) along rays, with unit directions (n, d), to a sphere around the
+    origin: (n,), inf if the ray does not hit the sphere."""
     middle = -np.sum(start * towards, axis=1)
     nearest = start + middle[:, None] * towards
     under = radius_m**2 - np.sum(nearest**2, axis=1)
@@ -134,7 +134,7 @@ def to_ball(start: np.ndarray, towards: np.ndarray, radius_m: float) -> np.ndarr
 
 
 def check_positive(name: str, *values: float) -> None:
-    """Raise ``SpecError`` unless all values are finite and above 0."""
+    """Raise ``SpecError`` unless all values of a parameter are finite and above 0."""
     for value in values:
         if not (math.isfinite(value) and value > 0):
             raise SpecError(f"{name} is {value:g}; it must be > 0")

@@ -24,10 +24,11 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import Scene
 
 AMBIENT = 0.4
-"""Gazebo's ambient light if a world does not specify it."""
+"""Brightness of the ambient light, from 0 to 1; Gazebo's value for a world that specifies none."""
 BACKGROUND = (0.7, 0.7, 0.7)
 BESIDE = 1.0 / 16.0
-"""Offset (in pixels) of the two additional rays from which the surface's slope is computed."""
+"""Offset (pixels) of two additional rays per pixel, from which the slope of the surface is
+computed."""
 
 
 class DepthImage(NamedTuple):
@@ -142,7 +143,7 @@ class Painter:
                         notes.append(f"{name} is not drawn: {error}")
 
     def _bodies(self, snapshot: Snapshot, now: Description) -> Bodies:
-        """Return the visuals that exist and are visible, at their present poses."""
+        """Return colliders for all visuals that exist and are visible, at their current poses."""
         there = tuple(
             one
             for one in self._colliders
@@ -158,8 +159,8 @@ class Painter:
     def _hits(
         self, bodies: Bodies, snapshot: Snapshot, now: Description, view: Frustum, at: np.ndarray
     ) -> Tuple[np.ndarray, List[object]]:
-        """Return the end points (n, 3) of rays through points of the image (n, 2), and their
-        visuals; None for rays that hit nothing in view."""
+        """Return the points (n, 3) that rays hit, and the names of the visuals there; None for rays
+        that hit nothing in the view. The rays go through points of the image (n, 2)."""
         eye, towards = np.asarray(view.pose.position), view.rays(at)
         ahead = towards @ view.pose.rotation[:, 0]
         away_m, labels = bodies.raycast(eye, towards)
@@ -194,8 +195,9 @@ def _normals(
     beside: List[Tuple[np.ndarray, List[object]]],
     eye: np.ndarray,
 ) -> np.ndarray:
-    """Return unit normals (n, 3) towards the eye, of the surfaces through the points and their
-    neighbors; at an edge, where these belong to another visual, towards the eye itself."""
+    """Return unit normals (n, 3) that point to the camera, of the surfaces at the hit points. They
+    are computed from the hits of two neighboring rays. At an edge, where a neighboring ray hits
+    another visual, the normal is the direction to the camera."""
     (right, of_right), (under, of_under) = beside
     towards = eye - points
     normals = np.cross(under - points, right - points)
@@ -211,7 +213,7 @@ def _normals(
 def _lit(
     points: np.ndarray, normals: np.ndarray, names: List[object], now: Description
 ) -> np.ndarray:
-    """Return the colors (n, 3) of points of visuals."""
+    """Return the colors (n, 3) of points on visuals, lit by the lights of the world."""
     looks = [now.visuals[str(name)] for name in names]
     ambient, diffuse, emissive = (
         np.array([getattr(look, field)[:3] for look in looks])
@@ -225,7 +227,7 @@ def _lit(
 
 
 def _strength(light: Light, points: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the share of a light's color that is reflected from points: (n,), from 0 to 1."""
+    """Return the share of a light's color that points of surfaces reflect: (n,), from 0 to 1."""
     if light.diffuse == BLACK:
         return np.zeros(len(points))
     direction = light.pose.rotation @ np.asarray(light.direction)

@@ -1,8 +1,8 @@
-"""Shapes of solid colliders in addition to SDF's shapes, and the test of points inside them.
+"""Shapes of solid colliders, and the test which points are inside a shape.
 
-This module contains convex bodies and triangle surfaces as values that are validated once, and
-tests for all shapes which points are inside. Box, sphere, cylinder, capsule, ellipsoid and mesh are
-SDF's (:mod:`gz_testauto.sdf.shapes`), so every shape of a world can be a collider.
+This module contains convex bodies and triangle surfaces, which are validated once. All other shapes
+are those of SDF (:mod:`gz_testauto.sdf.shapes`): box, sphere, cylinder, capsule, ellipsoid and
+mesh. So every shape of a world can be a collider.
 """
 
 from dataclasses import fields
@@ -18,16 +18,16 @@ from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 _FLAT_M = 1e-4
-"""Thickness (m) below which a surface counts as flat; MuJoCo rejects it as a mesh."""
+"""Thickness (m) below which a surface counts as flat; MuJoCo rejects flat meshes."""
 
 _CHUNK = 2_000_000
-"""Number of pairs of a point and a triangle that are processed together."""
+"""Number of pairs of a point and a triangle that are processed in one array."""
 
 
 class Convex:
-    """The smallest convex body around ``points`` (n, 3), in meters.
+    """The convex hull of ``points`` (n, 3), in meters.
 
-    Raises ``SpecError`` if they have no volume.
+    Raises ``SpecError`` if the points enclose no volume.
     """
 
     def __init__(self, points: np.ndarray) -> None:
@@ -39,7 +39,7 @@ class Convex:
         except QhullError as error:
             raise SpecError("the points of a convex body must not be in one plane") from error
         self.corners = given[hull.vertices]
-        """Shape (m, 3)."""
+        """Vertices of the hull, shape (m, 3)."""
         index = np.full(len(given), -1)
         index[hull.vertices] = np.arange(len(hull.vertices))
         outwards = np.cross(*np.diff(given[hull.simplices], axis=1).swapaxes(0, 1))
@@ -47,14 +47,16 @@ class Convex:
         faces = index[hull.simplices]
         faces[turned] = faces[turned][:, ::-1]
         self.faces = faces
-        """Triangles as rows of ``corners``, counter-clockwise from outside: shape (k, 3)."""
+        """Triangles as indices of rows of ``corners``, counter-clockwise as seen from outside:
+        shape (k, 3)."""
         self.planes = hull.equations
-        """Outward unit normals and offsets (k, 4); ``normal · p + offset`` is at most 0 inside."""
+        """Outward unit normals and offsets of the planes (k, 4); ``normal · p + offset`` is at most
+        0 for a point p inside."""
 
 
 class Triangles:
-    """A surface of ``triangles`` (n, 3, 3), in meters. If it encloses a volume without gaps, it is
-    a solid; otherwise it is a sheet without an inside.
+    """A surface of ``triangles`` (n, 3, 3), in meters. A surface that encloses a volume without
+    gaps is a solid; any other surface is a sheet without an inside.
 
     Raises ``SpecError`` for an invalid surface.
     """
@@ -73,21 +75,21 @@ class Triangles:
         triangles, closed = find_solids(given)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         self.corners = corners
-        """Distinct corners, shape (m, 3)."""
+        """Distinct vertices of the triangles, shape (m, 3)."""
         self.faces = index.reshape(-1, 3)
-        """Triangles as rows of ``corners``: shape (k, 3)."""
+        """Triangles as indices of rows of ``corners``: shape (k, 3)."""
         self.solid = triangles[closed]
         """The triangles that enclose a volume, shape (l, 3, 3)."""
 
 
 Shape = Union[Box, Sphere, Cylinder, Capsule, Ellipsoid, Convex, Triangles]
-"""Shapes of a solid collider; a mesh file becomes :class:`Triangles`."""
+"""All shapes of a solid collider; a mesh file is converted to :class:`Triangles`."""
 
 
 def solid_of(shape: Any) -> Shape:
-    """Return the collider shape of ``shape``. Raises ``SpecError`` for a shape that cannot be a
-    collider or has a size that is not above 0, and ``SdfError`` for a mesh file that cannot be
-    read."""
+    """Convert a shape of SDF, or return a convex body or surface unchanged. Raises ``SpecError``
+    for a shape that cannot be a collider or has a size that is not above 0, and ``SdfError`` for a
+    mesh file that cannot be read."""
     if isinstance(shape, Mesh):
         return Triangles(shape.surface.triangles)
     if isinstance(shape, (Convex, Triangles)):
@@ -106,8 +108,8 @@ def solid_of(shape: Any) -> Shape:
 
 
 def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
-    """Return which of ``points`` (n, 3), in the frame of the shape, are in it: booleans (n,).
-    Points on the surface are, within rounding."""
+    """Return for each of ``points`` (n, 3), in the frame of the shape, whether it is inside the
+    shape or, within rounding, on its surface: booleans (n,)."""
     if isinstance(shape, Box):
         return np.asarray((np.abs(points) <= np.asarray(shape.size) / 2).all(axis=1))
     if isinstance(shape, Sphere):
@@ -128,8 +130,8 @@ def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
 
 
 def _wound_around(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return which points closed surfaces enclose, by the solid angle of the triangles as seen from
-    each point (Van Oosterom and Strackee, 1983)."""
+    """Return for each point whether closed surfaces enclose it, from the solid angles of the
+    triangles as seen from the point (Van Oosterom and Strackee, 1983)."""
     found = np.zeros(len(points), dtype=bool)
     if not len(triangles):
         return found

@@ -1,9 +1,9 @@
-"""Distances of convex bodies to surfaces of triangles.
+"""Distances between convex bodies and surfaces of triangles.
 
-This module handles the shapes for which FCL sometimes has an error of centimeters: cylinders,
-capsules, ellipsoids and convex bodies next to triangles. MuJoCo's distance of two convex bodies is
-exact, and each triangle is convex. The triangles that can be nearest are therefore evaluated one
-after the other, in a scene of the body and a single triangle.
+This module handles the shapes for which FCL's distance can be wrong by centimeters: cylinders,
+capsules, ellipsoids and convex bodies next to triangles. MuJoCo's distance between two convex
+bodies is exact, and each triangle is a convex body. Therefore the triangles that can be nearest are
+tested one after the other, in a MuJoCo scene with the body and one triangle.
 """
 
 import functools
@@ -27,7 +27,7 @@ _TRIANGLE, _OWN = 0, 1
 
 
 class TriangleGap:
-    """A convex body in its own frame, and its distance to triangles."""
+    """A convex body in its own frame, with its distance to triangles."""
 
     def __init__(self, shape: Body) -> None:
         self._shape = shape
@@ -50,8 +50,8 @@ class TriangleGap:
             self._outer_m = float(np.hypot(shape.radius, shape.length / 2))
 
     def distance_m(self, triangles: np.ndarray) -> float:
-        """Return the distance (m) from the body to the nearest of ``triangles`` (n, 3, 3), at least
-        one, in its frame; 0 if it has a point in common with one."""
+        """Return the distance (m) from the body to the nearest of at least one ``triangles`` (n, 3,
+        3), in the frame of the body; 0 if the body touches a triangle."""
         middles = np.tile(self._middle_m, (len(triangles), 1))
         nearest = trimesh.triangles.closest_point(triangles, middles)
         away_m = np.linalg.norm(nearest - middles, axis=1)
@@ -67,8 +67,8 @@ class TriangleGap:
         return float(least_m)
 
     def meets(self, triangles: np.ndarray) -> bool:
-        """Return whether the body has a point in common with any of ``triangles`` (n, 3, 3) in its
-        frame."""
+        """Return whether the body touches any of ``triangles`` (n, 3, 3), in the frame of the
+        body."""
         low, high = triangles.min(axis=1), triangles.max(axis=1)
         near = triangles[((low <= self._high_m) & (high >= self._low_m)).all(axis=1)]
         return bool(len(near)) and self.distance_m(near) == 0.0

@@ -1,7 +1,7 @@
-"""Planes, and the field of view of a camera.
+"""Planes and the field of view of a camera.
 
 This module contains half spaces and viewing frustums, and converts between points in the world and
-in an image. The frame of a view is that of SDF's cameras: x forward, y left, z up. In an image u
+positions in an image. The frame of a camera is that of SDF: x forward, y left, z up. In an image, u
 points to the right and v down, both from 0 to 1.
 """
 
@@ -18,10 +18,10 @@ from gz_testauto.extras.colliders.flat import rays
 
 @dataclass(frozen=True)
 class HalfSpace:
-    """The half space ``normal · p <= offset_m``, bounded by a plane.
+    """The half space of all points p with ``normal · p <= offset_m``, bounded by a plane.
 
-    ``normal`` is normalized to a unit vector, and ``offset_m`` (m) is divided by its length too.
-    Raises ``SpecError`` if the normal is zero or a number is not finite.
+    ``normal`` is normalized to a unit vector, and ``offset_m`` (m) is divided by the original
+    length of the normal. Raises ``SpecError`` if the normal is zero or a number is not finite.
     """
 
     normal: Tuple[float, float, float]
@@ -38,17 +38,18 @@ class HalfSpace:
     def through(
         cls, point: Tuple[float, float, float], normal: Tuple[float, float, float]
     ) -> "HalfSpace":
-        """Return the half space whose plane contains a point (m)."""
+        """Return the half space with a given normal whose plane contains a given point (m)."""
         return cls(normal, float(np.dot(point, normal)))
 
     def height_m(self, points: np.ndarray) -> np.ndarray:
-        """Return the distance (m) of ``points`` (n, 3) from the plane, negative inside: (n,)."""
+        """Return the distance (m) of ``points`` (n, 3) from the plane, negative inside the half
+        space: (n,)."""
         return np.asarray(points, dtype=float) @ np.asarray(self.normal) - self.offset_m
 
     def raycast(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """Return the distance (m) along each ray (n, 3) to the plane, from either side; inf for a
-        ray that points away from it or is parallel to it. Raises ``ValueError`` for a direction of
-        length 0."""
+        ray that points away from the plane or is parallel to it. Raises ``ValueError`` for a
+        direction of length 0."""
         start, towards = rays(origins, directions, 3)
         rise, height = towards @ np.asarray(self.normal), self.height_m(start)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -58,10 +59,12 @@ class HalfSpace:
 
 @dataclass(frozen=True)
 class Frustum:
-    """The field of view of a camera at ``pose``, from ``near_m`` to ``far_m`` along its x axis.
+    """The field of view of a camera at ``pose``, from ``near_m`` to ``far_m`` along the camera's x
+    axis.
 
-    ``horizontal_fov_rad`` is the whole angle, as in SDF; ``aspect`` is width divided by height.
-    Raises ``SpecError`` for an angle that is not between 0 and π, and unless 0 <= near < far.
+    ``horizontal_fov_rad`` is the angle from the left edge to the right edge, as in SDF. ``aspect``
+    is width divided by height. Raises ``SpecError`` unless the angle is between 0 and π and 0 <=
+    ``near_m`` < ``far_m``.
     """
 
     pose: Pose
@@ -85,14 +88,14 @@ class Frustum:
 
     @property
     def _slopes(self) -> Tuple[float, float]:
-        """Return the extent of the view to the side and upwards at a depth of 1 m."""
+        """Return half the width and half the height (m) of the field of view at a depth of 1 m."""
         sideways = math.tan(self.horizontal_fov_rad / 2)
         return sideways, sideways / self.aspect
 
     @property
     def planes(self) -> Tuple[HalfSpace, ...]:
-        """Return the six half spaces that bound the view, normals outwards: near, far, left, right,
-        upper, lower."""
+        """Return the six half spaces that bound the field of view, with outward normals: near, far,
+        left, right, upper, lower."""
         sideways, up = self._slopes
         turn, eye = self.pose.rotation, np.asarray(self.pose.position)
         ahead = turn[:, 0]
@@ -105,7 +108,8 @@ class Frustum:
         )
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return which of ``points`` (n, 3), in the world frame, are in view: booleans (n,)."""
+        """Return for each of ``points`` (n, 3), in the world frame, whether it is in the field of
+        view: booleans (n,)."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         within = (ahead >= self.near_m) & (ahead <= self.far_m)
@@ -114,14 +118,16 @@ class Frustum:
         )
 
     def may_see(self, centers: np.ndarray, radii_m: np.ndarray) -> np.ndarray:
-        """Return which spheres can be in view: booleans (n,). False is exact; a few spheres near
-        edges are True although they are out of view. ``centers`` (n, 3) are in the world frame."""
+        """Return for each sphere whether it can be in the field of view: booleans (n,). False is
+        always correct; True can be wrong for a sphere near an edge. ``centers`` (n, 3) are in the
+        world frame."""
         heights = np.stack([plane.height_m(centers) for plane in self.planes])
         return np.asarray((heights <= radii_m).all(axis=0))
 
     def project(self, points: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the image positions (u, v) of ``points`` (n, 3), in the world frame, shape (n, 2),
-        and their depth (m), shape (n,). Points that are not in front of the camera have nan."""
+        """Return the image positions (u, v) of ``points`` (n, 3) in the world frame, shape (n, 2),
+        and the depths of the points (m), shape (n,). Points that are not in front of the camera
+        have the position NaN."""
         ahead, left, up = self._seen(points).T
         sideways, upwards = self._slopes
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,9 +136,9 @@ class Frustum:
         return image, ahead
 
     def rays(self, image: np.ndarray) -> np.ndarray:
-        """Return directions (n, 3), in the world frame, from the camera through ``image`` (n, 2),
-        (u, v). Each has length 1 along the camera's x axis, so that a distance in its units is the
-        depth."""
+        """Return the directions (n, 3), in the world frame, of rays from the camera through
+        positions (u, v) of the image (n, 2). Each direction has length 1 along the camera's x axis,
+        so that the distance along the ray in units of the direction is the depth."""
         u, v = np.asarray(image, dtype=float).reshape(-1, 2).T
         sideways, up = self._slopes
         seen = np.column_stack([np.ones(len(u)), (1 - 2 * u) * sideways, (1 - 2 * v) * up])

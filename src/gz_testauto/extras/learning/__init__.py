@@ -1,1 +1,2 @@
-"""Campaigns as learning environments, and the training of policies (extra ``rl``)."""
+"""Campaigns as reinforcement learning environments, and the training of policies (pip extra
+``learning``)."""

@@ -1,7 +1,7 @@
-"""Recordings of a planner in an environment's worlds, for imitation learning.
+"""Recordings of a planner in the worlds of an environment, for imitation learning.
 
-This module defines the file (``.npz``): the vector that a policy would receive in each control
-period, and the action that would have commanded the planner's command.
+This module defines the file (``.npz``). For each control period, it contains the vector that a
+policy would receive, and the action that results in the planner's command.
 """
 
 import contextlib
@@ -25,14 +25,15 @@ from gz_testauto.trial.lockstep import LockstepExecutor, run_trial
 from gz_testauto.trial.outcome import Outcome
 
 LARGEST = 0.999
-"""Largest absolute value of an action that is imitated: a hyperbolic tangent never reaches 1."""
+"""Largest absolute value of an action that a cloned policy imitates, since the hyperbolic tangent
+of its output layer never reaches 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Demonstrations:
-    """Control periods of a planner's runs: the observed vectors (n, size), the actions (n, 2), and
-    the index of each period's episode (n,). ``worlds`` (e,) has the world of each episode,
-    ``reached`` (e,) whether the episode reached its goal."""
+    """The control periods of the recorded episodes of a planner: the observation vectors (n, size),
+    the actions (n, 2), and the index of each period's episode (n,). ``worlds`` (e,) are the worlds
+    of the episodes. ``reached`` (e,) is True for an episode that reached its goal."""
 
     observations: np.ndarray
     actions: np.ndarray
@@ -41,14 +42,14 @@ class Demonstrations:
     reached: np.ndarray
 
     def write(self, path: Path) -> None:
-        """Write the demonstrations as ``.npz``."""
+        """Write the demonstrations as an ``.npz`` file."""
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             np.savez_compressed(path, **vars(self))
 
     @classmethod
     def read(cls, path: Path) -> "Demonstrations":
-        """Return the demonstrations in a file. Raises ``SpecError``."""
+        """Read a file of demonstrations. Raises ``SpecError`` for a file that cannot be read."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
@@ -63,8 +64,9 @@ def record(
     worlds: Sequence[int],
     report: Callable[[str, Outcome], None] = lambda world, outcome: None,
 ) -> Demonstrations:
-    """Run a planner in worlds, counted from 0, and return its demonstrations. Raises ``SpecError``
-    for an unknown planner or world, and ``SimulatorError``."""
+    """Run a planner in the worlds with the given indices, counted from 0, and return its
+    demonstrations. ``report`` is called with the world and the outcome after each trial. Raises
+    ``SpecError`` for an unknown planner or world, and ``SimulatorError`` if the simulator fails."""
     make_planner(plugin, **parameters)
     trials = [prepared.trial(world) for world in worlds]
     period_s = prepared.campaign.spec.control_period_s
@@ -96,8 +98,8 @@ def record(
 
 
 class _Witness(LocalPlanner):
-    """A planner that returns the commands of another planner. In each control period it records the
-    vector that a policy would receive (``shown``) and the executed action (``done``)."""
+    """A planner that returns the commands of another planner. In each control period, it records
+    the vector that a policy would receive (``shown``) and the action of the command (``done``)."""
 
     def __init__(self, planner: LocalPlanner, interface: PolicyInterface) -> None:
         self._planner, self._interface = planner, interface
@@ -106,12 +108,12 @@ class _Witness(LocalPlanner):
         self.done: List[List[float]] = []
 
     def begin(self, task: Task) -> None:
-        """See :class:`LocalPlanner`."""
+        """Implement :meth:`LocalPlanner.begin`."""
         self._planner.begin(task)
         self._interface.begin(task)
 
     def plan(self, observation: Observation) -> Twist2D:
-        """See :class:`LocalPlanner`."""
+        """Implement :meth:`LocalPlanner.plan`."""
         command = self._planner.plan(observation)
         if all(map(math.isfinite, command)):  # otherwise the planner has failed
             self.shown.append(self._interface.encode(observation))
@@ -120,8 +122,8 @@ class _Witness(LocalPlanner):
 
 
 def cloned(demonstrations: Demonstrations) -> LinearPolicy:
-    """Return the linear policy with the least squared error from the demonstrated actions of the
-    episodes that reached their goals. Raises ``SpecError`` if no episode reached its goal."""
+    """Return the linear policy that fits the actions of the successful episodes with the least
+    squared error. Raises ``SpecError`` if no episode reached its goal."""
     kept = demonstrations.reached[demonstrations.episodes]
     shown = demonstrations.observations[kept].astype(float)
     if len(shown) < 2:

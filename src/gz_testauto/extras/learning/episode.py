@@ -1,7 +1,7 @@
-"""One episode: a trial of the campaign whose commands are computed outside the executor.
+"""An episode: a trial whose commands the caller computes.
 
-An episode is identical to the bit to a campaign's trial with the planner ``policy``: it uses the
-same loading, monitoring and termination rules, the same vector and the same commands.
+An episode is identical, bit by bit, to the trial of a campaign with the planner ``policy``. Both
+load the same scene, and use the same termination rules, observation vectors and velocity commands.
 """
 
 import json
@@ -38,17 +38,17 @@ from gz_testauto.worlds.record import WorldRecord
 from gz_testauto.worlds.source import missions_of
 
 MOST_REPETITIONS = 2**20
-"""Number of repetitions of a world from which the repetition of an episode is drawn."""
+"""Number of repetitions of a world, among which the repetition of an episode is drawn."""
 
 
 class PreparedEnvironment:
-    """An environment's campaign with its worlds, which are generated in ``folder``. It is pickled
-    to worker processes."""
+    """The campaign of an environment with its worlds, which are generated in ``folder``. An
+    instance can be pickled for worker processes."""
 
     def __init__(self, spec: EnvironmentCampaignSpec, folder: Path) -> None:
         """Generate or copy the worlds. Raises the exceptions of
-        :func:`~gz_testauto.campaign.world_source.gather_worlds`, and ``SpecError`` for invalid
-        starts and goals."""
+        :func:`~gz_testauto.campaign.world_source.gather_worlds`, and ``SpecError`` for an invalid
+        start or goal."""
         self.spec = spec
         _require_own(folder, spec)
         run_by = with_simulator(spec)
@@ -70,9 +70,10 @@ class PreparedEnvironment:
         environment: "Union[str, Path, PreparedEnvironment]",
         worlds: Union[str, Path, None] = None,
     ) -> "PreparedEnvironment":
-        """Return ``environment`` if it is prepared; otherwise prepare the environment of this YAML
-        file. Generated worlds are stored in ``worlds``, by default in a folder next to the file,
-        with the name of the file. Raises ``SpecError`` with file, line and field."""
+        """Return ``environment`` if it is already prepared, or prepare the environment in this YAML
+        file. Generated worlds are stored in the folder ``worlds``; the default is a folder next to
+        the file, with the name of the file. Raises ``SpecError`` with file, line and field for an
+        invalid file."""
         if isinstance(environment, PreparedEnvironment):
             return environment
         file = Path(environment)
@@ -80,11 +81,11 @@ class PreparedEnvironment:
         return cls(load(file, EnvironmentCampaignSpec), folder)
 
     def interface(self) -> PolicyInterface:
-        """Return a new policy interface."""
+        """Return a new converter between a policy and the robot."""
         return PolicyInterface([term.named for term in self.spec.environment.observations])
 
     def rules(self) -> EpisodeRules:
-        """Return new reward and termination terms."""
+        """Return new instances of the reward and termination terms."""
         environment = self.spec.environment
         return EpisodeRules(
             [term.named for term in environment.rewards],
@@ -93,14 +94,15 @@ class PreparedEnvironment:
 
     @property
     def learners(self) -> Tuple[int, ...]:
-        """Return the indices of the campaign's robots that the caller commands if it commands all:
-        the first robot (0) and the robots without a planner."""
+        """Return the indices of all robots that a policy can control: the first robot (0), and the
+        robots without a planner."""
         others = (number for number, one in enumerate(self.spec.robots, 1) if not one.planner)
         return (0, *others)
 
     def worlds_after(self, steps: int) -> Sequence[int]:
-        """Return the indices of the worlds for episodes after ``steps`` control periods: all, or
-        those that the curriculum allows by then, the easiest first."""
+        """Return the indices of the worlds in which an episode can run after ``steps`` control
+        periods of training. Without a curriculum these are all worlds; with a curriculum, the
+        easiest worlds come first."""
         curriculum, count = self.spec.environment.curriculum, len(self.campaign.worlds)
         if curriculum is None:
             return range(count)
@@ -115,7 +117,7 @@ class PreparedEnvironment:
         return [int(index) for index in np.argsort(hardness, kind="stable")]
 
     def card(self, kind: str, seed: int = 0, steps: int = 0) -> PolicyCard:
-        """Return the card of a policy that was trained in these worlds."""
+        """Return the card for the file of a policy that was trained in these worlds."""
         return PolicyCard(
             kind=kind,
             observations=[
@@ -129,12 +131,12 @@ class PreparedEnvironment:
 
     @property
     def world_hashes(self) -> List[str]:
-        """Return the SHA-256 of each world's file, sorted."""
+        """Return the SHA-256 of each world file, sorted."""
         return sorted({world.sha256 for world in self.campaign.worlds})
 
     def trial(self, world: int, repetition: int = 0) -> Trial:
-        """Return the trial of a world, counted from 0, and a repetition, of which there is no
-        maximum."""
+        """Return the trial of a world, counted from 0, with any repetition from 0. Raises
+        ``SpecError`` for an invalid world or repetition."""
         if not 0 <= world < len(self.campaign.worlds):
             raise SpecError(
                 f"campaign {self.spec.name}: world is {world}; it must be from 0 to "
@@ -151,8 +153,8 @@ class PreparedEnvironment:
     def drawn_trial(
         self, random: np.random.Generator, steps: int, options: Optional[Mapping[str, Any]]
     ) -> Trial:
-        """Return a trial after ``steps`` control periods. World and repetition are drawn, unless
-        ``options`` specify them as ``world`` and ``repetition``."""
+        """Return a random trial for an episode after ``steps`` control periods of training.
+        ``options`` can specify ``world`` and ``repetition``, which are drawn otherwise."""
         given = options or {}
         allowed = self.worlds_after(steps)
         world = allowed[int(random.integers(len(allowed)))]
@@ -166,13 +168,13 @@ class PreparedEnvironment:
 
 
 WORLDS_OF = ".environment.json"
-"""Suffix to the name of a folder of generated worlds. The file of this name next to the folder has
-the specification from which they were generated."""
+"""Suffix of a file next to a folder of generated worlds, which contains the specification of these
+worlds. Its name starts with the name of the folder."""
 
 
 def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
-    """Raise ``ResultsError`` if a folder contains worlds that were generated from another
-    specification, and ``SpecError`` if it contains other files."""
+    """Raise ``ResultsError`` if a folder contains worlds of another environment, and ``SpecError``
+    if it contains other files."""
     inputs = spec.model_dump(
         mode="json", include={"seed", "worlds", "robot", "robots", "goal", "actors"}
     )
@@ -195,7 +197,7 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
 
 
 def _hardness(world: WorldRecord, by: str) -> float:
-    """Return how difficult a world is by a measure; larger is harder."""
+    """Return the difficulty of a world by a measure; a larger number means a harder world."""
     figures = world.shortest_path_m if by == "shortest_path_m" else world.difficulty
     if figures is None:
         raise SpecError(
@@ -211,17 +213,19 @@ def _hardness(world: WorldRecord, by: str) -> float:
 
 
 class EpisodeRunner:
-    """A runner of episodes of one environment, one at a time, in one simulator."""
+    """A runner of the episodes of one environment, which run one after the other in one
+    simulator."""
 
     def __init__(self, prepared: PreparedEnvironment) -> None:
-        """Create the runner; the simulator starts with the first episode."""
+        """Create the runner. The simulator starts with the first episode."""
         self._prepared = prepared
         self._executor = LockstepExecutor(prepared.campaign, start_simulator)
         self._open = False
         self._current: Optional[Episode] = None
 
     def begin(self, trial: Trial, every: bool = False) -> "Episode":
-        """Start an episode and stop the previous one, if it runs. Raises ``SimulatorError``."""
+        """Start an episode, and stop the previous episode if it still runs. Raises
+        ``SimulatorError`` if the simulator fails."""
         if not self._open:
             self._executor.open()
             self._open = True
@@ -230,7 +234,7 @@ class EpisodeRunner:
         return self._current
 
     def end(self) -> None:
-        """Stop the running episode, if any."""
+        """Stop the current episode if it still runs."""
         current, self._current = self._current, None
         if current is not None:
             current.close()
@@ -244,11 +248,11 @@ class EpisodeRunner:
 
 
 class Agent:
-    """One robot of an episode whose commands the caller computes.
+    """A robot of an episode whose commands the caller computes.
 
-    ``shown`` is the vector that a policy receives now, ``verdict`` the end of the robot's trial,
-    None while it runs. ``goal_is_new`` is True at the start, and if the latest step led to a goal
-    that is not the last: a policy with memory resets it then, as its planner does.
+    ``shown`` is the current observation vector of the policy. ``verdict`` is the end of the robot's
+    trial, None while the trial runs. ``goal_is_new`` is True at the start, and after a step in
+    which the robot reached a goal and received the next. A policy with memory must be reset then.
     """
 
     def __init__(
@@ -265,7 +269,7 @@ class Agent:
 
     @property
     def verdict(self) -> Optional[TrialEnd]:
-        """Return the end of the robot's trial; None while it runs."""
+        """Return the end of the robot's trial, or None while the trial runs."""
         return self._robot.verdict
 
     @property
@@ -280,27 +284,27 @@ class Agent:
 
     @property
     def truncated(self) -> bool:
-        """Return whether a time limit truncated the trial; the policy's further reward is then not
-        0."""
+        """Return whether a time limit ended the trial. Further rewards of the policy are then not
+        zero."""
         return self.verdict is not None and not self.verdict.outcome.declaration.terminal
 
     def command(self, action: np.ndarray) -> None:
-        """Set the action for the next period; a robot whose trial has ended ignores it. Raises
-        ``ValueError`` for an invalid action."""
+        """Set the action for the next control period. It has no effect if the robot's trial has
+        ended. Raises ``ValueError`` for an invalid action."""
         if self.verdict is None:
             self._command = self._interface.command(action, self._observation.twist)
 
     def send_command(self, simulation: Simulation) -> None:
-        """Send the command to the simulation; a robot whose trial has ended gets the command to
-        stop."""
+        """Send the current velocity command to the simulation, or zero velocity if the robot's
+        trial has ended."""
         if self.verdict is None:
             self._robot.command(self._command, simulation)
         else:
             self._robot.stop(simulation)
 
     def observe(self, snapshot: Snapshot) -> float:
-        """Process the snapshot after a period; return the reward, 0 if the trial had ended
-        before."""
+        """Process the snapshot at the end of a control period, and return the reward. The reward is
+        0 if the robot's trial had already ended."""
         if self.verdict is not None:
             return 0.0
         robot, before = self._robot, self._observation
@@ -321,7 +325,8 @@ class Agent:
         return reward
 
     def result(self) -> TrialResult:
-        """Return the result of the robot's trial after its end, as a campaign records it."""
+        """Return the result of the robot's trial, as a campaign stores it. The trial must have
+        ended."""
         assert self.verdict is not None, "the trial has ended"
         return self._robot.result(math.nan)
 
@@ -333,10 +338,10 @@ class Agent:
 
 
 class Episode:
-    """One trial, executed period by period.
+    """An episode: one trial that is executed step by step.
 
-    Its ``agents`` are the campaign's first robot alone, or with ``every`` all robots without a
-    planner; the other robots use their planners.
+    ``agents`` are the robots whose commands the caller computes: the first robot alone or, with
+    ``every``, all robots without a planner too. The other robots use their planners.
     """
 
     def __init__(
@@ -359,13 +364,13 @@ class Episode:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether all agents have ended."""
+        """Return whether the trials of all agents have ended."""
         return all(agent.verdict is not None for agent in self.agents)
 
     def step(self, *actions: np.ndarray) -> List[float]:
-        """Execute one control period with an action for each agent; actions of agents that have
-        ended are ignored. Return the rewards. Raises ``ValueError`` for an invalid action, and
-        ``SimulatorError``."""
+        """Execute one control period with an action for each agent, and return the rewards. The
+        action of an agent whose trial has ended has no effect. Raises ``ValueError`` for an invalid
+        action, and ``SimulatorError`` if the simulator fails."""
         assert not self.has_ended, "the episode has not ended"
         for agent, action in zip(self.agents, actions):
             agent.command(action)
@@ -379,8 +384,8 @@ class Episode:
         return [agent.observe(self._snapshot) for agent in self.agents]
 
     def info(self, agent: Agent) -> Dict[str, Any]:
-        """Return the ``info`` of an agent: world, repetition and time, and after its end also
-        outcome, detail and metrics."""
+        """Return Gymnasium's ``info`` of an agent: world, repetition and time, and after the end of
+        its trial also outcome, detail and metrics."""
         found = {
             "world": self.trial.world,
             "repetition": self.trial.repetition,
@@ -398,16 +403,18 @@ class Episode:
         }
 
     def result(self, agent: Agent) -> TrialResult:
-        """Return the result of an agent's trial after its end, as a campaign records it."""
+        """Return the result of an agent's trial, as a campaign stores it. The trial must have
+        ended."""
         return agent.result().with_numbers(self._actors.numbers)
 
     def close(self) -> None:
-        """Stop the actors. Idempotent."""
+        """Stop the actors of the episode. Idempotent."""
         self._actors.close()
 
 
 def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, str]]) -> None:
-    """Raise ``SpecError`` if a held-out world, (name, SHA-256), is one of the training worlds."""
+    """Raise ``SpecError`` if one of the held-out worlds, each a name and a SHA-256, is also a
+    training world."""
     names = {world.sha256: world.name for world in training.campaign.worlds}
     for name, sha256 in held_out:
         if sha256 in names:

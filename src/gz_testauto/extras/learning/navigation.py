@@ -1,4 +1,5 @@
-"""A campaign as a Gymnasium environment, or as several in parallel (extra ``learning``)."""
+"""A campaign as a Gymnasium environment, or as several parallel environments (pip extra
+``learning``)."""
 
 import functools
 from pathlib import Path
@@ -22,15 +23,15 @@ except ImportError as missing:
 
 
 class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
-    """One robot that navigates through the worlds of a campaign. A step is one control period.
+    """A Gymnasium environment in which one robot navigates through the worlds of a campaign.
 
-    Observations are vectors of 32-bit numbers from -1 to 1, as specified by
-    ``environment.observations``; an action is forward speed and yaw rate, each from -1 to 1
-    (:mod:`gz_testauto.extras.learning.policies.planner`). ``reset`` draws world and repetition
-    from its seed, unless ``options`` specify them as ``world`` and ``repetition``. A stuck robot
-    and a timeout truncate the episode, all other outcomes terminate it. Each ``info`` has
-    ``world``, ``repetition``, ``time_s`` and ``goal_is_new``, which is True at the start and when
-    the robot gets its next goal. The last ``info`` also has ``outcome``, ``detail`` and
+    A step is one control period. Observations are vectors of 32-bit floating point numbers from -1
+    to 1, as specified by ``environment.observations``. An action is forward speed and yaw rate,
+    each from -1 to 1 (:mod:`gz_testauto.extras.learning.policies.planner`). ``reset`` draws world
+    and repetition from its seed, unless ``options`` specify them as ``world`` and ``repetition``. A
+    stuck robot and a timeout truncate the episode; all other outcomes terminate it. Each ``info``
+    has ``world``, ``repetition``, ``time_s`` and ``goal_is_new``, which is True at the start and
+    when the robot receives its next goal. The last ``info`` also has ``outcome``, ``detail`` and
     ``metrics``.
     """
 
@@ -41,9 +42,9 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         environment: Union[str, Path, PreparedEnvironment],
         worlds: Union[str, Path, None] = None,
     ) -> None:
-        """Prepare the campaign ``environment``: a YAML file (``docs/learning.md``) or a prepared
-        environment. Generated worlds are stored in ``worlds``, by default in a folder next to the
-        file, named after it.
+        """Prepare an environment. ``environment`` is a YAML file (``docs/learning.md``) or a
+        prepared environment. Generated worlds are stored in the folder ``worlds``; the default is a
+        folder next to the file, with the name of the file.
 
         Raises ``SpecError`` with file, line and field for an invalid file.
         """
@@ -58,16 +59,17 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
     def reset(
         self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
     ) -> Tuple[np.ndarray, Dict[str, Any]]:
-        """Start an episode. Raises ``SimulatorError`` if the simulator fails, and ``SpecError`` for
-        a world that does not exist."""
+        """Start an episode, and return its first observation and info. Raises ``SimulatorError`` if
+        the simulator fails, and ``SpecError`` for a world that does not exist."""
         super().reset(seed=seed)
         trial = self.prepared.drawn_trial(self.np_random, self._steps, options)
         self._episode = self._runner.begin(trial)
         return self._episode.agents[0].shown, self._episode.info(self._episode.agents[0])
 
     def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
-        """Execute one control period. Raises ``ValueError`` for an action of another shape or that
-        is not finite, ``ResetNeeded`` for an episode that has ended, and ``SimulatorError``."""
+        """Execute one control period. Raises ``ValueError`` for an action with a wrong shape or
+        without finite numbers, ``ResetNeeded`` after the end of the episode, and ``SimulatorError``
+        if the simulator fails."""
         episode = self._episode
         if episode is None or episode.has_ended:
             raise ResetNeeded("the episode has ended; call reset")

@@ -1,4 +1,4 @@
-"""A campaign with several robots as a parallel PettingZoo environment (extra ``rl``)."""
+"""A campaign with several robots as a parallel PettingZoo environment (pip extra ``learning``)."""
 
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple, Union
@@ -21,11 +21,12 @@ except ImportError as missing:
 
 
 class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
-    """An environment whose agents are the robots of a campaign without a planner, by their names.
+    """A PettingZoo environment whose agents are the robots of a campaign that have no planner; each
+    agent has the name of its robot.
 
-    The other robots use their planners. Observations, actions, rewards and the end of an agent are
-    as in :class:`~gz_testauto.extras.learning.navigation.NavigationEnv`. A robot that has ended
-    does not move until all have ended.
+    The other robots use their planners. Observations, actions, rewards and the end of an agent's
+    episode are as in :class:`~gz_testauto.extras.learning.navigation.NavigationEnv`. A robot whose
+    trial has ended does not move until the trials of all agents have ended.
     """
 
     metadata: Dict[str, Any] = {"render_modes": [], "name": "gz_testauto_v0"}  # noqa: RUF012
@@ -35,8 +36,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         environment: Union[str, Path, PreparedEnvironment],
         worlds: Union[str, Path, None] = None,
     ) -> None:
-        """Prepare the campaign as ``NavigationEnv`` does; also raise ``SpecError`` for a campaign
-        without ``robots``."""
+        """Prepare an environment as ``NavigationEnv`` does. Also raises ``SpecError`` for a
+        campaign with only one robot without a planner."""
         self.prepared = prepared = PreparedEnvironment.of(environment, worlds)
         self.render_mode = None
         if len(prepared.learners) < 2:
@@ -70,7 +71,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
     def reset(
         self, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None
     ) -> Tuple[Dict[str, np.ndarray], Dict[str, Dict[str, Any]]]:
-        """Start an episode, as ``NavigationEnv.reset`` does."""
+        """Start an episode as ``NavigationEnv.reset`` does, and return the observations and infos
+        of all agents."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
         trial = self.prepared.drawn_trial(self._random, self._steps, options)
@@ -124,7 +126,7 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         )
 
     def render(self) -> None:
-        """Render nothing; a campaign's page shows trajectories."""
+        """Do nothing. The report of a campaign shows the trajectories."""
 
     def close(self) -> None:
         """Close the simulator."""

@@ -1,7 +1,7 @@
-"""Episodes with the weights of a search, in parallel processes.
+"""Episodes with the policies of a search, in parallel processes.
 
 This module computes the reward of an episode. An episode in which the simulator failed does not
-count as a measurement of the weights.
+count.
 """
 
 import logging
@@ -22,12 +22,12 @@ from gz_testauto.results.attempts import FAILURES, run_attempts
 LOGGER = logging.getLogger(__name__)
 
 Place = Tuple[int, int]
-"""The indices of a world and a repetition."""
+"""Index of a world, and a repetition."""
 
 
 class Rollout(NamedTuple):
-    """One episode to run: the weights, world and repetition. ``held_out`` worlds belong to another
-    environment."""
+    """An episode to run: the weights of the policy, the world and the repetition. ``held_out`` is
+    True for a held-out world."""
 
     weights: Tuple[float, ...]
     world: int
@@ -36,10 +36,12 @@ class Rollout(NamedTuple):
 
 
 class RolloutResult(NamedTuple):
-    """The reward of an episode, its duration (control periods), and whether it reached its goal.
+    """The result of an episode: the reward, the number of control periods (``steps``), and whether
+    the robot reached its goal.
 
-    With several robots, which all use the policy, these are the mean, the sum, and whether all
-    reached their goals. An episode in which the simulator failed is not ``valid``.
+    If several robots use the policy, these are the mean reward, the sum of the control periods, and
+    whether all robots reached their goals. An episode in which the simulator failed is not
+    ``valid``.
     """
 
     reward: float
@@ -49,8 +51,8 @@ class RolloutResult(NamedTuple):
 
 
 class RolloutWorker:
-    """A function that runs episodes; created once in each process, where its simulators stay
-    open."""
+    """A callable that runs episodes. There is one instance in each process, which keeps its
+    simulators open."""
 
     def __init__(
         self, kind: str, training: PreparedEnvironment, held_out: Optional[PreparedEnvironment]
@@ -63,7 +65,7 @@ class RolloutWorker:
         return type(self), (self._kind, self._training, self._held_out)
 
     def __call__(self, drive: Rollout) -> RolloutResult:
-        """Run an episode to its end."""
+        """Run an episode to its end, and return the result."""
 
         def failed(error: GzTestautoError, _follows: bool) -> None:
             LOGGER.warning("world %d: %s", drive.world, error)
@@ -103,13 +105,15 @@ class RolloutWorker:
 
 
 def drawn_places(random: np.random.Generator, worlds: Sequence[int], wanted: int) -> List[Place]:
-    """Draw ``wanted`` worlds, each once if there are enough, and a repetition of each."""
+    """Draw ``wanted`` pairs of a world and a repetition. No world is drawn twice if there are
+    enough worlds."""
     chosen = random.choice(worlds, size=wanted, replace=wanted > len(worlds))
     return list(zip(chosen.tolist(), random.integers(MOST_REPETITIONS, size=wanted).tolist()))
 
 
 def mean_reward(driven: Sequence[RolloutResult]) -> float:
-    """Return the mean reward of the valid episodes. Raises ``SimulatorError`` if there are none."""
+    """Return the mean reward of the valid episodes. Raises ``SimulatorError`` if no episode is
+    valid."""
     valid = [one.reward for one in driven if one.valid]
     if not valid:
         raise SimulatorError(
@@ -120,6 +124,6 @@ def mean_reward(driven: Sequence[RolloutResult]) -> float:
 
 
 def share_reached(driven: Sequence[RolloutResult]) -> float:
-    """Return the share of the valid episodes that reached the goal; NaN if there are none."""
+    """Return the share of the valid episodes that reached the goal; NaN without valid episodes."""
     valid = [one.reached for one in driven if one.valid]
     return sum(valid) / len(valid) if valid else math.nan

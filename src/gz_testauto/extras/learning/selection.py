@@ -1,9 +1,9 @@
-"""Selection of the policy among a search's last means.
+"""Selection of the policy among the means of the last generations of a search.
 
-The few episodes of a generation are a noisy estimate of its mean. The last means therefore run in
-the same worlds, and repeatedly the better half of them runs more (successive halving: K. Jamieson,
-A. Talwalkar, AISTATS 2016, arXiv:1502.07943). This module computes which means remain, and for how
-long.
+The mean of a generation is the center of the distribution from which the next generation is drawn.
+Few episodes per generation give only a noisy estimate of its reward. Therefore the last means run
+in the same worlds, and the better half of them runs again, repeatedly (successive halving: K.
+Jamieson, A. Talwalkar, AISTATS 2016, arXiv:1502.07943).
 """
 
 import math
@@ -13,18 +13,20 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gz_testauto.extras.learning.rollouts import RolloutResult
 
 FINALISTS = 8
-"""Largest number of means to choose from."""
+"""Largest number of means among which the policy is selected."""
 
 WORLDS = 4
-"""Number of worlds that all remaining means run before they are compared, and before the remaining
-steps are checked."""
+"""Number of worlds of a batch, in which all remaining means run before they are compared."""
 
 
 @dataclass(frozen=True)
 class SelectionBatch:
-    """The rewards of some means, by the numbers of their generations, in the same worlds: the sum
-    over the worlds that are valid for all, the number of these worlds, and the control periods
-    driven up to then."""
+    """A batch of episodes in which several means ran in the same worlds.
+
+    ``means`` are the numbers of their generations. For each mean, ``rewards`` is the sum of its
+    rewards in the worlds that are valid for all means, and ``valid`` the number of these worlds.
+    ``steps`` is the total number of control periods so far.
+    """
 
     means: Tuple[int, ...]
     rewards: Tuple[float, ...]
@@ -33,11 +35,13 @@ class SelectionBatch:
 
 
 class Selection:
-    """A successive halving of the finalists until one is left or the steps are used."""
+    """A successive halving of the candidates, which ends when one is left or the control periods
+    are used up."""
 
     def __init__(self, generations: int, begun: int, limit: int, per_episode: float) -> None:
-        """Choose among ``generations`` means after ``begun`` control periods, with a ``limit`` in
-        total. ``per_episode`` is the recent mean number of control periods of an episode."""
+        """Start a selection among the last of ``generations`` means, after ``begun`` control
+        periods of at most ``limit``. ``per_episode`` is the recent mean number of control periods
+        of an episode."""
         self._left = tuple(range(max(0, generations - FINALISTS), generations))
         self._steps, self._limit, self._per_episode = begun, limit, per_episode
         self._rewards: Dict[int, List[float]] = {number: [] for number in self._left}
@@ -46,16 +50,16 @@ class Selection:
 
     @property
     def best(self) -> int:
-        """Return the number of the best mean so far; the last of equal ones."""
+        """Return the generation of the best mean so far; of equally good means the last."""
         return max(self._left, key=lambda number: (self._mean(number), number))
 
     @property
     def steps(self) -> int:
-        """Return the number of control periods driven in total."""
+        """Return the total number of control periods so far."""
         return self._steps
 
     def next(self) -> Optional[Sequence[int]]:
-        """Return the means that must run next; None if the selection has finished."""
+        """Return the means that must run next, or None if the selection has finished."""
         while len(self._left) > 1:
             if self._steps + self._expected() <= min(self._round_ends, self._limit):
                 return self._left
@@ -67,8 +71,9 @@ class Selection:
         return None
 
     def take(self, batch: SelectionBatch) -> None:
-        """Add a batch; a batch that exceeded the limit does not count, and is the last. Raises
-        ``ValueError`` if other means are due."""
+        """Add the results of a batch. A batch that exceeds the limit of control periods does not
+        count, and ends the selection. Raises ``ValueError`` if the batch does not contain the means
+        that must run next."""
         due = self.next()
         if batch.means != due:
             raise ValueError(f"it has means {batch.means}; due are {due}")
@@ -86,8 +91,8 @@ class Selection:
         return len(self._left) * WORLDS * self._per_episode
 
     def _next_end(self) -> float:
-        """Return the end of a round: all rounds get the same share of the remaining steps, at least
-        one batch."""
+        """Return the number of control periods at which a round ends. All rounds get the same share
+        of the remaining control periods, at least enough for one batch."""
         rounds = max(1, math.ceil(math.log2(max(1, len(self._left)))))
         share = (self._limit - self._steps) / rounds
         return self._steps + max(share, self._expected())
@@ -100,8 +105,8 @@ class Selection:
 def batch_of(
     means: Sequence[int], driven: Sequence[RolloutResult], steps_before: int
 ) -> SelectionBatch:
-    """Return the batch of episodes that each mean ran in the same worlds, ordered by mean. A
-    world in which the simulator failed for one mean counts for none."""
+    """Return a batch from the results of its episodes, which are ordered by mean. A world in which
+    the simulator failed for one mean counts for no mean."""
     each = len(driven) // len(means)
     own = [driven[i : i + each] for i in range(0, len(driven), each)]
     valid = [world for world in range(each) if all(these[world].valid for these in own)]

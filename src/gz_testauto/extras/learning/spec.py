@@ -24,11 +24,12 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec, BuiltinPlannerSpec
 from gz_testauto.spec.model import Spec, SpecPath, as_tuple
 
 POLICY = "policy"
-"""Name of the policy's placeholder among the planners."""
+"""Name of the placeholder for the policy in ``planners``."""
 
 
 class TermSpec(Spec):
-    """A registered term, as a name or as ``term`` with its parameters in the same mapping."""
+    """A term of an environment. YAML has its name alone, or a mapping of ``term`` and the
+    parameters."""
 
     term: str = Field(min_length=1)
     parameters: Dict[str, Any] = Field(default_factory=dict)
@@ -45,7 +46,7 @@ class TermSpec(Spec):
 
     @property
     def named(self) -> Named:
-        """Return name and parameters."""
+        """Return the name and the parameters of the term."""
         return self.term, dict(self.parameters)
 
 
@@ -57,18 +58,21 @@ def _terms(*entries: Tuple[str, Dict[str, Any]]) -> Tuple[TermSpec, ...]:
 
 
 class CurriculumSpec(Spec):
-    """A curriculum from easy worlds to all: first the easiest ``share`` of them, then an increasing
-    share, and all after ``steps`` control periods."""
+    """A curriculum from easy worlds to all worlds.
+
+    Training starts with the easiest ``share`` of the worlds. The share increases linearly, and all
+    worlds are used after ``steps`` control periods.
+    """
 
     criterion: Literal["density", "mean_clearance_m", "narrowest_gap_m", "shortest_path_m"]
-    """Easier is a lower density, a larger clearance, a wider gap, a shorter path."""
+    """Measure of the difficulty of a world. A world with a lower density, a larger clearance, a
+    wider gap or a shorter path is easier."""
     share: float = Field(0.25, gt=0, le=1)
     steps: int = Field(50_000, ge=1)
 
 
 class EnvironmentSpec(Spec):
-    """The observations and rewards of a policy, and the terminations of an episode in addition to
-    the campaign's rules."""
+    """The observations and rewards of a policy, and additional terminations of episodes."""
 
     observations: Terms = Field(_terms(("lidar", {}), ("plan", {}), ("twist", {})), min_length=1)
     rewards: Terms = Field(
@@ -82,10 +86,10 @@ class EnvironmentSpec(Spec):
     )
     terminations: Terms = ()
     curriculum: Optional[CurriculumSpec] = None
-    """By default all worlds from the start."""
+    """Default: all worlds from the start."""
     held_out: Optional[SpecPath] = None
-    """A campaign in whose worlds a policy is evaluated; none of them can be a world of this
-    campaign."""
+    """Campaign file whose worlds are used to evaluate the policy; none of them can be a training
+    world."""
 
     @field_validator("observations", "rewards", "terminations")
     @classmethod
@@ -106,7 +110,7 @@ class EnvironmentSpec(Spec):
 
 
 class EnvironmentCampaignSpec(BuiltinCampaignSpec):
-    """A campaign with the key ``environment``."""
+    """A campaign with the additional key ``environment``."""
 
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)] = (
         BuiltinPlannerSpec(name=POLICY, plugin="straight"),

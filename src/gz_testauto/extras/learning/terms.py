@@ -1,8 +1,8 @@
-"""The rewards of a policy, and terminations of episodes in addition to the campaign's rules.
+"""The reward of a policy and additional terminations of episodes, which consist of terms.
 
-This module contains the built-in terms; packages register others under ``gz_testauto.rewards`` and
-``gz_testauto.terminations``. A subclass declares its parameters as keyword arguments of its
-constructor, each with a default.
+This module contains the built-in terms. Packages register others under ``gz_testauto.rewards`` and
+``gz_testauto.terminations``. The parameters of a term are the keyword arguments of its constructor,
+each with a default value.
 """
 
 import abc
@@ -36,13 +36,17 @@ REWARDS = Registry(
 TERMINATIONS = Registry("termination", {"off_plan": f"{_HERE}:OffPlan"})
 
 FOLLOWED_M = 2.0
-"""Half of the length (m) of the global plan in which the point nearest to the robot is searched."""
+"""Length (m) of the global plan, before and after the last nearest point, in which the next point
+nearest to the robot is searched."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """One control period of ``duration_s``: the observations before and after it, the command, and
-    the outcome of the episode, None while it runs."""
+    """A transition from one observation to the next: one control period of ``duration_s``.
+
+    ``before`` and ``after`` are the observations, ``command`` the executed velocity command, and
+    ``outcome`` the outcome of the episode, None while it runs.
+    """
 
     before: Observation
     after: Observation
@@ -52,29 +56,30 @@ class Transition:
 
 
 class RewardTerm(abc.ABC):
-    """A number for each control period, multiplied by ``weight``."""
+    """A reward term: a number for each control period, which is multiplied by ``weight``."""
 
     def __init__(self, weight: float = 1.0) -> None:
         self.weight = weight
 
     def begin(self, task: Task) -> None:  # noqa: B027 - most remember nothing
-        """Start a task."""
+        """Start a task: one global plan to one goal."""
 
     @abc.abstractmethod
     def value(self, transition: Transition) -> float:
-        """Return the reward of the period without the weight."""
+        """Return the unweighted value of the term for a control period."""
 
 
 class PlanProgress(RewardTerm):
-    """New progress along the global plan (m): driving back subtracts nothing."""
+    """Progress (m) along the global plan beyond the farthest point so far. Driving back has the
+    reward 0."""
 
     def begin(self, task: Task) -> None:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.begin`."""
         self._follower = WaypointFollower(task.waypoints_m, FOLLOWED_M)
         self._left_m = self._follower.remaining_m
 
     def value(self, transition: Transition) -> float:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.value`."""
         pose, before_m = transition.after.pose, self._left_m
         self._follower.target(pose.x_m, pose.y_m)
         self._left_m = self._follower.remaining_m
@@ -82,49 +87,49 @@ class PlanProgress(RewardTerm):
 
 
 class Reached(RewardTerm):
-    """1 at the last goal."""
+    """Success: 1 when the robot reaches its last goal."""
 
     def value(self, transition: Transition) -> float:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.value`."""
         return float(transition.outcome is not None and transition.outcome.success)
 
 
 class Collided(RewardTerm):
-    """1 for a collision or a robot that tipped over."""
+    """Crash: 1 when the robot collides or tips over."""
 
     def value(self, transition: Transition) -> float:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.value`."""
         outcome = transition.outcome
         return float(outcome is not None and outcome.declaration.crash)
 
 
 class GivenUp(RewardTerm):
-    """1 for a robot that is stuck or out of time."""
+    """Failure without a crash: 1 when the robot is stuck or out of time."""
 
     def value(self, transition: Transition) -> float:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.value`."""
         outcome = transition.outcome
         return float(outcome is not None and not outcome.declaration.terminal)
 
 
 class Time(RewardTerm):
-    """The duration of the period (s)."""
+    """Duration (s) of the control period."""
 
     def value(self, transition: Transition) -> float:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.value`."""
         return transition.duration_s
 
 
 class Near(RewardTerm):
     """Proximity of the nearest lidar point, from 0 at ``range_m`` to 1 at the lidar's origin,
-    multiplied by the duration (s)."""
+    multiplied by the duration (s) of the control period."""
 
     def __init__(self, weight: float = -1.0, range_m: Positive = 1.0) -> None:
         super().__init__(weight)
         self._within_m = range_m
 
     def value(self, transition: Transition) -> float:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.value`."""
         scan = transition.after.scan
         if scan is None or not len(scan.ranges_m):
             return 0.0
@@ -133,36 +138,37 @@ class Near(RewardTerm):
 
 
 class Turning(RewardTerm):
-    """The commanded change of yaw (rad)."""
+    """Commanded change of yaw (rad) in the control period."""
 
     def value(self, transition: Transition) -> float:
-        """See :class:`RewardTerm`."""
+        """Implement :meth:`RewardTerm.value`."""
         return abs(transition.command.angular_radps) * transition.duration_s
 
 
 class TerminationTerm(abc.ABC):
-    """A rule that terminates an episode in addition to the campaign's rules."""
+    """A termination term: a rule that ends an episode in addition to the rules of the campaign."""
 
     def begin(self, task: Task) -> None:  # noqa: B027 - most remember nothing
-        """Start a task."""
+        """Start a task: one global plan to one goal."""
 
     @abc.abstractmethod
     def reason(self, transition: Transition) -> Optional[str]:
-        """Return the reason for a termination; None if the episode continues."""
+        """Return the reason why the episode ends, or None if it continues."""
 
 
 class OffPlan(TerminationTerm):
-    """A robot that is more than ``max_distance_m`` away from the global plan."""
+    """Termination of an episode whose robot is more than ``max_distance_m`` away from the global
+    plan."""
 
     def __init__(self, max_distance_m: Positive = 5.0) -> None:
         self._max_distance_m = max_distance_m
 
     def begin(self, task: Task) -> None:
-        """See :class:`TerminationTerm`."""
+        """Implement :meth:`TerminationTerm.begin`."""
         self._plan = shapely.LineString(task.waypoints_m)
 
     def reason(self, transition: Transition) -> Optional[str]:
-        """See :class:`TerminationTerm`."""
+        """Implement :meth:`TerminationTerm.reason`."""
         pose = transition.after.pose
         away_m = float(self._plan.distance(shapely.Point(pose.x_m, pose.y_m)))
         return f"{away_m:.2f} m from the global plan" if away_m > self._max_distance_m else None
@@ -181,18 +187,17 @@ class EpisodeRules:
         ]
 
     def begin(self, task: Task) -> None:
-        """Start a task."""
+        """Start a task: one global plan to one goal."""
         for reward in self._rewards:
             reward.begin(task)
         for termination in self._terminations:
             termination.begin(task)
 
     def reward(self, transition: Transition) -> float:
-        """Return the weighted sum."""
+        """Return the reward of a control period: the weighted sum of all terms."""
         return math.fsum(term.weight * term.value(transition) for term in self._rewards)
 
     def reason(self, transition: Transition) -> Optional[str]:
-        """Return the reason for a termination in addition to the campaign's rules; None if there is
-        none."""
+        """Return the reason why the episode ends, or None if it continues."""
         reasons = (term.reason(transition) for term in self._terminations)
         return next((reason for reason in reasons if reason is not None), None)

@@ -1,12 +1,14 @@
-"""Training of a policy by CMA-ES in parallel processes, which can be continued after any
-interruption.
+"""Training of a policy by CMA-ES in parallel processes. A training can be interrupted and continued
+at any time.
 
-This module runs the generations and writes the journals. All candidates run in the same worlds, and
-the better half of them in as many again, since the ranking of the best candidates matters most. The
-last steps are used to choose among the generations' means (``selection.py``). ``generations.jsonl``
-and ``selection.jsonl`` record the results. A continued training repeats the same requests and reads
-the recorded results, so the policy is the same file with any interruptions and any number of
-processes.
+This module runs the generations and writes the journals. All candidates of a generation run in the
+same worlds, and the better half of them in as many other worlds, since the ranking of the best
+candidates matters most. The last control periods are used to select the policy among the means of
+the generations (``selection.py``).
+
+``generations.jsonl`` and ``selection.jsonl`` store the results. A continued training repeats the
+search with the stored results, so the policy is the same file for any interruptions and any number
+of processes.
 """
 
 import hashlib
@@ -56,7 +58,7 @@ from gz_testauto.results.directory import RunDirectory, reporting_disk, write_at
 from gz_testauto.sampling.seeds import child_generator
 
 SEARCH, DRAWS, SELECTION = "search", "draws", "selection"
-"""Paths of the random generators."""
+"""Purposes of the random generators."""
 
 REMEDY = "remove this line and all later lines, and run the same command again"
 
@@ -65,23 +67,23 @@ Pool = TaskPool[Rollout, RolloutResult]
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """The options of a search. A change of an option is another training."""
+    """The options of a training."""
 
     seed: int = 0
     steps: int = 200_000
-    """Largest number of control periods."""
+    """Largest number of control periods of the training."""
     kind: str = "mirrored"
     population: int = 12
     episodes: int = 4
-    """Worlds in which every candidate of a generation runs; the better half runs in as many
-    others."""
+    """Number of worlds in which every candidate of a generation runs; the better half runs in as
+    many other worlds."""
     sigma: float = 0.35
-    """Standard deviation of the first candidates about the start."""
+    """Standard deviation of the weights of the first candidates."""
     selection: float = 0.25
-    """Share of the steps for the choice among the means; 0: the last mean is the policy."""
+    """Share of the steps for the selection among the means; with 0 the last mean is the policy."""
     eval_worlds: int = 0
-    """Held-out worlds in which the mean of every generation is evaluated; these steps do not
-    count."""
+    """Number of held-out worlds in which the mean of every generation is evaluated; these control
+    periods do not count as steps."""
 
     @property
     def better(self) -> int:
@@ -91,10 +93,13 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class Generation:
-    """The results of one generation: the reward of each candidate, and their indices, the best
-    first; the control periods driven so far, the share of the candidates' episodes that reached the
-    goal, and that of the mean's held-out episodes, None without these. ``mean`` is the start of the
-    SHA-256 of the mean's weights."""
+    """The results of one generation.
+
+    ``rewards`` has the mean reward of each candidate, ``ranking`` the indices of the candidates,
+    the best first. ``steps`` is the total number of control periods so far. ``reached`` is the
+    share of episodes that reached the goal; ``held_out`` is that share for the mean in held-out
+    worlds, None without an evaluation. ``mean`` is the start of the SHA-256 of the mean's weights.
+    """
 
     number: int
     rewards: Tuple[float, ...]
@@ -104,7 +109,7 @@ class Generation:
     mean: str
     held_out: Optional[float] = None
     invalid: int = 0
-    """Episodes in which the simulator failed; they are excluded."""
+    """Number of episodes in which the simulator failed; they do not count."""
 
 
 Report = Callable[[Union[Generation, SelectionBatch]], None]
@@ -112,7 +117,12 @@ Report = Callable[[Union[Generation, SelectionBatch]], None]
 
 
 class WeightSearch:
-    """A search that proposes weights and receives their ranking."""
+    """A search for weights by CMA-ES (N. Hansen, "The CMA evolution strategy: a tutorial", 2016,
+    arXiv:1604.00772).
+
+    The search depends only on the rankings of the candidates, and gives identical numbers for the
+    same seed on any number of processor cores.
+    """
 
     def __init__(
         self,
@@ -122,23 +132,23 @@ class WeightSearch:
         sigma: float,
         random: np.random.Generator,
     ) -> None:
-        """Create the strategy. ``sigma`` is the standard deviation of the first candidates about
-        the start. Raises ``ValueError`` if the kind of policy needs other ``parts`` of the
-        observation, ``MissingDependencyError`` without cma."""
+        """Create the search. ``sigma`` is the standard deviation of the weights of the first
+        candidates. Raises ``ValueError`` if the observation lacks a term that this kind of policy
+        needs, and ``MissingDependencyError`` if the package cma is missing."""
         self._start = kind.start(parts)
         self._directions = kind.directions(parts)
         self._strategy = _strategy(self._directions.shape[1], population, sigma, random)
         self._asked: Sequence[np.ndarray] = ()
 
     def ask(self) -> List[np.ndarray]:
-        """Return a generation's candidates, weights (w,) each."""
+        """Return the candidates of the next generation: a vector of weights (w,) for each."""
         with threadpool_limits(limits=1):
             self._asked = self._strategy.ask()
             return [self._weights(point) for point in self._asked]
 
     def tell(self, ranking: Sequence[int]) -> np.ndarray:
-        """Update the search with the ranking of the last candidates: their indices, the best first.
-        Return the weights (w,) of the new mean."""
+        """Update the search with the ranking of the last candidates, which are given as indices,
+        the best first. Return the weights (w,) of the new mean."""
         places = np.empty(len(ranking))
         places[list(ranking)] = np.arange(len(ranking))
         with threadpool_limits(limits=1):
@@ -165,7 +175,7 @@ def _strategy(dimensions: int, population: int, sigma: float, random: np.random.
 
 
 class TrainingDirectory(RunDirectory):
-    """The paths in a training's directory."""
+    """The results directory of a training."""
 
     CONTENT, COMMAND, MARKER = "training", "gz_testauto train", "training.json"
     EARLIER = ("worlds", "held_out_worlds", f"*worlds{WORLDS_OF}")
@@ -181,7 +191,7 @@ class TrainingDirectory(RunDirectory):
 
 
 class Training:
-    """One training in its directory."""
+    """A training and its results directory."""
 
     def __init__(
         self,
@@ -190,9 +200,9 @@ class Training:
         options: TrainingOptions,
         directory: TrainingDirectory,
     ) -> None:
-        """Read the journals and restore the search. Raises ``SpecError`` if a held-out world is one
-        of the training worlds, and for invalid options; ``ResultsError`` for the directory of
-        another training; ``MissingDependencyError`` without cma."""
+        """Read the journals and restore the search. Raises ``SpecError`` if a held-out world is
+        also a training world, and for invalid options; ``ResultsError`` if the directory contains
+        another training; and ``MissingDependencyError`` if the package cma is missing."""
         self._prepared, self._held_out, self.options = training, held_out, options
         self._directory = directory
         _require_valid(options)
@@ -230,22 +240,22 @@ class Training:
 
     @property
     def is_searched(self) -> bool:
-        """Return whether another generation as long as the last would exceed the steps of the
-        search."""
+        """Return whether the search has finished, because another generation as long as the last
+        would exceed its share of the steps."""
         steps = [0, *(generation.steps for generation in self.generations)]
         bound = (1.0 - self.options.selection) * self.options.steps
         return bool(self.generations) and 2 * steps[-1] - steps[-2] > bound
 
     @property
     def _counted(self) -> List[Generation]:
-        """Return the generations within the steps, and the first. A generation that was longer than
-        the previous one and exceeded the steps does not count."""
+        """Return the generations that count: the first, and all others that did not exceed the
+        steps."""
         return [
             one for one in self.generations if one.steps <= self.options.steps or not one.number
         ]
 
     def run(self, workers: int, report: Report) -> Path:
-        """Continue until all steps are driven; return the path of the policy. ``report`` is called
+        """Continue the training to its end, and return the path of the policy. ``report`` is called
         with every generation, and with every batch of the selection."""
         driver = RolloutWorker(self.options.kind, self._prepared, self._held_out)
         with TaskPool(driver, workers, "training") as pool:
@@ -295,7 +305,8 @@ class Training:
         who: Sequence[int],
         places: Sequence[Place],
     ) -> Dict[int, List[RolloutResult]]:
-        """Return the results of each candidate of ``who`` in all these places."""
+        """Run each candidate in ``who`` in each of ``places``, and return the results by
+        candidate."""
         drives = [Rollout(tuple(weights[one].tolist()), *place) for one in who for place in places]
         driven = list(pool.map(drives))
         return {
@@ -304,7 +315,8 @@ class Training:
         }
 
     def _share_held_out(self, pool: Pool, mean: np.ndarray) -> Optional[float]:
-        """Return the share of held-out worlds in which the mean reaches the goal."""
+        """Return the share of held-out worlds in which the mean reaches the goal, or None without
+        an evaluation."""
         if self._held_out is None or not self.options.eval_worlds:
             return None
         count = min(self.options.eval_worlds, len(self._held_out.campaign.worlds))
@@ -312,7 +324,7 @@ class Training:
         return share_reached(list(pool.map(Rollout(weights, one, 0, True) for one in range(count))))
 
     def _select(self, pool: Pool, report: Report) -> Selection:
-        """Run the last means until the best is found or the steps are driven."""
+        """Run the last means until the best is selected or the steps are used up."""
         counted = self._counted
         begun = counted[-1].steps
         lately = begun - (counted[-2].steps if len(counted) > 1 else 0)
@@ -378,8 +390,8 @@ Entry = TypeVar("Entry")
 
 
 def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
-    """Yield the entries; an incomplete last line is removed. Raises ``SpecError`` for another
-    error."""
+    """Yield the entries of a journal. An incomplete last line is removed. Raises ``SpecError`` for
+    any other damage."""
     if not journal.is_file():
         return
     content = journal.read_bytes()
@@ -399,7 +411,8 @@ def _digest(weights: np.ndarray) -> str:
 
 
 def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -> List[int]:
-    """Return the candidates, the best first; of equal ones the lower index first."""
+    """Return the candidates sorted by mean reward, the best first, and equal candidates by
+    index."""
     return sorted(who, key=lambda one: (-mean_reward(driven[one]), one))
 
 

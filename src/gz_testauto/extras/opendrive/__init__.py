@@ -1,1 +1,1 @@
-"""Roads from OpenDRIVE files."""
+"""Import of roads from OpenDRIVE files."""

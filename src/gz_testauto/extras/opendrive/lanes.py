@@ -1,8 +1,8 @@
-"""Lanes from an OpenDRIVE file (``.xodr``), read with pyxodr.
+"""Lanes from an OpenDRIVE file (``.xodr``), which pyxodr reads.
 
 This module converts each lane of the file to a :class:`~gz_testauto.spec.road.LaneSpec` in the
-direction of its traffic. Its name is ``<road>.<section>.<lane>`` by the file's ids, with sections
-counted from 0. Heights are ignored.
+direction of its traffic. The name of a lane is ``<road>.<section>.<lane>``: the ids of road and
+lane in the file, and the index of the lane section from 0. Heights are ignored.
 """
 
 from pathlib import Path
@@ -14,13 +14,13 @@ import shapely
 from gz_testauto.base.errors import MissingDependencyError, SpecError
 
 SPACING_M = 0.1
-"""Distance between two points that are read (m)."""
+"""Distance (m) between two points at which pyxodr samples a lane."""
 
 TOLERANCE_M = 0.01
-"""Allowed deviation (m) of a simplified center line from the points that were read."""
+"""Allowed deviation (m) of a simplified center line from the sampled points."""
 
 LEAST_M = 0.1
-"""Length and width (m) below which a piece of lane is ignored."""
+"""Length and width (m) below which a section of a lane is ignored."""
 
 
 def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:

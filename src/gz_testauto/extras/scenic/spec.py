@@ -84,15 +84,15 @@ class ScenicSpec(ProgramSpec, WorldSourceSpec):
 
     @property
     def sets_start(self) -> bool:
-        """See :class:`WorldSourceSpec`."""
+        """Implement :meth:`WorldSourceSpec.sets_start`."""
         return self.mission.start is not None
 
     @property
     def sets_goal(self) -> bool:
-        """See :class:`WorldSourceSpec`."""
+        """Implement :meth:`WorldSourceSpec.sets_goal`."""
         return self.mission.goal is not None
 
     @property
     def has_agents(self) -> bool:
-        """See :class:`WorldSourceSpec`."""
+        """Implement :meth:`WorldSourceSpec.has_agents`."""
         return self.dynamic

@@ -1,9 +1,10 @@
-"""Models of the search: the vehicle, the costs of trajectories, and the growth of the tree.
+"""Data types of the trajectory search: the vehicle, the costs of trajectories, and the parameters
+of the tree.
 
-This module defines them as values with the numbers of Smit et al. 2022. Numbers that neither that
-paper nor its publication states are those of a mid-size car in a 30 km/h zone. Arrays have states
-in rows: x and y of the rear axle (m), heading (rad) and speed (m/s). Controls are an acceleration
-(m/s²) and a steering angle (rad).
+The default values are those of Smit et al. 2022. Values that the paper and its data do not state
+are those of a mid-size car in a 30 km/h zone. Arrays of states have one state per row: x and y of
+the rear axle (m), heading (rad) and speed (m/s). A control is an acceleration (m/s²) and a steering
+angle (rad).
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from gz_testauto.base.observation import TrackedObject
 class Vehicle(NamedTuple):
     """A bicycle model with a rectangular body.
 
-    The model is x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a. The body's middle is
+    The model is x' = v cos θ, y' = v sin θ, θ' = v tan δ / L, v' = a. The center of the body is
     ``center_m`` ahead of the rear axle. The vehicle does not reverse.
     """
 
@@ -34,9 +35,10 @@ class Vehicle(NamedTuple):
 class Costs(NamedTuple):
     """Weights of the costs of a trajectory for each meter.
 
-    The costs are its length, the deviation from the desired speed, the penalty of its position, and
-    the clearance. Each object costs ``clearance_height`` times a Gaussian of the offset along and
-    across its heading. The nearest static point costs the same for its distance, with
+    The costs are the length of the trajectory, the deviation from the desired speed, the penalty of
+    the position on the road, and the proximity of objects. The proximity of an object is
+    ``clearance_height`` times a Gaussian of the offset along and across the heading of the object.
+    The proximity of the nearest static point is the same function of the distance, with
     ``clearance_across_m``.
     """
 
@@ -51,11 +53,12 @@ class Costs(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """Parameters of the growth of the tree.
+    """Parameters of the growth of the search tree.
 
-    Distances of states are |Δp| + 0.5 |Δθ| + |Δv|, without a unit. The cheapest node within
-    ``selection`` of a random state is extended, and one node is kept within ``pruning``. An edge
-    lasts ``edge_steps`` steps of ``step_s``. The road starts ``behind_m`` before the start.
+    The distance between two states is |Δp| + 0.5 |Δθ| + |Δv|, without a unit. Among the nodes
+    within the distance ``selection`` of a random state, the cheapest is extended. Among the nodes
+    within ``pruning`` of a witness, only one is kept. An edge lasts ``edge_steps`` steps of
+    ``step_s``. The section of road starts ``behind_m`` before the start of the plan.
     """
 
     step_s: float = 0.04
@@ -75,19 +78,19 @@ class Growth(NamedTuple):
 
 
 HEADING_WEIGHT, SPEED_WEIGHT = 0.5, 1.0
-"""Weights of 1 rad and of 1 m/s relative to 1 m, in the distance of states."""
+"""Weights of 1 rad and of 1 m/s relative to 1 m, in the distance between two states."""
 
 INVALID_PENALTY = 99.0
-"""Positions with at least this penalty are invalid."""
+"""Smallest penalty of a position that is invalid."""
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """Moving and static objects on the road, as rectangles with predicted trajectories.
+    """Moving and static objects on the road, as rectangles with predicted poses.
 
-    ``sizes_m`` (n, 2) are lengths and widths. ``poses`` (n, k, 3) are the predicted poses of their
-    centers, one for each ``Growth.step_s`` from the time of the plan on; after the last they are
-    static.
+    ``sizes_m`` (n, 2) are lengths and widths. ``poses`` (n, k, 3) are the predicted poses of the
+    centers, one for each ``Growth.step_s`` from the start of the plan. After the last predicted
+    pose, objects are at rest.
     """
 
     sizes_m: np.ndarray
@@ -95,7 +98,7 @@ class Objects:
 
 
 NO_OBJECTS = Objects(np.empty((0, 2)), np.empty((0, 1, 3)))
-"""An empty road."""
+"""The objects of an empty road: none."""
 
 
 def predict_objects(
@@ -123,9 +126,12 @@ def predict_objects(
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A planned trajectory: ``controls`` (e, 2), each held for ``steps`` (e,) steps, lead through
-    ``states`` (s, 4), one per ``step_s``, from the time of the plan on. ``cost`` is its total
-    cost."""
+    """A planned trajectory.
+
+    ``controls`` (e, 2) are the controls, each of which is held for the number of steps in ``steps``
+    (e,). ``states`` (s, 4) are the resulting states, one for each ``step_s`` from the start of the
+    plan. ``cost`` is the total cost.
+    """
 
     controls: np.ndarray
     steps: np.ndarray
@@ -139,7 +145,8 @@ class Trajectory:
         return (len(self.states) - 1) * self.step_s
 
     def state_at(self, time_s: float) -> np.ndarray:
-        """Return the state (4,) at ``time_s`` after the start; the last state after its end."""
+        """Return the state (4,) at ``time_s`` after the start of the trajectory, or the last state
+        after its end."""
         place = min(max(time_s / self.step_s, 0.0), len(self.states) - 1.0)
         first = min(int(place), max(len(self.states) - 2, 0))
         share = place - first
@@ -149,19 +156,19 @@ class Trajectory:
         return np.asarray((1.0 - share) * states[first] + share * states[first + 1])
 
     def left_m(self, time_s: float) -> float:
-        """Return the remaining length (m) at ``time_s``."""
+        """Return the remaining length (m) of the trajectory at ``time_s`` after its start."""
         first = min(max(int(time_s / self.step_s), 0), len(self.states) - 1)
         return float(np.hypot(*np.diff(self.states[first:, :2], axis=0).T).sum())
 
     def control_at(self, time_s: float) -> np.ndarray:
-        """Return the control (2,) that is held at ``time_s``; that of the last edge after its
-        end."""
+        """Return the control (2,) that is held at ``time_s`` after the start of the trajectory, or
+        the last control after its end."""
         ends = np.cumsum(self.steps)
         edge = int(np.searchsorted(ends, max(time_s, 0.0) / self.step_s, side="right"))
         return np.asarray(self.controls[min(edge, len(self.controls) - 1)])
 
     def later(self, steps: int) -> "Trajectory":
-        """Return the remaining trajectory after ``steps`` steps."""
+        """Return the remaining trajectory after the first ``steps`` steps."""
         left = np.minimum(np.maximum(np.cumsum(self.steps) - steps, 0), self.steps)
         keep = left > 0
         first = min(steps, len(self.states) - 1)

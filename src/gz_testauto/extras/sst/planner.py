@@ -1,10 +1,12 @@
-"""``sst`` and ``dki_sst``: trajectories that a sampling-based search plans at 2 Hz, and tracking.
+"""The planners ``sst`` and ``dki_sst``: trajectories from a sampling-based search, and the control
+that follows them.
 
-This module determines when a plan is requested and from which state, handles a failed plan, and
-converts to the units of the paper. It also tracks a planned trajectory, with steering from the
-lateral and heading errors and speed from the longitudinal error, and computes the measures of plans
-in the paper's table. The paper plans for a car at 5 m/s. The plan of a robot at a
-tenth of that speed is computed for that car on a map ten times as large.
+The planners request a plan twice per second. This module determines the time and the start state of
+each request, and handles failed plans. It follows a planned trajectory, with steering from the
+lateral and heading errors and speed from the longitudinal error. It also computes the measures of
+plans in the table of Smit et al. 2022. That paper plans for a car at 5 m/s. Lengths are scaled
+accordingly: the plan of a robot at a tenth of that speed is computed for the car on a map ten times
+as large.
 """
 
 import math
@@ -28,46 +30,47 @@ from gz_testauto.planners.reactive import ReactivePlanner, Situation
 from gz_testauto.planners.sweep import ConvexFootprint
 
 PAPER_SPEED_MPS = 5.0
-"""Desired speed in Smit et al. 2022."""
+"""Desired speed (m/s) of the car in Smit et al. 2022."""
 
 UP_TO_SPEED = 0.97
-"""Share of the desired speed at which it counts as reached."""
+"""Share of the desired speed from which the robot counts as driving at the desired speed."""
 
 AHEAD_M = 1.0
 """Length of the lane (m) from which its curvature is computed."""
 
 LATERAL_GAIN = 0.1
-"""Steering (rad) for each meter of lateral error; with :data:`HEADING_GAIN` nearly critically
-damped at 5 m/s and a wheelbase of 2.7 m."""
+"""Steering angle (rad) for each meter of lateral error. With :data:`HEADING_GAIN` the control is
+nearly critically damped at 5 m/s and a wheelbase of 2.7 m."""
 
 HEADING_GAIN = 1.0
-"""Steering (rad) for each rad of heading error."""
+"""Steering angle (rad) for each radian of heading error."""
 
 ALONG_GAIN_PER_S = 0.5
-"""Speed (m/s) for each meter of longitudinal error."""
+"""Change of speed (m/s) for each meter of longitudinal error."""
 
 FOLLOW = ("trajectory", "lane")
 
 WHEELBASE_SHARE = 0.6
-"""Wheelbase as a share of a vehicle's length, as of a mid-size car."""
+"""Wheelbase of a mid-size car, as a share of its length."""
 
 DIRECT_M = 3.0
-"""Distance to the goal (m, in the paper's units) below which the robot drives at it without a
-plan."""
+"""Distance to the goal (m, scaled to the car of the paper) below which the robot drives straight to
+the goal without a plan."""
 
 LEAST_M = 3.0
-"""Least progress of a valid trajectory along the waypoints (m, in the paper's units)."""
+"""Least progress along the waypoints of a valid trajectory (m, scaled to the car of the paper)."""
 
 BEHIND_M = 10.0
-"""Length of the passed waypoints that still counts as road (m, in the paper's units): the robot can
-have to drive back to pass an obstacle."""
+"""Length of the passed waypoints that still belongs to the road (m, scaled to the car of the
+paper), since the robot can have to drive back to pass an obstacle."""
 
 LOOK_S = 1.5
-"""Duration of the trajectory ahead that is checked in every period for new obstacles (s)."""
+"""Duration (s) of the trajectory ahead of the robot that is checked for new obstacles in every
+control period."""
 
 AHEAD_S = 2.0
-"""Range of the search for the robot's progress: the distance at the desired speed in this time
-(s)."""
+"""Time (s) for which the robot drives at the desired speed to cover the range in which its progress
+along the waypoints is searched."""
 
 GROWN_M = 0.3
 """Largest distance (m) from a tracked object at which the end of a lidar ray counts as a point on
@@ -75,8 +78,8 @@ that object."""
 
 
 class PlanQuality:
-    """Measures of a trial's plans, each plan by itself, followed or not: means over all samples of
-    all plans since the robot first reached the desired speed."""
+    """The measures of all plans in a trial, whether the robot followed them or not. They are means
+    over all states of all plans, starting when the robot first reached the desired speed."""
 
     def __init__(self) -> None:
         self._requested = self._failed = 0
@@ -87,8 +90,8 @@ class PlanQuality:
     def add(
         self, plan: Optional[Trajectory], speed_mps: float, lanes: Sequence[Lane], unit_m: float
     ) -> None:
-        """Add one plan, None if none was found, that was computed at ``speed_mps``; lengths are in
-        ``unit_m``."""
+        """Add a plan that was computed at ``speed_mps``, or None for a failed request. Lengths of
+        the plan are in ``unit_m``."""
         self._is_fast = self._is_fast or speed_mps >= UP_TO_SPEED * PAPER_SPEED_MPS
         if not self._is_fast:
             return
@@ -108,9 +111,11 @@ class PlanQuality:
 
     @property
     def numbers(self) -> Dict[str, float]:
-        """Return ``plans`` requested and ``plans_failed``; of the others the mean absolute
-        acceleration (m/s²), deviation from the desired speed (m/s) and from the nearest lane's
-        center (m), and cost. Empty before the desired speed was reached."""
+        """Return the number of requested plans (``plans``) and of failed requests
+        (``plans_failed``). If a plan was found, also return means over the states of all plans: the
+        absolute acceleration (m/s²), the deviations from the desired speed (m/s) and from the
+        center of the nearest lane (m), and the cost. Empty if the robot never reached the desired
+        speed."""
         if not self._requested:
             return {}
         means = self._sums / np.maximum(self._counts, 1.0)
@@ -125,37 +130,37 @@ class PlanQuality:
 class StableSparseRrt(ReactivePlanner):
     """A planner that follows the cheapest trajectory of SST.
 
-    Random controls drive a bicycle model; of nearly equal states the cheapest is kept. The costs of
-    a trajectory (:class:`~gz_testauto.extras.sst.model.Costs`) are its length, the deviation from
-    the desired speed, the lateral distance to the waypoints, and the proximity of scan points.
-    If no trajectory is found, the last one is followed to its end; then the robot turns in place
-    until one is found.
+    The search applies random controls to a bicycle model, and keeps the cheapest of nearly equal
+    states. The costs of a trajectory (:class:`~gz_testauto.extras.sst.model.Costs`) are its length,
+    the deviation from the desired speed, the lateral distance to the waypoints, and the proximity
+    of scan points. If no trajectory is found, the robot follows the last trajectory to its end.
+    Then it turns in place until a trajectory is found.
 
-    If the campaign has a road, the robot drives on its lanes, also on those next to the route. If
-    it has tracking, tracked objects are avoided at their predicted poses. Scan points that belong
-    to no tracked object count as static.
+    If the campaign has a road, the robot drives on the lanes of the route and on those next to
+    them. If the campaign has tracking, the robot avoids tracked objects at their predicted poses.
+    Scan points that belong to no tracked object are static obstacles.
 
     Parameters
     ----------
     speed_share
-        Desired speed, as a share of the robot's largest.
+        Desired speed, as a share of the robot's largest speed.
     iterations
-        Random extensions in each search, instead of a duration.
+        Number of random extensions in each search, which has no time limit.
     replan_s, latency_s
-        Time between two plans, and from the request of a plan to its use; seconds.
+        Time between two plans, and time from the request of a plan to its use (s).
     max_offset_m
-        Allowed lateral distance to the waypoints: half the width of their lane; meters.
+        Allowed lateral distance to the waypoints (m): half the width of their lane.
     margin_m
-        Distance kept from scan points, in addition to the half cell of rounding; meters.
+        Distance from scan points (m), in addition to half a cell for rounding.
     follow
-        ``trajectory``, or ``lane``: drive along the lane's center at the desired speed while
-        trajectories are planned, to evaluate them independently.
+        ``trajectory``, or ``lane``: the robot drives along the center of the lane at the desired
+        speed while trajectories are planned, so that plans can be evaluated independently.
     lane_branch, previous_branch
-        Whether the lane, and the rest of the last trajectory, are added to the tree before its
+        Whether the lane and the rest of the last trajectory are added to the tree before its
         random growth; null: both in ``dki_sst``, neither in ``sst``.
     seed
-        Added to the seed of the task, which differs from trial to trial; another value gives other
-        random numbers in all trials.
+        Number that is combined with the seed of the trial; another value gives other random
+        numbers in all trials.
 
     """
 
@@ -226,7 +231,7 @@ class StableSparseRrt(ReactivePlanner):
         self._coming: Optional[Tuple[float, Trajectory]] = None
 
     def plan(self, observation: Observation) -> Twist2D:
-        """Return the command for the present situation; stop at the goal and before the first
+        """Return the velocity command for an observation: zero at the goal and before the first
         scan."""
         self._now_s, self._pose = observation.time_s, observation.pose
         self._objects = observation.objects
@@ -236,7 +241,7 @@ class StableSparseRrt(ReactivePlanner):
         return super().plan(observation)
 
     def steer(self, situation: Situation) -> Twist2D:
-        """Follow the present trajectory, after planning a new one if it is due."""
+        """Follow the current trajectory, after planning a new trajectory if one is due."""
         unit, now_s, pose = self._unit_m, self._now_s, self._in_units(self._pose)
         if self._line is None:
             return self._drive_to_goal(situation)
@@ -269,7 +274,8 @@ class StableSparseRrt(ReactivePlanner):
         return Twist2D(speed * slower * unit, rate * slower)
 
     def _replan(self, situation: Situation, left_m: float) -> None:
-        """Request a plan that starts at the robot's state when the plan becomes active."""
+        """Request a plan that starts in the predicted state of the robot at the time when the plan
+        becomes active."""
         pose, trajectory = self._in_units(self._pose), self._trajectory
         begins_s = self._now_s
         moving = max(0.0, situation.command.linear_mps / self._unit_m)
@@ -303,11 +309,12 @@ class StableSparseRrt(ReactivePlanner):
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Return the measures of the plans; see :class:`PlanQuality`."""
+        """Return the measures of the plans of this trial; see :class:`PlanQuality`."""
         return self._quality.numbers
 
     def _is_blocked(self, situation: Situation) -> bool:
-        """Return whether the next part of the trajectory collides with the present scan."""
+        """Return whether the next part of the current trajectory collides with points of the
+        current scan."""
         trajectory = self._trajectory
         if trajectory is None or self._coming is not None:
             return False
@@ -318,7 +325,7 @@ class StableSparseRrt(ReactivePlanner):
         return bool(self._footprint.clearance_m(soon, points_m).min(initial=np.inf) <= 0.0)
 
     def _still_free(self, trajectory: Trajectory, points_m: np.ndarray) -> bool:
-        """Return whether the rest of the last trajectory is free of present obstacles."""
+        """Return whether the rest of the last trajectory is free of current obstacles."""
         gone = round((self._now_s - self._began_s) / trajectory.step_s)
         left = trajectory.later(gone)
         if not len(left.steps):
@@ -328,8 +335,8 @@ class StableSparseRrt(ReactivePlanner):
         return cost is not None
 
     def _drive_to_goal(self, situation: Situation) -> Twist2D:
-        """Drive straight at the goal, slower the larger its bearing, and turn in place if it is to
-        the side."""
+        """Drive straight to the goal, at a lower speed for a larger bearing of the goal. Turn in
+        place if the goal is to the side of the robot."""
         bearing = situation.goal_bearing_rad
         share = max(0.0, math.cos(bearing)) ** 2
         speed = self.speed_share * self.limits.max_linear_mps
@@ -339,7 +346,7 @@ class StableSparseRrt(ReactivePlanner):
         return Pose2D(pose.x_m / self._unit_m, pose.y_m / self._unit_m, pose.yaw_rad)
 
     def _in_world(self, points_m: np.ndarray) -> np.ndarray:
-        """Return points of the base frame in the world frame, in the units of the plan."""
+        """Convert points from the base frame to the world frame, in the length unit of the plan."""
         cos, sin = math.cos(self._pose.yaw_rad), math.sin(self._pose.yaw_rad)
         turned = points_m @ np.array([[cos, sin], [-sin, cos]])
         here = np.array([self._pose.x_m, self._pose.y_m])
@@ -347,15 +354,15 @@ class StableSparseRrt(ReactivePlanner):
 
 
 class InformedSst(StableSparseRrt):
-    """``sst`` with knowledge of driving in the tree before its random growth: the lane at the
-    desired speed, and the last trajectory. Parameters are those of ``sst``."""
+    """The planner ``sst`` with knowledge of driving: before the random growth, the tree contains
+    the lane at the desired speed and the last trajectory. The parameters are those of ``sst``."""
 
     informed = True
 
 
 def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
-    """Return a robot as a bicycle model with its axle at the base frame's origin, lengths in
-    ``unit_m``."""
+    """Return the bicycle model of a robot, with lengths in ``unit_m`` and the rear axle at the
+    origin of the base frame."""
     outline = np.asarray(limits.footprint_m)
     low, high = outline.min(axis=0), outline.max(axis=0)
     length = float(high[0] - low[0])
@@ -378,8 +385,8 @@ def vehicle_of(limits: RobotLimits, unit_m: float) -> Vehicle:
 def remove_tracked_objects(
     scan: LaserScan, base: Pose2D, objects: Sequence[TrackedObject]
 ) -> LaserScan:
-    """Return a scan in which rays that end at a tracked object have infinite range; ``base`` is the
-    robot's pose."""
+    """Return a scan in which rays that end at a tracked object have infinite range. ``base`` is the
+    pose of the robot."""
     if not objects:
         return scan
     met = np.flatnonzero(np.isfinite(scan.ranges_m))
@@ -399,8 +406,8 @@ def remove_tracked_objects(
 def track(
     trajectory: Trajectory, time_s: float, ahead_s: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return speed (m/s) and yaw rate (rad/s) to be on a trajectory ``ahead_s`` from now; the robot
-    is at ``pose``, ``time_s`` after the trajectory's start."""
+    """Return the speed (m/s) and the yaw rate (rad/s) with which the robot is on the trajectory
+    ``ahead_s`` from now. The robot is at ``pose``, ``time_s`` after the start of the trajectory."""
     now, soon = trajectory.state_at(time_s), trajectory.state_at(time_s + ahead_s)
     cos, sin = math.cos(now[2]), math.sin(now[2])
     dx, dy = pose.x_m - float(now[0]), pose.y_m - float(now[1])
@@ -415,8 +422,8 @@ def track(
 def along(
     line: CenterLine, arc_m: float, speed_mps: float, pose: Pose2D, vehicle: Vehicle
 ) -> Tuple[float, float]:
-    """Return speed (m/s) and yaw rate (rad/s) to drive along a line at a speed, from its nearest
-    point at ``arc_m`` on."""
+    """Return the speed (m/s) and the yaw rate (rad/s) with which the robot at ``pose`` drives along
+    a line. ``arc_m`` is the arc length of the nearest point of the line."""
     points, headings = line.at(np.array([arc_m, arc_m + AHEAD_M]))
     now, then = headings.tolist()
     x_m, y_m = points[0].tolist()

@@ -1,7 +1,7 @@
-"""The section of road of one plan, as grids for the search.
+"""The section of road that one plan uses, as grids.
 
-This module contains lanes as center lines with widths, and computes grids from them: the penalty of
-each cell, its arc length along the lane, and its distance to the nearest static point.
+This module converts lanes, which are center lines with widths, to grids. For each cell, the grids
+contain the penalty, the arc length along the lane, and the distance to the nearest static point.
 """
 
 import math
@@ -15,26 +15,27 @@ from gz_testauto.base.compiled import compiled
 from gz_testauto.planners.interface import Lane
 
 SPACING_M = 0.25
-"""Distance between two points of a lane's center (m)."""
+"""Distance (m) between two points of the center line of a lane."""
 
 BLOCK = 16
-"""Side of a block of cells that are processed together, in cells."""
+"""Side length (cells) of a square block of cells that are processed together."""
 
 BEYOND_M = 3.0
-"""Length of the lane after the goal that belongs to the section (m)."""
+"""Length of the lane (m) after the goal that belongs to the section of road."""
 
 INSIDE, OFF_ROAD = 98.0, 100.0
-"""Largest penalty on a lane, so that driving between two lanes is valid, and penalty off the road,
-which is invalid."""
+"""Largest penalty of a position on a lane, and penalty of a position off the road. The former is
+valid, so that a vehicle can drive between two lanes; the latter is invalid."""
 
 
 class RoadSection(NamedTuple):
-    """The section of road as the search reads it.
+    """A section of road as grids, in the format of the compiled search.
 
-    Grids have rows along y from ``origin_m`` on, in cells of ``cell_m``: ``penalty``, ``arc_m``
-    along the lane, and ``free_distance_m`` to the nearest static point. ``line_m`` (k, 2) and
-    ``headings_rad`` (k,) are the lane's center from ``line_arc_m`` on, every ``SPACING_M``.
-    ``aside_m`` (2,) are the offsets from it to the right and left edge of the road.
+    Each grid has one row per step of ``cell_m`` along y, from ``origin_m``: the ``penalty``, the
+    arc length along the lane (``arc_m``), and the distance to the nearest static point
+    (``free_distance_m``). ``line_m`` (k, 2) and ``headings_rad`` (k,) are points of the lane's
+    center, every ``SPACING_M`` from the arc length ``line_arc_m``. ``aside_m`` (2,) are the offsets
+    from the center to the right and to the left edge of the road.
     """
 
     origin_m: np.ndarray
@@ -49,8 +50,8 @@ class RoadSection(NamedTuple):
 
 
 class CenterLine:
-    """A polyline (n, 2) by arc length (m); it continues straight before its first and after its
-    last point."""
+    """A polyline (n, 2) that is parameterized by arc length (m). It continues straight before its
+    first and after its last point."""
 
     def __init__(self, points_m: np.ndarray) -> None:
         points = np.asarray(points_m, dtype=float)
@@ -66,11 +67,11 @@ class CenterLine:
 
     @property
     def length_m(self) -> float:
-        """Return the total length (m)."""
+        """Return the length of the polyline (m)."""
         return float(self._starts[-1])
 
     def at(self, arcs_m: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Return points (k, 2) and headings (k,) at these arc lengths."""
+        """Return the points (k, 2) and the headings (k,) at the given arc lengths."""
         piece = np.searchsorted(self._starts, arcs_m, side="right") - 1
         piece = np.clip(piece, 0, len(self._directions) - 1)
         directions = self._directions[piece]
@@ -78,14 +79,14 @@ class CenterLine:
         return points, np.arctan2(directions[:, 1], directions[:, 0])
 
     def between(self, values: np.ndarray, arcs_m: np.ndarray) -> np.ndarray:
-        """Interpolate values at the polyline's points (n,) to these arc lengths (k,)."""
+        """Interpolate values at the points of the polyline (n,) to the given arc lengths (k,)."""
         return np.interp(arcs_m, self._starts, np.asarray(values, dtype=float)[self._kept])
 
     def arc_of(
         self, x_m: float, y_m: float, lowest_m: float = 0.0, reach_m: float = np.inf
     ) -> float:
-        """Return the arc length of the nearest point, between ``lowest_m`` and ``reach_m`` beyond
-        it."""
+        """Return the arc length of the point nearest to (x, y), in the range from ``lowest_m`` to
+        ``reach_m`` after it."""
         along = ((np.array([x_m, y_m]) - self._points[:-1]) * self._directions).sum(axis=1)
         highest_m = min(self.length_m, lowest_m + reach_m)
         arcs = self._starts[:-1] + np.clip(along, 0.0, np.diff(self._starts))
@@ -145,7 +146,8 @@ def road_section(
 
 
 def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.ndarray:
-    """Return the offsets from a line to the right and left edge of all lanes together."""
+    """Return the offsets (m) from a line to the right and to the left edge of all lanes
+    together."""
     right, left = np.inf, -np.inf
     tree = cKDTree(line)
     for lane in lanes:
@@ -167,12 +169,14 @@ def _sides(lanes: Sequence[Lane], line: np.ndarray, headings: np.ndarray) -> np.
 
 @compiled
 def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns):  # type: ignore[no-untyped-def]
-    """Return penalty, arc offset and nearest point of each cell for one lane, each (rows, columns).
+    """Return the penalty, the arc offset and the nearest center point of each cell for one lane,
+    each of shape (rows, columns).
 
-    The lane has the center ``line`` (k, 2), whose headings have these cosines and sines, and
-    widths, (k,) each. The penalty is 0 at the center, 98 at the lane's edge and 100 outside it. The
-    arc offset (m) is relative to the nearest point, which is given by its index. For a block of
-    cells only points are compared that can be the nearest to one of its cells.
+    ``line`` (k, 2) are points of the lane's center, with ``cosines`` and ``sines`` of the headings
+    and ``widths_m``, (k,) each. The penalty is 0 at the center, 98 at the edge of the lane and 100
+    outside the lane. The arc offset (m) is relative to the nearest center point, which is given as
+    an index. Each block of cells is compared only with the points that can be nearest to a cell of
+    the block.
     """
     penalty, along = np.empty((rows, columns)), np.empty((rows, columns))
     nearest = np.empty((rows, columns), dtype=np.int64)
@@ -213,7 +217,7 @@ def _lane_grids(line, cosines, sines, widths_m, origin_m, cell_m, rows, columns)
 def _free_distances(
     points_m: np.ndarray, origin_m: np.ndarray, cell_m: float, shape: Tuple[int, int]
 ) -> np.ndarray:
-    """Return the distance (m) from each cell to the nearest cell with a point."""
+    """Return the distance (m) from each cell to the nearest cell that contains a static point."""
     cells = np.round((points_m - origin_m) / cell_m).astype(int)
     inside = ((cells >= 0) & (cells < np.array(shape[::-1]))).all(axis=1)
     free = np.ones(shape, dtype=bool)

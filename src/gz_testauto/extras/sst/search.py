@@ -1,7 +1,7 @@
-"""One plan: random draws, growth of the tree, and the resulting trajectory.
+"""The search for one plan: random draws, growth of the tree, and the resulting trajectory.
 
-This module defines the order of the search (the last trajectory, the lane, then random growth) and
-which of the two informed branches are used.
+This module defines the order of the search: the last trajectory, the lane, and then random growth.
+The first two are optional.
 """
 
 from dataclasses import dataclass, field
@@ -34,19 +34,20 @@ from gz_testauto.extras.sst.tree import (
 from gz_testauto.planners.interface import Lane
 
 TOUCH_M = 1e-3
-"""Tolerance (m) of a start below the required clearance: the clearance must not become smaller than
-at the start, minus this."""
+"""Tolerance (m) for a start with less than the required clearance: the clearance on the trajectory
+can be smaller than at the start by this value."""
 
 DISCS = 3
-"""Number of discs that cover the body for the check against static points."""
+"""Number of discs that cover the body of the vehicle in the check against static points."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search for plans.
+    """A search for trajectories by stable sparse RRT (SST).
 
-    ``lane_branch`` and ``previous_branch`` add the lane and the last trajectory to the tree before
-    its random growth; without both it is plain SST.
+    If ``lane_branch`` is True, a branch along the lane is added to the tree before its random
+    growth. If ``previous_branch`` is True, the last trajectory is added too. Without both, the
+    search is plain SST.
     """
 
     vehicle: Vehicle = field(default_factory=Vehicle)
@@ -138,8 +139,8 @@ class Search:
         return SearchScene(vehicle, self.costs, self.growth, road, sizes, poses, ahead, radius)
 
     def _rest_of(self, previous: Trajectory, root: np.ndarray) -> Optional[Trajectory]:
-        """Return the part of the last trajectory after its state nearest to the root; None if that
-        state is too far."""
+        """Return the part of the last trajectory after the state nearest to the root, or None if
+        that state is too far from the root."""
         apart = previous.states - root
         turn = np.abs(np.remainder(apart[:, 2] + np.pi, 2 * np.pi) - np.pi)
         away = np.hypot(apart[:, 0], apart[:, 1])
@@ -151,8 +152,8 @@ class Search:
         return rest if len(rest.steps) else None
 
     def _controls(self, random: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
-        """Return random controls of shape ``(*shape, 2)``: normal about zero, truncated at the
-        vehicle's limits."""
+        """Return random controls of shape ``(*shape, 2)`` from a normal distribution around zero,
+        truncated at the limits of the vehicle."""
         vehicle, growth = self.vehicle, self.growth
         sigma = np.array([growth.accel_sigma_mps2, growth.steer_sigma_rad])
         low = ndtr(np.array([-vehicle.max_braking_mps2, -vehicle.max_steer_rad]) / sigma)
@@ -162,7 +163,8 @@ class Search:
     def _samples(
         self, random: np.random.Generator, road: RoadSection, start_m: float, goal_m: float
     ) -> np.ndarray:
-        """Return random states (n, 4): anywhere on the section, and a share of them at the goal."""
+        """Return random states (n, 4): most anywhere on the section of road, and a share at the
+        goal."""
         count, threshold = self.iterations, self.growth.goal_threshold_m
         drawn = random.random((count, 5))
         at_goal = drawn[:, 0] < self.growth.goal_share

@@ -1,8 +1,8 @@
-"""The search itself, compiled: integration of an edge, and growth of a tree along the last
+"""The compiled part of the search: integration of edges, and growth of the tree along the last
 trajectory, along the lane, and at random.
 
-This module stores the tree in arrays. All random numbers are drawn before and passed in, so a seed
-gives the same tree on every machine. A state is x, y, heading, speed; see :mod:`.model`.
+The tree is stored in arrays. All random numbers are drawn by the caller, so a seed gives the same
+tree on every machine. A state is x, y, heading and speed; see :mod:`.model`.
 """
 
 import math
@@ -22,15 +22,15 @@ from gz_testauto.extras.sst.model import (
 from gz_testauto.extras.sst.road import SPACING_M, RoadSection
 
 BUCKET_M = 1.0
-"""Side of the squares in which nodes are indexed (m)."""
+"""Side length (m) of the squares of the spatial index of nodes."""
 
 NODES, WITNESSES = 0, 1
-"""Indices in ``SearchTree.counts``."""
+"""Indices of the numbers of nodes and of witnesses in ``SearchTree.counts``."""
 
 
 class SearchScene(NamedTuple):
-    """The input of a tree. ``sizes_m`` and ``poses`` are those of the objects. Discs with radius
-    ``disc_m`` at distances ``discs_m`` ahead of the vehicle's axle must be free of static
+    """The input of a search tree. ``sizes_m`` and ``poses`` are those of the objects. Discs of
+    radius ``disc_m`` with centers ``discs_m`` ahead of the rear axle must be free of static
     points."""
 
     vehicle: Vehicle
@@ -44,12 +44,13 @@ class SearchScene(NamedTuple):
 
 
 class SearchTree(NamedTuple):
-    """Nodes and witnesses, in arrays with a row for each possible one; their numbers are in
-    ``counts``.
+    """The nodes and witnesses of a search tree, in arrays of fixed size; ``counts`` has the numbers
+    of nodes and of witnesses.
 
-    Each square has linked lists of nodes and of witnesses: ``heads`` has the first node,
-    ``following`` the next of each. ``begins`` and ``steps`` are an edge's first step and its number
-    of steps, ``keeper`` is the node that a witness keeps.
+    Each square of the spatial index has a linked list of nodes and one of witnesses: ``heads`` is
+    the first node of a square, ``following`` the next node after each node. ``begins`` is the first
+    step of the edge to a node, ``steps`` the duration of that edge in steps. ``keeper`` is the node
+    that a witness keeps.
     """
 
     states: np.ndarray
@@ -70,7 +71,7 @@ class SearchTree(NamedTuple):
 
 
 def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
-    """Return a tree with only its root (4,) and space for ``most`` nodes."""
+    """Return a tree that contains only its root (4,), with space for ``most`` nodes."""
     rows, columns = scene.road.penalty.shape
     squares = tuple(int(cells * scene.road.cell_m / BUCKET_M) + 1 for cells in (rows, columns))
 
@@ -100,7 +101,7 @@ def new_tree(root: np.ndarray, scene: SearchScene, most: int) -> SearchTree:
 
 @compiled
 def distance(first, second):  # type: ignore[no-untyped-def]
-    """Return the distance of two states; see :class:`~gz_testauto.extras.sst.model.Growth`."""
+    """Return the distance between two states; see :class:`~gz_testauto.extras.sst.model.Growth`."""
     turn = first[2] - second[2]
     turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
     return (
@@ -112,8 +113,8 @@ def distance(first, second):  # type: ignore[no-untyped-def]
 
 @compiled
 def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: ignore[no-untyped-def]
-    """Return whether a rectangle at (x, y) and that of an object are separate, by separating
-    axes."""
+    """Return whether a rectangle at (x, y) and the rectangle of an object are disjoint, by the
+    separating axis theorem."""
     dx, dy = pose[0] - x, pose[1] - y
     other_cos, other_sin = math.cos(pose[2]), math.sin(pose[2])
     along, across = abs(cos * other_cos + sin * other_sin), abs(cos * other_sin - sin * other_cos)
@@ -129,7 +130,7 @@ def are_separate(x, y, cos, sin, half_length, half_width, pose, size):  # type: 
 
 @compiled
 def _cell(road, x, y):  # type: ignore[no-untyped-def]
-    """Return row and column of a position, -1 if it is outside the grids."""
+    """Return the row and the column of a position in the grids, -1 outside them."""
     column = math.floor((x - road.origin_m[0]) / road.cell_m + 0.5)
     row = math.floor((y - road.origin_m[1]) / road.cell_m + 0.5)
     rows, columns = road.penalty.shape
@@ -148,7 +149,7 @@ def _square(heads, road, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
-    """Return the least distance (m) from the centers of the body's discs to the nearest static
+    """Return the least distance (m) from the centers of the vehicle's discs to the nearest static
     point."""
     cos, sin = math.cos(state[2]), math.sin(state[2])
     nearest_m = np.inf
@@ -161,8 +162,9 @@ def free_distance_at(scene, state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cost_per_m(scene, state, step):  # type: ignore[no-untyped-def]
-    """Return the cost per meter in a state, ``step`` steps after the plan's start; -1 if the state
-    is invalid: too fast or backward, off the road, or in collision."""
+    """Return the cost per meter in a state, ``step`` steps after the start of the plan; -1 if the
+    state is invalid. A state is invalid if it is too fast, backward, off the road, or in
+    collision."""
     vehicle, costs, road = scene.vehicle, scene.costs, scene.road
     if not 0.0 <= state[3] <= vehicle.max_speed_mps:
         return -1.0
@@ -208,9 +210,9 @@ def _advance(state, accel, rate, step_s):  # type: ignore[no-untyped-def]
 
 @compiled
 def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no-untyped-def]
-    """Apply a control from a state for some steps, the first of which is number ``first`` of the
-    plan. Return the final state and the cost, -1 if a state is invalid. Costs are integrated over
-    the distance driven, by the trapezoidal rule."""
+    """Apply a control to a state for a number of ``steps``, from step number ``first`` of the plan.
+    Return the final state and the cost, -1 if a state is invalid. The cost is integrated over the
+    driven distance by the trapezoidal rule."""
     here = state.copy()
     price = _cost_per_m(scene, here, first)
     if price < 0.0:
@@ -230,8 +232,8 @@ def integrate_edge(scene, state, accel, steer, first, steps):  # type: ignore[no
 
 @compiled
 def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-untyped-def]
-    """Return the states (s, 4) of controls (e, 2), held for steps (e,), as computed by
-    :func:`integrate_edge`."""
+    """Return the states (s, 4) that result from controls (e, 2), each held for a number of steps
+    (e,). They are identical to those of :func:`integrate_edge`."""
     found = np.empty((1 + steps.sum(), 4))
     here = state.copy()
     found[0] = here
@@ -247,8 +249,8 @@ def replay(state, controls, steps, step_s, wheelbase_m):  # type: ignore[no-unty
 
 @compiled
 def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  # type: ignore[no-untyped-def]
-    """Add a node if its witness has no node that is as cheap, or if it is ``informed``. Return its
-    index, -1 if it was not added."""
+    """Add a node to the tree, unless its witness already has a node that is as cheap; an
+    ``informed`` node is always added. Return the index of the node, -1 if it was not added."""
     total, begin = cost, 0
     if parent >= 0:
         total += tree.costs[parent]
@@ -282,7 +284,7 @@ def add_node(tree, scene, parent, state, accel, steer, steps, cost, informed):  
 
 @compiled
 def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
-    """Return the nearest witness of a state, -1 if none is within the distance."""
+    """Return the nearest witness within a distance of a state, -1 if there is none."""
     rows, columns = tree.heads.shape
     best, least = -1, within
     for i in range(max(row - 1, 0), min(row + 1, rows - 1) + 1):
@@ -298,9 +300,9 @@ def _witness(tree, row, column, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
-    """Return the cheapest active node within a distance of a state, otherwise the nearest one; -1
-    without nodes. Squares are searched ring by ring, until no farther one can contain a nearer
-    node."""
+    """Return the cheapest active node within a distance of a state, or the nearest active node if
+    no node is that near; -1 without active nodes. The squares of the spatial index are searched in
+    rings around the state."""
     rows, columns = tree.heads.shape
     row, column = _square(tree.heads, road, state)
     nearest, least, cheapest, price = -1, np.inf, -1, np.inf
@@ -326,7 +328,7 @@ def _select_node(tree, road, state, within):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
-    """Apply the last trajectory's controls (e, 2) from the root, until a state is invalid."""
+    """Apply the controls (e, 2) of the last trajectory from the root, until a state is invalid."""
     node = 0
     for edge in range(len(steps)):
         begin = tree.begins[node] + tree.steps[node]
@@ -339,8 +341,8 @@ def grow_previous(tree, scene, controls, steps):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
-    """Grow along the lane: of the controls drawn for each edge, ``draws`` (n, k, 2), take the one
-    that ends nearest to a point of the lane's center ahead, at the desired speed."""
+    """Grow the tree along the lane. Of the controls drawn for each edge, ``draws`` (n, k, 2), apply
+    the one that ends nearest to a point ahead on the lane's center, at the desired speed."""
     road, growth, steps = scene.road, scene.growth, scene.growth.edge_steps
     node = 0
     for edge in range(len(draws)):
@@ -371,7 +373,7 @@ def grow_lane(tree, scene, draws, goal_m):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
-    """Grow towards random states (n, 4) by random controls (n, 2)."""
+    """Grow the tree towards random states (n, 4), with random controls (n, 2)."""
     steps = scene.growth.edge_steps
     for number in range(len(samples)):
         node = _select_node(tree, scene.road, samples[number], scene.growth.selection)
@@ -384,9 +386,9 @@ def grow_at_random(tree, scene, samples, draws):  # type: ignore[no-untyped-def]
 
 @compiled
 def cheapest_path(tree, scene, goal_m, least_m):  # type: ignore[no-untyped-def]
-    """Return controls (e, 2), steps (e,) and the cost of the cheapest trajectory to the goal, arc
-    length ``goal_m`` of the lane. If none reaches it, return the one that gets farthest, if it
-    passes ``least_m``; otherwise the cost is -1."""
+    """Return the controls (e, 2), steps (e,) and cost of the cheapest trajectory to the goal, which
+    is at the arc length ``goal_m`` of the lane. If no trajectory reaches the goal, return the one
+    that gets farthest, provided that it passes ``least_m``; otherwise the cost is -1."""
     road, best, farthest, far_m = scene.road, -1, -1, least_m
     for node in range(1, tree.counts[NODES]):
         row, column = _cell(road, tree.states[node, 0], tree.states[node, 1])

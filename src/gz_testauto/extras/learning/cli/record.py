@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record the planner's runs and print a summary of the written file."""
+    """Record the trials of a planner, and print a summary of the written file."""
     if arguments.out.suffix != ".npz":
         raise SpecError(f"--out is {arguments.out}; it must end with .npz")
     parameters = yaml.safe_load(arguments.parameters)

@@ -125,8 +125,8 @@ def _train(
 
 
 def _held_out(spec: EnvironmentCampaignSpec, folder: Path) -> Optional[PreparedEnvironment]:
-    """Return the held-out worlds with the other settings of the environment; None if the
-    environment specifies none."""
+    """Return the environment with its held-out worlds in place of the training worlds, or None if
+    the environment specifies no held-out worlds."""
     file = spec.environment.held_out
     if file is None:
         return None

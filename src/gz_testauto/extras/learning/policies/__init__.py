@@ -1,1 +1,1 @@
-"""Learned planners: the observations and actions of policies, and policy files."""
+"""Learned planners: observations and actions of policies, and policy files."""

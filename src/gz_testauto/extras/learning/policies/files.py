@@ -1,8 +1,8 @@
-"""Policy files: this package's format, ONNX, and Stable-Baselines3.
+"""Policy files in this package's format, in ONNX, and of Stable-Baselines3.
 
-This module defines the *card* of a policy: the observations that it needs, and its training. A
-``.npz`` contains the card; ``policy.onnx`` has it in ``policy.onnx.json`` next to it, and
-``policy.zip`` in ``policy.zip.json``.
+Each policy has a *card*, which describes the observations that the policy needs and how it was
+trained. A ``.npz`` file contains its card. The card of ``policy.onnx`` is the file
+``policy.onnx.json`` next to it, that of ``policy.zip`` is ``policy.zip.json``.
 """
 
 import io
@@ -26,37 +26,37 @@ OWN, ONNX, STABLE_BASELINES = ".npz", ".onnx", ".zip"
 
 
 class TrainingCard(Spec):
-    """The origin of a policy."""
+    """The training of a policy."""
 
     environment: str = ""
     """Name of the campaign in which the policy was trained."""
     seed: int = 0
     steps: int = 0
-    """Control periods driven in training."""
+    """Number of control periods of the training."""
     worlds: List[str] = Field(default_factory=list)
-    """SHA-256 of each world's file."""
+    """SHA-256 of each world file of the training."""
 
 
 class PolicyCard(Spec):
-    """The observations that a policy needs, and its origin."""
+    """The card of a policy: the observations that the policy needs, and its training."""
 
     format: int = Field(FORMAT, ge=1, le=FORMAT)
     kind: str
-    """``mirrored``, ``linear`` or ``perceptron`` of this package; ``onnx``, or an algorithm of
-    Stable-Baselines3 (``PPO``)."""
+    """Kind of the policy: ``mirrored``, ``linear`` or ``perceptron`` of this package, ``onnx``, or
+    an algorithm of Stable-Baselines3 such as ``PPO``."""
     observations: List[Dict[str, Any]] = Field(min_length=1)
-    """The observation terms, each with its name as ``term`` and its parameters."""
+    """Terms of the observation vector, each with its name as ``term`` and its parameters."""
     training: TrainingCard = TrainingCard()
 
     @property
     def terms(self) -> Tuple[Named, ...]:
-        """Return the observation terms with their parameters."""
+        """Return the terms of the observation vector with their parameters."""
         found = [dict(entry) for entry in self.observations]
         return tuple((str(entry.pop("term", "")), entry) for entry in found)
 
 
 def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
-    """Write a ``.npz``; equal policies give identical bytes."""
+    """Write a policy and its card to an ``.npz`` file. Equal policies give identical bytes."""
     buffer = io.BytesIO()
     text = json.dumps(card.model_dump(mode="json"), sort_keys=True)
     np.savez(buffer, **{WEIGHTS: policy.weights, CARD: np.array(text)})
@@ -64,8 +64,8 @@ def write_policy(path: Path, policy: WeightedPolicy, card: PolicyCard) -> None:
 
 
 def read_card(path: Path) -> PolicyCard:
-    """Return the card of a policy file without reading the policy. Raises ``SpecError`` as
-    :func:`read_policy` does."""
+    """Read only the card of a policy file. Raises ``SpecError`` for a file that is missing or
+    damaged."""
     if not path.is_file():
         raise SpecError(f"{path}: the policy file does not exist")
     if path.suffix == OWN:
@@ -84,8 +84,8 @@ def read_card(path: Path) -> PolicyCard:
 
 
 def read_policy(path: Path) -> Tuple[Policy, PolicyCard]:
-    """Return the policy in a file. Raises ``SpecError`` for a file that is missing, damaged or does
-    not match its card, ``MissingDependencyError`` for a missing library."""
+    """Read a policy and its card. Raises ``SpecError`` for a file that is missing, damaged or does
+    not match its card, and ``MissingDependencyError`` if a library for its format is missing."""
     card = read_card(path)
     if path.suffix == OWN:
         return _own(path, card), card
@@ -105,7 +105,7 @@ def _own(path: Path, card: PolicyCard) -> Policy:
 
 
 def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
-    """Return weights and card of a ``.npz``."""
+    """Return the weights and the card in an ``.npz`` file."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return np.array(file[WEIGHTS]), str(file[CARD])
@@ -124,7 +124,7 @@ def _card(text: str, path: Path) -> PolicyCard:
 
 
 class _OnnxPolicy(Policy):
-    """A network with one input (1, n) and one output (1, 2)."""
+    """An ONNX network with one input of shape (1, n) and one output of shape (1, 2)."""
 
     def __init__(self, path: Path, size: int) -> None:
         try:
@@ -148,13 +148,13 @@ class _OnnxPolicy(Policy):
         self._input = put.name
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """See :class:`Policy`."""
+        """Implement :meth:`Policy.act`."""
         batch = np.asarray(shown, dtype=np.float32)[None]
         return _action(self._session.run(None, {self._input: batch})[0])
 
 
 class _StableBaselinesPolicy(Policy):
-    """A policy that ``model.save`` of Stable-Baselines3 wrote, without its noise."""
+    """A policy that ``model.save`` of Stable-Baselines3 wrote. It acts deterministically."""
 
     def __init__(self, path: Path, algorithm: str, size: int) -> None:
         try:
@@ -184,10 +184,11 @@ class _StableBaselinesPolicy(Policy):
             )
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """See :class:`Policy`."""
+        """Implement :meth:`Policy.act`."""
         return _action(self._model.predict(shown, deterministic=True)[0])
 
 
 def _action(answer: Any) -> np.ndarray:
-    """Return the first two numbers of a model's output; the caller rejects fewer."""
+    """Return the first two numbers of a model's output. The caller rejects an output with fewer
+    numbers."""
     return np.asarray(answer, dtype=float).ravel()[:ACTIONS]

@@ -1,8 +1,7 @@
-"""The observations of a policy: terms, each of which computes numbers from a planner's observation.
+"""The observation vector of a policy, which consists of terms.
 
-This module contains the terms and defines their order in one vector. An environment and the planner
-of a policy compute the vector with the same code, so an episode and a trial are identical to the
-bit.
+Each term computes numbers from the observation of a planner. An environment and the planner of a
+policy compute the vector with the same code, so an episode and a trial are identical, bit by bit.
 """
 
 import abc
@@ -30,7 +29,7 @@ OBSERVATIONS = Registry(
 )
 
 Named = Tuple[str, Dict[str, Any]]
-"""A term's name and its parameters."""
+"""Name and parameters of a term."""
 
 
 class ObservationTerm(abc.ABC):
@@ -44,7 +43,7 @@ class ObservationTerm(abc.ABC):
     wants_objects = False
 
     def begin(self, task: Task) -> None:  # noqa: B027 - most terms have no memory
-        """Start a task."""
+        """Start a task: one global plan to one goal."""
 
     @abc.abstractmethod
     def encode(self, observation: Observation) -> np.ndarray:
@@ -52,9 +51,11 @@ class ObservationTerm(abc.ABC):
 
 
 class LidarSectors(ObservationTerm):
-    """Proximity of the nearest scan point in each of ``beams`` equal sectors about the robot's
-    origin, 1 at the origin, 0 at ``range_m`` and beyond. Sectors are counted counter-clockwise from
-    straight behind, or cover ``field_rad`` about straight ahead."""
+    """Proximity of the nearest scan point in each of ``beams`` equal sectors around the robot.
+
+    The proximity is 1 at the robot's origin, and 0 at ``range_m`` and beyond. The sectors cover the
+    angle ``field_rad``, with straight ahead in the middle, and are counted counter-clockwise.
+    """
 
     def __init__(
         self, beams: Count = 24, range_m: Positive = 5.0, field_rad: Positive = 2.0 * math.pi
@@ -64,7 +65,7 @@ class LidarSectors(ObservationTerm):
         self.size, self._range_m, self._field_rad = beams, range_m, field_rad
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.encode`."""
         nearest = np.full(self.size, self._range_m)
         if observation.scan is not None:
             x, y = obstacle_points(observation.scan).T
@@ -78,9 +79,12 @@ class LidarSectors(ObservationTerm):
 
 
 class PlanAhead(ObservationTerm):
-    """The point of the global plan ``lookahead_m`` ahead: its distance divided by ``lookahead_m``,
-    at most 1, and cosine and sine of its bearing; and the remaining length of the global plan
-    divided by ``range_m``, at most 1."""
+    """A point ahead on the global plan, and the remaining length of the global plan.
+
+    The point is ``lookahead_m`` ahead. The term has its distance divided by ``lookahead_m``, at
+    most 1, the cosine and the sine of its bearing, and the remaining length divided by ``range_m``,
+    at most 1.
+    """
 
     size = 4
 
@@ -88,11 +92,11 @@ class PlanAhead(ObservationTerm):
         self._lookahead_m, self._range_m = lookahead_m, range_m
 
     def begin(self, task: Task) -> None:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.begin`."""
         self._follower = WaypointFollower(task.waypoints_m, self._lookahead_m)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.encode`."""
         pose = observation.pose
         x, y = in_base_frame(pose, *self._follower.target(pose.x_m, pose.y_m))
         left = min(1.0, self._follower.remaining_m / self._range_m)
@@ -100,8 +104,8 @@ class PlanAhead(ObservationTerm):
 
 
 class Goal(ObservationTerm):
-    """The goal: its distance divided by ``range_m``, at most 1, and cosine and sine of its
-    bearing."""
+    """The distance of the goal divided by ``range_m``, at most 1, and the cosine and the sine of
+    its bearing."""
 
     size = 3
 
@@ -109,26 +113,26 @@ class Goal(ObservationTerm):
         self._range_m = range_m
 
     def begin(self, task: Task) -> None:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.begin`."""
         self._goal = task.goal
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.encode`."""
         x, y = in_base_frame(observation.pose, self._goal.x_m, self._goal.y_m)
         return np.array(_toward(x, y, self._range_m))
 
 
 class MeasuredTwist(ObservationTerm):
-    """Forward speed and yaw rate, divided by the robot's limits."""
+    """Measured forward speed and yaw rate, divided by the limits of the robot."""
 
     size = 2
 
     def begin(self, task: Task) -> None:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.begin`."""
         self._limits = task.limits
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.encode`."""
         twist, limits = observation.twist, self._limits
         forward = twist.linear_mps / limits.max_linear_mps
         turn = twist.angular_radps / limits.max_angular_radps
@@ -136,9 +140,11 @@ class MeasuredTwist(ObservationTerm):
 
 
 class NearestObjects(ObservationTerm):
-    """The ``count`` nearest tracked objects, five numbers each: 1 if the object exists, its
-    position in the robot's frame divided by ``range_m``, and its velocity in that frame divided by
-    ``speed_mps``."""
+    """The nearest tracked objects, at most ``count``, with five numbers each.
+
+    The numbers are 1 if the object exists, the position of the object in the robot's frame divided
+    by ``range_m``, and its velocity in that frame divided by ``speed_mps``.
+    """
 
     wants_objects = True
 
@@ -148,7 +154,7 @@ class NearestObjects(ObservationTerm):
         self.size, self._range_m, self._speed_mps = 5 * count, range_m, speed_mps
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """See :class:`ObservationTerm`."""
+        """Implement :meth:`ObservationTerm.encode`."""
         pose, found = observation.pose, np.zeros((self.size // 5, 5))
         places = [in_base_frame(pose, *one.path[0, :2].tolist()) for one in observation.objects]
         seen = [(math.hypot(*at), at, one) for at, one in zip(places, observation.objects)]
@@ -164,7 +170,8 @@ class NearestObjects(ObservationTerm):
 
 
 class ObservationEncoder:
-    """Concatenated terms in a vector of 32-bit numbers."""
+    """A converter from the observation of a planner to the observation vector of a policy: the
+    concatenated terms as 32-bit floating point numbers."""
 
     def __init__(self, terms: Sequence[Named]) -> None:
         """Create the terms. Raises ``SpecError`` for an unknown term or invalid parameters."""
@@ -180,13 +187,13 @@ class ObservationEncoder:
 
     @property
     def size(self) -> int:
-        """Return the length of the vector."""
+        """Return the length of the observation vector."""
         return sum(term.size for term in self._terms)
 
     @property
     def parts(self) -> Dict[str, slice]:
-        """Return the slice of each term's numbers, by the term's name; for a repeated name that of
-        the first."""
+        """Return the slice of the vector that each term fills, by the name of the term; for a
+        repeated name, the slice of its first term."""
         found: Dict[str, slice] = {}
         begin = 0
         for (name, _), term in zip(self.named, self._terms):
@@ -195,12 +202,12 @@ class ObservationEncoder:
         return found
 
     def begin(self, task: Task) -> None:
-        """Start a task."""
+        """Start a task: one global plan to one goal."""
         for term in self._terms:
             term.begin(task)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Return the vector (size,), of 32-bit numbers from -1 to 1."""
+        """Return the observation vector (size,): 32-bit floating point numbers from -1 to 1."""
         numbers = np.concatenate([term.encode(observation) for term in self._terms])
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 

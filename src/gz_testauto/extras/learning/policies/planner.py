@@ -28,10 +28,12 @@ from gz_testauto.planners.limits import SpeedLimiter
 
 
 class PolicyInterface:
-    """The conversion of observations and actions between a policy and the robot of a trial."""
+    """A converter between a policy and the robot of a trial: from observations to vectors, and from
+    actions to velocity commands."""
 
     def __init__(self, terms: Sequence[Named]) -> None:
-        """Create the encoder. Raises ``SpecError`` as :class:`ObservationEncoder` does."""
+        """Create the terms of the observation vector. Raises ``SpecError`` for an unknown term or
+        invalid parameters."""
         self.encoder = ObservationEncoder(terms)
 
     def begin(self, task: Task) -> None:
@@ -41,12 +43,12 @@ class PolicyInterface:
         self._limiter = SpeedLimiter(task.limits, task.control_period_s)
 
     def encode(self, observation: Observation) -> np.ndarray:
-        """Return the policy's input vector, (size,)."""
+        """Return the input vector of the policy, (size,)."""
         return self.encoder.encode(observation)
 
     def command(self, action: np.ndarray, measured: Twist2D) -> Twist2D:
         """Return the velocity command of an action (2,), given the measured velocity. Raises
-        ``ValueError`` for another shape, and for numbers that are not finite."""
+        ``ValueError`` for an action with a wrong shape or without finite numbers."""
         numbers = np.asarray(action, dtype=float)
         if numbers.shape != (ACTIONS,):
             raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")
@@ -70,8 +72,8 @@ class PolicyInterface:
 
 
 class PolicyPlanner(LocalPlanner):
-    """A planner that executes the policy in a file: this package's ``.npz``, ONNX, or
-    Stable-Baselines3."""
+    """A planner that executes the policy in a file: an ``.npz`` file of this package, an ONNX
+    model, or a policy of Stable-Baselines3."""
 
     needs_warm_up = True
 
@@ -88,7 +90,7 @@ class PolicyPlanner(LocalPlanner):
 
     @classmethod
     def origin(cls, **parameters: Any) -> Provenance:
-        """Return the provenance: training worlds and duration, from the card only."""
+        """Return how the policy was trained and in which worlds, read from its card only."""
         path = Path(parameters.get("file", ""))
         training = read_card(path).training
         runs = (path,) if path.suffix == STABLE_BASELINES else ()  # it is read with pickle
@@ -103,12 +105,12 @@ class PolicyPlanner(LocalPlanner):
         return Provenance(told, frozenset(() if allowed else training.worlds), runs)
 
     def begin(self, task: Task) -> None:
-        """See :class:`LocalPlanner`."""
+        """Implement :meth:`LocalPlanner.begin`."""
         self._interface.begin(task)
         self._policy.begin()
 
     def plan(self, observation: Observation) -> Twist2D:
-        """See :class:`LocalPlanner`."""
+        """Implement :meth:`LocalPlanner.plan`."""
         action = self._policy.act(self._interface.encode(observation))
         try:
             return self._interface.command(action, observation.twist)

@@ -1,7 +1,7 @@
-"""Policies: functions from an observation vector to an action.
+"""Policies, which compute an action from an observation vector.
 
-This module contains the policies that need only numpy. Each has its weights in one vector, so that
-a search for weights is independent of their structure.
+This module contains the policies that need only NumPy. Each has its weights in one vector, so that
+a search for weights is independent of the structure of the policy.
 """
 
 import abc
@@ -15,10 +15,10 @@ ACTIONS = 2
 
 
 class Policy(abc.ABC):
-    """A function that computes one action in each control period."""
+    """A policy, which computes an action in each control period."""
 
     def begin(self) -> None:  # noqa: B027 - most have no memory
-        """Start a task and reset the memory."""
+        """Start a task, and reset the memory of the policy."""
 
     @abc.abstractmethod
     def act(self, shown: np.ndarray) -> np.ndarray:
@@ -26,13 +26,14 @@ class Policy(abc.ABC):
 
 
 class WeightedPolicy(Policy):
-    """A policy with ``weights`` (w,), for a vector with these ``parts``."""
+    """A policy with ``weights`` (w,). ``parts`` are the slices of the observation vector, by the
+    names of their terms."""
 
     kind: str
 
     def __init__(self, weights: np.ndarray, parts: Mapping[str, slice]) -> None:
-        """Set the weights. Raises ``ValueError`` if the vector lacks a part, or for another number
-        of weights."""
+        """Set the weights. Raises ``ValueError`` for a wrong number of weights, or if the
+        observation vector lacks a term that the policy needs."""
         weights = np.asarray(weights, dtype=float)
         needed = self.count(parts)
         if weights.shape != (needed,):
@@ -48,23 +49,23 @@ class WeightedPolicy(Policy):
     @classmethod
     @abc.abstractmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
-        """Return the number of weights for a vector with these parts. Raises ``ValueError`` if a
-        part is missing."""
+        """Return the number of weights for an observation vector with these parts. Raises
+        ``ValueError`` if the vector lacks a term that the policy needs."""
 
     @classmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return the weights at which a search starts, by default zeros."""
+        """Return the weights at which a search starts; the default is zeros."""
         return np.zeros(cls.count(parts))
 
     @classmethod
     def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """Return the matrix (w, d) with which a search multiplies d independently drawn numbers to
-        vary the weights."""
+        """Return the matrix (w, d) that converts d independent random numbers of a search to
+        changes of the weights; the default is the identity matrix."""
         return np.eye(cls.count(parts))
 
     @abc.abstractmethod
     def _lay(self, parts: Mapping[str, slice]) -> None:
-        """Assign the parts of the weight vector to attributes."""
+        """Assign the slices of the weight vector to attributes."""
 
 
 def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> None:
@@ -78,29 +79,30 @@ def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> Non
 
 
 class MirroredPolicy(WeightedPolicy):
-    """A policy that steers by the difference of left and right, so that it drives mirrored
-    trajectories in mirrored worlds; it has weights for each pair of sectors.
+    """A policy that drives mirrored trajectories in mirrored worlds, since it steers by the
+    difference between left and right. It has weights for each pair of opposite lidar sectors.
 
-    It turns towards the global plan, away from obstacles on one side, and around obstacles ahead on
-    a chosen side. It chooses the freer side when an obstacle becomes near, and keeps it until the
-    obstacle is passed. It decelerates near obstacles, in turns, at the end of the global plan, and
-    if the plan's bearing is large. The first three decelerate for either sign of a weight:
-    otherwise a search soon prefers not to brake.
+    The policy turns towards the global plan, away from obstacles on one side, and around obstacles
+    ahead. It passes an obstacle on the freer side, which it chooses when the obstacle becomes near
+    and keeps until the obstacle is passed. It decelerates near obstacles, in turns, at the end of
+    the global plan, and if the bearing of the plan is large. For the first three, only the absolute
+    value of the weight counts, so that a search cannot find policies that accelerate there.
     """
 
     kind = "mirrored"
     FURTHER = 7
     BRAKING = 1.5
-    """Factor of the weight by which an obstacle at the robot's origin, in a pair of sectors,
+    """Factor of the weights of a pair of sectors, with which an obstacle at the origin of the robot
     reduces the speed."""
     WAVES = 4
-    """Count of numbers by which a search varies a row of weights."""
+    """Number of random values with which a search varies the weights of all sectors."""
     SMOOTH_RAD = 0.6
-    """Width of the Gaussian (rad) whose spectrum has the amplitudes of the waves."""
+    """Width (rad) of the Gaussian that defines how similar the weights of neighboring sectors are
+    in a search."""
 
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
-        """See :class:`WeightedPolicy`: three for each pair of sectors, and seven more."""
+        """Return three weights for each pair of sectors, and seven more."""
         _require(cls.kind, parts, ("lidar", "plan"))
         beams = parts["lidar"].stop - parts["lidar"].start
         if beams % 2:
@@ -109,16 +111,16 @@ class MirroredPolicy(WeightedPolicy):
 
     @classmethod
     def start(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """See :class:`WeightedPolicy`: the policy follows the global plan and ignores obstacles."""
+        """Return the weights of a policy that follows the global plan and ignores obstacles."""
         weights = np.zeros(cls.count(parts))
         weights[-cls.FURTHER :] = 1.0, 1.0, 1.0, 0.0, 0.0, 0.5, 0.5
         return weights
 
     @classmethod
     def directions(cls, parts: Mapping[str, slice]) -> np.ndarray:
-        """See :class:`WeightedPolicy`: the weights of sectors vary by a few cosines of the angle
-        from straight ahead, since an obstacle in one sector is nearly always also near in the
-        next."""
+        """Return a matrix with which the weights of neighboring sectors change together: by a few
+        cosines of the angle from straight ahead. An obstacle in one sector is nearly always also
+        near in the next sector."""
         pairs = (cls.count(parts) - cls.FURTHER) // 3
         angles = np.pi * (np.arange(pairs) + 0.5) / pairs
         order = np.arange(min(cls.WAVES, pairs))
@@ -145,11 +147,11 @@ class MirroredPolicy(WeightedPolicy):
         self.begin()
 
     def begin(self) -> None:
-        """See :class:`Policy`: no side is chosen."""
+        """Start a task without a chosen side."""
         self._side = 0.0
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """See :class:`Policy`."""
+        """Implement :meth:`Policy.act`."""
         seen = np.asarray(shown, dtype=float)
         left, right = seen[self._left] ** 2, seen[self._right] ** 2
         nearer = np.maximum(left, right)
@@ -176,14 +178,14 @@ class MirroredPolicy(WeightedPolicy):
 
 
 class LinearPolicy(WeightedPolicy):
-    """The hyperbolic tangent of a weighted sum and a constant, for each of the two numbers of the
-    action."""
+    """A linear policy: each number of the action is the hyperbolic tangent of a weighted sum of the
+    observations and a constant."""
 
     kind = "linear"
 
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
-        """See :class:`WeightedPolicy`."""
+        """Implement :meth:`WeightedPolicy.count`."""
         return ACTIONS * (_length(parts) + 1)
 
     def _lay(self, parts: Mapping[str, slice]) -> None:
@@ -191,20 +193,21 @@ class LinearPolicy(WeightedPolicy):
         self._matrix, self._constant = table[:, :-1], table[:, -1]
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """See :class:`Policy`."""
+        """Implement :meth:`Policy.act`."""
         seen = np.asarray(shown, dtype=float)
         return np.tanh([_product(row, seen) for row in self._matrix] + self._constant)
 
 
 class PerceptronPolicy(WeightedPolicy):
-    """A network with one hidden layer of :data:`HIDDEN` hyperbolic tangents."""
+    """A neural network with one hidden layer of :data:`HIDDEN` neurons, with hyperbolic tangents as
+    activation functions."""
 
     kind = "perceptron"
     HIDDEN = 8
 
     @classmethod
     def count(cls, parts: Mapping[str, slice]) -> int:
-        """See :class:`WeightedPolicy`."""
+        """Implement :meth:`WeightedPolicy.count`."""
         return cls.HIDDEN * (_length(parts) + 1) + ACTIONS * (cls.HIDDEN + 1)
 
     def _lay(self, parts: Mapping[str, slice]) -> None:
@@ -213,7 +216,7 @@ class PerceptronPolicy(WeightedPolicy):
         self._outer = self.weights[first:].reshape(ACTIONS, -1)
 
     def act(self, shown: np.ndarray) -> np.ndarray:
-        """See :class:`Policy`."""
+        """Implement :meth:`Policy.act`."""
         seen = np.asarray(shown, dtype=float)
         for layer in (self._inner, self._outer):
             seen = np.tanh([_product(row[:-1], seen) for row in layer] + layer[:, -1])
@@ -230,5 +233,5 @@ def _length(parts: Mapping[str, slice]) -> int:
 
 
 def _product(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the inner product, with the same order of sums on every machine."""
+    """Return the inner product of two vectors, with identical rounding on every machine."""
     return math.fsum((first * second).tolist())

@@ -65,7 +65,7 @@ class SetVelocityAction(_MotionAction):
         self.velocity_mps = (float(xVel), float(yVel), float(zVel))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         motion.velocity_mps, motion.heading = self.velocity_mps, None
 
 
@@ -76,7 +76,7 @@ class SetSpeedAction(_MotionAction):
         self.speed_mps = float(speed)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         motion.velocity_mps, motion.heading = _along(agent.heading, self.speed_mps), None
 
 
@@ -87,7 +87,7 @@ class SetTurnRateAction(_MotionAction):
         self.turn_radps = float(rate)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         motion.turn_radps, motion.heading = self.turn_radps, None
 
 
@@ -98,7 +98,7 @@ class SetWalkingDirectionAction(_MotionAction):
         self.heading = float(heading)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         speed = math.hypot(*motion.velocity_mps[:2])
         motion.velocity_mps, motion.heading = _along(self.heading, speed), self.heading
 
@@ -111,7 +111,7 @@ class SetWalkingSpeedAction(_MotionAction):
         self.speed_mps = float(speed)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         heading = agent.heading if motion.heading is None else motion.heading
         motion.velocity_mps = _along(heading, self.speed_mps)
 
@@ -126,7 +126,7 @@ class WalkTowardAction(_MotionAction):
         self.point, self.speed_mps = Vector(*_coordinates(point)), float(speed)
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         motion.toward = (self.point, self.speed_mps, self.faces)
 
 
@@ -144,7 +144,7 @@ class SetPositionAction(_MotionAction):
         self.point = Vector(*_coordinates(pos))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         motion.place, motion.velocity_mps = self.point, (0.0, 0.0, 0.0)
 
 
@@ -156,7 +156,7 @@ class OffsetAction(_MotionAction):
         self.offset = Vector(*_coordinates(offset))
 
     def change(self, agent: Any, motion: Motion) -> None:
-        """See the class."""
+        """Apply the action to a motion."""
         motion.place = agent.position.offsetRotated(agent.heading, self.offset)
         motion.velocity_mps = (0.0, 0.0, 0.0)
 
