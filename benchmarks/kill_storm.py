@@ -17,6 +17,7 @@ import contextlib
 import math
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -172,9 +173,11 @@ def wait_until_gone(mark):
 
 def what_is_in(out):
     """Rows of a directory's database by trial, without wall times, and all trajectories."""
-    with ResultStore.read(CampaignDirectory(out)) as store:
+    directory = CampaignDirectory(out)
+    with ResultStore.read(directory) as store:
         results = store.results()
-        damage = [row[0] for row in store._query("PRAGMA integrity_check")]
+    with contextlib.closing(sqlite3.connect(str(directory.results))) as connection:
+        damage = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     rows = collections.defaultdict(list)
     for record in results.trials:
         metrics = {
