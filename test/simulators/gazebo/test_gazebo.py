@@ -21,6 +21,7 @@ from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
 from gz_testauto.simulators.gazebo import GazeboSimulator
 from gz_testauto.simulators.gazebo.installation import find_gazebo
+from gz_testauto.simulators.gazebo.instruments import own_name
 from gz_testauto.simulators.gazebo.server import ServerProcess
 from gz_testauto.simulators.gazebo.world import WorldLink, pose_from
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings, Scene
@@ -257,7 +258,42 @@ class TestChangingTheWorld:
         assert simulation.physics().gravity_mps2 == (0.0, 0.0, -2.0)
         assert snapshot.models["falling"].pose.position[2] == pytest.approx(4.0, abs=0.02)
 
+    def test_no_model_is_inserted_while_a_spawned_probe_measures(self, simulation, monkeypatch):
+        """gzserver crashed in a few of a thousand such calls."""
+        batches = []
+        spawn = simulation._link.spawn
+
+        def recorded(models):
+            batches.append([own_name(model.name) for model in models])
+            spawn(models)
+
+        monkeypatch.setattr(simulation._link, "spawn", recorded)
+        models = [
+            NamedModel(
+                name,
+                BOX.format(name=name, static="false" if name in "bd" else "true", x=0, y=0),
+                Pose((6.0, place, 0.5)),
+            )
+            for place, name in enumerate("abcde")
+        ]
+        simulation.spawn(models)
+        assert batches == [["a", "b"], ["c", "d"], ["e"]]
+        assert set("abcde") <= set(simulation.step(0.1).models)
+
+    def test_rejected_model_removes_the_models_spawned_before_it(self, simulation):
+        simulation._link.stall_timeout_s = 3.0  # this server is not used again
+        box = BOX.format(name="x", static="false", x=0, y=0)
+        good = NamedModel("good", f'<sdf version="1.6">{box}</sdf>', Pose((-6.0, -6.0, 0.5)))
+        odd = '<sdf version="9.9"><model name="x"><link name="l"/><joint name="j"/></model></sdf>'
+        before = set(simulation.snapshot().models)
+        with pytest.raises(SimulatorError):
+            simulation.spawn([good, NamedModel("odd", odd)])
+        assert set(simulation.snapshot().models) == before
+        simulation.spawn([good])
+        assert set(simulation.step(0.1).models) == {*before, "good"}
+
     def test_spawn_error_contains_the_error_of_gazebo(self, simulation):
+        simulation._link.stall_timeout_s = 3.0  # this server is not used again
         text = """<sdf version="1.6"><model name="x"><link name="l"/>
         <plugin name="p" filename="libNobodyHasThis.so"/></model></sdf>"""
         odd = '<sdf version="1.6"><model name="x"><link name="l"/><joint name="j"/></model></sdf>'

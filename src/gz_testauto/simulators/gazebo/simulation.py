@@ -4,8 +4,9 @@ It collects measurements during a step and creates snapshots.
 :mod:`~gz_testauto.simulators.gazebo.lockstep` advances time.
 """
 
+import contextlib
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
 
 import numpy as np
 from lxml import etree
@@ -137,19 +138,22 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         ]
         names = [one.name for one in instrumented]
         mark = self._link.server.log_size()
-        try:
-            self._link.spawn([one.model for one in instrumented])
-        except SimulatorError:
-            if not self._link.broken:
-                present = self._link.list_models()
-                self._link.delete([o.model.name for o in instrumented if o.model.name in present])
-            raise
-        for one in instrumented:
-            self._instrumented[one.name] = one
-            self._poses.add(one.name, one.model.pose, one.links)
-            self._listen_to_probes(one)
-        self._link.wait_for_topics()
-        self._clock.refresh()
+        for batch in _batches(instrumented):
+            try:
+                self._link.spawn([one.model for one in batch])
+            except SimulatorError:
+                if not self._link.broken:
+                    present = self._link.list_models()
+                    self._link.delete([o.model.name for o in batch if o.model.name in present])
+                with contextlib.suppress(SimulatorError):  # the first error has the reason
+                    self._delete([name for name in names if name in self._instrumented])
+                raise
+            for one in batch:
+                self._instrumented[one.name] = one
+                self._poses.add(one.name, one.model.pose, one.links)
+                self._listen_to_probes(one)
+            self._link.wait_for_topics()
+            self._clock.refresh()
         complaint = self._link.server.fatal_error_since(mark)
         if complaint is not None:
             self._delete(names)
@@ -296,6 +300,22 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
             self._clock.answered(topic)
 
         return read
+
+
+def _batches(models: Sequence[InstrumentedModel]) -> Iterator[List[InstrumentedModel]]:
+    """Split models to spawn so that each one with probes is the last of its batch.
+
+    A probe that is spawned during a trial measures immediately, in another thread of gzserver.
+    gzserver crashes if its world inserts another model at that moment.
+    """
+    batch: List[InstrumentedModel] = []
+    for model in models:
+        batch.append(model)
+        if model.probes:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def standalone_model(model: NamedModel) -> NamedModel:
