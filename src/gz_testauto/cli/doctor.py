@@ -1,4 +1,4 @@
-"""Report installed and missing parts, the remedy for each missing part, and all plug-ins.
+"""Report installed and missing parts, and list all plug-ins.
 
 Checks Python and the libraries, ROS 1, Gazebo 11, gazebo_ros, move_base, RViz and the display.
 Optional parts are marked as not needed: without gazebo_ros the `simulator` node provides the same
