@@ -1,1 +1,1 @@
-"""Scenic programs as a source of worlds."""
+"""Worlds, missions and moving agents from Scenic programs."""

@@ -1,9 +1,8 @@
-"""Generate the worlds and missions of a campaign from a Scenic scenario.
+"""Generate the worlds and missions of a campaign from a Scenic program.
 
-This module writes the worlds of ``worlds.scenic`` into the campaign's directory, and selects the
-start and the goals of a world from its mission items. World *i* depends on the seed and *i* alone.
-:mod:`gz_testauto.extras.scenic.source` generates a world and imports Scenic; existing worlds do not
-need Scenic.
+This module writes the worlds of ``worlds.scenic`` into the directory of the campaign, and reads the
+start and the goals of each world from its mission file. World *i* depends only on the seed and *i*.
+Only the generation of worlds, in :mod:`gz_testauto.extras.scenic.source`, needs Scenic.
 """
 
 import logging
@@ -35,7 +34,8 @@ LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Item:
-    """One mission item of a mission file: meters and radians; ``heading`` is ROS's yaw."""
+    """A mission item in a mission file. Coordinates are in meters, and ``heading`` is the yaw (rad)
+    as in ROS."""
 
     x: float
     y: float
@@ -44,18 +44,19 @@ class Item:
 
 
 Items = Dict[str, List[Item]]
-"""The mission items of a world, by their names in the descriptor."""
+"""Mission items of a world, by the names of the items in the model descriptor."""
 
 
 class ScenicWorlds(WorldSource):
-    """The worlds of the campaign's scenario, each with a mission file."""
+    """The world source ``scenic`` of a campaign. Each world has a mission file."""
 
     spec: ScenicSpec
     spec_type: ClassVar[Type[WorldSourceSpec]] = ScenicSpec
 
     def generate(self, folder: Path, workers: int) -> WorldSet:
-        """Generate all worlds, or none. Raises ``SpecError``, ``SdfError``, ``ResourceError``,
-        ``PlacementError``, ``MissingDependencyError`` or ``ResultsError``."""
+        """Generate all worlds. If an error occurs, no world is written. Raises ``SpecError``,
+        ``SdfError``, ``ResourceError``, ``PlacementError``, ``MissingDependencyError`` or
+        ``ResultsError``."""
         from gz_testauto.extras.scenic.output import write_scenes
         from gz_testauto.extras.scenic.source import ScenicSource
 
@@ -70,16 +71,16 @@ class ScenicWorlds(WorldSource):
             return write_scenes(source, self.count, folder, plots=False, workers=workers)
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Read the mission of each world; return None if ``mission`` names no item. Raises
-        ``SpecError`` if a world lacks a mission item that the campaign names, ``ResultsError`` if a
-        mission cannot be read."""
+        """Read start and goals of each world from its mission file; return None if the section
+        ``mission`` is empty. Raises ``SpecError`` if a world lacks a mission item of that section,
+        and ``ResultsError`` if a mission file cannot be read."""
         if not any(self.spec.mission.named):
             return None
         return [_entry(self.spec, name, folder) for name in map(world_name, range(self.count))]
 
     def input_files(self) -> Dict[str, str]:
-        """Return the hashes of the models that the scenario can place, of the base world, and of
-        all files that the scenario imports or names."""
+        """Return the SHA-256 of each input file: the models that the program can place, the base
+        world, and all files that the program imports or names."""
         models = self.spec.models
         try:
             files = dict(packed_models(models).files)
@@ -99,8 +100,8 @@ class ScenicWorlds(WorldSource):
         return found
 
     def sdf_files(self) -> Iterator[Path]:
-        """Yield the files of the base world and of the descriptor's models. Raises ``SpecError`` or
-        ``ResourceError`` if a file does not exist."""
+        """Yield the SDF files of the base world and of all models in the descriptor. Raises
+        ``SpecError`` or ``ResourceError`` if a file does not exist."""
         descriptor = load_descriptor(self.spec.models)
         search = ModelSearch(descriptor)
         if descriptor.world is not None:
@@ -110,12 +111,13 @@ class ScenicWorlds(WorldSource):
                 yield resources.model_file(search.find(model))
 
     def recorded_numbers(self) -> Tuple[str, ...]:
-        """Return the names of the scenario's ``record`` statements; none if it is not dynamic."""
+        """Return the names of the numbers that ``record`` statements of the program define; empty
+        for a static scenario."""
         return recorded_numbers(self.spec.file) if self.spec.dynamic else ()
 
     def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
-        """Return the hook that runs the scenario in a trial. Raises ``SpecError`` or
-        ``MissingDependencyError``."""
+        """Return the hook that runs the scenario in a trial. Raises ``SpecError`` for a scenario
+        that cannot run in a trial, and ``MissingDependencyError`` without Scenic."""
         require_scenic()
         from gz_testauto.extras.scenic.dynamic.scenario import scenario_hook
 

@@ -27,11 +27,11 @@ from gz_testauto.cli.workers import processors, worker_count
 
 NOTES_SHOWN = 10
 DRAWS_SHOWN_S = 5.0
-"""Wall time between two reports of the draws for one world."""
+"""Wall time (s) between two progress reports of the draws for one world."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's options to the parser."""
+    """Add the command's options to the parser."""
     parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="a .scenic file")
     parser.add_argument(
         "models", metavar="MODELS", type=Path, nargs="?", help="the models' descriptor, YAML"
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Generate the worlds, and report the result."""
+    """Generate the worlds, and print a summary."""
     if arguments.convert:
         return _convert(arguments)
     only_library = arguments.out is None and arguments.dump_library is not None
@@ -158,13 +158,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class DrawCounter:
-    """A progress callback that reports the number of draws of a slow world on stderr."""
+    """A progress callback that reports on stderr how often a slow world was drawn."""
 
     def __init__(self) -> None:
         self._shown_s = time.monotonic()
 
     def __call__(self, draws: int, limit: int) -> None:
-        """Report the draws in a line, unless the last report is less than ``DRAWS_SHOWN_S`` ago."""
+        """Report the number of draws, unless the last report is less than ``DRAWS_SHOWN_S`` ago."""
         now_s = time.monotonic()
         if draws == 0:
             self._shown_s = now_s
@@ -175,7 +175,8 @@ class DrawCounter:
 
 
 def parameters_of(pairs: List[List[str]]) -> Dict[str, Any]:
-    """Parse parameters of the command line: numbers and truth values; other values remain text."""
+    """Parse parameters of the command line. Numbers and truth values are converted; all other
+    values remain text."""
     parameters: Dict[str, Any] = {}
     for key, text in pairs:
         try:

@@ -1,8 +1,8 @@
-"""Convert a GzScenic scenario from Scenic 2 to Scenic 3.
+"""Convert a GzScenic program from Scenic 2 to Scenic 3.
 
-This module rewrites the text alone, since Scenic's own converter needs Scenic 2 and runs the
-program. It rewrites a construct in place if the replacement is certain. Other constructs remain
-unchanged, under a comment that starts with ``NOT CONVERTED`` and states the replacement.
+This module rewrites the text of the program, because Scenic's own converter needs Scenic 2 and runs
+the program. A construct whose replacement is certain is rewritten. All other constructs remain
+unchanged, below a comment that starts with ``NOT CONVERTED`` and describes the replacement.
 """
 
 import re
@@ -44,17 +44,18 @@ _VISIBLE = re.compile(r"\brequireVisible\b|\bcan see\b")
 
 @dataclass(frozen=True)
 class Converted:
-    """A program in Scenic 3. ``notes`` describes the lines of ``text`` to check, with their
-    numbers."""
+    """A converted program. ``text`` is the program in Scenic 3, and ``notes`` describes the lines
+    that need a manual check."""
 
     text: str
     notes: Tuple[str, ...]
 
 
 def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
-    """Convert a file, and write the result to ``out``, which must not exist yet.
+    """Convert a program file, and write the result to the new file ``out``.
 
-    Raises ``SpecError`` if ``path`` cannot be read or ``out`` exists, or ``DiskError``.
+    Raises ``SpecError`` if ``path`` cannot be read or ``out`` already exists, and ``DiskError`` if
+    ``out`` cannot be written.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -71,7 +72,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
 
 
 def convert(text: str, name: str = "<scenario>") -> Converted:
-    """Rewrite a program. ``name`` is its name in the notes."""
+    """Convert the text of a program. ``name`` is the file name in the notes."""
     plain = _masked(text)
     edits: List[Tuple[int, int, str]] = []
     classes = set(_CLASS.findall(plain))
@@ -107,7 +108,8 @@ def convert(text: str, name: str = "<scenario>") -> Converted:
 
 
 def _masked(text: str) -> str:
-    """Return the text with strings and comments replaced by blanks, so that positions remain."""
+    """Return the text of a program with blanks in place of strings and comments, so that all
+    positions remain the same."""
 
     def blank(found: "re.Match[str]") -> str:
         return re.sub(r"[^\n]", " ", found.group())
@@ -116,7 +118,7 @@ def _masked(text: str) -> str:
 
 
 def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
-    """Return whether a capitalized name creates an object, as it did in Scenic 2."""
+    """Return whether a capitalized name creates an object in Scenic 2."""
     name = found.group("name")
     if name in _NO_CLASSES:
         return False
@@ -135,7 +137,7 @@ def _creates(plain: str, found: "re.Match[str]", classes: Set[str]) -> bool:
 
 
 def _open_calls(before: str) -> List[str]:
-    """Return the names of the calls whose parentheses are open at the end of ``before``."""
+    """Return the names of the function calls whose parentheses are open at the end of a text."""
     calls: List[str] = []
     for found in re.finditer(r"(\w*)\s*\(|\)", before):
         if found.group() == ")":
@@ -147,7 +149,7 @@ def _open_calls(before: str) -> List[str]:
 
 
 def _within_class(plain: str, position: int) -> bool:
-    """Return whether the line at ``position`` is directly in a class body."""
+    """Return whether the line at a position of the text is directly in the body of a class."""
     indent = re.match(r"[ \t]*", plain[position:])
     own = len(indent.group()) if indent else 0
     for line in reversed(plain[:position].split("\n")):

@@ -1,9 +1,9 @@
-"""The model descriptor: the models that a scenario can place, their properties and classes.
+"""The model descriptor, a YAML file with the models that a Scenic program can place, and their
+properties.
 
-This module defines the YAML format that GzScenic introduced (Afzal, Le Goues and Timperley:
-GzScenic: Automatic Scene Generation for Gazebo Simulator, 2021), with all of its keys and further
-ones, and the names of the models' classes, which agree with GzScenic's where those are valid.
-:mod:`gz_testauto.extras.scenic.library` measures the models.
+The format is that of GzScenic (Afzal, Le Goues and Timperley: GzScenic: Automatic Scene Generation
+for Gazebo Simulator, 2021) with additional keys. The names of the models' classes are those of
+GzScenic where these are valid names. :mod:`gz_testauto.extras.scenic.library` measures the models.
 """
 
 import keyword
@@ -20,7 +20,8 @@ from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import LARGEST, Bounded, Spec, SpecPath
 
 WALL = "GreyWall"
-"""The class of the walls of ``create_room``; a model of the descriptor can replace it."""
+"""Name of the class of the walls that ``create_room`` creates. A model of the descriptor can
+replace this class."""
 
 _SCENIC_NAMES = frozenset(
     [
@@ -85,8 +86,7 @@ _SCENIC_NAMES = frozenset(
 
 
 def class_name(model: str) -> str:
-    """Return the name of a model's class: ``cafe_table`` is ``CafeTable``.
-
+    """Return the name of a model's class, such as ``CafeTable`` for the model ``cafe_table``.
 
     1. Accents are removed. All characters except letters and digits separate words.
     2. Words are spelled as in GzScenic: a letter that does not follow a letter is upper case, the
@@ -107,9 +107,11 @@ def class_name(model: str) -> str:
 
 
 MISSION_SIDE_M = 1e-5
-"""Width and length of a mission item without a size, as in GzScenic: a point."""
+"""Width and length (m) of a mission item without a size. As in GzScenic, such an item is nearly a
+point."""
 MISSION_HEIGHT_M = 0.5
-"""Height of a mission item without a size: this much space above it is free."""
+"""Height (m) of a mission item without a size. The space above the item is free up to this
+height."""
 
 Size = Annotated[float, Field(gt=0, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -118,8 +120,8 @@ _FILE_NAME = re.compile(r"[^/\0]{1,200}")
 
 
 class ModelSpec(Spec):
-    """A model of the descriptor. ``width`` and ``length`` (m) are Scenic's: across and along the
-    direction in which the object faces."""
+    """An entry of the model descriptor: a model or a mission item. ``width`` and ``length`` (m) are
+    those of Scenic: across and along the direction in which the object faces."""
 
     name: str
     type: Literal["MISSION_ONLY", "GAZEBO_MODEL", "CUSTOM_MODEL"]
@@ -127,23 +129,23 @@ class ModelSpec(Spec):
     length: Optional[Size] = None
     height: Optional[Size] = None
     z: Optional[Bounded] = None
-    """Height (m) of the model's origin if the scenario states none; without it the model is placed
-    on the ground."""
+    """Height (m) of the model's origin if the program specifies none. Without this key, the model
+    is placed on the ground."""
     heading: Optional[Bounded] = None
-    """Scenic's heading (rad, counter-clockwise from north, +y) if the scenario states none."""
+    """Heading (rad, counter-clockwise from +y as in Scenic) if the program specifies none."""
     dynamic_size: Union[bool, Literal["drawn"], None] = None
-    """True if a scenario can specify another size. ``drawn``: without a specified size, each axis
+    """True if programs can specify another size. With ``drawn``, each axis without a specified size
     is drawn from half to double the model's size."""
     allow_collisions: bool = False
     hollow: bool = False
-    """True if a mesh with gaps, such as a house with a door, counts as thin plates along its
-    surface, so that objects fit inside, instead of as its convex hull."""
+    """True if a mesh with gaps, such as a house with a door, is represented by thin plates along
+    its surface instead of its convex hull, so that objects can be placed inside."""
     url: Optional[str] = None
     front: Optional[Literal["x", "y"]] = None
-    """The axis of the model that points where the object faces; by default ``x`` for a mission item
-    and ``y`` for a model."""
+    """Axis of the model that points in the direction in which the object faces. Default: ``x`` for
+    a mission item and ``y`` for a model."""
     color: Optional[List[Share]] = None
-    """Color in the plan view: red, green, blue, and optionally opacity, each in [0, 1]."""
+    """Color in the plan view: red, green, blue and optionally opacity, each from 0 to 1."""
 
     @field_validator("name")
     @classmethod
@@ -192,23 +194,25 @@ class ModelSpec(Spec):
 
     @property
     def mission_only(self) -> bool:
-        """Return whether it is written into the mission and not into the world."""
+        """Return whether the entry is a mission item, which is part of the mission and not of the
+        world."""
         return self.type == "MISSION_ONLY"
 
     @property
     def faces(self) -> str:
-        """Return the axis of the model that points where the object faces, ``x`` or ``y``."""
+        """Return the axis of the model that points in the direction in which the object faces:
+        ``x`` or ``y``."""
         return self.front or ("x" if self.mission_only else "y")
 
 
 class DescriptorSpec(Spec):
-    """A descriptor. Paths are relative to its directory."""
+    """A model descriptor. Paths are relative to the directory of its file."""
 
     models: List[ModelSpec]
     models_dir: Optional[SpecPath] = None
-    """The first directory of the search for models; by default the descriptor's directory."""
+    """First directory in which models are searched. Default: the directory of the descriptor."""
     world: Optional[SpecPath] = None
-    """The world to which objects are added; by default ground and sun."""
+    """World file to which objects are added. Default: a world with a ground plane and a sun."""
 
     @field_validator("models")
     @classmethod
@@ -227,7 +231,7 @@ class DescriptorSpec(Spec):
 
 
 def load_descriptor(path: Path) -> DescriptorSpec:
-    """Read a descriptor. Raise ``SpecError`` with a line for each error."""
+    """Read a model descriptor. Raises ``SpecError`` with the line of each error."""
     descriptor = load(path, DescriptorSpec)
     if descriptor.models_dir is None:
         return descriptor.model_copy(update={"models_dir": Path(path).absolute().parent})

@@ -1,7 +1,7 @@
-"""Find the user's files on which a scenario depends, in addition to its own file.
+"""Find the files on which a Scenic program depends, in addition to its own file.
 
-This module finds them in the text, without Scenic: imported modules, and paths in quotes. It does
-not find paths that a program computes while it runs, nor packages installed with Python.
+This module searches the text of the program, without Scenic, for imported modules and for paths in
+quotes. It does not find paths that a program computes, and packages that are installed with Python.
 """
 
 import os
@@ -20,14 +20,16 @@ _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,250})\1""")
 _WORD = re.compile(r"[\w.]+")
 _ENDINGS = (".scenic", ".sc", ".py", "/__init__.py")
 _OWN = __name__.split(".")[0]
-"""The name of this package, which a dumped library imports; worlds record its version."""
+"""Name of this package, whose modules do not count as files of the program."""
 
 
 def named_files(scenario: Path) -> Dict[str, Path]:
-    """Return the files that a scenario names, and those that these name. The keys are paths from
-    the scenario's folder, or from the folder of ``PYTHONPATH`` that contains the file, so they do
-    not change if the folders are moved. A path in quotes is relative to the folder of the file that
-    names it."""
+    """Return the files that a program imports or names, directly or through other files.
+
+    A key is the path from the program's folder, or from the folder of ``PYTHONPATH`` that contains
+    the file. So the keys do not change if the folders are moved. A path in quotes is relative to
+    the folder of the file that names it.
+    """
     found: Dict[str, Path] = {}
     folder = Path(scenario).absolute().parent
     waiting: List[Path] = [Path(scenario).absolute()]
@@ -43,8 +45,8 @@ def named_files(scenario: Path) -> Dict[str, Path]:
 
 
 def _named_in(path: Path, folder: Path) -> Iterator[Tuple[Path, Path]]:
-    """Yield the files that one file names, each with the folder to which its key is relative;
-    ``folder`` is the scenario's."""
+    """Yield the files that one file imports or names, each with the folder to which its key is
+    relative. ``folder`` is the folder of the program."""
     text = read_file(path).decode("utf-8", errors="replace")
     bases = [(path.parent, folder), (folder, folder)]
     further = os.environ.get("PYTHONPATH", "").split(os.pathsep)

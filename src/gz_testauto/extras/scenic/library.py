@@ -1,6 +1,6 @@
-"""Write the Scenic library of a descriptor: a class for each model, and GzScenic's functions.
+"""The Scenic library of a model descriptor: a class for each model, and GzScenic's functions.
 
-A scenario uses the library without an import; ``model gzscenic.model`` and ``from gzscenic.model
+Programs use the library without an import. ``model gzscenic.model`` and ``from gzscenic.model
 import *`` are also accepted.
 """
 
@@ -27,10 +27,10 @@ from gz_testauto.sdf.missing import without_missing_hint
 from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 
 DEFAULT_WORKSPACE_M = (5.0, 10.0)
-"""Width (along x) and length (along y) of the workspace of a scenario that defines none."""
+"""Width (along x) and length (along y) of the default workspace (m)."""
 
 GROWTH = (0.5, 2.0)
-"""Smallest and largest factor of each axis of a model whose size is drawn, as in GzScenic."""
+"""Smallest and largest factor of a size that is drawn (``dynamic_size: drawn``), as in GzScenic."""
 
 _HEAD = '''\
 from gz_testauto.extras.scenic.scene_objects import SceneObject
@@ -137,15 +137,16 @@ def _region_of_workspace():
 WALL_HEIGHT_M = 1.0
 
 SUNK_M = 0.01
-"""Depth in the ground from which a model is reported."""
+"""Depth (m) below the ground from which a model is reported."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlacedModel:
-    """A model of the descriptor, with its properties for scenarios.
+    """A model of the descriptor with its measured properties.
 
-    ``turn_rad`` rotates Scenic's frame, in which +y is the front, to the model's. ``size`` is
-    Scenic's width, length and height (m). ``directory`` and ``sdf`` are None for a mission item.
+    ``turn_rad`` is the rotation from Scenic's frame, in which +y is the front, to the frame of the
+    model. ``size`` is Scenic's width, length and height (m). ``directory`` and ``sdf`` are None for
+    a mission item.
     """
 
     spec: ModelSpec
@@ -157,7 +158,8 @@ class PlacedModel:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """Return a note if the descriptor's ``z`` places the model into a ground at height 0."""
+        """Return a note if the key ``z`` of the descriptor places the model below a ground at
+        height 0."""
         if self.solid is None or self.spec.z is None:
             return ()
         base_m = self.spec.z + float(self.solid.center[2] - self.solid.size[2] / 2)
@@ -170,7 +172,8 @@ class PlacedModel:
         )
 
     def factors(self, size: Tuple[float, float, float]) -> np.ndarray:
-        """Return the factor for each axis (3,) of the model that results in a size of Scenic."""
+        """Return the scale factors (3,) along the axes of the model that result in a given width,
+        length and height (m)."""
         across, along, up = (new / old for new, old in zip(size, self.size))
         return np.array([along, across, up] if self.turn_rad else [across, along, up])
 
@@ -178,8 +181,8 @@ class PlacedModel:
 def models_of(
     descriptor: DescriptorSpec, search: ModelSearch, source: str
 ) -> Dict[str, PlacedModel]:
-    """Return the descriptor's models by name. Raises ``SpecError`` with a line for each that does
-    not exist or cannot be placed."""
+    """Return the models of a descriptor by name. Raises ``SpecError`` with a line for each model
+    that does not exist or cannot be placed."""
     found: Dict[str, PlacedModel] = {}
     faults: List[str] = []
     for number, spec in enumerate(descriptor.models):
@@ -193,7 +196,7 @@ def models_of(
 
 
 def _place(source: str, number: int) -> str:
-    """Return the file, line and field of a model's entry."""
+    """Return the file, the line and the field of a model in the descriptor."""
     document = YamlSource(read_yaml_text(Path(source)), source)
     line, _ = document.locate(("models", number, "name"))
     return f"{source}:{line}: models[{number}].name"
@@ -221,12 +224,12 @@ _SHAPES: Dict[str, Any] = {}
 
 
 def shape_of(name: str) -> Any:
-    """Return the Scenic shape of a model of the library that is being compiled."""
+    """Return the Scenic shape of a model; called by the library while it is compiled."""
     return _SHAPES[name]
 
 
 def workspace_region(default: Any) -> Any:
-    """Return the workspace's region, or the default if the workspace is unlimited."""
+    """Return the region of the workspace, or ``default`` if the workspace is unlimited."""
     import scenic.syntax.veneer as veneer
     from scenic.core.regions import AllRegion
 
@@ -239,8 +242,8 @@ def workspace_region(default: Any) -> Any:
 def library_text(
     models: Mapping[str, PlacedModel], default_workspace: bool, dynamic: bool = False
 ) -> str:
-    """Return the library in Scenic, and create its shapes for :func:`shape_of`. If ``dynamic``, it
-    includes actions and behaviors."""
+    """Return the library as a Scenic program, and create the shapes that :func:`shape_of` returns.
+    A ``dynamic`` library also contains actions and behaviors."""
     _SHAPES.clear()
     width, length = DEFAULT_WORKSPACE_M
     replaced = any(class_name(name) == WALL for name in models)
@@ -276,7 +279,7 @@ def _scenic_shape(model: PlacedModel) -> Any:
 
 
 def _drawn_size(model: PlacedModel) -> List[str]:
-    """Return the properties of a class whose size is drawn; a round model stays round."""
+    """Return the size properties of a class whose size is drawn. A round model remains round."""
     if model.spec.dynamic_size != "drawn" or model.solid is None:
         return []
     axes = ("width", "length", "height")

@@ -1,9 +1,8 @@
-"""Convert scenes of a Scenic scenario to obstacle sets that the spawner places.
+"""Obstacle sets from the scenes of a Scenic program, for the obstacle spawner.
 
-This module defines the scenario of a service call. All models that a scene places, fixed or drawn,
-become obstacles with the names of random obstacles, so that they are replaced and cleared together.
-The files that models name are stored in the user's cache, since Gazebo can read them at any later
-time.
+All models of a scene, fixed or drawn, become obstacles. They have the names of random obstacles, so
+that they are replaced and deleted together. The files of the models are copied to the user's cache,
+since Gazebo can read them at any later time.
 """
 
 import hashlib
@@ -25,24 +24,25 @@ from gz_testauto.spec.loader import parse
 from gz_testauto.spec.model import Spec
 
 DESCRIPTOR = "models.yaml"
-"""The default file name of the descriptor, in the scenario's folder."""
+"""Default file name of the model descriptor, in the folder of the Scenic program."""
 
 
 class ScenarioSpec(Spec):
-    """A scenario, the section ``scenic``."""
+    """An obstacle set from a Scenic program, in the section ``scenic``."""
 
     scenic: ProgramSpec
 
 
 class Scenario:
-    """A scenario whose scenes are obstacle sets: set *k* of a seed has the models of the world *k*
-    that ``gz_testauto scenic`` generates with that seed."""
+    """A Scenic program whose scenes are obstacle sets. Set *k* of a seed has the models of the
+    world *k* that ``gz_testauto scenic`` generates with that seed."""
 
     spec_type: ClassVar[Type[Spec]] = ScenarioSpec
 
     @classmethod
     def of_file(cls, path: Path, called: str) -> "Scenario":
-        """Return the scenario in a ``.scenic`` file, with ``models.yaml`` in the same folder."""
+        """Return the program in a ``.scenic`` file, whose model descriptor is ``models.yaml`` in
+        the same folder."""
         data = f"{{scenic: {{file: {json.dumps(str(path))}, models: {DESCRIPTOR}}}}}"
         return cls(parse(data, ScenarioSpec, path, called=called))
 
@@ -51,7 +51,7 @@ class Scenario:
         self._compiled: Optional[Tuple[int, Any]] = None
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Return the models of a scene, in the order in which the scenario creates them. Raises
+        """Return the obstacles of a scene, in the order in which the program creates them. Raises
         ``SpecError``, ``SdfError``, ``PlacementError``, ``ResourceError``, ``DiskError`` or
         ``MissingDependencyError``."""
         source = self._source(seed)
@@ -71,7 +71,7 @@ class Scenario:
         return tuple(obstacles)
 
     def _source(self, seed: int) -> Any:
-        """Return the compiled scenario; it is compiled again for another seed."""
+        """Return the compiled program, and compile it again for another seed."""
         from gz_testauto.extras.scenic.source import ScenicSource
 
         if self._compiled is None or self._compiled[0] != seed:
@@ -94,8 +94,8 @@ def _obstacle(name: str, model: SceneModel, document: SdfDocument) -> Obstacle:
 
 
 def _kept(source: Any, world: Any) -> Path:
-    """Write the files that a scene names, if they do not exist, to a folder of the user's cache,
-    and return the folder."""
+    """Copy the files of a scene to a folder of the user's cache, unless they exist there, and
+    return the folder."""
     inputs = json.dumps(source.inputs, sort_keys=True).encode()
     place = cache_directory().parent / "scenes" / hashlib.sha256(inputs).hexdigest()[:16]
     with disk_errors(place):

@@ -1,9 +1,9 @@
-"""Search for the model that a descriptor names, and download it if the user allows that.
+"""The search for the models of a descriptor, and their download if the user allows it.
 
-This module defines the order: ``models_dir``, then Gazebo's model path, then the cache of
-downloaded models, and last, if allowed, the network: a URL in the descriptor, Gazebo's model
-database, or Fuel. The checksum of a download is stored, and a model is rejected if its content has
-changed since. The module runs no program, and downloads nothing to a place outside the cache.
+Models are searched in ``models_dir``, then on Gazebo's model path, then in the cache of downloaded
+models. If the user allows it, a missing model is downloaded from its URL in the descriptor, from
+Gazebo's model database, or from Fuel. A model whose downloaded content has changed since the first
+download is rejected. Files are written only to the cache, and no downloaded program is run.
 """
 
 import contextlib
@@ -34,16 +34,18 @@ def cache_directory() -> Path:
 
 
 class ModelSearch:
-    """A search for the models of one descriptor. ``download`` allows the network."""
+    """A search for the models of one descriptor. Downloads are allowed if ``download`` is True."""
 
     def __init__(self, descriptor: DescriptorSpec, download: bool = False) -> None:
         assert descriptor.models_dir is not None, "set when it was loaded"
         self.model_path = (descriptor.models_dir, *resources.model_path(), cache_directory())
-        """The directories in search order; ``model://`` within models uses the same."""
+        """Directories in the order of the search; ``model://`` in the models uses the same
+        directories."""
         self._download = download
 
     def find(self, model: ModelSpec) -> Path:
-        """Return the model's directory. Raises ``ResourceError`` with the directories searched."""
+        """Return the directory of a model. Raises ``ResourceError`` with the searched directories
+        if the model does not exist."""
         for directory in self.model_path:
             found = directory / model.name
             if found.is_dir():
@@ -66,19 +68,19 @@ class ModelSearch:
 
 
 DATABASE = "http://models.gazebosim.org"
-"""Gazebo's model database, unless ``GAZEBO_MODEL_DATABASE_URI`` names another."""
+"""Address of Gazebo's model database, unless ``GAZEBO_MODEL_DATABASE_URI`` specifies another."""
 FUEL = "https://fuel.gazebosim.org/1.0"
 FUEL_OWNER = "OpenRobotics"
 TIMEOUT_S = 20.0
 MOST_BYTES = 300_000_000
-"""Largest size of an archive, and of its content."""
+"""Largest size (bytes) of a downloaded archive, and of its content."""
 
 
 def download_model(name: str, url: Optional[str], cache: Path) -> Path:
-    """Download a model into ``cache`` and return its directory there.
+    """Download a model into ``cache``, and return its directory there.
 
-    Raises ``ResourceError`` with the error of each source, ``DiskError`` if the cache cannot be
-    written.
+    Raises ``ResourceError`` with the error of each address, and ``DiskError`` if the cache cannot
+    be written.
     """
     failures: List[str] = []
     for address in _addresses(name, url):
@@ -117,8 +119,8 @@ def _fetch(address: str) -> bytes:
 
 
 def _files_of(content: bytes) -> Dict[PurePosixPath, bytes]:
-    """Return the files of an archive, relative to the folder of the model; a single SDF file is a
-    complete model. Raises ``ValueError`` for paths outside the model."""
+    """Return the files of a downloaded archive, relative to the folder of the model. A single SDF
+    file is a complete model. Raises ``ValueError`` for paths outside the model."""
     if zipfile.is_zipfile(io.BytesIO(content)):
         entries = list(_zip_entries(content))
     elif content.lstrip()[:1] == b"<":
@@ -164,7 +166,8 @@ def _check_size(size: int) -> None:
 def _keep(
     name: str, address: str, content: bytes, files: Dict[PurePosixPath, bytes], cache: Path
 ) -> Path:
-    """Store the model in the cache, completely or not at all, with its address and checksum."""
+    """Store a downloaded model in the cache, completely or not at all, with its address and
+    checksum."""
     target, note = cache / name, cache / f"{name}.json"
     checksum = hashlib.sha256(content).hexdigest()
     known = None

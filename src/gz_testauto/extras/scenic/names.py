@@ -1,7 +1,8 @@
-"""Name a scene's models: drawn models are obstacles, models that the scenario fixes are not.
+"""Names of the models in a scene, which distinguish obstacles from fixed models.
 
-By this rule the static map and the simulators distinguish them as they do for random obstacles
-(:mod:`gz_testauto.sampling.naming`).
+A model whose pose or size is drawn is an obstacle and has the name of a random obstacle
+(:mod:`gz_testauto.sampling.naming`). So the static map and the simulators handle it as any other
+random obstacle.
 """
 
 import re
@@ -14,8 +15,11 @@ from gz_testauto.sampling.naming import PREFIX, obstacle_name
 
 @dataclass(frozen=True)
 class SceneName:
-    """The name of an object: ``text`` is the model's name in the world, ``label`` its type;
-    ``drawn`` is true if the scenario draws its position, orientation or size."""
+    """The name of an object in a scene.
+
+    ``text`` is the name of the model in the world, ``label`` the type of the object. ``drawn`` is
+    True if the program draws position, orientation or size of the object.
+    """
 
     text: str
     label: str
@@ -23,7 +27,8 @@ class SceneName:
 
 
 def names_of(objects: Sequence[Any], taken: Collection[str]) -> List[SceneName]:
-    """Return a name for each object of a compiled scenario, none of them in ``taken``."""
+    """Return a unique name for each object of a compiled program, different from the names in
+    ``taken``."""
     counts: Counter = Counter()
     names: List[SceneName] = []
     used = set(taken)
@@ -42,8 +47,8 @@ def names_of(objects: Sequence[Any], taken: Collection[str]) -> List[SceneName]:
 
 
 def label_of(name: str) -> str:
-    """Return a name of letters, digits and ``_`` that starts with a letter: ``cafe_table`` for
-    ``CafeTable``, a class without a model."""
+    """Return a label for the name of a class or model: lower-case letters, digits and ``_``, such
+    as ``cafe_table`` for ``CafeTable``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name) if "_" not in name else name
     label = re.sub(r"\W", "_", spaced, flags=re.ASCII).lower()
     if not re.match(r"[a-z]", label):

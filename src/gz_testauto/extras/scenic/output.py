@@ -1,9 +1,9 @@
-"""Write the worlds of a scenario into a directory.
+"""Write the worlds of a Scenic program into a directory.
 
-The directory contains the worlds, ``models/``, a mission and a plan view for each world, and
-``worlds.json``. It is written completely or not at all, and no existing file is removed: a
-directory with anything but the same scenario's worlds is rejected. If generation takes long,
-processes generate worlds in parallel, each from the scenario itself.
+The directory contains the worlds, their models, a mission and a plan view for each world, and
+``worlds.json``. It is written completely or not at all. Existing files are never removed: a
+directory with other content is rejected. If the generation takes long, several processes generate
+worlds in parallel.
 """
 
 import os
@@ -30,8 +30,8 @@ from gz_testauto.worlds.manifest import (
 from gz_testauto.worlds.record import Progress, WorldRecord
 
 ALONE_S = 5.0
-"""Wall time for which worlds are generated one after the other, about the time in which a process
-starts and compiles a scenario."""
+"""Wall time (s) after which processes start to generate worlds in parallel. It is about the time in
+which a process starts and compiles a program."""
 
 
 def write_scenes(
@@ -43,14 +43,16 @@ def write_scenes(
     workers: int = 1,
     draw_progress: Optional[Progress] = None,
 ) -> WorldSet:
-    """Write worlds 0 to ``count`` - 1 and all files that they need to the directory ``out``.
+    """Write the worlds 0 to ``count`` - 1, with all files that they need, to the directory ``out``.
 
-    If this takes longer than :data:`ALONE_S`, up to ``workers`` processes generate worlds in
-    parallel; their number does not change the worlds. ``progress`` is called after each world.
-    ``draw_progress`` is called before each draw of a world, with the number of draws so far and
-    their limit, unless processes generate the worlds. A directory with worlds of the same inputs is
-    completed. Raises ``SpecError``, ``PlacementError``, ``DiskError`` or, if a process died,
-    ``ResourceError``; ``out`` is then unchanged.
+    If the generation takes longer than :data:`ALONE_S`, up to ``workers`` processes generate worlds
+    in parallel. The worlds do not depend on the number of processes. ``progress`` is called after
+    each world. ``draw_progress`` is called before each draw of a world with the number of draws so
+    far and their limit, but not by parallel processes. Existing worlds with the same inputs are
+    kept, and missing worlds are added.
+
+    Raises ``SpecError``, ``PlacementError``, ``DiskError``, or ``ResourceError`` if a process died;
+    ``out`` is then unchanged.
     """
     if count < 1:
         raise SpecError(f"-n is {count}; it must be >= 1")
@@ -81,7 +83,8 @@ def write_scenes(
 def files_of(
     source: ScenicSource, world: ScenicWorld, plots: bool = True
 ) -> Dict[str, Union[Path, bytes]]:
-    """Return the files of one world, except those that all share, by their path in the output."""
+    """Return the files of one world by their path in the output directory, except those that all
+    worlds share."""
     files: Dict[str, Union[Path, bytes]] = dict(world.files)
     files[f"{world.name}.world"] = world.content
     mission: str = yaml.safe_dump(world.mission, default_flow_style=False, allow_unicode=True)
@@ -93,13 +96,15 @@ def files_of(
 
 
 class _Generator:
-    """A generator that writes the worlds of a scenario into a directory, in any process."""
+    """A callable that generates worlds of a program and writes them into a directory, in any
+    process."""
 
     def __init__(self, source: ScenicSource, directory: Path, plots: bool) -> None:
         self.source, self._directory, self._plots = source, directory, plots
 
     def __call__(self, index: int, progress: Optional[Progress] = None) -> WorldRecord:
-        """Generate one world; write its files, and the shared files that do not exist yet."""
+        """Generate a world, and write its files. Shared files are written if they do not exist
+        yet."""
         world = self.source.generate(index, progress)
         for name, held in files_of(self.source, world, self._plots).items():
             _put(self._directory / name, held)
@@ -119,7 +124,7 @@ class _Generator:
 def _written(
     generator: _Generator, count: int, workers: int, draw_progress: Optional[Progress]
 ) -> Iterator[WorldRecord]:
-    """Generate and write the worlds; yield their records in order, each after its files exist."""
+    """Generate and write the worlds, and yield their records in order."""
     began_s = time.monotonic()
     alone = 0
     while alone < count and (workers < 2 or time.monotonic() - began_s < ALONE_S):
@@ -162,7 +167,8 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:
-    """Move the finished files to ``out``; a file there remains unless its content differs."""
+    """Move the finished files to the directory ``out``. An existing file is replaced only if its
+    content differs."""
     if not out.exists() or not any(out.iterdir()):
         os.rename(scratch, out)
         return

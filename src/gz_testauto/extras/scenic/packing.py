@@ -1,8 +1,8 @@
-"""Collect the files that worlds need, so that every name in them resolves inside the output.
+"""The models and other files that worlds need, as a folder ``models/`` that can be moved with the
+worlds.
 
-This module creates the folder ``models/`` of an output: a copy of each model that is placed or
-included, of the files to which it refers, and of files from other folders. The folder contains no
-absolute path.
+The folder contains a copy of each model that is placed or included, and of all files to which the
+models refer. References are rewritten, so that they contain no absolute path.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from gz_testauto.sdf.document import Element, SdfDocument
 
 FOLDER = "models"
 MOST_BYTES = 500_000_000
-"""Largest size of a model's folder; a larger folder is not that of a model."""
+"""Largest size (bytes) of a model's folder; a larger folder is probably not that of a model."""
 _BESIDE = (".png", ".jpg", ".jpeg", ".mtl", ".tga", ".dds")
-"""Suffixes of files that a mesh can name in its own folder."""
+"""Suffixes of files to which a mesh file can refer in its own folder."""
 _CONFIG = (
     '<?xml version="1.0"?>\n<model>\n  <name>{name}</name>\n  <version>1.0</version>\n'
     '  <sdf version="{version}">{file}</sdf>\n</model>\n'
@@ -28,8 +28,9 @@ _CONFIG = (
 
 
 def packed_models(models: Path) -> "ModelPack":
-    """Return all files that worlds of a descriptor can name: its models, and the files to which
-    these and the base world refer. Raises ``SpecError``, ``SdfError`` or ``ResourceError``."""
+    """Return all files that the worlds of a model descriptor can need: all models, and the files to
+    which the models and the base world refer. Raises ``SpecError``, ``SdfError`` or
+    ``ResourceError``."""
     descriptor = load_descriptor(models)
     search = ModelSearch(descriptor)
     pack = ModelPack(search.model_path)
@@ -43,7 +44,8 @@ def packed_models(models: Path) -> "ModelPack":
 
 
 class ModelPack:
-    """The files of ``models/``, by their path within the output (``models/table/model.sdf``)."""
+    """The files of a folder ``models/``, by their path in the output directory, such as
+    ``models/table/model.sdf``."""
 
     def __init__(self, model_path: Sequence[Path]) -> None:
         self._model_path = tuple(model_path)
@@ -52,7 +54,7 @@ class ModelPack:
         self.notes: List[str] = []
 
     def add_model(self, directory: Path) -> None:
-        """Add a model's folder, and the models to which its SDF refers."""
+        """Add the folder of a model, and all models to which its SDF refers."""
         name = directory.name
         if name in self._folders:
             if self._folders[name] != directory:
@@ -83,13 +85,14 @@ class ModelPack:
             self.files[f"{FOLDER}/{name}/model.config"] = config.encode()
 
     def read(self, path: Path) -> SdfDocument:
-        """Read an SDF file; a repair of malformed XML is added to the notes."""
+        """Read an SDF file. Malformed XML that Gazebo accepts is repaired, which is added to the
+        notes."""
         document = SdfDocument.read(path, repair=True)
         self.notes += [f"{path}: repaired {repair}" for repair in document.repairs]
         return document
 
     def settle(self, document: SdfDocument, element: Element) -> None:
-        """Rewrite the URIs below ``element`` so that they name files in the pack, and add these
+        """Rewrite the URIs below ``element`` to files of the folder ``models/``, and add these
         files. A URI that is not found remains unchanged, and is added to the notes."""
         for uri in element.iter("uri"):
             text = (uri.text or "").strip()
@@ -98,7 +101,8 @@ class ModelPack:
                 uri.text = settled
 
     def add_file(self, path: Path) -> str:
-        """Add a single file, with the pictures in its folder; return its ``model://`` name."""
+        """Add a single file, with all textures and materials next to it, and return its
+        ``model://`` URI."""
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         folder = f"file_{digest}"
         self.files[f"{FOLDER}/{folder}/{path.name}"] = path
@@ -134,8 +138,7 @@ class ModelPack:
 
 
 def mesh_model(name: str, mesh: bytes) -> Dict[str, bytes]:
-    """Return the files of a model folder with one mesh, ``meshes/shape.stl``, for models that are
-    written out in worlds."""
+    """Return the files of a new model whose only shape is a mesh, ``meshes/shape.stl``."""
     sdf = (
         f'<?xml version="1.0"?>\n<sdf version="1.6">\n  <model name="{name}">\n'
         '    <static>true</static>\n    <link name="link">\n'

@@ -1,7 +1,7 @@
-"""Draw a scene from above, as PNG and SVG.
+"""Pictures of a scene from above, as PNG and SVG.
 
-The picture shows true outlines, names, and an arrow to each object's front. Names do not overlap; a
-name without a free place is omitted, and counted below the picture. Equal scenes give equal bytes.
+A picture shows outlines, names, and an arrow to the front of each object. A name that would overlap
+another is omitted, and the number of omitted names is shown. Equal scenes give identical files.
 This module needs matplotlib, which Scenic installs, and no display.
 """
 
@@ -19,14 +19,16 @@ from gz_testauto.sampling.naming import PREFIX
 SIDE_INCHES = 6.0
 LARGE_SIDE_INCHES = 12.0
 FEW = 30
-"""Largest number of objects for a small picture; from twice this number it is large."""
+"""Number of objects up to which a picture is small. A picture with at least twice this number is
+large."""
 DOTS_PER_INCH = 100
 FONT_POINTS = 5
 _GAP_POINTS = (3.0, 9.0, 16.0)
-"""Distances from the center of an object to its name, in the order in which they are tried."""
+"""Distances (points) from the center of an object to its name, in the order in which they are
+tried."""
 _FIXED, _DRAWN, _MISSION = "#8c8c8c", "#d55e00", "#0072b2"
 _POINT_M = 0.05
-"""Size below which an object is drawn as a dot."""
+"""Size (m) below which an object is drawn as a dot."""
 
 
 def plan_view(
@@ -35,7 +37,7 @@ def plan_view(
     workspace: Any,
     title: str,
 ) -> Tuple[bytes, bytes]:
-    """Return the PNG and the SVG of a scene."""
+    """Return the plan view of a scene as PNG and SVG."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -112,13 +114,14 @@ def _draw(axes: Any, name: SceneName, obj: Any, is_mission: bool) -> None:
 
 
 def short_name(name: SceneName) -> str:
-    """Return the name of an object in the picture, whose color shows whether it is drawn."""
+    """Return the name of an object as it is written in the picture. The color of the object shows
+    whether it is drawn."""
     return name.text[len(PREFIX) :] if name.drawn else name.text
 
 
 def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
-    """Write each name at the first place near its object that is within the frame and free of other
-    names. Return the number of names without a place."""
+    """Write each name near its object, inside the frame and without an overlap with other names.
+    Return the number of omitted names."""
     renderer = axes.figure.canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
     dots = DOTS_PER_INCH / 72
@@ -156,7 +159,8 @@ def _write_labels(axes: Any, labels: Sequence[Tuple[str, float, float]]) -> int:
 
 
 def _places(width: float, height: float) -> Iterator[Tuple[float, float]]:
-    """Yield the offsets (points) at which a name of that size can start, the best first."""
+    """Yield the offsets (points) from the center of an object to the lower left corner of its name,
+    the best first."""
     for gap in _GAP_POINTS:
         yield from ((gap, -gap - height / 2), (gap, gap - height / 2))
         yield from ((-gap - width, -gap - height / 2), (-gap - width, gap - height / 2))

@@ -1,9 +1,8 @@
-"""Compile a scenario with the library of its models.
+"""Compilation of a Scenic program with the library of its models.
 
-This module converts a ``.scenic`` file to a Scenic ``Scenario``. It adds the library before the
-program, and rejects constructs that need time unless the scenario is dynamic.
-:mod:`gz_testauto.extras.scenic.language.faults` reports errors with their lines. The first
-compilation imports Scenic, which takes seconds.
+This module converts a ``.scenic`` file to Scenic's own ``Scenario``. It adds the library before the
+program, and rejects unsupported constructs. :mod:`gz_testauto.extras.scenic.language.faults`
+reports errors with their lines. The first compilation imports Scenic, which takes seconds.
 """
 
 import contextlib
@@ -26,8 +25,8 @@ _SETS_WORKSPACE = re.compile(r"^\s*workspace\s*=", re.MULTILINE)
 
 
 class Program(NamedTuple):
-    """A compiled scenario: its file, Scenic's own ``Scenario``, and ``notes`` about constructs
-    without effect, each with file and line."""
+    """A compiled Scenic program: its file, Scenic's own ``Scenario``, and notes about constructs
+    without effect."""
 
     path: Path
     scenario: Any
@@ -64,11 +63,13 @@ def compile_program(
     pruning: bool = True,
     dynamic: bool = False,
 ) -> Program:
-    """Compile a scenario. Its draws by Python itself (``random``) depend on ``seed``.
+    """Compile a Scenic program. Numbers that the program draws with Python's ``random`` depend on
+    ``seed``.
 
-    ``scenario`` selects one of several in the file; ``dynamic`` is true if it acts in trials.
-    Raises ``SpecError`` with file and line, its subclass ``UnknownNameError`` for one of
-    ``parameters`` that the scenario does not have, or ``MissingDependencyError`` without Scenic.
+    ``scenario`` is the name of one of several modular scenarios in the file. ``dynamic`` is True
+    for a scenario that runs in trials. Raises ``SpecError`` with file and line,
+    ``UnknownNameError`` for one of ``parameters`` that the program does not have, and
+    ``MissingDependencyError`` without Scenic.
     """
     require_scenic()
     stop_running_scenario()
@@ -125,8 +126,8 @@ def _examine(path: Path, text: str, dynamic: bool, known: Any) -> Tuple[str, ...
 
 
 def recorded_numbers(path: Path) -> Tuple[str, ...]:
-    """Return the names of the numbers that a dynamic scenario records. Raises the exceptions of
-    :func:`compile_program`."""
+    """Return the names of the numbers that a dynamic scenario records. Raises ``SpecError`` for an
+    invalid program, and ``MissingDependencyError`` without Scenic."""
     require_scenic()
     from gz_testauto.extras.scenic.language.statements import faulty_records, record_statements
 
@@ -144,8 +145,8 @@ def _text_of(path: Path) -> str:
 
 
 def _examining(load: Callable[[Any, Any], None], known: Any) -> Callable[[Any, Any], None]:
-    """Return ``load``, Scenic's function that loads an imported module, changed to check the module
-    before and to add its parameters to ``known``."""
+    """Return a replacement for Scenic's function ``load``, which loads an imported module. The
+    replacement first checks the module, and adds the parameters of the module to ``known``."""
     from gz_testauto.extras.scenic.language.statements import examine_imported
 
     def load_examined(loader: Any, module: Any) -> None:
@@ -173,7 +174,8 @@ def _refuse(path: Path, refused: Sequence[Tuple[int, str]]) -> None:
 
 
 def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
-    """Raise ``SpecError`` for unsupported constructs that an imported module adds."""
+    """Raise ``SpecError`` for unsupported constructs of imported modules, which are known only
+    after the compilation."""
     if compiled.externalSampler is not None:
         from gz_testauto.extras.scenic.language.statements import VERIFAI
 
@@ -195,7 +197,8 @@ def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
 
 
 def _require_robot_for_ego(path: Path, compiled: Any) -> None:
-    """Raise ``SpecError`` unless a dynamic program has an ego for the planner to drive."""
+    """Raise ``SpecError`` unless a dynamic scenario has an ego without a behavior, which the
+    planner drives."""
     ego = compiled.egoObject
     if ego is None:
         raise SpecError(
@@ -210,7 +213,7 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
 
 @contextlib.contextmanager
 def _importable(library: str) -> Iterator[None]:
-    """Make the library importable in this context, also under GzScenic's name."""
+    """Make the library importable in this context, also under the name of GzScenic."""
     with tempfile.TemporaryDirectory(prefix="gz_testauto_") as place:
         (Path(place) / f"{LIBRARY}.scenic").write_text(library, encoding="utf-8")
         alias = Path(place) / _GZSCENIC

@@ -1,8 +1,8 @@
-"""Draw scenes from a compiled scenario, by rejection or by keeping valid objects.
+"""Random scenes of a compiled Scenic program, by rejection or by keeping valid objects.
 
-A scene depends on its seed alone: not on the order of time measurements, as in Scenic's own
-sampler, nor on earlier draws. If no scene is found, this module counts how often each requirement
-fails. Importing this module imports Scenic.
+A scene depends only on its seed. In Scenic's own sampler, it also depends on time measurements and
+on earlier draws. If no valid scene is found, this module counts how often each requirement fails.
+Importing this module imports Scenic.
 """
 
 import functools
@@ -37,26 +37,28 @@ from gz_testauto.extras.scenic.program import Program
 from gz_testauto.extras.scenic.support import has_stable_support, needs_support
 
 MOST_DRAWS = 2000
-"""Largest number of draws of a whole scene."""
+"""Largest number of draws for one scene if whole scenes are drawn."""
 KEEPING_DRAWS = 200
-"""Largest number of draws of one object, before all objects are drawn again."""
+"""Largest number of draws of one object before all objects are drawn again."""
 MOST_KEEPING_DRAWS = 10_000
-"""Largest number of draws of single objects for one scene; :data:`KEEPING_DRAWS` are added for each
-object."""
+"""Largest number of draws for one scene if single objects are drawn; :data:`KEEPING_DRAWS` are
+added for each object."""
 DIAGNOSED = 200
-"""Number of scenes in which each requirement is tested alone if no scene was found."""
+"""Number of scenes in which each requirement is tested alone, after no valid scene was found."""
 MOST_DIAGNOSED_OBJECTS = 2000
-"""Largest number of objects in these scenes together; scenes of many objects are thus fewer."""
+"""Largest total number of objects in the scenes of these tests, which limits the number of large
+scenes."""
 SHOWN = 5
 
 DrawProgress = Callable[[int, int], None]
-"""A function that is called before each draw with the number of draws so far and their limit."""
+"""A function that is called before each draw, with the number of draws so far and their limit."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """One scene: each object of the scenario with its name and its drawn values. ``scene`` is
-    Scenic's own scene, for a dynamic scenario."""
+    """A drawn scene: each object of the program with its name and drawn values, the drawn
+    parameters, and the number of draws. ``scene`` is Scenic's own scene, only for a dynamic
+    scenario."""
 
     objects: Tuple[Tuple[SceneName, Any], ...]
     parameters: Mapping[str, Any]
@@ -65,8 +67,9 @@ class Drawn:
 
 
 class SceneSampler:
-    """A sampler of the scenes of one scenario. ``names`` has one name for each of its objects, in
-    its order. ``dynamic`` adds Scenic's own scene to each :class:`Drawn`."""
+    """A sampler of the scenes of one program. ``names`` are the names of the objects, in the order
+    of the program. If ``keep`` is True, valid objects are kept and the others are drawn again. If
+    ``dynamic`` is True, each :class:`Drawn` contains Scenic's own scene."""
 
     def __init__(
         self, program: Program, names: Sequence[SceneName], keep: bool, dynamic: bool
@@ -84,8 +87,8 @@ class SceneSampler:
         self._fixed = [obj._hasStaticBounds for obj in self._objects]
 
     def draw(self, seed: int, progress: Optional[DrawProgress] = None) -> Drawn:
-        """Return the scene of a seed. Raises ``PlacementError`` with the requirements that fail
-        most."""
+        """Return the scene for a seed. Raises ``PlacementError`` with the requirements that fail
+        most often."""
         # trimesh divides by the area of slivers, and drops the result
         quiet = np.errstate(divide="ignore", invalid="ignore")
         with GeneratorStates.seeded(seed).active(), located(self._path), quiet:
@@ -167,9 +170,10 @@ class SceneSampler:
     def _holds(
         self, sample: Any, numbers: Sequence[int], user: List[Any], visible: List[Any]
     ) -> bool:
-        """Return whether a sample satisfies all requirements, tested in a fixed order.
+        """Return whether a sample of a scene satisfies all requirements, which are tested in a
+        fixed order.
 
-        Requirements can draw random numbers; the random state is restored afterwards.
+        Requirements can draw random numbers. The random state is therefore restored afterwards.
         """
         with preserved_random_state():
             try:
@@ -221,8 +225,8 @@ class SceneSampler:
         return False
 
     def _unsupported(self, sample: Any, numbers: Sequence[int]) -> bool:
-        """Return whether an object that was placed on another, or next to one above the ground,
-        lacks support."""
+        """Return whether an object that was placed on another object, or next to an object above
+        the ground, lacks support."""
         for number in numbers:
             obj = sample[self._objects[number]]
             if not needs_support(obj):
@@ -239,9 +243,9 @@ class SceneSampler:
     # --- report if no scene is found -------------------------------------------------------------
 
     def _failure_shares(self, user: List[Any]) -> List[Tuple[str, float]]:
-        """Draw whole scenes, and test each requirement of each object in them, independent of the
-        others. Return for each kind of requirement the text of the one that fails most often, and
-        the share of its tests that fail, sorted by falling shares."""
+        """Draw scenes, and test each requirement of each object in them independently of the
+        others. Return the requirement of each kind that fails most often and the share of its tests
+        that fail, the largest share first."""
         tested: Counter[_Label] = Counter()
         failed: Counter[_Label] = Counter()
         count = len(self._objects)
@@ -268,7 +272,8 @@ class SceneSampler:
         return list(first.values())
 
     def _tests(self, sample: Any, user: List[Any]) -> Iterator[Tuple["_Label", Callable[[], bool]]]:
-        """Yield each requirement of a sample, with a function that returns whether it fails."""
+        """Yield each requirement of a scene, with a function that returns whether the requirement
+        fails."""
         for number, (obj, name) in enumerate(zip(self._objects, self._names)):
             one = (number,)
             where = "the workspace" if obj.regionContainedIn is None else "its region"
@@ -316,14 +321,14 @@ class SceneSampler:
 
 
 class _Label(NamedTuple):
-    """A requirement of one object, or of the scenario: its kind, and the text that names it."""
+    """A requirement in a report: its kind, and the text that describes it."""
 
     kind: str
     text: str
 
 
 class _Draws:
-    """A counter of the draws for one scene, with a limit."""
+    """A counter of the draws for one scene, up to a limit."""
 
     def __init__(self, limit: int, progress: Optional[DrawProgress]) -> None:
         self._limit, self._progress = limit, progress
@@ -335,7 +340,7 @@ class _Draws:
         return self._count < self._limit
 
     def count(self) -> None:
-        """Report the draws so far, and count the next."""
+        """Report the number of draws so far, and count the next draw."""
         if self._progress is not None:
             self._progress(self._count, self._limit)
         self._count += 1
@@ -360,7 +365,7 @@ def _seen_by(requirement: Any) -> Tuple[Any, ...]:
 
 
 def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
-    """Return the values that are drawn for a scene, in an order that does not depend on hashes."""
+    """Return all random values of a scene, in an order that does not depend on hashes."""
     found: Dict[int, Any] = {}
     for value in (*scenario._instances, *scenario.params.values()):
         if isinstance(value, Samplable):
@@ -377,7 +382,7 @@ def _ordered_dependencies(scenario: Any) -> Tuple[Any, ...]:
 
 
 def _bound(requirement: Any) -> Iterator[Any]:
-    """Yield the values of the names in a requirement, in the order of the program."""
+    """Yield the values of the names that occur in a requirement, in the order of the program."""
     outer = inspect.getclosurevars(requirement.closure).nonlocals
     yield from outer.get("globalBindings", {}).values()
     for _, value in outer.get("cells", ()):

@@ -1,12 +1,13 @@
-"""The base class of all objects in Scenic scenarios, which by default rest on a surface.
+"""The base class of all objects in Scenic programs, which rest on a surface by default.
 
-An object without an explicit height is placed on the ground or, if it is next to another object, on
-the same surface as that object. This module applies this rule, and allows walls to touch. Importing
-this module imports Scenic, so import it only when it is needed.
+An object without an explicit height is placed on the ground. If it is next to another object, it is
+placed on the same surface as that object. A position has an explicit height if it comes from
+``on``, ``above`` or ``below``. Its z is also explicit unless z is 0, or equal to the center of an
+object that rests on a surface. So ``at table offset by 1 @ 0`` is next to the table, and not in the
+air at half the height of the table.
 
-A position has an explicit height if it comes from ``on``, ``above`` or ``below``, or if its z is
-neither 0 nor the z of the center of an object that rests on a surface: ``at table offset by 1 @ 0``
-is next to the table, and not in the air at half its height.
+This module also allows walls to touch. Importing this module imports Scenic, so it is imported only
+when it is needed.
 """
 
 import inspect
@@ -41,7 +42,7 @@ from gz_testauto.extras.scenic.support import (
 )
 
 WALLS_MAY_SHARE_M = 5e-4
-"""Depth of an overlap that is allowed for each of two walls, since walls touch at corners."""
+"""Depth (m) of the overlap that is allowed for each of two walls, since walls touch at corners."""
 
 _OWN_HEIGHT = ("On", "Above", "Below")
 _DIRECT = ("FacingDirectlyToward", "FacingDirectlyAwayFrom")
@@ -49,19 +50,19 @@ _BESIDE = ("Left of", "Right of", "Ahead of", "Behind")
 
 
 class Levels:
-    """Heights (m) of the centers of objects that rest on a surface, with the heights of the
-    surfaces."""
+    """The heights (m) of surfaces, by the heights of the centers of objects that rest on them."""
 
     def __init__(self) -> None:
         self._base: Dict[float, float] = {}
 
     def note(self, middle: float, base: float) -> None:
-        """Store that an object with its center at ``middle`` rests on a surface at ``base``."""
+        """Store that an object with its center at the height ``middle`` rests on a surface at the
+        height ``base``."""
         self._base.setdefault(middle, base)
 
     def base_of(self, z: float) -> Optional[float]:
-        """Return the height (m) of the surface for an object with its center at ``z``; None if
-        ``z`` is an explicit height."""
+        """Return the height (m) of the surface on which an object with its center at ``z`` rests,
+        or None if ``z`` is an explicit height."""
         if abs(z) < SAME_HEIGHT_M:
             return 0.0
         for middle, base in self._base.items():
@@ -71,16 +72,17 @@ class Levels:
 
 
 _CURRENT = [Levels()]
-"""The levels of the scenario that is being compiled; Scenic compiles one at a time."""
+"""Heights of the program that is being compiled. Scenic compiles one program at a time."""
 
 
 _PROGRAM: List[Tuple[str, int]] = [("", 0)]
-"""The file of that scenario, and the number of lines added before the user's."""
+"""File of the program that is being compiled, and number of lines that were added before the user's
+lines."""
 
 
 def begin_scenario(path: str, added: int) -> None:
-    """Reset the levels for the next scenario: that of the file ``path``, with ``added`` lines
-    before the user's."""
+    """Start the compilation of the program in the file ``path``, to which ``added`` lines were
+    prepended."""
     _CURRENT[0] = Levels()
     _PROGRAM[0] = (path, added)
 
@@ -91,11 +93,12 @@ _STACKED = Specifier("Stacked", {"stacked": 1, "stands": 1}, {"stacked": True, "
 class SceneObject(Object):
     """An object of a scene.
 
-    ``gz_model`` names the descriptor's model; it is None for an object that the scenario itself
-    describes, which does not move if it is ``static``. ``restHeight`` is the height (m) of its
-    center above the surface on which it rests. ``supportLevel`` is the height (m) of that surface
-    if it is the surface of an adjacent object. ``stacked`` is true if the object was placed ``on``
-    another. ``stands`` is true if it was placed there or on the ground, without an explicit height.
+    ``gz_model`` is the name of a model in the descriptor, or None for an object that only the
+    program describes. ``static`` is True for an object that does not move. ``restHeight`` is the
+    height (m) of the object's center above the surface on which it rests. ``supportLevel`` is the
+    height (m) of that surface if it belongs to an adjacent object. ``stacked`` is True if the
+    object was placed ``on`` another object. ``stands`` is True if it was placed there or on the
+    ground, without an explicit height.
     """
 
     _scenic_properties: ClassVar[Dict[str, Any]] = {
@@ -142,9 +145,9 @@ class SceneObject(Object):
 
     @classmethod
     def _level(cls, specifiers: List[Any]) -> List[Any]:
-        """Return the specifiers, with two additions. An object that is rotated about the vertical
-        alone does not lean, which Scenic's ``facing`` leaves open. An object that is placed next to
-        another is aligned with it."""
+        """Return the specifiers with two additions. An object that is rotated only about the
+        vertical does not lean, which Scenic's ``facing`` does not define. An object that is placed
+        next to another object is aligned with it."""
         relative = any("parentOrientation" in spec.priorities for spec in specifiers)
         own = cls._states_first(("yaw", "parentOrientation")) == "parentOrientation"
         if not relative and not cls._states_orientation():
@@ -170,7 +173,8 @@ class SceneObject(Object):
 
     @classmethod
     def _states_first(cls, names: Tuple[str, ...]) -> Optional[str]:
-        """Return which of these properties the class, or else its nearest base class, defines."""
+        """Return which of the given properties the class defines, or else its nearest base
+        class."""
         for one in cls.__mro__:
             stated = one.__dict__.get("_scenic_properties", {})
             for name in names:
@@ -180,7 +184,7 @@ class SceneObject(Object):
 
     @classmethod
     def _states_orientation(cls) -> bool:
-        """Return whether one of the scenario's classes defines ``parentOrientation``."""
+        """Return whether a class of the program defines ``parentOrientation``."""
         return any(
             "parentOrientation" in one.__dict__.get("_scenic_properties", {})
             for one in cls.__mro__[: cls.__mro__.index(SceneObject)]
@@ -188,7 +192,8 @@ class SceneObject(Object):
 
     @classmethod
     def _matching_sizes(cls, specifiers: List[Any]) -> List[Any]:
-        """Return specifiers that apply the size of a round model to its other round axes."""
+        """Return specifiers that apply the specified size of a round model to its other round
+        axes."""
         together = getattr(cls, "_round_together", ())
         asked = {name: spec for spec in specifiers for name in spec.priorities if name in together}
         if not asked:
@@ -257,7 +262,7 @@ class SceneObject(Object):
 
     @classmethod
     def _middle_over_origin(cls, context: Any) -> Any:
-        """Return the height (m) of the center above the model's origin, for the specified size."""
+        """Return the height (m) of the object's center above the origin of its model."""
         share = getattr(cls, "_middle_share", 0.0)
         return share * context.height
 
@@ -278,7 +283,7 @@ class SceneObject(Object):
         return super().__str__() + ("" if place is None else f" ({place})")
 
     def intersects(self, other: Any) -> bool:
-        """Return whether two objects intersect, as Scenic does, but allow walls to touch walls."""
+        """Return whether two objects intersect, as in Scenic, but allow two walls to touch."""
         if self.is_wall and getattr(other, "is_wall", False):
             shared = self._boundingPolygon.buffer(-WALLS_MAY_SHARE_M).intersects(
                 other._boundingPolygon.buffer(-WALLS_MAY_SHARE_M)
@@ -290,7 +295,8 @@ class SceneObject(Object):
 
 
 def _place_in_program() -> Optional[str]:
-    """Return the file and line of the scenario that creates an object; None outside of one."""
+    """Return the file and line at which the program creates an object, or None outside a
+    program."""
     path, added = _PROGRAM[0]
     frame = inspect.currentframe()
     while frame is not None:
@@ -301,7 +307,8 @@ def _place_in_program() -> Optional[str]:
 
 
 def _orientation(facing: Any) -> Any:
-    """Return the orientation of a ``facing`` that has one; None for any other specifier."""
+    """Return the orientation of a ``facing`` specifier with three angles, or None for any other
+    specifier."""
     if facing.name != "Facing" or "roll" not in facing.priorities:
         return None
     function = getattr(facing.value, "value", None)
@@ -311,11 +318,12 @@ def _orientation(facing: Any) -> Any:
 
 
 def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
-    """Return the rest height of an object that is ``on`` another, ``facing`` a full orientation.
+    """Return a specifier for the height of an object that is ``on`` another object and ``facing``
+    an orientation with three angles.
 
-    Scenic computes pitch and roll relative to the surface, and thus late. The inclination would
+    Scenic computes pitch and roll relative to the surface, and thus late: the inclination would
     depend on the position, and the position on the height of the inclined object. The orientation
-    in the world is the same on every surface.
+    in the world does not depend on the surface.
     """
     for spec in leaning:
         orientation = _orientation(spec)
@@ -334,7 +342,8 @@ def _resting_as_it_faces(leaning: List[Any]) -> List[Any]:
 
 
 def _scalar_facing(spec: Any) -> Any:
-    """Return the heading of a ``facing`` with one number; None for any other specifier."""
+    """Return the heading of a ``facing`` specifier with one angle, or None for any other
+    specifier."""
     orientation = _orientation(spec)
     drawn = getattr(orientation, "_dist", None) if needsSampling(orientation) else None
     if drawn is not None:
@@ -359,7 +368,8 @@ def _note(levels: Levels, middle: Any, base: Any) -> None:
 
 
 def _reference(placing: Any) -> Optional[Any]:
-    """Return the object next to which a specifier places, if it is a :class:`SceneObject`."""
+    """Return the object next to which a specifier places another, if it is a
+    :class:`SceneObject`."""
     if placing.name in _BESIDE:
         function = getattr(placing.value, "value", None)
         found = inspect.getclosurevars(function).nonlocals.get("pos") if function else None
@@ -373,7 +383,8 @@ def _reference(placing: Any) -> Optional[Any]:
 
 
 def _target(direct: Any) -> Any:
-    """Return the point that a specifier faces directly; None if there is none."""
+    """Return the point that a ``facing directly`` specifier faces, or None without such a
+    specifier."""
     function = None if direct is None else getattr(direct.value, "value", None)
     return inspect.getclosurevars(function).nonlocals.get("pos") if function else None
 
@@ -396,8 +407,8 @@ def put_down(
     always: bool,
     levels: Levels,
 ) -> Any:
-    """Return the position at which the object rests on a surface, or ``position`` if its height is
-    explicit."""
+    """Return the position of an object after it was lowered or raised to its surface. A position
+    with an explicit height is returned unchanged."""
     x, y, z = position
     if level is not None and middle is not None and abs(z - middle) < SAME_HEIGHT_M:
         return Vector(x, y, level + rest if stands else z)
@@ -407,20 +418,21 @@ def put_down(
 
 @distributionFunction(valueType=bool)
 def was_put_down(before: Any, after: Any, beside: bool) -> bool:
-    """Return whether the height of a position, or of the object next to it (``beside``), is that of
-    a surface."""
+    """Return whether an object rests on a surface: its height was changed, or the adjacent object
+    (``beside``) rests on a surface."""
     return bool(before[2] != after[2]) or beside
 
 
 @distributionFunction
 def support_level(level: float, stands: bool) -> Optional[float]:
-    """Return the height (m) of the surface below an object; None if it has an explicit height."""
+    """Return the height (m) of the surface below an object, or None if the object has an explicit
+    height."""
     return level if stands else None
 
 
 def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
-    """Return the point of a flat region over or under a position, for ``on``: straight up or down,
-    or along ``onDirection``. Return None outside the region."""
+    """Return the vertical projection of a position onto a flat region, or the projection along
+    ``onDirection``. Return None outside the region. Scenic needs this for ``on``."""
     x, y, z = point
     if onDirection is not None:
         dx, dy, dz = onDirection
@@ -435,7 +447,8 @@ PolygonalRegion.projectVector = _project_on_plane  # Scenic defines none
 
 
 def _point_on_ground(self: Any) -> Any:
-    """Return a point in the footprint of a workspace for ``not visible``; Scenic raises instead."""
+    """Return a random point in the footprint of a workspace, which Scenic does not implement but
+    needs for ``not visible``."""
     if not hasattr(self, "_ground"):
         self._ground = PolygonalRegion(polygon=self.polygons)
     return self._ground.uniformPointInner()

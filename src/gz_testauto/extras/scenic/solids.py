@@ -1,9 +1,9 @@
-"""Compute the size and the solid of a model from its SDF.
+"""The solid of a model, which represents its collision shapes in Scenic.
 
-The solid represents a model's collision geometry, with every pose applied, in Scenic's tests for
-collisions. A box remains a box. For other shapes the solid is never smaller than the true shape and
-has exactly its bounds, so that objects that do not touch in Scenic do not touch in Gazebo.
-:mod:`gz_testauto.sdf` reads the SDF. This module imports trimesh, and not Scenic.
+Scenic tests objects for collisions with their solids. A box remains a box. The solid of any other
+shape is never smaller than the shape and has exactly its bounds, so that objects that do not touch
+in Scenic do not touch in Gazebo. The SDF is read by :mod:`gz_testauto.sdf`. This module imports
+trimesh, and not Scenic.
 """
 
 import functools
@@ -37,30 +37,33 @@ from gz_testauto.sdf.shapes import (
 from gz_testauto.sdf.values import number
 
 SIDES = 48
-"""Sides of the prism for a cylinder; as a multiple of 4 they give it the cylinder's bounds."""
+"""Number of sides of the prism that represents a cylinder. A multiple of 4 gives the prism the
+bounds of the cylinder."""
 THINNEST_M = 1e-3
-"""Smallest thickness of a solid, since a sheet has no volume."""
+"""Smallest thickness (m) of a solid, since a sheet has no volume."""
 SHEET_M = 1e-6
-"""Volume per face area below which a closed part is a sheet with two sides."""
+"""Ratio of volume to surface area (m) below which a closed part is a sheet with two sides."""
 HULL_GRIDS = (0.0, 1e-7, 1e-6, 1e-5)
-"""Shares of the extent within which corners are merged, in this order, until a hull is closed."""
+"""Distances, relative to the extent, within which vertices are merged; the next is tried if the
+hull has gaps."""
 MOST_FACES = 20000
-"""Faces above which a hull replaces a mesh: the time of a collision test grows with them."""
+"""Number of faces above which the convex hull replaces a mesh, since collision tests take longer
+with more faces."""
 
 MOST_PLATES = 5000
-"""Largest number of plates for the surface of a hollow mesh."""
+"""Largest number of plates that represent the surface of a hollow mesh."""
 
 _ROUND = (Cylinder, Sphere, Capsule, Ellipsoid)
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """The solid of a model for Scenic, in the model's own frame.
+    """The solid of a model in the frame of the model.
 
-    ``mesh`` is a closed ``trimesh.Trimesh``; ``bounds`` (3, 2) are those of the true geometry (m).
-    ``is_box`` is true for one box along the axes; ``primitive`` is the shape of a model that
-    consists of one. ``static`` is the model's own value. ``bodiless`` is true for a model with
-    visuals only, with which nothing collides.
+    ``mesh`` is a closed ``trimesh.Trimesh``. ``bounds`` (3, 2) are those of the collision shapes
+    (m). ``is_box`` is True if the model is a single box along the axes. ``primitive`` is the shape
+    of a model with a single shape. ``static`` is the element of that name in the SDF. ``bodiless``
+    is True for a model without collision shapes.
     """
 
     mesh: Any
@@ -74,7 +77,7 @@ class Solid:
 
     @property
     def size(self) -> np.ndarray:
-        """Return the extent (m) along x, y, z of the model."""
+        """Return the size (m) of the model along its x, y and z axes."""
         return self.bounds[:, 1] - self.bounds[:, 0]
 
     @property
@@ -84,16 +87,17 @@ class Solid:
 
     @property
     def round_axes(self) -> str:
-        """Return the axes that have one size in a round model: ``xy``, ``xyz`` or none."""
+        """Return the axes along which a round model has the same size: ``xy``, ``xyz``, or an empty
+        string for other models."""
         if isinstance(self.primitive, Sphere):
             return "xyz"
         return "xy" if isinstance(self.primitive, (Cylinder, Capsule)) else ""
 
 
 def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Solid:
-    """Read a model file; malformed XML that Gazebo accepts is repaired. A mesh with gaps is
-    replaced by its convex hull or, if ``hollow``, by plates along its surface. Raises ``SdfError``
-    for a model without a size, such as a plane or terrain."""
+    """Read the solid of a model from its SDF file. Malformed XML that Gazebo accepts is repaired. A
+    mesh with gaps is replaced by its convex hull or, if ``hollow``, by plates along its surface.
+    Raises ``SdfError`` for a model without a size, such as a plane or terrain."""
     library = ModelLibrary(model_path, repair=True)
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
@@ -138,7 +142,8 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
 
 
 def _mass_kg(model: SceneModel) -> float:
-    """Return the mass of all links; as in Gazebo, 1 kg for a link that states none."""
+    """Return the mass (kg) of all links of a model. As in Gazebo, a link without inertial
+    properties has 1 kg."""
     mass = 0.0
     for _, node, _ in model.node.walk():
         for link in node.links:
@@ -160,7 +165,7 @@ def _visuals(model: SceneModel, library: ModelLibrary) -> Any:
 
 
 def _thick(bounds: np.ndarray) -> np.ndarray:
-    """Return the bounds, extended to the smallest thickness along each axis."""
+    """Return the bounds, extended along each axis to the smallest thickness of a solid."""
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
     for axis in range(3):
         missing = THINNEST_M - (high[axis] - low[axis])
@@ -171,7 +176,7 @@ def _thick(bounds: np.ndarray) -> np.ndarray:
 
 
 def _part(geometry: Geometry, pose: Pose, notes: List[str], hollow: bool) -> Any:
-    """Return the solid of one shape, placed in the model's frame."""
+    """Return the solid of one shape in the frame of the model."""
     import trimesh
 
     mesh = _solid(geometry, notes, hollow)
@@ -207,7 +212,7 @@ def _solid(geometry: Geometry, notes: List[str], hollow: bool) -> Any:
 
 
 def _prism(radius: float, length: float) -> Any:
-    """Return a prism around a cylinder, with sides that touch it at its bounds."""
+    """Return a prism that contains a cylinder and has the same bounds."""
     angles = (np.arange(SIDES) + 0.5) * (2 * math.pi / SIDES)
     rim = radius / math.cos(math.pi / SIDES) * np.column_stack([np.cos(angles), np.sin(angles)])
     ends = [np.column_stack([rim, np.full(SIDES, z)]) for z in (-length / 2, length / 2)]
@@ -216,8 +221,8 @@ def _prism(radius: float, length: float) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _sphere_corners() -> np.ndarray:
-    """Return the corners (n, 3) of a solid around the unit sphere whose faces touch it, also at its
-    axes."""
+    """Return the vertices (n, 3) of a polyhedron around the unit sphere, whose faces touch the
+    sphere, also at the axes."""
     directions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1.0]])
     faces = ConvexHull(directions).simplices
     for _ in range(3):
@@ -237,10 +242,11 @@ def _sphere_corners() -> np.ndarray:
 
 
 def _hull(points: np.ndarray) -> Any:
-    """Return the convex hull of points (n, 3), at least a sheet's thickness in each direction.
+    """Return the convex hull of points (n, 3), with the smallest thickness of a solid in each
+    direction.
 
-    Qhull leaves gaps if corners nearly coincide; these are then merged. If gaps remain, the result
-    is the box around the points.
+    Qhull leaves gaps if vertices nearly coincide; such vertices are merged. If gaps remain, the
+    result is the bounding box of the points.
     """
     import trimesh
 
@@ -256,7 +262,8 @@ def _hull(points: np.ndarray) -> Any:
 
 
 def _thickened(points: np.ndarray) -> np.ndarray:
-    """Return the points, doubled in each direction in which they are thinner than a sheet."""
+    """Return the points, duplicated with an offset in each direction in which they are thinner than
+    a solid."""
     _, axes = np.linalg.eigh(np.cov(points.T))
     for axis in axes.T:
         if float(np.ptp(points @ axis)) < THINNEST_M:
@@ -266,8 +273,8 @@ def _thickened(points: np.ndarray) -> np.ndarray:
 
 
 def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
-    """Return the mesh itself if it encloses a volume, otherwise its hull or its surface. A closed
-    part without volume, such as a sheet with two sides, becomes a plate."""
+    """Return a mesh that encloses a volume as a solid, or the hull or surface of any other mesh. A
+    closed part without volume, such as a sheet with two sides, becomes a plate."""
     import trimesh
 
     surface = geometry.surface
@@ -295,7 +302,7 @@ def _of_mesh(geometry: Mesh, notes: List[str], hollow: bool) -> Any:
 
 
 def _plates(surface: TriangleMesh) -> List[Any]:
-    """Return convex plates along a surface, the same as in the embedded simulator."""
+    """Return convex plates along a surface, identical to those of the simulator ``embedded``."""
     import trimesh
 
     parts = convex_parts(surface, MOST_PLATES)
@@ -308,7 +315,7 @@ def _plates(surface: TriangleMesh) -> List[Any]:
 
 
 def _outward(part: Any) -> Any:
-    """Return a closed part with its faces outward; its hull if it encloses almost no volume."""
+    """Return a closed part with outward faces, or its hull if it encloses nearly no volume."""
     a, b, c = (part.triangles[:, corner] for corner in range(3))
     volume_m3 = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
     if abs(volume_m3) <= SHEET_M * part.area:
@@ -319,7 +326,7 @@ def _outward(part: Any) -> Any:
 
 
 def _whole(parts: Sequence[Any], notes: List[str]) -> Any:
-    """Return the union of several solids as one solid; their hull if they cannot be joined."""
+    """Return the union of several solids, or their convex hull if the union fails."""
     import trimesh
 
     if len(parts) == 1:

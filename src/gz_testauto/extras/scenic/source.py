@@ -1,7 +1,7 @@
-"""Generate worlds from a Scenic scenario: world *i* depends on the seed and *i* alone.
+"""Worlds from a Scenic program: world *i* depends only on the seed and *i*.
 
-This module generates single worlds from a scenario, a descriptor and a seed, in any order and in
-any process. :mod:`gz_testauto.extras.scenic.output` writes a directory of them.
+This module generates single worlds from a program, a model descriptor and a seed, in any order and
+in any process. :mod:`gz_testauto.extras.scenic.output` writes them to a directory.
 """
 
 import functools
@@ -47,15 +47,17 @@ from gz_testauto.worlds.multiply import world_name
 from gz_testauto.worlds.record import ObstacleRecord
 
 FREE_M = 1e-9
-"""Largest height above the descriptor's ``z`` that counts as that height."""
+"""Largest difference (m) from the descriptor's key ``z`` at which a height counts as equal to
+it."""
 DIGITS = 12
-"""Digits of meters and radians; further digits are rounding errors."""
+"""Number of decimal places of meters and radians in a mission; further digits are rounding
+errors."""
 
 Mission = Dict[str, List[Dict[str, float]]]
-"""The mission items of a world in GzScenic's format, ``{type: [{heading, x, y, z}]}``, in the order
-of the scenario. ``heading`` is ROS's yaw (rad) of the item, whose front is +x unless ``front`` is
-``y`` in the descriptor. ``z`` is the height (m) of the surface below the item, or the
-descriptor's."""
+"""Mission items of a world in GzScenic's format, ``{type: [{heading, x, y, z}]}``, in the order of
+the program. ``heading`` is the yaw (rad) of the item as in ROS. The front of the item is +x unless
+``front`` is ``y`` in the descriptor. ``z`` is the height (m) of the surface below the item, or the
+key ``z`` of the descriptor."""
 
 EMPTY_WORLD = """\
 <?xml version="1.0"?>
@@ -74,11 +76,12 @@ EMPTY_WORLD = """\
 
 @dataclass(frozen=True, eq=False)
 class ScenicWorld:
-    """One generated world that is not yet written.
+    """A generated world that is not written yet.
 
-    ``content`` is the world file; ``files`` are the files that it needs in addition to the source's
-    shared ones, by their path in the output. ``objects`` are the scene's objects as Scenic drew
-    them, including mission items. ``draws`` is the number of scenes drawn, including this one.
+    ``content`` is the world file. ``files`` are further files that the world needs, by their path
+    in the output directory, except those that all worlds share. ``objects`` are the objects of the
+    scene as Scenic drew them, including mission items. ``draws`` is the number of scenes that were
+    drawn until this one was valid.
     """
 
     index: int
@@ -94,9 +97,12 @@ class ScenicWorld:
 
 @dataclass(frozen=True, eq=False)
 class DynamicObject:
-    """An object of a dynamic scene. ``name`` is the name of its model, None for a mission item.
-    ``origin`` is the initial pose of the model, ``middle`` that of the object's center in Scenic's
-    axes. ``has_behavior`` is True for an agent."""
+    """An object of a dynamic scene.
+
+    ``name`` is the name of its model, None for a mission item. ``origin`` is the initial pose of
+    the model, ``middle`` the initial pose of the object's center in Scenic's axes. ``has_behavior``
+    is True for an agent.
+    """
 
     name: Optional[str]
     origin: Pose
@@ -106,8 +112,8 @@ class DynamicObject:
 
 @dataclass(frozen=True, eq=False)
 class DynamicScene:
-    """A scene with agents: Scenic's own ``scene``, its ``objects`` in the same order, and the SDF
-    of a world with the models of the ``agents``."""
+    """A dynamic scene: Scenic's own ``scene``, its ``objects`` in the same order, and the SDF of a
+    world with the models of all ``agents``."""
 
     program: Program
     scene: Any
@@ -116,14 +122,16 @@ class DynamicScene:
 
 
 class ScenicSource:
-    """A source of the worlds of one scenario.
+    """A source of the worlds of one Scenic program.
 
-    ``parameters`` override the scenario's own ``param``. ``keep`` keeps valid objects and draws the
-    others again, which is fast in dense scenes and gives another distribution. ``download`` allows
-    the network for models that are not found locally. ``chosen`` names one of several modular
-    scenarios in the file. ``dynamic`` is true for a scenario that acts in trials: the worlds then
-    exclude objects with a behavior, which :meth:`dynamic_scene` returns. Raises ``SpecError``,
-    ``SdfError``, ``ResourceError`` or ``MissingDependencyError`` for invalid arguments or files.
+    ``parameters`` override the global parameters of the program. If ``keep`` is True, valid objects
+    are kept and the others are drawn again, which is faster in dense scenes but changes the
+    distribution. ``download`` allows the download of missing models. ``chosen`` is the name of one
+    of several modular scenarios in the file. ``dynamic`` is True for a scenario that runs in
+    trials: its worlds do not contain the agents, which :meth:`dynamic_scene` returns.
+
+    Raises ``SpecError``, ``SdfError``, ``ResourceError`` or ``MissingDependencyError`` for invalid
+    arguments or files.
     """
 
     def __init__(
@@ -180,17 +188,17 @@ class ScenicSource:
 
     @classmethod
     def of_spec(cls, spec: ProgramSpec, seed: int, dynamic: bool = False) -> "ScenicSource":
-        """Return the source of the worlds of a program that YAML specifies."""
+        """Return the source of worlds for a section ``scenic`` of a YAML file."""
         keep = spec.keep_placed
         return cls(spec.file, spec.models, seed, spec.parameters, keep=keep, dynamic=dynamic)
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """Return the arguments for another process, which reads and compiles the files itself."""
+        """Pickle the arguments. Another process reads and compiles the files itself."""
         return functools.partial(type(self), **self._options), self._arguments
 
     def _search_path(self) -> Tuple[Path, ...]:
-        """Return the search path of ``model://``, with the parent folders of the descriptor's
-        models."""
+        """Return the directories in which ``model://`` is searched, including the parent folders of
+        the descriptor's models."""
         own = [model.directory.parent for model in self.models.values() if model.directory]
         return tuple(dict.fromkeys([*own, *self._model_path]))
 
@@ -207,8 +215,8 @@ class ScenicSource:
 
     @property
     def notes(self) -> Tuple[str, ...]:
-        """Return the notes for the user: constructs without effect, meshes that are replaced by
-        hulls, models in the ground, and files that models name and that do not exist."""
+        """Return notes for the user: constructs without effect, meshes that are replaced by hulls,
+        models in the ground, and missing files."""
         of_models = [
             note
             for model in self.models.values()
@@ -220,12 +228,12 @@ class ScenicSource:
 
     @property
     def shared_files(self) -> Mapping[str, Union[Path, bytes]]:
-        """Return the files that all worlds need, by their path in the output."""
+        """Return the files that all worlds share, by their path in the output directory."""
         return self._pack.files
 
     @property
     def inputs(self) -> Dict[str, Any]:
-        """Return everything that determines the worlds, except their number."""
+        """Return all inputs that determine the worlds, except their number."""
         digest = hashlib.sha256()
         for name, held in sorted(self._pack.files.items()):
             content = held if isinstance(held, bytes) else held.read_bytes()
@@ -254,15 +262,15 @@ class ScenicSource:
         }
 
     def library(self) -> str:
-        """Return the Scenic library for the scenario, as text."""
+        """Return the text of the Scenic library with the models' classes."""
         return library_text(self.models, True, self._dynamic)
 
     def generate(
         self, index: int, progress: Optional[Callable[[int, int], None]] = None
     ) -> ScenicWorld:
-        """Return world ``index``, from 0. ``progress`` is called before each draw with the number
-        of draws so far and their limit. Raises ``PlacementError`` with the requirements that fail
-        most."""
+        """Generate the world ``index``, counted from 0. ``progress`` is called before each draw
+        with the number of draws so far and their limit. Raises ``PlacementError`` with the
+        requirements that fail most often."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index), progress)
         content, files, _ = self._writer.write(drawn.objects)
         return ScenicWorld(
@@ -278,9 +286,9 @@ class ScenicSource:
         )
 
     def dynamic_scene(self, index: int, content: bytes) -> DynamicScene:
-        """Return the scene of world ``index`` with its agents. ``content`` is the content of the
-        world's file. Only for a dynamic scenario. Raises ``SpecError`` if the scenario now
-        generates another world, and the exceptions of :meth:`generate`."""
+        """Return the dynamic scene of world ``index``. ``content`` is the content of the stored
+        world file. Raises ``SpecError`` if the program now generates another world, and the
+        exceptions of :meth:`generate`."""
         drawn = self._sampler.draw(child_seed(self.seed, WORLD, index))
         made, _, elements = self._writer.write(drawn.objects)
         if made != content:
@@ -306,7 +314,7 @@ class ScenicSource:
         )
 
     def picture(self, world: ScenicWorld) -> Tuple[bytes, bytes]:
-        """Return the plan view of a world, as PNG and SVG."""
+        """Return the plan view of a world as PNG and SVG."""
         workspace = self.program.scenario.workspace
         return plan_view(world.objects, self.models, workspace, world.name)
 
@@ -332,7 +340,7 @@ class ScenicSource:
 def _mission_of(
     objects: Sequence[Tuple[SceneName, Any]], models: Mapping[str, PlacedModel]
 ) -> Mission:
-    """Return the mission items of a scene, by their names in the descriptor."""
+    """Return the mission items of a scene, by the names of the items in the descriptor."""
     mission: Mission = {}
     for _, obj in objects:
         model = models.get(obj.gz_model)
@@ -351,7 +359,8 @@ def _mission_of(
 
 
 def _base_world(path: Optional[Path], pack: ModelPack, search: ModelSearch) -> SdfDocument:
-    """Return the world to which objects are added, with every name in it resolved in the pack."""
+    """Return the world to which objects are added. All files to which it refers are added to the
+    pack."""
     document = pack.read(path) if path else SdfDocument.parse(EMPTY_WORLD, "<empty world>")
     world = document.world
     if world is None:

@@ -17,34 +17,33 @@ class ProgramSpec(Spec):
     """A Scenic program and the models that it can place."""
 
     file: SpecPath
-    """The program, as for ``gz_testauto scenic``."""
+    """Scenic program file, as for ``gz_testauto scenic``."""
     models: SpecPath
-    """The descriptor of the models."""
+    """Model descriptor file of the program."""
     parameters: Dict[str, Union[bool, int, float, str]] = Field(default_factory=dict)
-    """Values of the program's global parameters."""
+    """Values of global parameters of the program."""
     keep_placed: bool = False
-    """True if objects that already satisfy the requirements are kept and the others drawn again
-    (``--keep-placed``)."""
+    """True if valid objects are kept and only the others are drawn again (``--keep-placed``)."""
 
 
 class MissionSpec(Spec):
-    """The mission items of a scenario that are start and goal, by the names in its models'
-    descriptor."""
+    """The mission items that are start and goal, by their names in the model descriptor."""
 
     start: Optional[str] = None
-    """The robot starts at the first item of this name; default: ``robot.start``, in all worlds."""
+    """Name of the mission item at which the robot starts; the first item of this name is used.
+    Default: ``robot.start`` in all worlds."""
     goal: Union[str, Annotated[List[str], Field(min_length=1)], None] = None
-    """The robot must reach all items of this name in the scenario's order; for a list, all items of
-    its first name, then of its second, and so on. Default: ``goal``, in all worlds."""
+    """Name or list of names of the mission items that the robot must reach, in the order of the
+    program for each name. Default: ``goal`` in all worlds."""
 
     @property
     def goals(self) -> Tuple[str, ...]:
-        """Return the names of ``goal``, in order."""
+        """Return the names of the goal items, in order."""
         return (self.goal,) if isinstance(self.goal, str) else tuple(self.goal or ())
 
     @property
     def named(self) -> Iterator[Tuple[Tuple[Union[str, int], ...], str]]:
-        """Yield every name after its path: the key, and the index in a list."""
+        """Yield each item name with its path in YAML: the key, and the index in a list."""
         if self.start is not None:
             yield ("start",), self.start
         for index, goal in enumerate(self.goals):
@@ -52,13 +51,13 @@ class MissionSpec(Spec):
 
 
 class ScenicSpec(ProgramSpec, WorldSourceSpec):
-    """Worlds of a Scenic program, the section ``scenic`` of ``worlds``."""
+    """Worlds from a Scenic program, the section ``scenic`` of ``worlds``."""
 
     mission: MissionSpec = MissionSpec()
-    """The items of the scenario that are start and goal."""
+    """Mission items that are start and goal of the robot."""
     dynamic: bool = False
-    """True if the program's behaviors, monitors and requirements are active in trials: objects
-    with a behavior move, and the robot is the program's ego."""
+    """True if behaviors, monitors and requirements of the program are active during trials. Objects
+    with a behavior then move, and the robot is the ego of the program."""
 
     @field_validator("mission")
     @classmethod

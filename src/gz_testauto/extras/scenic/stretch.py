@@ -1,10 +1,9 @@
-"""Stretch a model's SDF by a factor for each axis.
+"""Stretch the SDF of a model by a factor for each axis.
 
-This module changes sizes and poses of collisions, visuals and links, and mass, center and inertia
-as for a homogeneous body: mass scales with the volume, second moments with the axes. It rejects
-parts that would change their shape: a sphere that is not stretched evenly, or a box at an angle to
-an axis that is stretched more than another. :mod:`gz_testauto.sdf.scale` also multiplies by one
-factor, which is the simplest case here.
+This module changes sizes and poses of collisions, visuals and links. Mass, center and inertia
+change as those of a homogeneous body: the mass with the volume, the second moments with the axes. A
+part that would change its shape is rejected, such as a sphere with different factors, or a box that
+is rotated relative to the axes. :mod:`gz_testauto.sdf.scale` scales by one factor for all axes.
 """
 
 from typing import Any
@@ -24,21 +23,22 @@ _FRAMED = ("relative_to", "frame")
 
 
 def stretch_model(document: SdfDocument, model: Element, factors: np.ndarray) -> None:
-    """Multiply all sizes and positions in ``model`` along its own axes by ``factors`` (3,), in
-    place. Its own pose is unchanged, and nested models are stretched with it. Raises ``SdfError``
-    with the part."""
+    """Multiply all sizes and positions in ``model`` by the factors (3,) along its own axes, in
+    place. The pose of the model is unchanged, and nested models are stretched too. Raises
+    ``SdfError`` with the name of a part that cannot be stretched."""
     _Stretching(document, str(model.get("name"))).children(model, np.asarray(factors, dtype=float))
 
 
 class _Stretching:
-    """An operation that stretches the parts of one model, each in its parent's frame."""
+    """An operation that stretches all parts of a model, each in the frame of its parent."""
 
     def __init__(self, document: SdfDocument, name: str) -> None:
         self._document = document
         self._name = name
 
     def children(self, parent: Element, factors: np.ndarray) -> None:
-        """Stretch all children of a model or a link by the factors along its axes."""
+        """Stretch all children of a model or a link by the factors along the axes of their
+        parent."""
         for child in parent:
             tag = child.tag
             if tag in ("model", "link"):
@@ -69,7 +69,7 @@ class _Stretching:
         return pose
 
     def _place(self, holder: Element, factors: np.ndarray) -> np.ndarray:
-        """Move a part, and return the factors along its own axes."""
+        """Move a part of a model, and return the factors along the axes of the part."""
         turn = np.abs(self._move(holder, factors).rotation)
         if _even(factors):
             return factors

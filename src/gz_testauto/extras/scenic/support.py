@@ -1,9 +1,8 @@
-"""Compute on which height an object rests, and test whether it would remain there.
+"""The height at which an object rests on a surface, and the test whether it is stable there.
 
-The height of an object's center above the surface follows from the lowest point of its shape with
-its size and inclination. The center must be above its support, with a margin, or the object would
-tip over when a simulation starts. The test uses the solids alone, and no masses. Importing this
-module imports Scenic.
+The height of an object's center above the surface follows from the lowest point of its shape, for
+its size and inclination. An object is stable if its center is above its support, with a margin. The
+test uses shapes, and no masses. Importing this module imports Scenic.
 """
 
 import math
@@ -15,7 +14,8 @@ from scenic.core.distributions import distributionFunction
 from scenic.core.vectors import Orientation
 
 TOUCH_M = 1e-4
-"""Scenic's contact tolerance: half of it remains between an object and the one below it."""
+"""Contact tolerance (m) of Scenic: half of it remains between an object and the surface below
+it."""
 SAME_HEIGHT_M = 1e-9
 
 
@@ -23,8 +23,8 @@ SAME_HEIGHT_M = 1e-9
 def rest_facing(
     shape: Any, width: float, length: float, height: float, position: Any, target: Any, away: bool
 ) -> float:
-    """Return the rest height (m) of an object that leans to face a higher or lower point. The
-    inclination depends on the height, so both are computed together."""
+    """Return the height (m) of the center of an object that leans to face a higher or lower point.
+    The inclination and the height depend on each other, so both are computed together."""
     distance = math.hypot(target[0] - position[0], target[1] - position[1])
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
     rest = lowest(shape) * height
@@ -38,13 +38,14 @@ def rest_facing(
 
 
 def lowest(shape: Any) -> float:
-    """Return how far a shape of height 1 extends below its center: 0.5, unless it was rotated."""
+    """Return the distance from the center of a shape of height 1 to its lowest point: 0.5, unless
+    the shape was rotated."""
     return float(-shape.mesh.bounds[0][2])
 
 
 @distributionFunction(valueType=float)
 def upright_height(shape: Any, height: float) -> float:
-    """Return the height (m) of an upright shape's center above its lowest point."""
+    """Return the height (m) of the center of an upright shape above its lowest point."""
     return lowest(shape) * height
 
 
@@ -52,7 +53,8 @@ def upright_height(shape: Any, height: float) -> float:
 def rest_height(
     shape: Any, width: float, length: float, height: float, pitch: float, roll: float
 ) -> float:
-    """Return the height (m) of a shape's center above its lowest point at these angles (rad)."""
+    """Return the height (m) of a shape's center above its lowest point, for a pitch and a roll
+    angle (rad)."""
     if pitch == 0 and roll == 0:
         return lowest(shape) * height
     corners = np.asarray(shape.mesh.vertices) * (width, length, height)
@@ -60,22 +62,22 @@ def rest_height(
 
 
 def turned(points: np.ndarray, yaw: float, pitch: float, roll: float) -> np.ndarray:
-    """Return points (n, 3) rotated by Scenic's intrinsic angles (rad)."""
+    """Rotate points (n, 3) by Scenic's intrinsic angles (rad)."""
     turn: np.ndarray = Orientation.fromEuler(yaw, pitch, roll).getRotation().apply(points)
     return turn
 
 
 SUPPORT_M = 2e-3
-"""Largest vertical distance from the base of an object down to its support."""
+"""Largest vertical distance (m) from the base of an object to its support."""
 GRID = 9
-"""Number of points tested along and across a base."""
+"""Number of test points along and across a base."""
 MARGIN = 0.1
-"""Smallest distance from the center to the border of the support, relative to the base's shorter
-side."""
+"""Smallest distance from the object's center to the edge of its support, relative to the shorter
+side of the base."""
 
 
 def needs_support(obj: Any) -> bool:
-    """Return whether an object that was drawn rests on another that must support it."""
+    """Return whether an object rests on another object, which must support it."""
     base = float(obj.position.z) - float(obj.restHeight)
     if base <= SUPPORT_M:
         return False
@@ -86,8 +88,8 @@ def needs_support(obj: Any) -> bool:
 
 
 def has_stable_support(obj: Any, others: Sequence[Any]) -> bool:
-    """Return whether the center of ``obj`` is well within the hull of the points at which
-    ``others`` support its base."""
+    """Return whether an object is stable: its center must be inside the convex hull of the points
+    where ``others`` support its base, with a margin."""
     corners = np.asarray(obj.occupiedSpace.mesh.vertices)
     low = corners[:, 2].min()
     base = shapely.MultiPoint(corners[corners[:, 2] < low + SUPPORT_M / 2][:, :2]).convex_hull
@@ -110,7 +112,7 @@ def has_stable_support(obj: Any, others: Sequence[Any]) -> bool:
 
 
 def _grid(base: Any) -> np.ndarray:
-    """Return points (n, 2) of the base, including its border."""
+    """Return a grid of test points (n, 2) in the base of an object, and its vertices."""
     x_low, y_low, x_high, y_high = base.bounds
     across, along = np.meshgrid(np.linspace(x_low, x_high, GRID), np.linspace(y_low, y_high, GRID))
     points = np.column_stack([across.ravel(), along.ravel()])
@@ -119,8 +121,8 @@ def _grid(base: Any) -> np.ndarray:
 
 
 def _carried(points: np.ndarray, low: float, others: Sequence[Any]) -> np.ndarray:
-    """Return a mask (n,) of the points (n, 2) that have a support directly below, for a base at
-    ``low``."""
+    """Return for each of the points (n, 2) whether another object supports it from directly below:
+    booleans (n,). ``low`` is the height of the base."""
     carried = np.zeros(len(points), dtype=bool)
     starts = np.column_stack([points, np.full(len(points), low + SUPPORT_M / 2)])
     down = np.tile([0.0, 0.0, -1.0], (len(points), 1))

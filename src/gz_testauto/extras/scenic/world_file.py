@@ -1,8 +1,8 @@
-"""Write one scene as a Gazebo world.
+"""Gazebo worlds from drawn scenes.
 
-This module writes an ``<include>`` for a model in its own size, and a complete ``<model>`` for a
-resized one or for an object that the scenario itself describes. It also contains the only
-conversion from Scenic's frames to SDF's. The sampler determines the objects.
+A model in its own size becomes an ``<include>``. A resized model, or an object that only the
+program describes, becomes a complete ``<model>``. This module also contains the only conversion
+from Scenic's frames to those of SDF.
 """
 
 import copy
@@ -28,12 +28,13 @@ from gz_testauto.sdf.values import set_numbers, set_pose
 
 SAME_SIZE = 1e-9
 DENSITY_KGPM3 = 100.0
-"""Density of a movable object that a scenario describes without ``density``."""
+"""Density (kg/m³) of a movable object for which the program specifies no ``density``."""
 _GREY = (0.6, 0.6, 0.6, 1.0)
 
 
 def scenic_pose(obj: Any) -> Pose:
-    """Return the pose of an object's center in the world, in Scenic's axes: +y is its front."""
+    """Return the pose of an object's center in the world, in Scenic's axes, in which +y is the
+    front."""
     x, y, z = (float(value) + 0.0 for value in obj.position)
     i, j, k, w = (float(value) for value in obj.orientation.getRotation().as_quat())
     norm = math.sqrt(i * i + j * j + k * k + w * w)
@@ -51,12 +52,12 @@ def expanded_world(content: bytes, name: str, models: Path) -> SdfDocument:
 
 
 def size_of(obj: Any) -> Tuple[float, float, float]:
-    """Return Scenic's width, length and height (m)."""
+    """Return the width, length and height (m) of a Scenic object."""
     return float(obj.width), float(obj.length), float(obj.height)
 
 
 def model_pose(obj: Any, model: PlacedModel) -> Pose:
-    """Return the pose of a model's own origin in the world, in the model's axes."""
+    """Return the pose of the origin of an object's model in the world, in the axes of the model."""
     turned = scenic_pose(obj) * Pose.from_rpy(0, 0, 0, 0, 0, model.turn_rad)
     if model.solid is None:
         return turned
@@ -65,8 +66,8 @@ def model_pose(obj: Any, model: PlacedModel) -> Pose:
 
 
 def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> bool:
-    """Return whether an object differs in size from its model. Raises ``SpecError`` if that is not
-    allowed."""
+    """Return whether an object has another size than its model. Raises ``SpecError`` if the model
+    has a fixed size."""
     factors = model.factors(size_of(obj))
     if model.solid is None or np.abs(factors - 1).max() <= SAME_SIZE:
         return False
@@ -82,8 +83,8 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
 
 
 class WorldWriter:
-    """A writer of the worlds of one scenario. ``base`` is the world to which objects are added; its
-    names must already resolve in ``pack``."""
+    """A writer of the worlds of one program. ``base`` is the world to which objects are added, and
+    ``pack`` must contain all files to which it refers."""
 
     def __init__(
         self,
@@ -102,9 +103,9 @@ class WorldWriter:
     def write(
         self, objects: Sequence[Tuple[SceneName, Any]]
     ) -> Tuple[bytes, Dict[str, bytes], Dict[str, Element]]:
-        """Return the world's bytes, the files that it needs in addition to the pack, and the
-        elements by name. An object with a behavior has an element, but is not in the world: it is
-        spawned when it acts."""
+        """Return the content of the world file, the files that this world alone needs, and the SDF
+        element of each object by name. Agents are not in the world, since they are spawned in
+        trials."""
         document = self._base.copy()
         world = document.world
         files: Dict[str, bytes] = {}
@@ -125,7 +126,7 @@ class WorldWriter:
         return document.to_bytes(), files, elements
 
     def world_of(self, elements: List[Element]) -> bytes:
-        """Return a world of these elements alone."""
+        """Return a world that contains only the given elements."""
         root = etree.Element("sdf", version=self._base.root.get("version"))
         etree.SubElement(root, "world", name="acting").extend(elements)
         return bytes(etree.tostring(root))
@@ -148,7 +149,7 @@ class WorldWriter:
         return element
 
     def _described(self, name: SceneName, obj: Any, files: Dict[str, bytes]) -> Element:
-        """Return a model of an object that only the scenario describes."""
+        """Return the SDF model of an object that only the program describes."""
         from scenic.core.shapes import BoxShape
 
         acts = obj.behavior is not None
@@ -208,7 +209,8 @@ def mass_kg(obj: Any, model: Optional[PlacedModel]) -> float:
 
 
 def _cylinder_of(obj: Any) -> Optional[Cylinder]:
-    """Return the shape of an object if it is an upright cylinder, otherwise None."""
+    """Return the cylinder of an object that is an upright cylinder, or None for any other
+    object."""
     from scenic.core.shapes import CylinderShape
 
     width, length, height = size_of(obj)
@@ -254,7 +256,7 @@ def _paint(visual: Element, color: Any) -> None:
 
 
 def _append(world: Element, elements: List[Element]) -> None:
-    """Add elements at the end of a world, with the indentation of its file."""
+    """Add elements at the end of a world, with the indentation of the world file."""
     indent = world.text if world.text and not world.text.strip() else "\n    "
     for element in elements:
         etree.indent(element, space="  ", level=2)

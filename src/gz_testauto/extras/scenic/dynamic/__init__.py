@@ -1,1 +1,1 @@
-"""Scenic scenarios that act during a trial."""
+"""Dynamic Scenic scenarios, whose agents move during a trial."""

@@ -1,9 +1,8 @@
-"""Actions that the agents of a scenario can take, and the motion that results from them.
+"""Actions of the agents in a dynamic scenario, and the resulting motion.
 
-This module defines the actions and the effect of each on the agent's :class:`Motion`. Names are
-those of Scenic's own domains, if these define the action. The simulation executes the motion. A
-motion holds until another action changes it, unless it is documented to hold for one step.
-Importing this module imports Scenic.
+Actions that also exist in Scenic's own domains have the same names. Each action changes the
+:class:`Motion` of an agent, which the simulation executes. A motion continues until another action
+changes it, unless its description limits it to one step. Importing this module imports Scenic.
 """
 
 import math
@@ -27,18 +26,18 @@ __all__ = [
 ]
 
 NEAR_M = 2e-3
-"""Distance within which an agent has reached a point: simulators place a body with an error of some
-micrometers."""
+"""Distance (m) within which an agent has reached a point, since simulators place models with an
+error of some micrometers."""
 
 
 @dataclass
 class Motion:
     """The motion of an agent in the world frame.
 
-    ``velocity_mps`` is that of its center, ``turn_radps`` the rate about the vertical. ``heading``
-    (rad, Scenic's: 0 is along +y) is the heading to which the agent turns. ``toward`` is a point, a
-    speed and whether the agent faces the point. ``place`` is a point to which the agent is moved at
-    its present height. ``toward`` and ``place`` hold for one step.
+    ``velocity_mps`` is the velocity of the agent's center, ``turn_radps`` its yaw rate. ``heading``
+    is the heading (rad, from +y as in Scenic) to which the agent turns. ``toward`` consists of a
+    point, a speed, and whether the agent faces the point. ``place`` is a point to which the agent
+    is moved at its current height. ``toward`` and ``place`` are valid for one step.
     """
 
     velocity_mps: Tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -50,7 +49,7 @@ class Motion:
 
 class _MotionAction(Action):
     def applyTo(self, agent: Any, simulation: Any) -> None:
-        """Change the agent's motion; called by Scenic."""
+        """Apply the action to an agent; called by Scenic."""
         self.change(agent, simulation.motion_of(agent))
 
     def change(self, agent: Any, motion: Motion) -> None:
@@ -59,7 +58,7 @@ class _MotionAction(Action):
 
 
 class SetVelocityAction(_MotionAction):
-    """An action that sets the velocity (m/s along x, y and z of the world)."""
+    """An action that sets the velocity (m/s) of an agent along x, y and z of the world."""
 
     def __init__(self, xVel: float, yVel: float, zVel: float = 0.0) -> None:
         self.velocity_mps = (float(xVel), float(yVel), float(zVel))
@@ -70,7 +69,7 @@ class SetVelocityAction(_MotionAction):
 
 
 class SetSpeedAction(_MotionAction):
-    """An action that sets the velocity to a speed (m/s) along the agent's present heading."""
+    """An action that sets the velocity of an agent to a speed (m/s) along its current heading."""
 
     def __init__(self, speed: float) -> None:
         self.speed_mps = float(speed)
@@ -81,7 +80,7 @@ class SetSpeedAction(_MotionAction):
 
 
 class SetTurnRateAction(_MotionAction):
-    """An action that sets the rate of turn about the vertical (rad/s, counterclockwise)."""
+    """An action that sets the yaw rate of an agent (rad/s, counter-clockwise)."""
 
     def __init__(self, rate: float) -> None:
         self.turn_radps = float(rate)
@@ -92,7 +91,8 @@ class SetTurnRateAction(_MotionAction):
 
 
 class SetWalkingDirectionAction(_MotionAction):
-    """An action that sets the heading (rad) of walking, at the same speed, and faces it."""
+    """An action that sets the heading (rad) in which an agent walks and faces. The speed does not
+    change."""
 
     def __init__(self, heading: float) -> None:
         self.heading = float(heading)
@@ -104,8 +104,8 @@ class SetWalkingDirectionAction(_MotionAction):
 
 
 class SetWalkingSpeedAction(_MotionAction):
-    """An action that sets the speed (m/s) of walking, along the heading that was set, or else
-    ahead."""
+    """An action that sets the walking speed (m/s) of an agent, along the heading of an earlier
+    action or, without one, its current heading."""
 
     def __init__(self, speed: float) -> None:
         self.speed_mps = float(speed)
@@ -117,8 +117,8 @@ class SetWalkingSpeedAction(_MotionAction):
 
 
 class WalkTowardAction(_MotionAction):
-    """An action that moves straight towards a point at a speed (m/s) and faces it, for one step and
-    at most to the point."""
+    """An action that moves an agent straight towards a point at a speed (m/s), facing the point,
+    for one step. The agent stops at the point."""
 
     faces = True
 
@@ -131,14 +131,15 @@ class WalkTowardAction(_MotionAction):
 
 
 class SlideTowardAction(WalkTowardAction):
-    """A ``WalkTowardAction`` that does not turn the agent."""
+    """An action that moves an agent straight towards a point for one step, without turning the
+    agent."""
 
     faces = False
 
 
 class SetPositionAction(_MotionAction):
-    """An action that moves the agent to a point at its present height, and stops it. In Gazebo this
-    takes 0.2 s of wall time, so prefer a velocity."""
+    """An action that moves an agent to a point at its current height in one step, and stops the
+    agent. In Gazebo this takes 0.2 s of wall time, so a velocity is usually better."""
 
     def __init__(self, pos: Any) -> None:
         self.point = Vector(*_coordinates(pos))
@@ -149,8 +150,8 @@ class SetPositionAction(_MotionAction):
 
 
 class OffsetAction(_MotionAction):
-    """An action that moves the agent by an offset (across @ along) and stops it. See
-    ``SetPositionAction``."""
+    """An action that moves an agent by an offset (across @ along its heading) in one step, and
+    stops the agent."""
 
     def __init__(self, offset: Any) -> None:
         self.offset = Vector(*_coordinates(offset))

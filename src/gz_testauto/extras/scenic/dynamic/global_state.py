@@ -1,8 +1,9 @@
-"""The global state that Scenic uses in a process: random generators, and the running scenario.
+"""The global state of a process that Scenic uses: random generators, and the running scenario.
 
-Scenic draws from the generators of Python and NumPy. This module keeps a separate state for each
-program, so that its draws depend on its seed alone, and other users of the generators are not
-affected. It also ensures that a process compiles, draws or runs one scenario at a time.
+Scenic draws from the global generators of Python and NumPy. This module keeps separate states for
+each program, so that the draws of a program depend only on its seed, and other users of the
+generators are not affected. It also ensures that a process compiles, draws or runs one scenario at
+a time.
 """
 
 import contextlib
@@ -38,7 +39,7 @@ class GeneratorStates:
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """Use these states in the context, and store the states at the end of the context."""
+        """Use these states in the context, and store the new states at its end."""
         with preserved_random_state():
             random.setstate(self._states[0])
             np.random.set_state(self._states[1])

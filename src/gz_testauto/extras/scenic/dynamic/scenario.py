@@ -79,9 +79,11 @@ def _source(scenario: Any, models: Any, seed: int, parameters: str, keep: bool) 
 
 
 class ScenarioHook(Hook):
-    """A hook that runs one step of a scenario in each control period. ``models`` are the agents at
-    their initial poses; their files are searched in the folder ``files`` first. ``seed`` is that of
-    the draws of behaviors."""
+    """A hook that runs one step of a scenario in each control period.
+
+    ``models`` are the agents at their initial poses. The files of these models are searched in the
+    folder ``files`` first. Behaviors draw random numbers with ``seed``.
+    """
 
     name = "scenario"
     priority = HIGH
@@ -126,7 +128,7 @@ class ScenarioHook(Hook):
             self._move(number, name, context)
 
     def after_step(self, snapshot: Snapshot) -> None:
-        """Store the snapshot at the end of the period."""
+        """Store the snapshot at the end of a control period."""
         self._last = snapshot
 
     def results(self) -> HookResults:
@@ -155,7 +157,7 @@ class ScenarioHook(Hook):
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return the name of each agent's behavior, by the agent's name."""
+        """Return the class of each agent's behavior, by the name of the agent."""
         objects = self._scene.scene.objects
         return {
             name: type(objects[number].behavior).__name__ for name, number in self._agents.items()
@@ -188,7 +190,7 @@ class ScenarioHook(Hook):
             raise SceneError(f"the scenario failed {at}: {said}") from error
 
     def middle(self, number: int) -> Pose:
-        """Return the present pose of an object's center, in Scenic's axes."""
+        """Return the current pose of an object's center, in Scenic's axes."""
         found = self.objects[number]
         assert self.context is not None
         state = None if found.name is None else self.context.state(found.name)
@@ -199,7 +201,7 @@ class ScenarioHook(Hook):
         return state.pose * self._frames[number]
 
     def seen(self, number: int) -> Tuple[Pose, Tuple[float, float, float], float]:
-        """Return the present pose of an object's center, in Scenic's axes, and the mean velocity
+        """Return the current pose of an object's center, in Scenic's axes, and the mean velocity
         (m/s) and yaw rate (rad/s) of the object in the last control period."""
         name, context = self.objects[number].name, self.context
         assert context is not None
@@ -239,7 +241,8 @@ class ScenarioHook(Hook):
 
 
 class _TrialSimulation(ScenicSimulation):
-    """Scenic's loop, with one step for each control period of the hook."""
+    """An implementation of Scenic's simulation loop, with one step for each control period of the
+    hook."""
 
     def __init__(self, hook: ScenarioHook, scene: Any, step_s: float) -> None:
         self._hook = hook
@@ -260,7 +263,7 @@ class _TrialSimulation(ScenicSimulation):
         self._numbers[id(obj)] = len(self._numbers)
 
     def record_end(self) -> None:
-        """Record the state at the end of the trial, which the loop has not recorded."""
+        """Record the state at the end of the trial, which is not recorded by Scenic's loop."""
         self.currentTime += 1
         self.updateObjects()
         self.recordCurrentState()
@@ -270,8 +273,8 @@ class _TrialSimulation(ScenicSimulation):
         )
 
     def recordCurrentState(self) -> None:
-        """Record the state of a step, with an object's present position in place of the object;
-        called by Scenic."""
+        """Record the state of a step; called by Scenic. The position of an object is recorded in
+        place of the object."""
         super().recordCurrentState()
         for values in self.records.values():
             if isinstance(values, list) and values:
@@ -279,8 +282,8 @@ class _TrialSimulation(ScenicSimulation):
                 values[-1] = (step, getattr(value, "position", value))
 
     def actionsAreCompatible(self, agent: Any, actions: Any) -> bool:
-        """Return whether the agent can take the actions; called by Scenic. Raises ``TypeError`` for
-        an object that is not an action."""
+        """Return whether an agent can take several actions in one step; called by Scenic. Raises
+        ``TypeError`` for an object that is not an action."""
         for action in actions:
             if not isinstance(action, Action):
                 raise TypeError(
@@ -291,16 +294,16 @@ class _TrialSimulation(ScenicSimulation):
         return bool(super().actionsAreCompatible(agent, actions))
 
     def motion_of(self, agent: Any) -> Motion:
-        """Return an agent's motion; see :mod:`gz_testauto.extras.scenic.dynamic.actions`."""
+        """Return the motion of an agent; see :mod:`gz_testauto.extras.scenic.dynamic.actions`."""
         return self._hook.motion(self._numbers[id(agent)])
 
     def step(self) -> None:
-        """Wait until the period has passed; called by Scenic."""
+        """Wait for the next control period; called by Scenic."""
         self._hook.pause()
 
     def updateObjects(self) -> None:
-        """Update the objects whose state has changed; called by Scenic. Most do not change, and
-        Scenic takes long for each."""
+        """Update only the objects whose state has changed, since updates are slow and most objects
+        do not move; called by Scenic."""
         everything = self.objects
         self.objects = []
         for obj in everything:
@@ -315,7 +318,8 @@ class _TrialSimulation(ScenicSimulation):
             self.objects = everything
 
     def getProperties(self, obj: Any, properties: Any) -> Dict[str, Any]:
-        """Return the pose and the motion of an object; called by Scenic."""
+        """Return the pose and the velocity of an object as Scenic's properties; called by
+        Scenic."""
         pose, velocity, rate = self._shown[self._numbers[id(obj)]]
         facing = Orientation(Rotation.from_quat(pose.quaternion))
         yaw, pitch, roll = obj.parentOrientation.localAnglesFor(facing)
@@ -333,8 +337,8 @@ class _TrialSimulation(ScenicSimulation):
 
 
 def recorded_of(records: Mapping[str, Any], step_s: float) -> HookResults:
-    """Return the numbers and series of Scenic's records: of a series of numbers its minimum, mean
-    and maximum. Raises ``TypeError`` for a value that is not a number, truth value or position."""
+    """Return the recorded numbers and series. A series of numbers also gives its minimum, mean and
+    maximum. Raises ``TypeError`` for a value that is not a number, a truth value or a position."""
     numbers: Dict[str, float] = {}
     series: Dict[str, np.ndarray] = {}
     for name, values in records.items():
@@ -363,7 +367,8 @@ def _number(name: str, value: Any) -> float:
 
 
 def _lifted(found: DynamicObject) -> DynamicObject:
-    """Return an agent slightly above its resting position; other objects unchanged."""
+    """Return an object with an agent's initial pose slightly raised; other objects are
+    unchanged."""
     if not found.has_behavior:
         return found
     x, y, z = found.origin.position

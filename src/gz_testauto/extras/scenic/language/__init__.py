@@ -1,1 +1,1 @@
-"""The supported part of Scenic's language, and the errors for the other part."""
+"""The supported part of the language Scenic, and errors for unsupported constructs."""

@@ -1,11 +1,10 @@
-"""Change Scenic's compiler while this package compiles one scenario, and reject assignments without
-effect.
+"""Temporary changes of Scenic's compiler, and errors for assignments without effect.
 
-The changes of the compiler are reverted afterwards, so that other users of Scenic in this process
-have the original. Scenic computes the pose and the size of an object when it creates the object.
-During a trial the simulator determines the pose, and no model changes its shape. Assignments and
-overrides that Scenic accepts and that therefore have no effect are rejected. Importing this module
-imports Scenic.
+The changes apply while this package compiles a scenario, so that other users of Scenic in the
+process are not affected. Scenic accepts some assignments and overrides that have no effect: it
+computes pose and size of an object only when it creates the object, and during a trial the
+simulator determines the poses. This module rejects such statements. Importing this module imports
+Scenic.
 """
 
 import ast
@@ -31,9 +30,11 @@ _WORDS: Dict[str, str] = {
 
 
 def raise_if_without_effect(obj: Any, name: str) -> None:
-    """Raise ``InvalidScenarioError`` if the caller's caller is a program that assigns to a property
-    that Scenic or this package evaluates. Assignments to properties of the program's own classes
-    are valid, and so are assignments by Scenic itself, or by a mutator while a scene is drawn."""
+    """Raise ``InvalidScenarioError`` if a program assigns to a property without effect.
+
+    The program is the caller of the caller. Assignments to properties of the program's own classes
+    are valid, and so are assignments by Scenic itself and by a mutator while a scene is drawn.
+    """
     if name.startswith("_") or not (name in _built_in(obj) or name in ("x", "y", "z")):
         return
     acts = veneer.currentSimulation is not None
@@ -54,7 +55,8 @@ def raise_if_without_effect(obj: Any, name: str) -> None:
 
 
 def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
-    """Raise ``InvalidScenarioError`` unless an ``override`` of these properties has an effect."""
+    """Raise ``InvalidScenarioError`` if an ``override`` of one of these properties has no
+    effect."""
     if veneer.currentSimulation is None:
         raise InvalidScenarioError(OVERRIDE_BEFORE)
     kind = type(obj).__name__
@@ -72,7 +74,7 @@ def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
 
 
 def _built_in(obj: Any) -> Any:
-    """Return the properties that an object has from Scenic or from this package."""
+    """Return the properties of an object that Scenic or this package defines."""
     for kind in type(obj).__mro__:
         if kind.__module__.startswith(("scenic.", "gz_testauto.extras.scenic.")):
             return getattr(kind, "_defaults", ())
@@ -81,13 +83,13 @@ def _built_in(obj: Any) -> Any:
 
 Load = Callable[[Any, Any], None]
 _OBJECT = "\nfrom gz_testauto.extras.scenic.scene_objects import SceneObject as Object\n"
-"""Python code that Scenic runs before each module, including those that the scenario imports."""
+"""Python code that Scenic runs before each module, including imported modules."""
 
 
 @contextlib.contextmanager
 def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[None]:
-    """Change Scenic's compiler until the context ends. ``load`` returns a replacement for Scenic's
-    function that loads an imported module."""
+    """Change Scenic's compiler in this context. ``load`` receives Scenic's function that loads an
+    imported module, and returns its replacement."""
     loader, transformer = translator.ScenicLoader, compiler.ScenicToPythonTransformer
     before = translator.usePruning, translator.preamble, loader.exec_module
     visit, assign = transformer.visit, Point.__setattr__
@@ -104,8 +106,8 @@ def adapted_compiler(pruning: bool, load: Callable[[Load], Load]) -> Iterator[No
 
 
 def _with_lines(visit: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return Scenic's translation of a node, changed to keep the node's line. Scenic loses the
-    lines of some statements, such as ``model``, ``override`` and ``ego = ...``."""
+    """Return Scenic's function that translates a node, changed to keep the line of the node. Scenic
+    loses the lines of some statements, such as ``model``, ``override`` and ``ego = ...``."""
 
     def visit_with_line(self: Any, node: Any) -> Any:
         made = visit(self, node)

@@ -1,6 +1,6 @@
-"""Report the errors of a program with file, line and remedy.
+"""Error messages for Scenic programs, with file, line and remedy.
 
-This module translates the exceptions of Scenic and of the program into messages of this package.
+This module converts exceptions of Scenic and of the program to exceptions of this package.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ from typing import Any, Iterator, List, Optional, Tuple
 from gz_testauto.base.errors import GzTestautoError, SpecError
 
 LIBRARY = "gz_testauto_scenario_library"
-"""The name of the module with the models' classes, which contains no lines of the user."""
+"""Name of the generated module with the models' classes. It contains no lines of the user."""
 LINE_ADDED = 1
-"""Number of lines that this package adds before the program: one imports the library."""
+"""Number of lines that are added before the program to import the models' classes."""
 _FORGOTTEN = re.compile(r"""forgot ['"]new""")
 _FROM_EVERYWHERE = re.compile("sample from everywhere", re.IGNORECASE)
 _NO_FILE = re.compile(r"string is not a file: `(.*)`")
@@ -30,7 +30,8 @@ _NO_MODULE = (
 
 @contextlib.contextmanager
 def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
-    """Convert exceptions of Scenic and of the program to ``SpecError`` with file and line."""
+    """Convert exceptions of Scenic and of the program in this context to ``SpecError`` with file
+    and line."""
     try:
         yield
     except GzTestautoError:
@@ -49,7 +50,7 @@ def located(path: Path, added: int = LINE_ADDED) -> Iterator[None]:
 
 
 def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -> str:
-    """Return the message of a program's exception, with file and line."""
+    """Return the message of an exception in a Scenic program, with file and line."""
     file, line = _place_of(path, error)
     if line is not None and file == str(path):
         line = max(1, line - added)
@@ -84,7 +85,8 @@ def located_message(path: Path, error: BaseException, added: int = LINE_ADDED) -
 
 
 def _text_of_outside(error: BaseException, text: str) -> str:
-    """Return a message with the object, and its line, that Scenic found outside its container."""
+    """Return a message that names the object which is outside its container, with the line of the
+    object."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         found = frame.f_locals.get("oi")
         if found is not None:
@@ -94,7 +96,7 @@ def _text_of_outside(error: BaseException, text: str) -> str:
 
 
 def _similar_name(error: BaseException, text: str) -> str:
-    """Return a hint with the program's most similar name to one that is not defined."""
+    """Return a hint with the most similar name of the program, for a name that is not defined."""
     missing = _NO_NAME.search(text)
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if not missing or not frames:
@@ -105,7 +107,8 @@ def _similar_name(error: BaseException, text: str) -> str:
 
 
 def _place_of(path: Path, error: BaseException) -> Tuple[str, Optional[int]]:
-    """Return the file and line of the program that caused an error; the line is None if unknown."""
+    """Return the file and the line of a program that caused an exception. The line is None if it is
+    unknown."""
     line = getattr(error, "lineno", None)
     if line is not None:
         return str(getattr(error, "filename", None) or path), int(line)

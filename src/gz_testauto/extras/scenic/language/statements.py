@@ -1,10 +1,11 @@
-"""Read the statements of a program: unsupported constructs, records and global parameters.
+"""Checks of the statements of a Scenic program: unsupported constructs, records and global
+parameters.
 
-Two lists for static scenes and two for scenarios that act in a trial define the constructs that are
-rejected, because their effect would differ from their meaning in Scenic, and those without effect,
-which are reported. ``record`` statements define numbers of the results. The names of global
-parameters, which a ``param`` statement declares or a program reads from ``globalParameters``, show
-whether the name of a given parameter is misspelled. Importing this module imports Scenic.
+Constructs whose effect would differ from their meaning in Scenic are rejected. Constructs without
+effect are reported. Static scenes and dynamic scenarios have separate lists of both. ``record``
+statements define numbers of the results. A given parameter is rejected if the program neither
+declares it with ``param`` nor reads it from ``globalParameters``. Importing this module imports
+Scenic.
 """
 
 import ast
@@ -74,15 +75,15 @@ _FOREIGN = ("scenic.simulators.", "scenic.domains.")
 
 
 class Place(NamedTuple):
-    """A line of a program, and the message about it."""
+    """A line of a program with a message about it."""
 
     line: int
     text: str
 
 
 def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]:
-    """Return the rejected constructs of a parsed program, and those without effect, both by line.
-    ``dynamic`` is true for a program that acts in trials."""
+    """Return two lists for a parsed program, sorted by line: the rejected constructs, and those
+    without effect. ``dynamic`` is True for a program that runs in trials."""
     rejected, ineffective = (
         (_REFUSED_IN_TRIALS, _NEVER_EFFECTIVE) if dynamic else (_REFUSED, _WITHOUT_EFFECT)
     )
@@ -112,21 +113,21 @@ def examine(tree: Any, dynamic: bool = False) -> Tuple[List[Place], List[Place]]
 
 
 def examine_imported(tree: Any) -> List[Place]:
-    """Return the rejected constructs of an imported program. A definition about time can be unused,
-    so it is rejected only where it is used."""
+    """Return the rejected constructs of an imported program. Behaviors and monitors are allowed in
+    it, and rejected only where a static scenario uses them."""
     recorded = [node for node in ast.walk(tree) if type(node).__name__.startswith("Record")]
     places = [Place(line_of(node), _RECORD_IMPORTED) for node in recorded]
     return sorted({*places, *_refused_everywhere(tree)})
 
 
 def line_of(node: Any) -> int:
-    """Return the line of a node; for a node without a line, such as ``override``, that of its first
-    part."""
+    """Return the line of a syntax node. If the node itself has no line, return the line of its
+    first part."""
     return next((one.lineno for one in ast.walk(node) if hasattr(one, "lineno")), 1)
 
 
 def _refused_everywhere(tree: Any) -> List[Place]:
-    """Return the constructs that are rejected in every program, including imported ones."""
+    """Return the constructs that are rejected in all programs, including imported ones."""
     deferred = _deferred(tree)
     refused: List[Place] = []
     for node in ast.walk(tree):
@@ -140,15 +141,15 @@ def _refused_everywhere(tree: Any) -> List[Place]:
 
 
 def _deferred(tree: Any) -> Set[int]:
-    """Return the ids of nodes that do not run when the program is compiled: those of behaviors,
-    monitors, and functions, which behaviors can call."""
+    """Return the ids of all syntax nodes that do not run during compilation: those in behaviors,
+    monitors and functions."""
     kinds = (s.BehaviorDef, s.MonitorDef, ast.FunctionDef)
     bodies = [node for node in ast.walk(tree) if isinstance(node, kinds)]
     return {id(node) for body in bodies for node in ast.walk(body)}
 
 
 def _uses_verifai(node: Any) -> bool:
-    """Return whether a node draws from VerifAI, or imports it."""
+    """Return whether a syntax node imports VerifAI or draws from it."""
     if isinstance(node, ast.Name):
         return node.id.startswith("Verifai")
     return any(
@@ -164,7 +165,7 @@ def _gives_behavior(node: Any) -> bool:
 
 
 def _modules_of(node: Any) -> List[str]:
-    """Return the modules that a statement imports."""
+    """Return the names of the modules that a statement imports."""
     if isinstance(node, s.Model):
         return [node.name]
     if isinstance(node, ast.ImportFrom):
@@ -184,7 +185,7 @@ def _foreign_models(node: Any) -> List[str]:
 
 
 PREFIX = "recorded_"
-"""Prefix of the names of numbers and series that a scenario records."""
+"""Prefix of the names of recorded numbers and series in the results."""
 OF_SERIES = ("min", "mean", "max")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}")
 _KINDS: Dict[Any, str] = {s.Record: "record", s.RecordInitial: "record initial"}
@@ -193,7 +194,8 @@ _REPEATED = (ast.For, ast.While, ast.FunctionDef, s.BehaviorDef, s.MonitorDef)
 
 
 class RecordStatement(NamedTuple):
-    """One ``record`` statement; ``of_series`` is true if it records one value in each period."""
+    """A ``record`` statement. ``of_series`` is True if it records one value in each control
+    period."""
 
     line: int
     name: str
@@ -201,14 +203,14 @@ class RecordStatement(NamedTuple):
 
     @property
     def numbers(self) -> Tuple[str, ...]:
-        """Return the names of its numbers in the results."""
+        """Return the names of the numbers in the results that the statement defines."""
         if not self.of_series:
             return (f"{PREFIX}{self.name}",)
         return tuple(f"{PREFIX}{self.name}_{one}" for one in OF_SERIES)
 
 
 def record_statements(tree: Any) -> List[RecordStatement]:
-    """Return the ``record`` statements of a parsed program without faulty ones."""
+    """Return all ``record`` statements of a parsed program, which must be valid."""
     found: List[Any] = [node for node in ast.walk(tree) if type(node) in _KINDS]
     statements = [
         RecordStatement(line_of(node), str(node.name), isinstance(node, s.Record)) for node in found
@@ -217,7 +219,8 @@ def record_statements(tree: Any) -> List[RecordStatement]:
 
 
 def faulty_records(tree: Any) -> List[Place]:
-    """Return the ``record`` statements that results cannot store, each with the remedy."""
+    """Return the invalid ``record`` statements of a parsed program, each with a message that states
+    the remedy."""
     repeated = {
         id(node)
         for block in ast.walk(tree)
@@ -259,8 +262,8 @@ _METHODS = ("get", "items", "keys", "values")
 
 
 class ScenarioParameters:
-    """The parameters of a scenario and of the modules that it imports. ``any_name`` is true if a
-    program uses the whole table, so that any name can have an effect."""
+    """The global parameters of a scenario and of the modules that it imports. ``any_name`` is True
+    if a program reads the whole table of parameters, so that any name can have an effect."""
 
     def __init__(self) -> None:
         self.names: Set[str] = set()
@@ -282,7 +285,8 @@ class ScenarioParameters:
         )
 
     def check(self, given: Iterable[str], place: str) -> None:
-        """Raise ``UnknownNameError`` for the first given name that the scenario does not have."""
+        """Raise ``UnknownNameError`` for the first given parameter that the scenario does not
+        have."""
         if self.any_name:
             return
         for name in given:
@@ -298,8 +302,9 @@ def _is_table(node: Any) -> bool:
 
 
 def _read_by(node: Any) -> Tuple[Any, Optional[str]]:
-    """Return the table and the parameter that an expression reads by ``globalParameters.NAME``,
-    ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``; None for other expressions."""
+    """Return the table and the name of the parameter if an expression reads a global parameter:
+    ``globalParameters.NAME``, ``globalParameters['NAME']`` or ``globalParameters.get('NAME')``.
+    Return None for any other expression."""
     if isinstance(node, ast.Attribute) and _is_table(node.value) and node.attr not in _METHODS:
         return node.value, node.attr
     if isinstance(node, ast.Subscript) and _is_table(node.value):
