@@ -28,11 +28,11 @@ from gz_testauto.workers.processes import local_workers
 
 FREE_S = 20.0
 FREE_WORLDS = 4
-"""Number of the campaign's worlds in which a gzserver runs freely."""
+"""Number of worlds of the campaign in which a gzserver also runs at an unlimited rate."""
 
 
 def run_once(spec, workers, out):
-    """Wall seconds of a campaign and the seconds that were simulated in it."""
+    """Return the wall time of a campaign and the simulated time of its trials, in seconds."""
     began_s = time.perf_counter()
     results = run_campaign(
         spec,

@@ -40,21 +40,21 @@ from gz_testauto.simulators.interface import NamedModel, Scene
 ROOT = Path(__file__).resolve().parents[1]
 GRAZES_M = 1e-6
 EXACT_M, MESH_M = 1e-5, 2e-3
-"""Largest errors of a distance: between convex bodies, and to a mesh."""
+"""Largest allowed errors (m) of a distance between convex bodies and of a distance to a mesh."""
 
 L_SHAPE = (((0.0, 0.0, 0.0), (0.4, 0.4, 1.2)), ((0.4, 0.0, -0.4), (1.2, 0.4, 0.4)))
-"""Center and size of the two boxes of an L."""
+"""Center and size (m) of the two boxes that form an L."""
 
 
 class Kind(NamedTuple):
-    """A kind of body: how one is drawn, where its points are, and how far it reaches."""
+    """A kind of convex body: random sizes, surface and largest extent."""
 
     draw: Callable[[np.random.Generator], Any]
     gauge: Callable[[Any, np.ndarray], np.ndarray]
-    """At points (n, 3) in its frame: convex, at most 0 in the body; meters near its surface or
-    within a factor of that."""
+    """Convex function of points (n, 3) in the frame of the body, at most 0 inside the body. Near
+    the surface its value is approximately the distance in meters."""
     support: Callable[[Any, np.ndarray], np.ndarray]
-    """The support function (m) along unit vectors (n, 3)."""
+    """Support function of the body (m) along unit vectors (n, 3)."""
 
 
 def norm(points: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ KINDS: Dict[str, Kind] = {
 
 
 def the_l() -> Triangles:
-    """The surface around both boxes of :data:`L_SHAPE`, without what is inside."""
+    """Return the surface of the union of both boxes of :data:`L_SHAPE`."""
     left, foot = (np.array(one) for one in L_SHAPE)
     x = [left[0, 0] - left[1, 0] / 2, left[0, 0] + left[1, 0] / 2, foot[0, 0] + foot[1, 0] / 2]
     z = [foot[0, 2] - foot[1, 2] / 2, foot[0, 2] + foot[1, 2] / 2, left[0, 2] + left[1, 2] / 2]
@@ -132,7 +132,8 @@ def shortest_line(bodies: Bodies) -> Tuple[float, np.ndarray]:
 
 
 def proven(kinds: Tuple[Kind, Kind], shapes: Any, poses: Any, ends: np.ndarray) -> float:
-    """By how much (m) the distance between ``ends`` can differ from that of the bodies."""
+    """Return the largest possible difference (m) between the distance of the points ``ends`` and
+    the distance of the bodies."""
     away_m = float(norm(ends[1] - ends[0]))
     across = (ends[1] - ends[0]) / away_m
     free_m, off_m = 0.0, 0.0
@@ -145,7 +146,7 @@ def proven(kinds: Tuple[Kind, Kind], shapes: Any, poses: Any, ends: np.ndarray) 
 
 
 def check_pairs(names: Tuple[str, str], pairs: int, draw: np.random.Generator) -> Dict[str, Any]:
-    """Random pairs of two convex kinds."""
+    """Compare distances of random pairs of two kinds of convex bodies with independent formulas."""
     kinds = KINDS[names[0]], KINDS[names[1]]
     wrong, grazing, worst_m, met = 0, 0, 0.0, 0
     for _ in range(0, pairs, 100):
@@ -168,7 +169,7 @@ def check_pairs(names: Tuple[str, str], pairs: int, draw: np.random.Generator) -
 
 
 def check_mesh_pairs(name: str, pairs: int, draw: np.random.Generator) -> Dict[str, Any]:
-    """Random pairs of a body and the L, against the body and each of its two boxes."""
+    """Compare distances between random bodies and the L-shaped mesh with those to its two boxes."""
     wrong, grazing, worst_m, met, surface = 0, 0, 0.0, 0, the_l()
     for _ in range(0, pairs, 100):
         shape = surface if name == "mesh" else KINDS[name].draw(draw)
@@ -200,7 +201,8 @@ def check_mesh_pairs(name: str, pairs: int, draw: np.random.Generator) -> Dict[s
 
 
 def first_zero(gauge: Callable[[np.ndarray], np.ndarray], start: Any, to: Any) -> Any:
-    """Return where along rays a convex gauge is first 0 (inf without a zero), and its minimum."""
+    """Return the distance along each ray to the first zero of a convex gauge, infinite without a
+    zero, and the minimum of the gauge."""
     low, high = np.zeros(len(start)), np.full(len(start), 20.0)
     for _ in range(120):
         third = (high - low) / 3
@@ -221,7 +223,7 @@ def first_zero(gauge: Callable[[np.ndarray], np.ndarray], start: Any, to: Any) -
 
 
 def check_rays(name: str, count: int, draw: np.random.Generator) -> Dict[str, Any]:
-    """Random rays at random bodies of a kind."""
+    """Compare the intersections of random rays and bodies of one kind with independent formulas."""
     wrong, grazing, worst_m, met = 0, 0, 0.0, 0
     for _ in range(0, count, 1000):
         (pose,) = frames(draw, 1)
@@ -260,13 +262,13 @@ def check_rays(name: str, count: int, draw: np.random.Generator) -> Dict[str, An
 
 
 def in_box(points: np.ndarray, box: Any) -> np.ndarray:
-    """Return whether points are in a box of the L."""
+    """Return whether points are inside one of the boxes that form the L."""
     center, size = (np.array(part) for part in box)
     return (np.abs(points - center) <= size / 2).all(axis=-1)
 
 
 def time_of_all_pairs(draw: np.random.Generator, count: int = 200, periods: int = 50) -> float:
-    """Milliseconds of processor time to place that many bodies and find all that touch."""
+    """Return the processor time (ms) of placing ``count`` bodies and finding all contacts."""
     shapes = [Box((0.5, 0.5, 1)), Sphere(0.3), Cylinder(0.3, 1), Capsule(0.3, 0.5)]
     bodies = Bodies([Collider(f"{n}", shapes[n % 4], on=f"{n}") for n in range(count)])
     places = draw.uniform(-25.0, 25.0, (periods, count, 2))
@@ -285,8 +287,8 @@ def time_of_all_pairs(draw: np.random.Generator, count: int = 200, periods: int 
 
 
 def time_of_a_period(bodies: int, periods: int = 50) -> float:
-    """Milliseconds of processor time of a control period of 0.1 s of the embedded simulator: the
-    wheelchair drives through the arena, among so many bodies that could move."""
+    """Return the processor time (ms) of a control period of 0.1 s in the embedded simulator, in
+    which the wheelchair drives through the arena among ``bodies`` movable bodies."""
     robot = read_robot(ROOT / "models" / "wheelchair")
     shapes = [Box((0.5, 0.5, 1.0)), Cylinder(0.3, 1.0)]
     models = tuple(
@@ -309,7 +311,7 @@ def time_of_a_period(bodies: int, periods: int = 50) -> float:
 
 
 def main() -> int:
-    """Check all kinds; status 1 where one answer is wrong."""
+    """Check all kinds of bodies; return exit status 1 if a result is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=100_000, help="default: %(default)s")
     parser.add_argument("--rays", type=int, default=100_000, help="default: %(default)s")

@@ -25,7 +25,7 @@ from example import ROOT, print_figures
 PORT = 8786
 ADDRESSES = ("10.213.77.1", "10.213.77.2")
 STARTING_S = 15.0
-"""Wall time until scheduler and worker have joined."""
+"""Wall time (s) within which the scheduler and the workers must have joined."""
 ENDING_TIMEOUT_S = 10.0
 
 
@@ -35,7 +35,8 @@ def ip(*words):
 
 @contextlib.contextmanager
 def two_hosts():
-    """Names of two network namespaces that reach each other by ``ADDRESSES``."""
+    """Create two network namespaces that can reach each other by ``ADDRESSES``, and return their
+    names."""
     hosts = [f"gz_testauto_{os.getpid()}_{number}" for number in (1, 2)]
     try:
         for host in hosts:
@@ -54,13 +55,13 @@ def two_hosts():
 
 
 def on(host, processor, *command):
-    """A command on a host."""
+    """Return the command line that runs a command in the network namespace of a host."""
     return ["ip", "netns", "exec", host, "taskset", "-c", str(processor), *command]
 
 
 @contextlib.contextmanager
 def running(command):
-    """A process until the end of the block, which ends it and what it started."""
+    """Run a process and its children until the end of the block."""
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -76,7 +77,7 @@ def running(command):
 
 
 def campaign(worlds, place):
-    """The example campaign's file with so many worlds."""
+    """Write the example campaign with this number of worlds, and return the path of the file."""
     original = ROOT / "config" / "example_campaign.yaml"
     spec = yaml.safe_load(original.read_text())
     for name in ("base", "obstacles"):
@@ -88,7 +89,8 @@ def campaign(worlds, place):
 
 
 def run(path, out, *options, before=()):
-    """Run a campaign and return its trials per minute, from the first that ended to the last."""
+    """Run a campaign and return its trials per minute, from the first finished trial to the last
+    one."""
     command = [
         *(*before, sys.executable, "-m", "gz_testauto.cli.main", "run", str(path)),
         *("--simulator", "embedded", "--out", str(out), *options),
@@ -98,8 +100,9 @@ def run(path, out, *options, before=()):
     return 60 * (len(ended) - 1) / (ended[-1] - ended[0])
 
 
-def alike(one, other):
-    """Return the number of trials with the same bits in two campaigns, without computing times."""
+def count_identical_trials(one, other):
+    """Return the number of trials with identical results in two campaigns, without computing
+    times."""
     same = 0
     for file in sorted((one / "trajectories").glob("*.npz")):
         with np.load(file) as a, np.load(other / "trajectories" / file.name) as b:
@@ -109,7 +112,7 @@ def alike(one, other):
 
 
 def measure(arguments, place):
-    """The figures."""
+    """Return all measured values by name."""
     path = campaign(arguments.worlds, place)
     rates = {}
     run(path, place / "here", "--workers", "1")
@@ -131,7 +134,9 @@ def measure(arguments, place):
         **{f"trials_per_minute_hosts_{number}": round(rate, 1) for number, rate in rates.items()},
         "scaling_hosts_2": round(rates[2] / rates[1], 2),
         **{
-            f"same_bits_hosts_{number}": alike(place / "here", place / f"hosts_{number}")
+            f"same_bits_hosts_{number}": count_identical_trials(
+                place / "here", place / f"hosts_{number}"
+            )
             for number in rates
         },
     }

@@ -30,7 +30,7 @@ PLANNERS = ("straight", "fgm", "fgm_improved", "dwa", "sst", "dki_sst")
 
 
 def campaign(level, seed, worlds, simulator, planners):
-    """One level, as a campaign."""
+    """Return the campaign of one level of difficulty."""
     names = [f"{level}_{number:02d}" for number in range(worlds)]
     return {
         "name": f"dynabarn_{level}",
@@ -57,24 +57,26 @@ def campaign(level, seed, worlds, simulator, planners):
 
 def main():
     """Run the levels, and print the results of each planner."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--out", type=Path, required=True)
-    arguments.add_argument("--seed", type=int, default=60, help="campaign seed")
-    arguments.add_argument("--worlds", type=int, default=20)
-    arguments.add_argument("--simulator", default="embedded")
-    arguments.add_argument("--workers", type=int, default=2)
-    arguments.add_argument("--planners", nargs="+", default=PLANNERS)
-    given = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=60, help="campaign seed")
+    parser.add_argument("--worlds", type=int, default=20)
+    parser.add_argument("--simulator", default="embedded")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--planners", nargs="+", default=PLANNERS)
+    arguments = parser.parse_args()
     for level in LEVELS:
-        folder = given.out / f"{level}_{given.simulator}"
+        folder = arguments.out / f"{level}_{arguments.simulator}"
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "campaign.yaml"
-        spec = campaign(level, given.seed, given.worlds, given.simulator, given.planners)
+        spec = campaign(
+            level, arguments.seed, arguments.worlds, arguments.simulator, arguments.planners
+        )
         file.write_text(yaml.safe_dump(spec))
         command = [sys.executable, "-m", "gz_testauto.cli.main", "run", str(file)]
-        command += ["--out", str(folder / "results"), "--workers", str(given.workers)]
+        command += ["--out", str(folder / "results"), "--workers", str(arguments.workers)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        print(f"{level}, {given.worlds} worlds, {given.simulator}", flush=True)
+        print(f"{level}, {arguments.worlds} worlds, {arguments.simulator}", flush=True)
         by_planner = collections.defaultdict(list)
         with ResultStore.read(CampaignDirectory(folder / "results")) as store:
             for record in store.results().trials:

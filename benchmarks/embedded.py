@@ -60,7 +60,7 @@ PARTS = (
     ("metrics", "/metrics/", None),
     ("metrics", "trial/recorder.py", None),
 )
-"""The part to which a frame of the stack belongs, by its file's name and its function."""
+"""Names of the measured parts of a trial, by file name and function of a stack frame."""
 
 
 START = """
@@ -73,11 +73,12 @@ def first(self, trial, should_stop):
 LockstepExecutor.execute = first
 main(["run", sys.argv[1], "--simulator", "embedded", "--workers", "1", "--out", sys.argv[2]])
 """
-"""A campaign that stops before its first trial and prints the used CPU time."""
+"""Program that starts a campaign, stops before its first trial and prints the used CPU time."""
 
 
 class Trials(CampaignListener):
-    """CPU time from the beginning of the first trial to the end of the last one."""
+    """A listener that measures the CPU time from the start of the first trial to the end of the
+    last one."""
 
     def __init__(self):
         self.began_s = None
@@ -92,12 +93,12 @@ class Trials(CampaignListener):
 
 
 class TwiceDriving(LockstepExecutor):
-    """Drives each trial again by the commands that it gave."""
+    """An executor that runs each trial a second time with the recorded velocity commands."""
 
     steps_s = 0.0
-    """CPU time of the steps of the second drives."""
+    """CPU time (s) of the physics steps of the repeated trials."""
     again_s = 0.0
-    """CPU time of all that the second drives took."""
+    """CPU time (s) of the repeated trials as a whole."""
 
     def execute(self, trial, should_stop):
         result = super().execute(trial, should_stop)
@@ -119,7 +120,7 @@ class TwiceDriving(LockstepExecutor):
 
 
 def measure_trials(worlds, directory):
-    """Measure whole trials as a multiple of physics, lidar and stepping alone."""
+    """Return the CPU time of whole trials as a multiple of physics, lidar and stepping alone."""
     run(example_campaign("embedded", 1, seed=0), Path(directory) / "warm_trials")
     listener = Trials()
     make_executor = functools.partial(TwiceDriving, open_simulator=start_simulator)
@@ -144,7 +145,8 @@ def mean_cycle_s(results, planner):
 
 
 def measure_start(directory):
-    """CPU time (s) from the start of a process to its first trial, the least of several."""
+    """Return the CPU time (s) from the start of a process to its first trial, the minimum of
+    several processes."""
     campaign = str(ROOT / "config" / "example_campaign.yaml")
     seen = []
     for turn in range(STARTS + 1):  # the first warms the disk
@@ -160,7 +162,7 @@ def measure_start(directory):
 
 
 def measure_dwa(directory):
-    """Mean CPU time of a cycle of dwa among BARN's cylinders."""
+    """Return the mean CPU time of one cycle of dwa among the cylinders of BARN worlds."""
     if "BARN_ROOT" not in os.environ:
         print("without BARN_ROOT, dwa is not timed", file=sys.stderr)
         return {}
@@ -184,7 +186,7 @@ def measure_dwa(directory):
 
 
 def part_of(frame):
-    """Return the part of the innermost frame that belongs to one."""
+    """Return the name of the measured part to which the innermost known stack frame belongs."""
     while frame is not None:
         name, function = frame.f_code.co_filename, frame.f_code.co_name
         for part, place, functions in PARTS:
@@ -224,7 +226,7 @@ def run(spec, out):
 
 
 def write_world(directory, obstacles):
-    """A field of boxes and cylinders that leaves the robot's circle free."""
+    """Write a world with random boxes and cylinders that leave the circle of the robot free."""
     models, spacing = [], 28.0 / 17
     places = [
         (x, y)
@@ -262,7 +264,7 @@ def robot_with(rays):
 
 
 def drive(simulator, world, robot):
-    """Milliseconds of CPU time per simulated second."""
+    """Return the CPU time of a simulation in milliseconds per simulated second."""
     simulation = simulator.load(Scene(world, robot, Pose2D(0.0, 0.0, 0.0)))
     simulation.drive(Twist2D(0.5, 0.5))
     simulation.step(PERIOD_S)

@@ -31,15 +31,15 @@ WORLDS = 6
 
 def main():
     """Run the rounds, and print the ratios."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--rounds", type=int, default=5)
-    given = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        measure(Path(folder), given.rounds)
+        measure(Path(folder), arguments.rounds)
 
 
 def measure(folder, rounds):
-    """The comparison itself."""
+    """Print the ratio of CPU times of episodes and trials, and the other measured ratios."""
     environment = NavigationEnv(SHARE / "config" / "learning" / "arena.yaml", folder / "worlds")
     prepared = environment.prepared
     parts = prepared.interface().encoder.parts
@@ -95,7 +95,7 @@ def measure(folder, rounds):
         f"a reset: {statistics.median(resets):.1f} steps ({min(resets):.1f} to {max(resets):.1f})"
     )
     together = [side_by_side(prepared) for _ in range(rounds)]
-    bound = [apart(prepared) for _ in range(rounds)]
+    bound = [measure_processes(prepared) for _ in range(rounds)]
     for name, found in (("of a vector", together), ("in processes of their own", bound)):
         print(
             f"two environments {name} over one, steps per second: "
@@ -124,24 +124,25 @@ def side_by_side(prepared):
     return rates[1] / rates[0]
 
 
-def apart(prepared):
+def measure_processes(prepared):
     """Return the speed-up of two processes with one environment each."""
     context = multiprocessing.get_context("spawn")
     rates = []
     for count in (1, 2):
-        barrier, told = context.Barrier(count), context.Queue()
+        barrier, results = context.Barrier(count), context.Queue()
         processes = [
-            context.Process(target=alone, args=(prepared, barrier, told)) for _ in range(count)
+            context.Process(target=measure_one, args=(prepared, barrier, results))
+            for _ in range(count)
         ]
         for process in processes:
             process.start()
-        rates.append(sum(told.get(timeout=300) for _ in processes))
+        rates.append(sum(results.get(timeout=300) for _ in processes))
         for process in processes:
             process.join()
     return rates[1] / rates[0]
 
 
-def alone(prepared, barrier, told):
+def measure_one(prepared, barrier, results):
     """Report the steps per second of one environment in this process."""
     environment = NavigationEnv(prepared)
     environment.reset(seed=1)
@@ -151,13 +152,13 @@ def alone(prepared, barrier, told):
     began = time.perf_counter()
     for _ in range(STEPS):
         stepped(environment)
-    told.put(STEPS / (time.perf_counter() - began))
+    results.put(STEPS / (time.perf_counter() - began))
     barrier.wait(timeout=300)
     environment.close()
 
 
 def stepped(environment):
-    """A step, and a reset where that ends the episode."""
+    """Execute a step, and reset the environment if the episode ends."""
     _, _, terminated, truncated, _ = environment.step(np.array(ACTION, dtype=np.float32))
     if terminated or truncated:
         environment.reset()

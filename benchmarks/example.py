@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def example_campaign(simulator, worlds, seed):
-    """The example campaign on a simulator, in so many worlds of another seed."""
+    """Return the example campaign for a simulator with ``count`` worlds of another seed."""
     spec = with_simulator(load(ROOT / "config" / "example_campaign.yaml", CampaignSpec), simulator)
     source = spec.worlds.model_copy(update={"count": worlds})
     return spec.model_copy(update={"worlds": source, "seed": seed})
 
 
-def standing_in_the_way(shapes, robot):
+def obstacle_outlines(shapes, robot):
     """Return the outlines of the shapes that obstruct a robot on the ground."""
     low, high = robot.height_m
     return shapely.union_all(
@@ -28,12 +28,12 @@ def standing_in_the_way(shapes, robot):
 
 
 def numbers(text):
-    """Numbers with commas between, for argparse."""
+    """Parse integers that are separated by commas; a type for argparse."""
     return [int(part) for part in text.split(",")]
 
 
 def print_figures(figures, as_json):
-    """One per line, or as JSON."""
+    """Print one value per line, or all values as JSON."""
     if as_json:
         print(json.dumps(figures, indent=2))
         return

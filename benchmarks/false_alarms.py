@@ -43,9 +43,9 @@ CHUNK = 50
 LEAST_COVERAGE = 0.93
 MOST_ALARMS = 0.055
 AGAIN = 10
-"""Times as many campaigns for a cell that missed its promise."""
+"""Factor on the number of campaigns of a cell that is drawn again after it missed its limit."""
 MEASURED = 6
-"""Campaigns of each cell whose intervals are measured, and the bootstrap's."""
+"""Number of campaigns per cell for the mean widths of intervals and of bootstrap intervals."""
 BOOTSTRAPS = 400
 QUANTILES = 4000
 SAVED = 1.0 / 3.0
@@ -85,7 +85,8 @@ def of_worlds(rate, correlation):
 
 
 def rates_of(rng, cell, campaigns):
-    """The worlds' rates in each campaign (campaigns, worlds), and their true mean."""
+    """Return the success rates of the worlds of each campaign (campaigns, worlds), and their true
+    mean."""
     worlds, repetitions, rate, correlation = cell
     at = rng.integers(QUANTILES, size=(campaigns, worlds))
     truth = of_worlds(rate, correlation)
@@ -93,18 +94,18 @@ def rates_of(rng, cell, campaigns):
 
 
 def differences_of(rng, cell, campaigns):
-    """Draw differences of two planners; for ``alike`` ones the same worlds are hard."""
-    worlds, repetitions, (first, second), correlation, alike = cell
+    """Draw the differences of two planners. Equal planners fail more often in the same worlds."""
+    worlds, repetitions, (first, second), correlation, correlated = cell
     at = rng.integers(QUANTILES, size=(campaigns, worlds))
-    other_at = at if alike else rng.integers(QUANTILES, size=(campaigns, worlds))
+    other_at = at if correlated else rng.integers(QUANTILES, size=(campaigns, worlds))
     one, other = of_worlds(first, correlation), of_worlds(second, correlation)
     values = rng.binomial(repetitions, one[at]) - rng.binomial(repetitions, other[other_at])
     return values / repetitions, float(one.mean() - other.mean())
 
 
 def missed(values, truth, bounds, weight):
-    """Share of campaigns whose interval does not hold the truth, which is where its test rejects
-    it; campaigns of equal values are computed once."""
+    """Return the share of campaigns whose interval does not contain the true value. Campaigns with
+    equal values are computed once."""
     counts = collections.Counter(map(tuple, np.sort(values, axis=1)))
     wrong = sum(
         times
@@ -115,7 +116,8 @@ def missed(values, truth, bounds, weight):
 
 
 def cell_of_means(draw, bounds, cell, campaigns, seed):
-    """Share of campaigns missed, and the mean widths of intervals and of bootstraps."""
+    """Return the share of campaigns whose interval misses the true value, and the mean widths of
+    intervals and of bootstrap intervals."""
     repeated = cell[1] > 1
     weight = HALF if bounds == DIFFERENCE and repeated else WHOLE
     rng = np.random.default_rng(seed)
@@ -135,9 +137,9 @@ def cell_of_means(draw, bounds, cell, campaigns, seed):
 
 
 def coverage(table, name, run, cells, arguments):
-    """One line for each number of worlds and repetitions."""
-    print(f"\n{name}: percent of 95 % intervals that hold the truth, false alarms of the test, and")
-    print("mean widths in points, of the interval and of the percentile bootstrap over worlds")
+    """Print one line for each number of worlds and repetitions."""
+    print(f"\n{name}: percent of 95 % intervals that contain the true value, false alarms of the")
+    print("test, and mean widths in points of the interval and of the percentile bootstrap")
     print("worlds  repetitions  cells  worst cell   mean  worst alarms  width  bootstrap")
     found, alarms = {}, {}
     for cell, share, *widths in in_parallel(run, cells, arguments):
@@ -177,11 +179,11 @@ def rates(table, arguments):
 
 def pairs(table, arguments):
     cells = [
-        (worlds, repetitions, pair, correlation, alike)
-        for worlds, repetitions, pair, correlation, alike in itertools.product(
+        (worlds, repetitions, pair, correlation, correlated)
+        for worlds, repetitions, pair, correlation, correlated in itertools.product(
             SIZES, REPETITIONS, PAIRS, CORRELATIONS, (True, False)
         )
-        if alike or correlation == CORRELATIONS[-1]
+        if correlated or correlation == CORRELATIONS[-1]
     ]
     run = functools.partial(cell_of_means, differences_of, DIFFERENCE)
     coverage(table, "Difference of two success rates", run, cells, arguments)
@@ -254,8 +256,9 @@ def differences(rng, campaigns, first_only, second_only, worlds=WORLDS):
 
 
 def ever(values, capital, alpha=ALPHA):
-    """Share of campaigns in which the capital ever reaches 1/alpha, and after how many worlds each
-    does (one more than there are where it does not)."""
+    """Return the share of campaigns in which the capital reaches 1/alpha, and for each campaign the
+    number of worlds at which it does so. That number is one more than the number of worlds if the
+    capital never reaches 1/alpha."""
     limit = -math.log(alpha)
     first = []
     for start in range(0, len(values), CHUNK):
@@ -287,18 +290,18 @@ def alarms(table, arguments):
         row(
             f"early end, equal planners, {100 * discordant:.0f} % discordant", equal, two_sided(0.0)
         )
-    apart = differences(rng, campaigns, 0.2, 0.05)
-    row("confidence sequence ever without the true 15 points", apart, two_sided(0.15))
+    different = differences(rng, campaigns, 0.2, 0.05)
+    row("confidence sequence ever without the true 15 points", different, two_sided(0.15))
     for discordant in (0.05, 0.2):
         first, second = (discordant - MARGIN) / 2, (discordant + MARGIN) / 2
         edge = differences(rng, campaigns, first, second)
-        told = f"worse by the margin, {100 * discordant:.0f} % discordant"
-        row(f"gate passes, planner {told}", edge, one_sided(anytime.above, -MARGIN))
-        row(f"gate says worse, planner {told}", edge, one_sided(anytime.below, -MARGIN))
+        text = f"worse by the margin, {100 * discordant:.0f} % discordant"
+        row(f"gate passes, planner {text}", edge, one_sided(anytime.above, -MARGIN))
+        row(f"gate reports worse, planner {text}", edge, one_sided(anytime.below, -MARGIN))
     reached = rng.binomial(1, 0.9, size=(campaigns, WORLDS)).astype(float)
     row("gate passes --min-success 0.9 at 0.9", reached, one_sided(anytime.above, 0.9, RATE))
     row(
-        "gate says worse than --min-success 0.9 at 0.9",
+        "gate reports worse than --min-success 0.9 at 0.9",
         reached,
         one_sided(anytime.below, 0.9, RATE),
     )
@@ -323,9 +326,9 @@ def savings(table, arguments):
         share, after = ever(values, two_sided(0.0))
         saved = 1.0 - float(np.minimum(after, WORLDS).mean()) / WORLDS
         wrong = [values[i, : after[i]].mean() < 0 for i in range(campaigns) if after[i] <= WORLDS]
-        told = f"{100 * (first + second):.0f} % discordant (decided {100 * share:.1f} %, "
-        told += f"wrong way {100 * np.mean(wrong):.2f} %)"
-        table.row(told, saved, saved >= SAVED, f">= {100 * SAVED:.0f} %")
+        text = f"{100 * (first + second):.0f} % discordant (decided {100 * share:.1f} %, "
+        text += f"wrong direction {100 * np.mean(wrong):.2f} %)"
+        table.row(text, saved, saved >= SAVED, f">= {100 * SAVED:.0f} %")
 
 
 PARTS = {"savings": savings, "ends": alarms, "tests": tests, "rates": rates, "pairs": pairs}

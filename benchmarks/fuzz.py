@@ -48,7 +48,8 @@ from rich.table import Table
 CPU_S = 20
 WALL_S = 300
 ROUND = 400
-"""Cases of all groups in turn, so that a run that ends early has some of each."""
+"""Number of cases of one round. A round has cases of all groups, so that a run that ends early has
+cases of each group."""
 MEMORY_BYTES = 3 * 2**30
 VERDICTS = ("ok", "refused", "traceback", "hang", "memory", "crash")
 BAD = VERDICTS[2:]
@@ -56,20 +57,20 @@ TRACEBACK, OUT_OF_MEMORY = 70, 71
 
 
 def run_case(call, directory):
-    """Verdict, CPU seconds, peak memory (bytes) and output of one case."""
+    """Return the result, CPU time (s), peak memory (bytes) and output of one case."""
     began_s = time.monotonic()
     with open(directory / "output.txt", "wb") as output:
         child = os.fork()
         if child == 0:
             run_in_child(call, output.fileno())
         status, usage = wait_for(child, began_s)
-    said = (directory / "output.txt").read_text(encoding="utf-8", errors="replace")
+    output_text = (directory / "output.txt").read_text(encoding="utf-8", errors="replace")
     cpu_s = usage.ru_utime + usage.ru_stime
-    return verdict_of(status, said, cpu_s), cpu_s, usage.ru_maxrss * 1024, said
+    return verdict_of(status, output_text, cpu_s), cpu_s, usage.ru_maxrss * 1024, output_text
 
 
 def run_in_child(call, output):
-    """Run the case in this forked process, and end the process."""
+    """Run a case in this forked process, and exit."""
     status = TRACEBACK
     try:
         os.dup2(output, 1)
@@ -106,26 +107,27 @@ def wait_for(child, began_s):
         time.sleep(0.002)
 
 
-def verdict_of(status, said, cpu_s):
+def verdict_of(status, output_text, cpu_s):
     if os.WIFSIGNALED(status):
         hung = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
         return "hang" if hung else "crash"
     code = os.WEXITSTATUS(status)
-    if code == OUT_OF_MEMORY or "MemoryError" in said:
+    if code == OUT_OF_MEMORY or "MemoryError" in output_text:
         return "memory"
-    if "Traceback (most recent call last)" in said:
+    if "Traceback (most recent call last)" in output_text:
         return "traceback"
-    if code == 2 and said.strip():
+    if code == 2 and output_text.strip():
         return "refused"
     return "ok" if code in (0, 1) else "traceback"
 
 
 class TimeIsUp(BaseException):
-    """Ends the run; hypothesis does not catch it, since it is not an ``Exception``."""
+    """Exception that ends the run. Hypothesis does not catch it, since it is not an
+    ``Exception``."""
 
 
 class Tally:
-    """The counts of the outcomes; keeps the files of bad cases."""
+    """Counts of the results of cases, with a directory for the files of cases that failed."""
 
     def __init__(self, scratch, keep, until_s):
         self.scratch, self.keep, self.until_s = scratch, keep, until_s
@@ -141,13 +143,13 @@ class Tally:
         directory = self.scratch / f"{group}-{number:05d}"
         directory.mkdir()
         try:
-            verdict, cpu_s, memory, said = run_case(make(directory, edits), directory)
+            verdict, cpu_s, memory, output_text = run_case(make(directory, edits), directory)
             self.counts[f"{group}: {verdict}"] += 1
             self.cpu_s[group] += cpu_s
             self.slowest[group] = max(self.slowest[group], cpu_s)
             self.memory[group] = max(self.memory[group], memory)
             if verdict in BAD:
-                last = said.strip().splitlines()[-1:] or [""]
+                last = output_text.strip().splitlines()[-1:] or [""]
                 self.faults[f"{group}: {verdict}: {last[0][:150]}"] += 1
                 (directory / "edits.txt").write_text(repr(edits), errors="backslashreplace")
                 shutil.copytree(directory, self.keep / directory.name, dirs_exist_ok=True)
@@ -161,7 +163,7 @@ class Tally:
         return [sum(column) for column in zip(*map(self.of, self.cases))]
 
     def add_to(self, path):
-        """Add what the file holds to this tally, and write the sum there."""
+        """Add the counts in a file to this tally, and write the sums to the file."""
         before = json.loads(path.read_text()) if path.exists() else {}
         for name in ("counts", "cpu_s", "cases", "faults"):
             getattr(self, name).update(before.get(name, {}))

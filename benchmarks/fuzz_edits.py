@@ -52,7 +52,7 @@ text_edits = st.one_of(
 
 
 def edited(content, edits):
-    """The bytes after the edits."""
+    """Return the content after the edits."""
     for kind, where, what in edits:
         content = _EDITS[kind](content, where, what)
     return content
@@ -157,7 +157,7 @@ statements = st.one_of(
 
 
 def execute(path, sql):
-    """Do to the database what can be done; what SQLite refuses is left."""
+    """Apply edits to a database, and ignore edits that SQLite rejects."""
     connection = sqlite3.connect(str(path), isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = OFF")
@@ -178,7 +178,7 @@ archive_edits = st.tuples(
 
 
 def edit_archive(path, edit):
-    """Write an archive again with one member damaged, left out or compressed."""
+    """Write an archive again with one member damaged, omitted or compressed."""
     where, method, edits, leaves_out = edit
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}

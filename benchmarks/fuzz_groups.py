@@ -33,7 +33,7 @@ from gz_testauto.trial.checks import check_trials
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORLDS = 20
-"""Limit of the worlds of a damaged campaign; creating many is not a fault."""
+"""Largest number of worlds of a damaged campaign. The creation of many worlds is not an error."""
 
 SPEC = """
 obstacles:
@@ -140,7 +140,8 @@ MESHES = ("part.stl", "part_ascii.stl", "part.obj", "part.dae")
 
 
 def write_seeds(seeds):
-    """The whole files, in a new directory, and a finished campaign in ``results``."""
+    """Write valid input files into a new directory, and a finished campaign into its subdirectory
+    ``results``."""
     seeds.mkdir()
     shutil.copy(ROOT / "worlds" / "room.world", seeds)
     shutil.copy(ROOT / "models" / "wheelchair" / "model.sdf", seeds / "robot.sdf")
@@ -174,7 +175,8 @@ def _must(arguments):
 
 
 def warm_up(seeds):
-    """Import everything and fill what is compiled on first use, before anything is forked."""
+    """Import all modules and compile functions that are compiled on first use, before the first
+    fork."""
     scratch = seeds.parent / "warm"
     for group in GROUPS:
         for edits in group.whole:
@@ -189,7 +191,8 @@ def verb(*arguments) -> Callable[[], int]:
 
 
 def guarded(call) -> Callable[[], int]:
-    """A call that is no verb, with what every verb makes of known errors."""
+    """Return a function that executes a call and handles errors in the same way as a verb of the
+    command line."""
 
     def run():
         try:
@@ -269,7 +272,7 @@ def actors(directory, edits):
 
 
 def _enter(path, out):
-    """All that ``run`` does before it starts a simulator."""
+    """Execute all steps of the verb ``run`` before the start of a simulator."""
     spec = load(path, CampaignSpec)
     if (spec.worlds.count or 0) > MOST_WORLDS:
         return
@@ -369,8 +372,8 @@ def resume(directory, edits):
 
 
 class Group(NamedTuple):
-    """``share`` of all cases; ``make(directory, edits)`` gives the call; ``whole`` are edits that
-    damage nothing, for warming up."""
+    """A group of inputs. ``share`` is its share of all cases. ``make(directory, edits)`` returns
+    the call of a command. ``whole`` are edits that cause no damage, for the first call."""
 
     name: str
     share: float

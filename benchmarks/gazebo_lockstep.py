@@ -46,7 +46,7 @@ START = Pose2D(-11.0, -11.0, 0.785398)
 
 
 def make_worlds(directory, count, dynamic):
-    """Worlds of the example campaign."""
+    """Generate ``count`` worlds as in the example campaign."""
     spec = load(ROOT / "config" / "obstacles.yaml", ObstacleSpec)
     if dynamic:
         groups = [group.model_copy(update={"static": False}) for group in spec.obstacles]
@@ -99,7 +99,7 @@ def run_freely(world, robot, seconds):
 
 
 def run_in_lock_step(world, robot, seconds):
-    """Wall time per simulated second of stepping through the same."""
+    """Return the wall time per simulated second of a gzserver in lock-step."""
     generator = np.random.default_rng(3)
     with GazeboSimulator() as simulator:
         simulation = simulator.load(Scene(world, robot, START, seed=1))
@@ -131,7 +131,8 @@ def measure_speed(arguments, robot, directory):
 
 
 def trial(simulator, world, robot, seed, seconds):
-    """A drive that turns to where its scan has more room; the hash of all it showed."""
+    """Drive the robot towards the free side of its scan, and return the hash of all
+    observations."""
     simulation = simulator.load(Scene(world, robot, START, seed=seed))
     digest = hashlib.sha256()
     snapshot = simulation.snapshot()

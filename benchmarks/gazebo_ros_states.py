@@ -57,7 +57,8 @@ BOX = """<sdf version="1.6"><model name="box"><static>true</static><link name="l
 
 @contextlib.contextmanager
 def simulator_node(simulator):
-    """A roscore on a free port with our simulator node; the environment points to it."""
+    """Start a roscore on a free port and the simulator node of this package until the end of the
+    block. The environment variables of ROS refer to it."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     os.environ.update(ROS_MASTER_URI=f"http://127.0.0.1:{port}", ROS_IP="127.0.0.1")
@@ -76,7 +77,7 @@ def simulator_node(simulator):
 
 
 def await_world(launch):
-    """A client, once the simulator has a world."""
+    """Return a client of gazebo_ros as soon as the simulator has loaded a world."""
     client, deadline = GazeboRosClient(), time.monotonic() + START_S
     while True:
         try:
@@ -111,13 +112,13 @@ def place(number, shift_m=0.0):
     return Pose((number % 10 + shift_m, number // 10 + 0.0, HEIGHT_M))
 
 
-class Ways:
-    """The three methods of calling ``service`` for many models."""
+class Methods:
+    """The methods of calling ``service`` for many models."""
 
     def __init__(self, service):
         kept = rospy.ServiceProxy(service, KINDS[service], persistent=True)
         pipelined = ServiceConnection(MasterLink(), service, KINDS[service])
-        self.ask = {
+        self.calls = {
             WAYS[0]: lambda requests: [
                 rospy.ServiceProxy(service, KINDS[service])(request) for request in requests
             ],
@@ -127,20 +128,20 @@ class Ways:
         if is_served(MANY[service], 0.5):
             kind = GetModelStates if service == GET else SetModelStates
             many = rospy.ServiceProxy(MANY[service], kind, persistent=True)
-            self.ask[ONE] = lambda requests: all_in_one(many, service, requests)
+            self.calls[ONE] = lambda requests: all_in_one(many, service, requests)
 
-    def timed(self, way, requests):
-        """Wall time (ms) of a round; an answer that failed ends the benchmark."""
+    def timed(self, method, requests):
+        """Return the wall time (ms) of a round. Exits if a reply reports a failure."""
         began = time.perf_counter()
-        answers = self.ask[way](requests)
+        answers = self.calls[method](requests)
         passed_ms = 1e3 * (time.perf_counter() - began)
         failed = [
             getattr(answer, "status_message", "") or answer.message
             for answer in answers
             if not answer.success
         ]
-        if failed or len(answers) != (1 if way == ONE else len(requests)):
-            raise SimulatorError(f"{way}: {failed or 'answers are missing'}")
+        if failed or len(answers) != (1 if method == ONE else len(requests)):
+            raise SimulatorError(f"{method}: {failed or 'answers are missing'}")
         return passed_ms
 
 
@@ -153,25 +154,25 @@ def all_in_one(many, service, requests):
 
 def measure(service, names, rounds):
     """Return one row: medians (ms) by method, and median ratios to the pipelined method."""
-    ways = Ways(service)
-    asked = list(ways.ask)
-    times = {way: [] for way in asked}
+    methods = Methods(service)
+    asked = list(methods.calls)
+    times = {method: [] for method in asked}
     for number in range(rounds + 1):
         for turn in range(len(asked)):
-            way = asked[(number + turn) % len(asked)]
-            passed_ms = ways.timed(way, requests_for(service, names, 0.01 * number))
+            method = asked[(number + turn) % len(asked)]
+            passed_ms = methods.timed(method, requests_for(service, names, 0.01 * number))
             if number:  # the first round opens the connections
-                times[way].append(passed_ms)
+                times[method].append(passed_ms)
     ratios = {
-        way: statistics.median(a / b for a, b in zip(times[way], times[WAYS[2]]))
-        for way in WAYS[:2]
+        method: statistics.median(a / b for a, b in zip(times[method], times[WAYS[2]]))
+        for method in WAYS[:2]
     }
     if ONE in times:
         ratios[ONE] = statistics.median(a / b for a, b in zip(times[WAYS[0]], times[ONE]))
     return {
-        "ms": {way: round(statistics.median(values), 2) for way, values in times.items()},
-        "least_ms": {way: round(min(values), 2) for way, values in times.items()},
-        "ratio": {way: round(value, 1) for way, value in ratios.items()},
+        "ms": {method: round(statistics.median(values), 2) for method, values in times.items()},
+        "least_ms": {method: round(min(values), 2) for method, values in times.items()},
+        "ratio": {method: round(value, 1) for method, value in ratios.items()},
     }
 
 
@@ -215,17 +216,19 @@ def run(arguments, launch):
 
 
 def table(figures):
-    """The figures as two tables in Markdown."""
+    """Print the results as two Markdown tables."""
     lines = [f"{key}: {value}" for key, value in figures.items() if key != "rows"]
     for label in ("get", "set"):
-        ratios = [f"{way} ÷ {WAYS[2]}" for way in WAYS[:2]]
-        ways = list(figures["rows"][0][label]["ms"])
-        ratios += [f"{WAYS[0]} ÷ {ONE}"] if ONE in ways else []
-        columns = [label, *ways, *ratios]
+        ratios = [f"{method} ÷ {WAYS[2]}" for method in WAYS[:2]]
+        methods = list(figures["rows"][0][label]["ms"])
+        ratios += [f"{WAYS[0]} ÷ {ONE}"] if ONE in methods else []
+        columns = [label, *methods, *ratios]
         lines += ["", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
         for row in figures["rows"]:
             found = row[label]
-            cells = [f"{found['ms'][way]:.1f} ({found['least_ms'][way]:.1f})" for way in ways]
+            cells = [
+                f"{found['ms'][method]:.1f} ({found['least_ms'][method]:.1f})" for method in methods
+            ]
             cells += [f"{ratio:.1f}" for ratio in found["ratio"].values()]
             lines.append(f"| {row['models']} | {' | '.join(cells)} |")
     return "\n".join(lines)

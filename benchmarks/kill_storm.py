@@ -45,13 +45,14 @@ ROLES = (
 WALL_TIMES = ("cycle_time_s", "cycle_cpu_s", "wall_time_s")
 WALL_METRICS = ("cycle_", "real_time_factor")
 WAIT_FOR_ROLE_S = 3.0
-"""Wall time; a tracker that was killed does not start again before the runner."""
+"""Wall time (s) of waiting for a process of the drawn role. A resource tracker that was killed
+starts again only with the runner."""
 LEFT_S = 30.0
-"""Wall time after the runner's end in which all that it started must have ended."""
+"""Wall time (s) within which all child processes must exit after the runner."""
 
 
 class Storm:
-    """A campaign that is killed and continued, in directories of ``place``."""
+    """A campaign that is killed and continued, with its results in subdirectories of ``place``."""
 
     def __init__(self, command, place, generator, arguments):
         self._command = command
@@ -66,18 +67,18 @@ class Storm:
         self.statuses = collections.Counter()
         self.processes_left = []
 
-    def calm(self, out):
+    def run_without_kills(self, out):
         """Run the campaign once without kills; its remaining files are ignored later."""
         if self._run_and_kill(out, uuid.uuid4().hex, kill=False) != 0:
             raise SystemExit(f"the campaign fails by itself; see {self._place / 'log'}")
-        self._files_of_calm = set(self._files())
+        self._undisturbed_files = set(self._files())
 
-    def rage(self):
-        """Kill and continue until all kills are done; return the directories, each with a finished
-        campaign."""
+    def run_with_kills(self):
+        """Kill and continue the campaign until all kills are done. Return the directories, each
+        with a finished campaign."""
         done = []
         while self._kills_left > 0:
-            out = self._place / f"stormy-{len(done)}"
+            out = self._place / f"killed-{len(done)}"
             while self._run_once(out) not in (0, 1):
                 if sum(self.statuses.values()) > 5 * self._arguments.kills + 5:
                     raise SystemExit(f"no end after {sum(self.statuses.values())} starts")
@@ -88,7 +89,7 @@ class Storm:
     def files_left(self):
         """Return remaining temporary and Gazebo directories, except those that also remain after
         a run without kills."""
-        return sorted(set(self._files()) - self._files_of_calm)
+        return sorted(set(self._files()) - self._undisturbed_files)
 
     def _files(self):
         places = (self._temporary.iterdir(), (self._home / ".gazebo").glob("server-*"))
@@ -142,7 +143,7 @@ class Storm:
 
 
 def processes_of(role, runner, mark):
-    """The numbers of the processes of a role."""
+    """Return the process numbers of a role."""
     if role == "runner":
         return [runner.pid]
     found = dict(marked(mark))
@@ -155,7 +156,8 @@ def role_of(command):
 
 
 def marked(mark):
-    """Process number and command line of all processes that carry ``mark`` and live."""
+    """Return process number and command line of all running processes with ``mark`` in their
+    environment."""
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
@@ -164,7 +166,7 @@ def marked(mark):
 
 
 def wait_until_gone(mark):
-    """The processes with ``mark`` that have not ended in time."""
+    """Return the processes with ``mark`` that still run after the timeout."""
     deadline_s = time.monotonic() + LEFT_S
     while list(marked(mark)) and time.monotonic() < deadline_s:
         time.sleep(0.2)
@@ -172,7 +174,8 @@ def wait_until_gone(mark):
 
 
 def what_is_in(out):
-    """Rows of a directory's database by trial, without wall times, and all trajectories."""
+    """Return the rows of a directory's database by trial, without wall times, and all
+    trajectories."""
     directory = CampaignDirectory(out)
     with ResultStore.read(directory) as store:
         results = store.results()
@@ -203,29 +206,29 @@ def same_arrays(one, other):
 
 
 def causes(attempts):
-    """Count each cause."""
+    """Return the number of attempts by cause."""
     return dict(collections.Counter(attempt.cause[:80] for attempt in attempts))
 
 
-def compared(calm, stormy):
+def compare_results(undisturbed, killed):
     """Compare the results with those without kills."""
-    expected, calm_rows, _ = what_is_in(calm)
-    results, rows, damage = what_is_in(stormy)
+    expected, undisturbed_rows, _ = what_is_in(undisturbed)
+    results, rows, damage = what_is_in(killed)
     different = []
-    for trial, (row,) in calm_rows.items():
+    for trial, (row,) in undisturbed_rows.items():
         if rows[trial] and rows[trial][0] != row:
             different.append(trial)
     for record in results.trials:
         if record.trajectory:
-            files = [out / "trajectories" / record.trajectory for out in (calm, stormy)]
+            files = [out / "trajectories" / record.trajectory for out in (undisturbed, killed)]
             if not same_arrays(*files) and record.trial not in different:
                 different.append(record.trial)
     kept = {record.trajectory for record in results.trials} - {""}
-    found = {path.name for path in (stormy / "trajectories").iterdir()}
-    entries = (stormy / "campaign.log").read_text(encoding="utf-8").count("Simulation Started!")
+    found = {path.name for path in (killed / "trajectories").iterdir()}
+    entries = (killed / "campaign.log").read_text(encoding="utf-8").count("Simulation Started!")
     return {
         "trials": f"{len(results.trials)} of {expected.planned}",
-        "lost": sum(not rows[trial] for trial in calm_rows),
+        "lost": sum(not rows[trial] for trial in undisturbed_rows),
         "double": sum(len(found) > 1 for found in rows.values()),
         "different": sorted(set(different)),
         "invalid": [f"{record.trial}: {record.detail}" for record in results.invalid],
@@ -235,8 +238,8 @@ def compared(calm, stormy):
         "trajectories_too_many": sorted(found - kept),
         "trajectories_too_few": sorted(kept - found),
         "other_files": sorted(
-            str(path.relative_to(stormy))
-            for path in stormy.rglob("*")
+            str(path.relative_to(killed))
+            for path in killed.rglob("*")
             if ".partial" in path.name or path.name.startswith(".worlds")
         ),
         "database": damage,
@@ -253,17 +256,17 @@ def measure(arguments, place):
     generator = np.random.default_rng(arguments.seed)
     storm = Storm(command, place, generator, arguments)
     print("in peace", file=sys.stderr, flush=True)
-    storm.calm(place / "calm")
+    storm.run_without_kills(place / "undisturbed")
     print("in the storm", file=sys.stderr, flush=True)
     began_s = time.monotonic()
-    done = storm.rage()
+    done = storm.run_with_kills()
     wall_s = time.monotonic() - began_s
     return {
         "kills": sum(storm.killed.values()),
         "killed": dict(sorted(storm.killed.items())),
         "exit_statuses": dict(sorted(storm.statuses.items())),
         "wall_s": round(wall_s),
-        "campaigns": [compared(place / "calm", out) for out in done],
+        "campaigns": [compare_results(place / "undisturbed", out) for out in done],
         "processes_left": storm.processes_left,
         "files_left": storm.files_left,
     }

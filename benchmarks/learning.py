@@ -25,26 +25,33 @@ JUDGED = 25
 
 
 def main():
-    """Train, and draw."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--out", type=Path, required=True)
-    arguments.add_argument("--seeds", type=int, default=5)
-    arguments.add_argument("--workers", type=int, default=2)
-    arguments.add_argument(
+    """Train the policies and draw the success rates."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
         "--environment", type=Path, default=SHARE / "config" / "learning" / "arena.yaml"
     )
-    given = arguments.parse_args()
-    folders = [given.out / f"seed_{seed}" for seed in range(1, given.seeds + 1)]
+    arguments = parser.parse_args()
+    folders = [arguments.out / f"seed_{seed}" for seed in range(1, arguments.seeds + 1)]
     for seed, folder in enumerate(folders, 1):
-        command = [sys.executable, "-m", "gz_testauto.cli.main", "train", str(given.environment)]
-        command += ["--out", str(folder), "--seed", str(seed), "--workers", str(given.workers)]
+        command = [
+            sys.executable,
+            "-m",
+            "gz_testauto.cli.main",
+            "train",
+            str(arguments.environment),
+        ]
+        command += ["--out", str(folder), "--seed", str(seed), "--workers", str(arguments.workers)]
         command += ["--eval-worlds", str(JUDGED)]
         subprocess.run(command, check=True)
-    draw([curve_of(folder) for folder in folders], given.out / "learning_curve.png")
+    draw([curve_of(folder) for folder in folders], arguments.out / "learning_curve.png")
 
 
 def curve_of(folder):
-    """Steps and held-out success (%) of each generation's mean, from the journal."""
+    """Return control periods and held-out success (%) of the mean of each generation, from the
+    journal."""
     lines = (folder / "generations.jsonl").read_text().splitlines()
     generations = [json.loads(line) for line in lines]
     steps = [0, *(generation["steps"] for generation in generations)]
@@ -52,7 +59,8 @@ def curve_of(folder):
 
 
 def draw(curves, path):
-    """Each seed, their median, and the band between the least and the greatest."""
+    """Draw the success rate of each seed, their median, and the range between their minimum and
+    maximum."""
     even = np.linspace(0, min(steps[-1] for steps, _ in curves), 200)
     rows = np.array([np.interp(even, steps, reached) for steps, reached in curves])
     figure, axes = pyplot.subplots(figsize=(7, 3.5), constrained_layout=True)

@@ -25,7 +25,7 @@ FILES = 60
 FEW, MANY = 2, 10
 SPACING_M = 2.0
 LANE_M = 2.5
-"""Width without models on both sides of the robot's path."""
+"""Width (m) of the strip without models on each side of the robot's path."""
 
 CAMPAIGN = """
 name: meshes
@@ -47,7 +47,7 @@ min_gap_m: 0.3
 
 
 def write_base(place, models):
-    """A field of stones on both sides of a lane."""
+    """Write a base world with stones on both sides of a lane."""
     names = []
     for number in range(FILES):
         stone = trimesh.creation.icosphere(subdivisions=3, radius=0.3)

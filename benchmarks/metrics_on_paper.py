@@ -47,7 +47,8 @@ MOTIONS = {
     "line, swinging": lambda v, rate: drive(rest_to_rest(v, SWING_S), 2 * SWING_S, rate),
     "line, there and back": lambda v, rate: drive(there_and_back(v, SWING_S), 2 * SWING_S, rate),
 }
-"""Drives by speed (m/s) and sampling rate (Hz); a swinging speed is at most so large."""
+"""Functions that return the drive of each motion for a speed (m/s) and a sampling rate (Hz). For an
+oscillating speed, the argument is its maximum."""
 
 NAMES = (
     "curvature_mean_1pm",
@@ -61,10 +62,10 @@ NAMES = (
     "distance_m",
 )
 ABSOLUTE = {"log_dimensionless_jerk": 0.02, "reversals": 0.0}
-"""Metrics whose error is not in percent, and the largest one."""
+"""Largest errors of metrics whose errors are not in percent."""
 
 STOPS = 4
-"""At most so many changes between driving and standing: each counts to within a sample period."""
+"""Largest number of changes between driving and standing; each is accurate to one sample period."""
 
 EXPLAINED = {
     ("curvature_max_1pm", CLOTHOID): (
@@ -86,26 +87,27 @@ NOISES = {
 
 
 def main():
-    """Measure, print, and return 1 when an error has no cause."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--cells", choices=NAMES, help="print each cell of this metric")
-    arguments.add_argument("--seed", type=int, default=0, help="of the noise (default: 0)")
-    given = arguments.parse_args()
-    broken = print_all("without noise", errors({}, None), given.cells)
+    """Measure and print all errors; return 1 if an error above its limit is not explained."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cells", choices=NAMES, help="print each cell of this metric")
+    parser.add_argument("--seed", type=int, default=0, help="of the noise (default: 0)")
+    arguments = parser.parse_args()
+    broken = print_all("without noise", errors({}, None), arguments.cells)
     print("\nCauses of what is above 1 %")
     for name in NAMES:
         for cause in sorted({EXPLAINED[pair] for pair in EXPLAINED if pair[0] == name}):
             print(f"{name}: {cause}")
     for title, noise in NOISES.items():
-        rng = np.random.default_rng(given.seed)
-        print_all(title, errors(noise, rng), given.cells)
+        rng = np.random.default_rng(arguments.seed)
+        print_all(title, errors(noise, rng), arguments.cells)
     for name, motion in broken:
         print(f"UNEXPLAINED: {name}, {motion}", file=sys.stderr)
     sys.exit(1 if broken else 0)
 
 
 def errors(noise, rng):
-    """The error of each metric, motion, speed and rate; ``(value, whether it is in percent)``."""
+    """Return the error of each metric, motion, speed and rate as ``(value, whether it is in
+    percent)``."""
     found = {}
     for motion, build in MOTIONS.items():
         for speed in SPEEDS_MPS:
@@ -127,7 +129,7 @@ def error(name, value, exact):
 
 
 def print_all(title, found, cells):
-    """Print the table; return what is too large and has no cause."""
+    """Print the table; return the errors that are above their limits and not explained."""
     print(f"\n{title}\n")
     if cells:
         print_cells(found, cells)
@@ -163,7 +165,7 @@ def kept(name, one, rate):
 
 
 def largest(found, name, motion):
-    """The error of largest magnitude at all rates and at 10 Hz and more, as text."""
+    """Return the error of largest magnitude at all rates, and at 10 Hz and more, as text."""
     texts = []
     for least_hz in (0, 10):
         some = [
@@ -177,7 +179,7 @@ def largest(found, name, motion):
 
 
 def shown(value, in_percent):
-    """An error as text."""
+    """Return an error as text."""
     if math.isnan(value):
         return "none"
     if abs(value) < (0.005 if in_percent else 0.0005):
@@ -186,7 +188,7 @@ def shown(value, in_percent):
 
 
 def print_cells(found, name):
-    """Print each error of one metric."""
+    """Print each error of one metric, by speed and rate."""
     for motion in MOTIONS:
         print(f"| {motion} | " + " | ".join(f"{rate} Hz" for rate in RATES_HZ) + " |")
         print("|---|" + "---|" * len(RATES_HZ))

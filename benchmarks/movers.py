@@ -52,7 +52,7 @@ def scene(world, count):
 
 
 def drive(simulation, count, periods, by):
-    """The wall time of each period, the largest error, and a digest of all poses."""
+    """Return the wall time of each period, the largest error, and a hash of all poses."""
     digest, worst, walls = hashlib.sha256(), 0.0, []
     snapshot = simulation.step(PERIOD_S)
     for period in range(periods):

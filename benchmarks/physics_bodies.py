@@ -16,7 +16,7 @@ from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
 GRAVITY_MPS2 = 9.8
-"""SDF's default, which is set explicitly for every engine."""
+"""Default gravity of SDF (m/s²), which is set explicitly for every physics engine."""
 
 Vector = Tuple[float, float, float]
 
@@ -28,8 +28,8 @@ FLOOR = """<model name="floor"><static>1</static><link name="link"><collision na
 
 
 class PhysicsResult(NamedTuple):
-    """A measured and the exact value, in the check's unit. ``scale`` is the denominator of the
-    deviation if the exact value is 0."""
+    """A measured value and the exact value, in the unit of the check. ``scale`` is the denominator
+    of the deviation if the exact value is 0."""
 
     value: float
     exact: float
@@ -37,7 +37,8 @@ class PhysicsResult(NamedTuple):
 
 
 def surface(mu: float) -> str:
-    """Return a collision's ``<surface>`` with this coefficient of friction in every direction."""
+    """Return the ``<surface>`` of a collision with the friction coefficient ``mu`` in every
+    direction."""
     return f"<surface><friction><ode><mu>{mu}</mu><mu2>{mu}</mu2></ode></friction></surface>"
 
 
@@ -47,8 +48,8 @@ def slope(angle_rad: float) -> Vector:
 
 
 def body(name: str, shape: str, at: Vector, mass_kg: float, moments: Vector, mu: float) -> str:
-    """Return a dynamic model of one link: ``shape`` is SDF's ``<geometry>``, ``moments`` are its
-    principal moments of inertia (kg m²)."""
+    """Return a dynamic model of one link. ``shape`` is the ``<geometry>`` in SDF, and ``moments``
+    are the principal moments of inertia (kg m²)."""
     xx, yy, zz = moments
     x, y, z = at
     return f"""<model name="{name}"><pose>{x} {y} {z} 0 0 0</pose><link name="link"><inertial>
@@ -58,7 +59,7 @@ def body(name: str, shape: str, at: Vector, mass_kg: float, moments: Vector, mu:
 
 
 class PhysicsSceneLoader:
-    """An open simulator at one physics step, and a folder for the worlds that it loads."""
+    """A loader of worlds into an open simulator with one physics step."""
 
     def __init__(self, simulator: Simulator, step_s: float, folder: Path) -> None:
         self._simulator, self.step_s, self._folder = simulator, step_s, folder
@@ -70,8 +71,8 @@ class PhysicsSceneLoader:
         mu: Optional[float] = 1.0,
         robot: Optional[RobotModel] = None,
     ) -> Simulation:
-        """Load a world with a floor of this friction (no floor if None), these models, and a robot
-        in the middle."""
+        """Load a world with these models, with a robot in its middle, and with a floor of friction
+        ``mu`` unless it is None."""
         floor = "" if mu is None else FLOOR.format(surface=surface(mu))
         x, y, z = gravity
         path = self._folder / "physics.world"
@@ -88,14 +89,15 @@ FALL_S = 0.7
 BALL_SLOPE_RAD = math.radians(10.0)
 BALL_RADIUS_M, BALL_KG = 0.1, 1.0
 MU = 0.5
-"""Friction of the box that slides."""
+"""Friction coefficient of the sliding box."""
 SLOPE_OFFSET_RAD = math.radians(5.0)
-"""Difference between the box's slopes and the angle of friction."""
+"""Difference (rad) between the slopes on which the box slides or rests and the angle of
+friction."""
 INTERVAL_S = 0.5
 SETTLING_S = 0.5
 SPEED_MPS = 2.0
 FIRST_S = 0.02
-"""Time after which the box must still have most of its initial speed."""
+"""Time (s) after which the box must still have most of its initial speed."""
 
 
 def free_fall(loader: PhysicsSceneLoader) -> PhysicsResult:
@@ -123,7 +125,7 @@ def _with_box(loader: PhysicsSceneLoader, gravity: Vector) -> Simulation:
 
 
 def _places_m(simulation: Simulation, model: str) -> List[float]:
-    """Return x of the model at three equally spaced times."""
+    """Return the x coordinates of a model at three equally spaced times."""
     return [float(simulation.step(INTERVAL_S).models[model].pose.position[0]) for _ in range(3)]
 
 
@@ -141,8 +143,8 @@ def sliding_box(loader: PhysicsSceneLoader) -> PhysicsResult:
 
 
 def sticking_box(loader: PhysicsSceneLoader) -> PhysicsResult:
-    """Return the creep (m) in one second of a box on a slope below the angle of friction, with the
-    distance of a frictionless box as scale."""
+    """Return the distance (m) that a box creeps in one second on a slope below the angle of
+    friction. The scale is the distance of a frictionless box."""
     angle = math.atan(MU) - SLOPE_OFFSET_RAD
     first, _, third = _places_m(_with_box(loader, slope(angle)), "box")
     return PhysicsResult(third - first, 0.0, GRAVITY_MPS2 * math.sin(angle) / 2)

@@ -37,7 +37,7 @@ ENTRIES = {
     "kinematic": ("kinematic", {}),
 }
 WITHOUT_MASSES = {"kinematic": ("circle", "skid_turn", "imu_at_rest")}
-"""Entries without masses, and the checks that they support."""
+"""Entries without masses, with the checks that they support."""
 ACCURATE_ENTRIES = {"gazebo ode", "embedded", "embedded, wheels"}
 """Entries whose deviations are marked if they exceed the limit."""
 MAX_DEVIATION = 0.02
@@ -138,16 +138,17 @@ STEPS_S = (0.001, 0.005)
 """Physics steps (s): of all checks, and of the second run of checks of convergence."""
 
 MAX_STEP_DIFFERENCE = 0.05
-"""Largest difference between values at two physics steps that count as converged, as a share of the
-larger value."""
+"""Largest difference of the values at two physics steps, as a share of the larger one, at which a
+check counts as converged."""
 
 
 @dataclass(frozen=True)
 class PhysicsCheckResult:
     """Result of a check for an entry at a physics step (s).
 
-    ``value`` and ``exact`` are in ``unit``; both are None if ``refusal`` has a reason why nothing
-    was measured. ``other_value`` is the value at ``other_step_s``, for checks that request it.
+    ``value`` and ``exact`` have the unit ``unit``. Both are None if the check could not be
+    executed; ``refusal`` then has the reason. ``other_value`` is the value at ``other_step_s``, if
+    the check requests a second step.
     """
 
     entry: str
@@ -164,14 +165,15 @@ class PhysicsCheckResult:
 
     @property
     def deviation(self) -> Optional[float]:
-        """(value - exact) divided by the exact value, or by the scale; None without a value."""
+        """(value - exact) divided by the exact value, or by the scale if that is specified. None
+        without a value."""
         if self.value is None or self.exact is None:
             return None
         return (self.value - self.exact) / (self.scale or abs(self.exact))
 
     @property
     def converged(self) -> Optional[bool]:
-        """True if the values at two steps agree; None with one step only."""
+        """True if the values at both physics steps are close; None if there is one step only."""
         if self.value is None or self.other_value is None:
             return None
         return math.isclose(self.value, self.other_value, rel_tol=MAX_STEP_DIFFERENCE)
@@ -184,8 +186,8 @@ def check_physics(
     checks: Sequence[PhysicsCheck] = CHECKS,
     steps_s: Tuple[float, float] = STEPS_S,
 ) -> List[PhysicsCheckResult]:
-    """Run the checks in a registered simulator with these options, and with ``step_s`` if it has
-    that option. ``entry`` is its name in the results, which are in the order of the checks."""
+    """Run the checks in a simulator with these options, and with ``step_s`` if the simulator has
+    that option. ``entry`` is the name in the results. The results have the order of the checks."""
     found, why = _measure(simulator, options, checks, steps_s[0])
     again = [check for check in checks if check.converges]
     other, _ = _measure(simulator, options, again, steps_s[1]) if again else ({}, {})
@@ -211,7 +213,8 @@ def check_physics(
 def _measure(
     simulator: str, options: Mapping[str, Any], checks: Sequence[PhysicsCheck], step_s: float
 ) -> Tuple[Dict[str, PhysicsResult], Dict[str, Optional[str]]]:
-    """Return results, and reasons for missing ones, by name of the check."""
+    """Return the results by name of the check, and the reasons of checks that could not be
+    executed."""
     all_options = dict(options)
     if "step_s" in options_taken(simulator):
         all_options["step_s"] = step_s

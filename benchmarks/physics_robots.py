@@ -19,20 +19,20 @@ from gz_testauto.simulators.changes import SetModel
 from gz_testauto.simulators.interface import Simulation
 
 WHEELBASE_M, WHEEL_RADIUS_M = 0.512, 0.1651
-"""Dimensions of the Husky."""
+"""Dimensions (m) of a Clearpath Husky."""
 SPEED_MPS, TURN_RADPS = 0.5, 0.5
 STARTING_S = 1.0
 PERIOD_S = 0.1
 BRAKED_FROM_MPS = 1.0
 SLIPPERY = 0.5
 LINE_POINTS = 16
-"""Points of the Gauss-Legendre quadrature along a wheel's contact line."""
+"""Number of points of the Gauss-Legendre quadrature along the contact line of a wheel."""
 STEP_M = 0.076
 SPAWN_GAP_M = 0.002
-"""Height above its resting pose at which the robot on the step starts."""
+"""Height (m) above the resting pose at which the robot on the step starts."""
 IMU_PERIOD_S, IMU_TIME_S = 0.01, 1.0
 ARM_M, ARM_RADPS = 0.5, 2.0
-"""Distance of the IMU from the axis, and the body's angular velocity."""
+"""Distance of the IMU from the axis (m), and angular velocity of the body (rad/s)."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class WheelContacts:
     width_m: float = 0.0
 
     def loads_n(self) -> List[float]:
-        """Return the load on each wheel at rest: of all loads in equilibrium the most even ones, as
-        on slightly compliant ground."""
+        """Return the load (N) on each wheel at rest. Of all loads in equilibrium these are the most
+        even ones, as on slightly compliant ground."""
         at = np.array(self.wheels_m)
         balance = np.vstack([np.ones(len(at)), at.T])
         weight = self.mass_kg * GRAVITY_MPS2

@@ -25,7 +25,7 @@ LIMIT_S = 0.1
 
 
 def main() -> int:
-    """Draw in one process and in parallel, and compare."""
+    """Draw the worlds in one process and in parallel processes, and compare the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", type=Path, help="results of a finished campaign")
     parser.add_argument("--worlds", type=int, default=64, help="default: %(default)s")

@@ -22,7 +22,7 @@ from gz_testauto.results.store import ResultStore
 
 
 def processor_s(directory):
-    """Of one report."""
+    """Return the CPU time (s) of one report."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "gz_testauto.cli.main", "report", str(directory)]
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=1800)

@@ -27,7 +27,7 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 def main() -> int:
-    """Make the results, the page, and open it."""
+    """Create the results and the page, and open the page."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -58,8 +58,8 @@ def main() -> int:
 
 
 def repeat(source: CampaignDirectory, out: Path, count: int) -> int:
-    """Fill ``out`` with ``count`` worlds, those of ``source`` under new names; return how many
-    trials that is."""
+    """Fill ``out`` with ``count`` worlds, which are those of ``source`` under new names. Return the
+    number of trials."""
     there = CampaignDirectory(out)
     out.mkdir()
     for path in (source.manifest, source.campaign):
@@ -94,7 +94,7 @@ def repeat(source: CampaignDirectory, out: Path, count: int) -> int:
 
 
 def opened(playwright: object, program: str, page: Path, times: int) -> str:
-    """Return the times of opening the page, and a world on it, as text."""
+    """Return the times of opening the page and one world on it, as text."""
     browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
     whole, world = [], []
     for _ in range(times):

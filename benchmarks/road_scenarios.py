@@ -39,7 +39,8 @@ WALKER_AHEAD_M = 30.0
 FULL_SPEED_AFTER_M = 25.0
 
 TIMING = {"latency_s": 0.3, "margin_m": 0.25}
-"""A plan starts at the predicted pose of the car; the margin is for its tracking error."""
+"""Latency and margin of the planner. A plan starts at the predicted pose of the car; the margin is
+for the tracking error."""
 
 ABLATION = {
     "sst": {},
@@ -50,7 +51,7 @@ ABLATION = {
 
 
 def planners(names, **parameters):
-    """Entries of a campaign: the search with each of these branches."""
+    """Return the planners of a campaign: the search with each of these branches."""
     common = {"speed_share": SPEED_MPS / FASTEST_MPS, "iterations": 3000, **TIMING, **parameters}
     return [
         {"name": name, "plugin": "sst", "parameters": {**common, **ABLATION[name]}}
@@ -59,7 +60,7 @@ def planners(names, **parameters):
 
 
 def straight(length_m):
-    """Two lanes, the right one the route's."""
+    """Return a road with two lanes; the route uses the right one."""
     ends = [-40.0, length_m]
     return {
         "lanes": [
@@ -71,7 +72,7 @@ def straight(length_m):
 
 
 def campaign(name, seed, worlds, road, goal, planners, **more):
-    """Return a campaign with the common keys of all five."""
+    """Return a campaign with the keys that all five scenarios have."""
     return {
         "name": f"roads_{name}",
         "seed": seed,
@@ -95,12 +96,11 @@ def campaign(name, seed, worlds, road, goal, planners, **more):
 
 
 def uniform(middle, aside):
-    """A distribution."""
     return [middle - aside, middle + aside]
 
 
 def files(count, start):
-    """Return the empty world ``count`` times, each with the start that ``start`` returns."""
+    """Return ``count`` copies of the empty world, each with a start returned by ``start``."""
     return [
         {"file": "plain.world", "name": f"world_{number:02d}", "start": start(number)}
         for number in range(count)
@@ -108,12 +108,11 @@ def files(count, start):
 
 
 def at(x_m, y_m, yaw_rad=0.0):
-    """A pose."""
     return {"x_m": float(x_m), "y_m": float(y_m), "yaw_rad": float(yaw_rad)}
 
 
 def scenario_i(seed, count, names):
-    """A free straight road, carried along its lane."""
+    """Return scenario I: a free straight road."""
 
     def start(number):
         return at(0.0, RIGHT_M + np.random.default_rng([1, seed, number]).uniform(-0.1, 0.1))
@@ -141,7 +140,7 @@ def scenario_ii(seed, count, names):
 
 
 def roundabout(seed, number):
-    """One lane around three quarters of a circle, entered and left at an angle to it."""
+    """Return a lane around three quarters of a circle, with an entry and an exit at an angle."""
     random = np.random.default_rng([3, seed, number])
     radius, kink = random.uniform(12.0, 18.0), math.radians(random.uniform(30.0, 60.0))
     turns = np.linspace(-math.pi, math.pi / 2, 73)  # counter-clockwise, from the west to the north
@@ -171,7 +170,7 @@ def roundabout(seed, number):
 
 
 def scenario_iii(seed, count, names):
-    """A roundabout, left at its third exit."""
+    """Return scenario III: a roundabout that the car leaves at the third exit."""
     worlds = []
     for number in range(count):
         road, start, goal = roundabout(seed, number)
@@ -197,7 +196,7 @@ def walker(speed_mps, speed_aside, start_aside):
 
 
 def crossing(name, seed, count, entries, who):
-    """A walker crosses the straight road."""
+    """Return a campaign in which a walker crosses the straight road."""
     return campaign(
         name, seed, files(count, lambda number: at(0.0, RIGHT_M)), straight(200),
         {"x_m": 100.0, "y_m": RIGHT_M}, entries, actors=[who],
@@ -210,7 +209,7 @@ def scenario_iv(seed, count, names):
 
 
 def scenario_v(seed, count, names):
-    """Return scenario V: a walker in the middle of its crossing."""
+    """Return scenario V: a walker in the middle of the crossing."""
     return crossing("V", seed, count, planners(names), walker(0.95, 0.05, 0.2))
 
 
@@ -224,29 +223,29 @@ SCENARIOS = {
 LIDAR_ONLY = ("fgm_improved", "dwa")
 
 
-def run(name, seed, given):
+def run(name, seed, arguments):
     """Run one scenario's campaign of one seed; return its results directory."""
     names = list(ABLATION) if name in ("I", "II") else ["sst", "dki_sst"]
-    spec = SCENARIOS[name](seed, given.worlds, names)
+    spec = SCENARIOS[name](seed, arguments.worlds, names)
     if name in ("II", "IV", "V"):
         spec["planners"] += [{"name": name} for name in LIDAR_ONLY]
-    chosen = given.planners
+    chosen = arguments.planners
     spec["planners"] = [one for one in spec["planners"] if not chosen or one["name"] in chosen]
-    spec["simulator"] = given.simulator
-    folder = given.out / f"{name}_{given.simulator}" / f"seed_{seed:02d}"
+    spec["simulator"] = arguments.simulator
+    folder = arguments.out / f"{name}_{arguments.simulator}" / f"seed_{seed:02d}"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "campaign.yaml"
     file.write_text(yaml.safe_dump(spec, sort_keys=False))
     command = [sys.executable, "-m", "gz_testauto.cli.main", "run", str(file)]
-    command += ["--out", str(folder / "results"), "--workers", str(given.workers)]
+    command += ["--out", str(folder / "results"), "--workers", str(arguments.workers)]
     with (folder / "run.log").open("a") as log:
         subprocess.run(command, check=True, stdout=log, stderr=subprocess.STDOUT)
     return folder / "results"
 
 
 def mean_of(groups):
-    """Return the mean over seeds of their means, and Student's interval of it, 95 %; groups are
-    the values of each seed. NaN where there is none."""
+    """Return the mean over seeds of the means of their values, and its 95 % Student interval. Each
+    group has the values of one seed. The result is NaN without values."""
     means = np.array([np.mean(values) for values in groups if len(values)])
     if len(means) < 2:
         return (float(means.mean()) if len(means) else math.nan), math.nan, math.nan
@@ -255,7 +254,8 @@ def mean_of(groups):
 
 
 def counted(groups):
-    """Return "3 of 4, 75 % [30, 95]"; groups are the truth values of each seed."""
+    """Return a share as text, such as "3 of 4, 75 % [30, 95]". Each group has the truth values of
+    one seed."""
     successes, trials = [sum(group) for group in groups], [len(group) for group in groups]
     rate = clustered_rate(successes, trials)
     low, high = 100 * rate.low, 100 * rate.high
@@ -275,21 +275,21 @@ def trials_of(results):
 
 
 def driven(results, record):
-    """Return numbers of how a trial was driven, by name, from its recording."""
+    """Return values that describe the motion of a trial by name, from its recording."""
     with ResultStore.read(CampaignDirectory(results)) as store:
         recording = store.trajectory(record)
     pose, speed = recording.pose, recording.twist[:, 0]
     middle = pose[:, :2] + 1.35 * np.column_stack([np.cos(pose[:, 2]), np.sin(pose[:, 2])])
-    said = {"y_max_m": float(pose[:, 1].max())}
+    values = {"y_max_m": float(pose[:, 1].max())}
     actors = [array for name, array in recording.series.items() if name.startswith("actor_")]
     if actors:
         (other,) = actors
-        apart = np.hypot(*(middle - other[:, :2]).T)
-        said["least_m"] = float(apart.min())
+        distances = np.hypot(*(middle - other[:, :2]).T)
+        values["least_m"] = float(distances.min())
         met = (pose[:, 0] > FULL_SPEED_AFTER_M) & (pose[:, 0] < other[:, 0] + 10.0)
-        said["slowest_mps"] = float(speed[met].min()) if met.any() else math.nan
-        said["passed"] = float((pose[:, 0] > other[:, 0] + 10.0).any())
-    return said
+        values["slowest_mps"] = float(speed[met].min()) if met.any() else math.nan
+        values["passed"] = float((pose[:, 0] > other[:, 0] + 10.0).any())
+    return values
 
 
 def judge_plans(results):
@@ -305,26 +305,26 @@ def judge_plans(results):
         first = np.array([np.mean(values) for values in groups["sst"]])
         for planner, values in groups.items():
             mean, low, high = mean_of(values)
-            said = f"{row:22s} {planner:14s} {mean:.3f} [{low:.3f}, {high:.3f}]"
+            text = f"{row:22s} {planner:14s} {mean:.3f} [{low:.3f}, {high:.3f}]"
             if planner != "sst":
                 means = np.array([np.mean(of_seed) for of_seed in values])
                 less, low, high = mean_of([[gain] for gain in 100.0 * (1.0 - means / first)])
                 tests[row, planner] = signed_rank(means - first)
-                said += f"  less {less:.1f} % [{low:.1f}, {high:.1f}]"
-            print(said)
+                text += f"  less {less:.1f} % [{low:.1f}, {high:.1f}]"
+            print(text)
     for key, p_value in zip(tests, holm(list(tests.values()))):
         print(f"Holm-adjusted p over seeds {key[0]} {key[1]}: {p_value:.2g}")
 
 
-def judge_drives(name, results):
-    """Print how each planner drove."""
+def print_motion(name, results):
+    """Print the values that describe the motion of each planner."""
     for planner, by_seed in trials_of(results).items():
         outcomes = sorted({one.outcome.value for records in by_seed.values() for one in records})
         ends = {
             end: [[one.outcome.value == end for one in records] for records in by_seed.values()]
             for end in outcomes
         }
-        said = f"{planner:14s} " + "; ".join(f"{k} {counted(v)}" for k, v in ends.items())
+        text = f"{planner:14s} " + "; ".join(f"{k} {counted(v)}" for k, v in ends.items())
         drives = [
             [driven(results[seed], one) for one in records if one.trajectory]
             for seed, records in by_seed.items()
@@ -333,26 +333,26 @@ def judge_drives(name, results):
             values = [[d[key] for d in of_seed if math.isfinite(d[key])] for of_seed in drives]
             mean, low, high = mean_of(values)
             spread = np.std([value for of_seed in values for value in of_seed], ddof=1)
-            said += f"; {key} {mean:.2f} [{low:.2f}, {high:.2f}] s.d. {spread:.2f}"
+            text += f"; {key} {mean:.2f} [{low:.2f}, {high:.2f}] s.d. {spread:.2f}"
         if name == "IV":
             kept = [
                 [d["y_max_m"] > 0.0 and d["slowest_mps"] >= 0.8 * SPEED_MPS for d in of_seed]
                 for of_seed in drives
             ]
-            said += f"; changed lane at 80 % of the speed {counted(kept)}"
+            text += f"; changed lane at 80 % of the speed {counted(kept)}"
         if name == "V":
             slowed = [
                 [d["slowest_mps"] < 0.7 * SPEED_MPS and d["passed"] > 0 for d in of_seed]
                 for of_seed in drives
             ]
-            said += f"; below 70 % of the speed, and went on {counted(slowed)}"
+            text += f"; below 70 % of the speed, and went on {counted(slowed)}"
         if name == "III":
-            said += in_the_roundabout(list(by_seed.values()))
-        print(said)
+            text += in_the_roundabout(list(by_seed.values()))
+        print(text)
 
 
 def in_the_roundabout(records):
-    """Return how near to its lane the car was; records of each seed."""
+    """Return the distance between the car and its lane, from the records of each seed."""
     errors = {
         key: [[one.metrics[key] for one in of_seed] for of_seed in records]
         for key in ("lane_error_max_m", "lane_error_mean_m", "lane_departure_share")
@@ -378,21 +378,22 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
     parser.add_argument("--planners", nargs="+", default=[])
-    given = parser.parse_args()
-    found = {name: {} for name in given.only}
-    for seed in range(given.seed, given.seed + given.seeds):
-        for name in given.only:
-            found[name][seed] = run(name, seed, given)
+    arguments = parser.parse_args()
+    found = {name: {} for name in arguments.only}
+    for seed in range(arguments.seed, arguments.seed + arguments.seeds):
+        for name in arguments.only:
+            found[name][seed] = run(name, seed, arguments)
         print(f"seed {seed} is done", file=sys.stderr)
     for name, results in found.items():
         print(
-            f"\nScenario {name}, {given.seeds} seeds × {given.worlds} worlds, {given.simulator}",
+            f"\nScenario {name}, {arguments.seeds} seeds × {arguments.worlds} worlds, "
+            f"{arguments.simulator}",
             flush=True,
         )
         if name == "I":
             judge_plans(results)
         else:
-            judge_drives(name, results)
+            print_motion(name, results)
 
 
 if __name__ == "__main__":

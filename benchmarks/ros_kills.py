@@ -24,7 +24,7 @@ import uuid
 from pathlib import Path
 
 from example import print_figures
-from kill_storm import compared
+from kill_storm import compare_results
 
 from gz_testauto.base import resources
 from gz_testauto.processes import free_port
@@ -43,7 +43,7 @@ GONE_S, IDLE_S = 60.0, 600.0
 
 
 class Launch:
-    """campaign.launch on one master, given again and again."""
+    """A launch of campaign.launch on one ROS master, which is repeated after each kill."""
 
     def __init__(self, campaign, out, log, temporary):
         self.mark = uuid.uuid4().hex
@@ -63,7 +63,7 @@ class Launch:
         self.left = collections.Counter()
 
     def ensure(self):
-        """Have it running."""
+        """Start the launch unless it is running."""
         if self.process is not None and self.process.poll() is None:
             return
         self.note_end()
@@ -76,7 +76,7 @@ class Launch:
         )
 
     def note_end(self):
-        """Wait until nothing of it lives, and note what does."""
+        """Wait until all processes of the launch have exited, and record those that have not."""
         if self.process is None:
             return
         self.statuses[self.process.wait(GONE_S + 60.0)] += 1
@@ -88,7 +88,7 @@ class Launch:
             self.left[next((word for word in STAYS if word in command), command[:100])] += 1
 
     def living(self, but_for=()):
-        """Command lines of its processes by number."""
+        """Return the command lines of the processes of the launch, by process number."""
         wanted, found = f"{MARK}={self.mark}".encode(), {}
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -104,7 +104,7 @@ class Launch:
         return found
 
     def kill(self, victim):
-        """SIGKILL one; returns whether there was one."""
+        """Send SIGKILL to one process of the launch; return whether a process was found."""
         for pid, command in self.living().items():
             if VICTIMS[victim] in command:
                 os.kill(pid, signal.SIGKILL)
@@ -112,19 +112,20 @@ class Launch:
         return False
 
     def drives(self):
-        """Return whether a planner runs, which starts last."""
+        """Return whether a planner process runs, which starts last."""
         commands = " ".join(self.living().values())
         return all(VICTIMS[name] in commands for name in ("simulator node", "planner process"))
 
     def end(self):
-        """End all that is left."""
+        """End all remaining processes of the launch."""
         for pid in self.living():
             os.kill(pid, signal.SIGKILL)
 
 
 def finished(out):
-    """Return the trials in the store, in the plan's order; none before the store exists, or after a
-    writer was killed during a commit, until another one has opened it."""
+    """Return the trials in the store, in the order of the plan. The list is empty before the store
+    exists. It is also empty after a writer was killed during a commit, until another process opens
+    the store."""
     if not (out / "results.sqlite").is_file():
         return []
     place = f"file:{out / 'results.sqlite'}?mode=ro"
@@ -193,7 +194,7 @@ def main():
         "kills": sum(done.values()),
         "killed": dict(sorted(done.items())),
         "exit_statuses": dict(launch.statuses),
-        **compared(reference, out),
+        **compare_results(reference, out),
         "repeated": sum(row["attempts"] > 1 for row in finished(out)),
         "processes_left": dict(launch.left),
         "files_left": sorted(path.name for path in temporary.iterdir()),

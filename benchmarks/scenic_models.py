@@ -35,7 +35,7 @@ WORLD = """<sdf version="1.6"><world name="default">
 
 
 class Outcome(NamedTuple):
-    """The outcome of one model: its kind, and the output on stderr."""
+    """Result of one model: its kind, and the output on standard error."""
 
     kind: str
     text: str
@@ -43,7 +43,8 @@ class Outcome(NamedTuple):
 
 
 def place(folder: Path) -> Outcome:
-    """Place a model; include it in the descriptor's world where the refusal advises that."""
+    """Place a model, and include it in the world of the descriptor if the error message advises
+    that."""
     entry = {"name": folder.name, "type": "CUSTOM_MODEL"}
     outcome = make_world(folder, f"new {class_name(folder.name)} at 0 @ 0, facing 0 deg\n", entry)
     if outcome.kind == REFUSED and IN_WORLD in outcome.text:
@@ -55,7 +56,7 @@ def place(folder: Path) -> Outcome:
 
 
 def make_world(folder: Path, scenario: str, entry: Dict[str, str], world: bool = False) -> Outcome:
-    """Make one world of a scenario with one entry in its descriptor."""
+    """Create one world of a scenario with one model in its descriptor."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         descriptor: Dict[str, Any] = {"models_dir": str(folder.parent), "models": [entry]}
@@ -69,7 +70,7 @@ def make_world(folder: Path, scenario: str, entry: Dict[str, str], world: bool =
 
 
 def run(arguments: List[str]) -> Outcome:
-    """Run the verb in this process."""
+    """Run a command of gz_testauto in this process."""
     output = io.StringIO()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -84,7 +85,7 @@ def run(arguments: List[str]) -> Outcome:
 
 
 def cause_of(text: str) -> str:
-    """The message without paths and numbers, which differ from model to model."""
+    """Return a message without paths and numbers, which differ between models."""
     last = [line for line in text.strip().splitlines() if not line.startswith("note:")][-1]
     return re.sub(r"[\d.]+", "N", re.sub(r"\S*/\S*", "PATH", last))[:160]
 

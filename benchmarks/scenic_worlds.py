@@ -38,7 +38,7 @@ def scenario_file(name: str, folder: Path) -> Path:
 
 
 def check(seeds: int) -> int:
-    """One world per seed and scenario; returns how many faults there are."""
+    """Create one world per seed and scenario; return the number of faults."""
     found = 0
     for name, (_, side) in SCENARIOS.items():
         started, faulty = time.monotonic(), []
@@ -61,7 +61,7 @@ def check(seeds: int) -> int:
 
 
 def time_scenes(count: int, keep: bool, scenes: int) -> None:
-    """Time single scenes of ``storage.scenic``."""
+    """Measure the time of drawing single scenes of ``storage.scenic``."""
     source = ScenicSource(
         EXAMPLES / "storage.scenic", EXAMPLES / "models.yaml", 1, {"count": count}, keep=keep
     )
@@ -71,9 +71,9 @@ def time_scenes(count: int, keep: bool, scenes: int) -> None:
         started = time.perf_counter()
         source.generate(index)
         seconds.append(time.perf_counter() - started)
-    way = "kept" if keep else "rejection"
+    method = "kept" if keep else "rejection"
     print(
-        f"{count:>4} objects, {way:<10} median {statistics.median(seconds):.3f} s, "
+        f"{count:>4} objects, {method:<10} median {statistics.median(seconds):.3f} s, "
         f"slowest of {scenes}: {max(seconds):.3f} s",
         flush=True,
     )

@@ -21,7 +21,7 @@ from gz_testauto.extras.sst.road import Lane
 from gz_testauto.extras.sst.search import Search
 
 LANES = [Lane(np.array([[0.0, y], [200.0, y]]), np.full(2, 3.5)) for y in (-1.75, 1.75)]
-PLANS, APART_M = 4, 2.5
+PLANS, ROOT_SPACING_M = 4, 2.5
 AHEAD_M = 22.0
 CURVE = (300, 1000, 3000, 10000, 30000)
 VARIANTS = {
@@ -34,15 +34,15 @@ CRITERIA = ("|a| m/s²", "|v - 5| m/s", "off lane m")
 
 
 def criteria(planned):
-    """Means over a trajectory: acceleration, deviation from the desired speed and from the nearest
-    lane's center."""
+    """Return the means over a trajectory: acceleration, deviation from the desired speed, and
+    distance from the center of the nearest lane."""
     accel = np.repeat(np.abs(planned.controls[:, 0]), planned.steps).mean()
     speed = np.abs(planned.states[:, 3] - 5.0).mean()
     return accel, speed, np.abs(np.abs(planned.states[:, 1]) - 1.75).mean()
 
 
-def judge(search, root_number):
-    """The criteria of one root's plans, and the CPU time of each search (s)."""
+def evaluate(search, root_number):
+    """Return the criteria of the plans from one root, and the CPU time of each search (s)."""
     random = np.random.default_rng(root_number)
     offsets = np.random.default_rng([root_number, 1]).uniform(-0.1, 0.1, 2)
     root = np.array([20.0, -1.75 + offsets[0], 0.0, 5.0 + offsets[1]])
@@ -53,12 +53,13 @@ def judge(search, root_number):
         spent.append(time.process_time() - began)
         if planned is not None:
             found.append(criteria(planned))
-        root = np.array([root[0] + APART_M, -1.75, 0.0, 5.0])
+        root = np.array([root[0] + ROOT_SPACING_M, -1.75, 0.0, 5.0])
     return np.mean(found, axis=0), spent
 
 
 def less(values, base):
-    """Return the reduction (%) of the mean of ``values`` below that of ``base``, with interval."""
+    """Return the relative reduction (%) of the mean of ``values`` compared with ``base``, and its
+    interval."""
     result = bootstrap(
         (values, base),
         lambda ours, theirs, axis: 100.0 * (1.0 - ours.mean(axis=axis) / theirs.mean(axis=axis)),
@@ -72,7 +73,7 @@ def less(values, base):
 
 
 def costs(search, blocked, roots):
-    """Return the cost of the last plan of each root, ``inf`` without a plan."""
+    """Return the cost of the last plan from each root; it is infinite without a plan."""
     objects = None
     if blocked:
         car = np.array([[[20.0 + AHEAD_M, -2.15, 0.0]]])
@@ -90,9 +91,9 @@ def costs(search, blocked, roots):
 
 
 def curve(roots):
-    """Costs over iterations."""
+    """Print the cost of the plan by number of iterations."""
     for blocked in (False, True):
-        print(f"{'a car stands' if blocked else 'free'}: median cost of the last of {PLANS} plans")
+        print(f"{'parked car' if blocked else 'free'}: median cost of the last of {PLANS} plans")
         for iterations in CURVE:
             row = f"  {iterations:6d}"
             for name, branches in VARIANTS.items():
@@ -108,7 +109,7 @@ def main():
     parser.add_argument("--iterations", type=int, nargs="+", default=[3000])
     parser.add_argument("--curve", action="store_true", help="costs over iterations instead")
     arguments = parser.parse_args()
-    judge(Search(iterations=10), 0)  # compile
+    evaluate(Search(iterations=10), 0)  # compile
     if arguments.curve:
         curve(range(arguments.seed, arguments.seed + arguments.roots))
         return
@@ -118,9 +119,9 @@ def main():
         for name, branches in VARIANTS.items():
             search = Search(iterations=iterations, **branches)
             roots = range(arguments.seed, arguments.seed + arguments.roots)
-            judged = [judge(search, number) for number in roots]
-            values = np.array([means for means, _ in judged])
-            spent_ms = 1e3 * np.median([each for _, spent in judged for each in spent])
+            results = [evaluate(search, number) for number in roots]
+            values = np.array([means for means, _ in results])
+            spent_ms = 1e3 * np.median([each for _, spent in results for each in spent])
             means = "  ".join(
                 f"{what} {value:.3f}" for what, value in zip(CRITERIA, values.mean(axis=0))
             )

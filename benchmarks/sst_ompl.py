@@ -27,7 +27,7 @@ STEP_S, STEPS, WHEELBASE_M = 0.04, 10, 2.7
 
 
 class Ompl:
-    """OMPL's SST on the query."""
+    """The SST planner of OMPL, with the query of this benchmark."""
 
     def __init__(self):
         space = ob.CompoundStateSpace()
@@ -69,12 +69,12 @@ class Ompl:
         self.setup = setup
 
     def is_valid(self, state):
-        """On the road."""
+        """Return whether a state is on the road."""
         x, y, v = state[0][0], state[0][1], state[2][0]
         return 18.0 <= x <= 53.0 and -3.5 <= y <= 3.5 and 0.0 <= v <= 8.33
 
     def propagate(self, start, control, duration, state):
-        """One edge."""
+        """Propagate a state along one edge."""
         self.iterations += 1
         x, y, turned, v = start[0][0], start[0][1], start[1].value, start[2][0]
         accel, rate = control[0], math.tan(control[1]) / WHEELBASE_M
@@ -87,14 +87,15 @@ class Ompl:
         state[1].value = math.remainder(turned, 2 * math.pi)
 
     def per_second(self, duration_s):
-        """Iterations per second of CPU."""
+        """Return the iterations of OMPL's SST per second of CPU time."""
         before, began = self.iterations, time.process_time()
         self.setup.solve(duration_s)
         return (self.iterations - before) / (time.process_time() - began)
 
 
 def ours_per_second(iterations, rounds):
-    """Iterations of this package's search per second of CPU, all of a plan counted."""
+    """Return the iterations of this package's search per second of CPU time, including all other
+    work of a plan."""
     search = Search(iterations=iterations, lane_branch=False, previous_branch=False)
     began = time.process_time()
     for seed in range(rounds):
@@ -103,14 +104,14 @@ def ours_per_second(iterations, rounds):
 
 
 def main():
-    """Both, in turns."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--rounds", type=int, default=5)
-    given = arguments.parse_args()
+    """Measure both planners alternately."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
     ou.setLogLevel(ou.LOG_ERROR)
     ours_per_second(3000, 1)  # compiles
     ratios = []
-    for _ in range(given.rounds):
+    for _ in range(arguments.rounds):
         theirs, ours = Ompl().per_second(2.0), ours_per_second(12000, 3)
         ratios.append(ours / theirs)
         print(f"OMPL {theirs:9.0f}/s   sst {ours:9.0f}/s   {ratios[-1]:.1f} times", flush=True)

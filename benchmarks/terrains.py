@@ -30,7 +30,7 @@ def terrains(seed: int) -> List[Terrain]:
 
 
 def draw(grounds: List[Terrain], path: Path) -> None:
-    """The picture of all but the flat one, a column each."""
+    """Return a picture with one column for each kind of terrain except the flat one."""
     from matplotlib import pyplot
     from PIL import Image
 
@@ -60,8 +60,8 @@ def draw(grounds: List[Terrain], path: Path) -> None:
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("simulators", nargs="*", help="to be probed")
-    parser.add_argument("--picture", type=Path, help="where to write the picture")
+    parser.add_argument("simulators", nargs="*", help="simulators whose ground is measured")
+    parser.add_argument("--picture", type=Path, help="file of the picture")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     grounds = terrains(options.seed)
@@ -71,12 +71,11 @@ def main() -> None:
         for name in options.simulators:
             with open_simulator(name) as simulator:
                 for terrain in grounds:
-                    probe = probe_ground(simulator, terrain, Path(folder), seed=options.seed)
-                    errors = 1000 * np.abs(probe.errors_m)
+                    probe = probe_ground(simulator, terrain, Path(folder))
                     print(
-                        f"{name:10} {terrain.name:8} median {np.median(errors):.3f} mm, worst "
-                        f"{errors.max():.3f} mm, friction {probe.friction} of "
-                        f"{probe.expected_friction}: {probe.refusal or 'the same ground'}",
+                        f"{name:10} {terrain.name:8} largest error {1000 * probe.worst_m:.3f} mm, "
+                        f"friction {probe.friction}, expected {probe.expected_friction}: "
+                        f"{probe.refusal or 'correct'}",
                         flush=True,
                     )
 

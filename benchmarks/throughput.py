@@ -33,11 +33,11 @@ from gz_testauto.workers.processes import local_workers
 
 RELAUNCHES = 3
 ROS = "ros"
-"""Nodes that drive in the embedded simulator."""
+"""Name of the method in which ROS nodes drive in the embedded simulator."""
 
 
 class Stopwatch(CampaignListener):
-    """Records the times at which trials ended."""
+    """A recorder of the times at which trials finish."""
 
     def __init__(self):
         self.ended_s = []
@@ -46,9 +46,9 @@ class Stopwatch(CampaignListener):
         self.ended_s.append(time.perf_counter())
 
 
-def executors(way, out):
+def executors(method, out):
     """Return the functions that create the executors of one method."""
-    if way != ROS:
+    if method != ROS:
         return functools.partial(LockstepExecutor, open_simulator=start_simulator)
     from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor  # needs ROS
 
@@ -59,13 +59,14 @@ def executors(way, out):
     )
 
 
-def run(way, workers, worlds, seed, out):
-    """Steady trials per minute, start-up (s) and mean simulated time (s) of a trial."""
+def run(method, workers, worlds, seed, out):
+    """Return the steady number of trials per minute, the start-up time (s) and the mean simulated
+    time (s) of a trial."""
     watch, began_s = Stopwatch(), time.perf_counter()
     results = run_campaign(
-        example_campaign("embedded" if way == ROS else way, worlds, seed),
+        example_campaign("embedded" if method == ROS else method, worlds, seed),
         out,
-        executors(way, out),
+        executors(method, out),
         make_workers=local_workers(workers),
         listener=watch,
     )
@@ -76,7 +77,8 @@ def run(way, workers, worlds, seed, out):
 
 
 def relaunch(world, robot):
-    """Wall seconds to start a fresh gzserver on a world with a robot, and to end it."""
+    """Return the wall time (s) of starting a new gzserver with a world and a robot, and of closing
+    it."""
     began_s = time.perf_counter()
     with GazeboSimulator() as simulator:
         simulator.load(Scene(world, robot)).snapshot()
@@ -85,15 +87,15 @@ def relaunch(world, robot):
 
 def measure(arguments, directory):
     robot = read_robot(ROOT / "models" / "wheelchair")
-    ways = [("embedded", n, arguments.worlds) for n in arguments.workers]
-    ways += [("gazebo", n, arguments.gazebo_worlds) for n in arguments.workers]
-    ways += [(ROS, n, arguments.ros_worlds) for n in arguments.workers]
-    ways = [way for way in ways if way[-1]]
-    rates = {way[:2]: [] for way in ways}
-    first_s = {way[:2]: [] for way in ways}
+    methods = [("embedded", n, arguments.worlds) for n in arguments.workers]
+    methods += [("gazebo", n, arguments.gazebo_worlds) for n in arguments.workers]
+    methods += [(ROS, n, arguments.ros_worlds) for n in arguments.workers]
+    methods = [method for method in methods if method[-1]]
+    rates = {method[:2]: [] for method in methods}
+    first_s = {method[:2]: [] for method in methods}
     relaunches, lasted = [], []
     for turn in range(arguments.turns):
-        for simulator, workers, worlds in ways:
+        for simulator, workers, worlds in methods:
             out = Path(directory) / f"{turn}-{simulator}-{workers}"
             rate, started_s, simulated_s = run(simulator, workers, worlds, turn, out)
             rates[simulator, workers].append(rate)

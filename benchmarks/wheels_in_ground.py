@@ -18,8 +18,11 @@ from pydantic import TypeAdapter
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.resources import share_directory
-from gz_testauto.extras.simulator_comparison.bench.plausibility import MAX_WHEEL_DEPTH_M
-from gz_testauto.extras.simulator_comparison.bench.run_maneuver import ManeuverRequest, run_maneuver
+from gz_testauto.extras.simulator_comparison.bench.run_maneuver import (
+    MAX_WHEEL_DEPTH_M,
+    ManeuverRequest,
+    run_maneuver,
+)
 from gz_testauto.extras.simulator_comparison.bench.simulator_process import sampling_options
 from gz_testauto.extras.simulator_comparison.bench.wheels import is_inside
 from gz_testauto.extras.simulator_comparison.maneuvers import PERIOD_S, draw_start
@@ -48,14 +51,14 @@ MOST_MM = 80
 
 
 def main():
-    """Drive, and print a row for each entry."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--entry", action="append", choices=list(ENTRIES))
-    given = arguments.parse_args()
+    """Drive on all terrains, and print a row for each entry."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--entry", action="append", choices=list(ENTRIES))
+    arguments = parser.parse_args()
     reader = TypeAdapter(TerrainSpec)
     terrains = [make_terrain(reader.validate_python(one), 0) for one in TERRAINS]
     print("| | " + " | ".join(terrain.name for terrain in terrains) + " |")
-    for entry in given.entry or ENTRIES:
+    for entry in arguments.entry or ENTRIES:
         name, options = ENTRIES[entry]
         try:
             with open_simulator(name, **sampling_options(name, options)) as simulator:
@@ -66,7 +69,8 @@ def main():
 
 
 def cell(simulator, terrain):
-    """The worst of the starts: depth (mm), and where it is too much for how long (s)."""
+    """Return the worst value of all starts: the depth of a wheel (mm), and the time (s) at a depth
+    that makes a run invalid."""
     robot = read_robot(share_directory() / "models" / "husky_a200")
     deepest_mm, longest_s = 0, 0.0
     for repetition in range(STARTS):
@@ -83,7 +87,7 @@ def cell(simulator, terrain):
 
 
 def depth_mm(terrain, points_m):
-    """The greatest whole millimeter that a point is inside by."""
+    """Return the greatest whole number of millimeters by which a point is inside the ground."""
     least, most = 0, MOST_MM + 1
     while most - least > 1:
         middle = (least + most) // 2
@@ -95,7 +99,7 @@ def depth_mm(terrain, points_m):
 
 
 def longest_run(flags):
-    """Of True."""
+    """Return the length of the longest series of True."""
     runs = (len(list(run)) for flag, run in itertools.groupby(flags) if flag)
     return max(runs, default=0)
 

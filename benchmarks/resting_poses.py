@@ -2,17 +2,18 @@
 
 In each world the robot is placed at free poses drawn from a seed: on the ground, without collision
 shapes between the ground and its own height. After two seconds at rest its height, its roll and
-pitch, and its scan are read. A ray differs if its ranges differ by more than --apart-m, or if it
-is finite in one simulator only. A pose is bad if the robot's height differs by more than 0.02 m or
-its tilt by more than 0.05 rad.
+pitch, and its scan are read. A ray differs if its ranges differ by more than
+--max-range-difference-m, or if it is finite in one simulator only. A pose is bad if the robot's
+height differs by more than 0.02 m or its tilt by more than 0.05 rad.
 
 Prints for each world: the share of rays that differ, bad poses, the largest differences of height
 (m) and tilt (rad) from level ground in each simulator, and the wall time of loading in each: the
 first, and the median of the others.
 
     export GAZEBO_MODEL_PATH=models  # the folders of the worlds' models, as for Gazebo
-    python3 benchmarks/simulators_apart.py WORLD... [--poses 10] [--seed 0] [--pose X,Y,YAW]
-        [--robot models/wheelchair] [--simulators gazebo,embedded] [--apart-m 0.1] [--each]
+    python3 benchmarks/resting_poses.py WORLD... [--poses 10] [--seed 0] [--pose X,Y,YAW]
+        [--robot models/wheelchair] [--simulators gazebo,embedded]
+        [--max-range-difference-m 0.1] [--each]
 """
 
 import argparse
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 import shapely
-from example import ROOT, standing_in_the_way
+from example import ROOT, obstacle_outlines
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.pose import Pose2D
@@ -38,24 +39,25 @@ from gz_testauto.worlds.static_map import bounds_of
 
 STANDING_S = 2.0
 CLEAR_M = 0.05
-HEIGHT_APART_M = 0.02
-LEAN_APART_RAD = 0.05
+MAX_HEIGHT_DIFFERENCE_M = 0.02
+MAX_TILT_DIFFERENCE_RAD = 0.05
 
 
-class Rest(NamedTuple):
-    """A robot at rest: its height, how far it leans, what it sees, and how long loading took."""
+class RestingRobot(NamedTuple):
+    """State of a robot at rest: height, tilt, ranges of the scan, and wall time of loading the
+    scene."""
 
     height_m: float
-    lean_rad: float
+    tilt_rad: float
     ranges_m: np.ndarray
     load_s: float
 
 
 def free_poses(world, robot, count, seed):
-    """Poses on the ground where the robot touches nothing."""
+    """Return random poses on the ground at which the robot touches no obstacle."""
     scene = read_scene(world)
     shapes = [shape for model in scene.models.values() for shape in model.collisions]
-    standing = standing_in_the_way(shapes, robot)
+    obstacles = obstacle_outlines(shapes, robot)
     ground = [shape for shape in shapes if shape.is_ground]
     floor = None
     if not any(isinstance(shape.geometry, Plane) for shape in ground):
@@ -68,7 +70,7 @@ def free_poses(world, robot, count, seed):
         place = generator.uniform((x_min, y_min, -math.pi), (x_max, y_max, math.pi))
         pose = Pose2D(*place.tolist())
         covered = footprint_at(outline, pose).buffer(CLEAR_M)
-        if standing.intersects(covered) or not (floor is None or floor.contains(covered)):
+        if obstacles.intersects(covered) or not (floor is None or floor.contains(covered)):
             continue
         found.append(pose)
         if len(found) == count:
@@ -76,7 +78,7 @@ def free_poses(world, robot, count, seed):
     return found
 
 
-def rest(simulator, world, robot, pose):
+def let_rest(simulator, world, robot, pose):
     """Place the robot, and wait until it is at rest."""
     began = time.monotonic()
     simulation = simulator.load(Scene(world, robot, pose))
@@ -84,55 +86,60 @@ def rest(simulator, world, robot, pose):
     for _ in range(round(STANDING_S / 0.1)):
         snapshot = simulation.step(0.1)
     at = snapshot.models[robot.name].pose
-    lean = math.acos(max(-1.0, min(1.0, float(at.rotation[2, 2]))))
-    return Rest(at.position[2], lean, snapshot.scan.ranges_m, load_s)
+    tilt = math.acos(max(-1.0, min(1.0, float(at.rotation[2, 2]))))
+    return RestingRobot(at.position[2], tilt, snapshot.scan.ranges_m, load_s)
 
 
-def rays_apart(first, second, apart_m):
-    """Return whether rays differ."""
+def differing_rays(first, second, max_difference_m):
+    """Return for each ray whether the two ranges differ by more than the limit."""
     with np.errstate(invalid="ignore"):
-        return ~((first == second) | (np.abs(first - second) <= apart_m))
+        return ~((first == second) | (np.abs(first - second) <= max_difference_m))
 
 
-def worst(rests):
-    """Height and lean farthest from level ground."""
-    return f"{max((r.height_m for r in rests), key=abs):.3f}/{max(r.lean_rad for r in rests):.3f}"
+def format_largest(robots):
+    """Return the largest height and tilt from level ground, as text."""
+    return f"{max((r.height_m for r in robots), key=abs):.3f}/{max(r.tilt_rad for r in robots):.3f}"
 
 
-def loads(rests):
-    """The first and the median of the others."""
-    others = [r.load_s for r in rests[1:]] or [math.nan]
-    return f"{rests[0].load_s:.1f}/{statistics.median(others):.1f}"
+def format_load_times(robots):
+    """Return the first loading time and the median of all later ones, as text."""
+    others = [r.load_s for r in robots[1:]] or [math.nan]
+    return f"{robots[0].load_s:.1f}/{statistics.median(others):.1f}"
 
 
 def compare(world, robot, simulators, arguments):
-    """One line for a world; with --each, one for every pose before it."""
+    """Return one line for a world. With --each, print one line for each pose."""
     poses = arguments.pose or free_poses(world, robot, arguments.poses, arguments.seed)
     if not poses:
         return "no free pose"
     names = list(simulators)
-    of = {name: [rest(simulators[name], world, robot, pose) for pose in poses] for name in names}
+    of = {
+        name: [let_rest(simulators[name], world, robot, pose) for pose in poses] for name in names
+    }
     first, second = of[names[0]], of[names[-1]]
     shares, bad = [], 0
     for pose, a, b in zip(poses, first, second):
-        differ = rays_apart(a.ranges_m, b.ranges_m, arguments.apart_m)
+        differ = differing_rays(a.ranges_m, b.ranges_m, arguments.max_range_difference_m)
         shares.append(float(differ.mean()))
         wrong = (
-            abs(a.height_m - b.height_m) > HEIGHT_APART_M
-            or abs(a.lean_rad - b.lean_rad) > LEAN_APART_RAD
+            abs(a.height_m - b.height_m) > MAX_HEIGHT_DIFFERENCE_M
+            or abs(a.tilt_rad - b.tilt_rad) > MAX_TILT_DIFFERENCE_RAD
         )
         bad += wrong
         if arguments.each:
             print(
                 f"    {pose.x_m:.2f},{pose.y_m:.2f},{pose.yaw_rad:.2f} rays {shares[-1]:.1%} "
-                f"z {a.height_m:.3f} {b.height_m:.3f} lean {a.lean_rad:.3f} {b.lean_rad:.3f}"
+                f"z {a.height_m:.3f} {b.height_m:.3f} tilt {a.tilt_rad:.3f} {b.tilt_rad:.3f}"
             )
-    figures = [f"{name} {worst(of[name])} m/rad, load {loads(of[name])} s" for name in names]
+    figures = [
+        f"{name} {format_largest(of[name])} m/rad, load {format_load_times(of[name])} s"
+        for name in names
+    ]
     return f"{np.mean(shares):.2%} of rays, {bad} of {len(poses)} bad; " + "; ".join(figures)
 
 
 def _pose(text):
-    """X,Y,YAW in meters and radians, for argparse."""
+    """Parse X,Y,YAW in meters and radians; a type for argparse."""
     return Pose2D(*map(float, text.split(",")))
 
 
@@ -146,7 +153,7 @@ def main():
     parser.add_argument("--pose", type=_pose, action="append", default=[])
     parser.add_argument("--robot", type=Path, default=ROOT / "models" / "wheelchair")
     parser.add_argument("--simulators", default="gazebo,embedded")
-    parser.add_argument("--apart-m", type=float, default=0.1)
+    parser.add_argument("--max-range-difference-m", type=float, default=0.1)
     parser.add_argument("--each", action="store_true", help="a line for every pose too")
     arguments = parser.parse_args()
     robot = read_robot(arguments.robot)

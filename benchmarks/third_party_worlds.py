@@ -16,8 +16,8 @@ contain the folders of the repository, and those of --collection.
 continues an interrupted run. Use --only, --campaign and --collection to try the remedies of an
 error message:
 
-    python3 benchmarks/strangers.py ~/checkouts --out strangers.jsonl
-    python3 benchmarks/strangers.py ~/checkouts --out repaired.jsonl --only hall.world \\
+    python3 benchmarks/third_party_worlds.py ~/checkouts --out worlds.jsonl
+    python3 benchmarks/third_party_worlds.py ~/checkouts --out repaired.jsonl --only hall.world \\
         --campaign '{"worlds": {"repair": true}}'
 """
 
@@ -40,7 +40,7 @@ from pathlib import Path
 import numpy as np
 import shapely
 import yaml
-from example import standing_in_the_way
+from example import obstacle_outlines
 
 from gz_testauto.base.errors import GzTestautoError
 from gz_testauto.base.pose import Pose2D
@@ -52,11 +52,12 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.trial.clearance import footprint_at
 from gz_testauto.worlds.static_map import bounds_of
 
-NAMED = (
+EXCLUDED = (
     r"(?i)barn|mrpb|aws[-_]|amazon|robomaker|small_house|small_warehouse|bookstore|hospital|"
     r"racetrack|turtlebot3|pal_|arena[-_](rosnav|bench)|(^|/)\."
 )
-"""Collections that this project runs anyway, and copies of them."""
+"""Regular expression over the names of collections that this project tests separately, and of
+copies of them."""
 CLEAR_M = 0.1
 SURFACE_M = 0.05
 NEAR_M, FAR_M = 2.0, 8.0
@@ -71,8 +72,8 @@ PRELOADED = (
 )
 
 
-def drawn(checkouts, count, most, seed, exclude):
-    """The worlds that are drawn, in the order of the lot."""
+def draw_worlds(checkouts, count, most, seed, exclude):
+    """Return all candidate worlds, and the drawn ones in random order."""
     found = {}
     for path in sorted(p for end in ("*.world", "*.sdf") for p in checkouts.rglob(end)):
         name = str(path.relative_to(checkouts))
@@ -100,15 +101,16 @@ def set_environment(repository, collections):
     os.environ["ROS_PACKAGE_PATH"] = str(repository)
 
 
-def drive_in(world, robot, generator, options):
-    """Start and goal by the rule of this module's docstring, and whether both are free."""
-    standing, floor, bounds = _ground(world, robot, options)
+def draw_mission(world, robot, generator, options):
+    """Return the start and goal described in the docstring of this module, and whether both are
+    free."""
+    obstacles, floor, bounds = _ground(world, robot, options)
     outline = np.asarray(robot.footprint_m)
 
     def free(pose):
         covered = footprint_at(outline, pose).buffer(CLEAR_M)
         on_floor = floor is None or floor.contains(covered)
-        return on_floor and not standing.intersects(covered)
+        return on_floor and not obstacles.intersects(covered)
 
     second = None
     for _ in range(STARTS):
@@ -122,18 +124,19 @@ def drive_in(world, robot, generator, options):
             start = Pose2D(x_m, y_m, angle)
             if not (free(goal) and free(start)):
                 continue
-            way = shapely.LineString([(x_m, y_m), (goal.x_m, goal.y_m)]).buffer(0.5)
-            if not standing.intersects(way):
+            path = shapely.LineString([(x_m, y_m), (goal.x_m, goal.y_m)]).buffer(0.5)
+            if not obstacles.intersects(path):
                 return start, goal, True
             second = second or (start, goal, True)
     return second or (Pose2D(0.0, 0.0, 0.0), Pose2D(3.0, 0.0, 0.0), False)
 
 
 def _ground(world, robot, options):
-    """Return the obstacles, the floor (None: everywhere), and the bounds of drawn positions."""
+    """Return the obstacles, the area of the floor (None if it is unlimited), and the bounds of
+    drawn positions."""
     scene = read_scene(world, **options)
     shapes = [shape for model in scene.models.values() for shape in model.collisions]
-    standing = standing_in_the_way(shapes, robot)
+    obstacles = obstacle_outlines(shapes, robot)
     ground = [shape for shape in shapes if shape.is_ground]
     floor = None
     if not any(isinstance(shape.geometry, Plane) for shape in ground):
@@ -150,15 +153,15 @@ def _ground(world, robot, options):
     low_m, high_m = max(x_min, -REACH_M), min(x_max, REACH_M)
     low_y, high_y = max(y_min, -REACH_M), min(y_max, REACH_M)
     if not (low_m < high_m and low_y < high_y):
-        return standing, floor, (x_min, y_min, x_max, y_max)
-    return standing, floor, (low_m - 1.0, low_y - 1.0, high_m + 1.0, high_y + 1.0)
+        return obstacles, floor, (x_min, y_min, x_max, y_max)
+    return obstacles, floor, (low_m - 1.0, low_y - 1.0, high_m + 1.0, high_y + 1.0)
 
 
-def merged(campaign, more):
-    """A campaign with further parameters."""
+def merge(campaign, more):
+    """Return a campaign in which further parameters replace or extend the specified ones."""
     for key, value in more.items():
         if isinstance(value, dict) and isinstance(campaign.get(key), dict):
-            merged(campaign[key], value)
+            merge(campaign[key], value)
         else:
             campaign[key] = value
     return campaign
@@ -169,7 +172,7 @@ def campaign_of(world, start, goal, seed):
     x = sorted((start.x_m, goal.x_m))
     y = sorted((start.y_m, goal.y_m))
     return {
-        "name": "stranger",
+        "name": "third_party",
         "seed": seed,
         "worlds": {
             "base": str(world),
@@ -196,8 +199,9 @@ def campaign_of(world, start, goal, seed):
     }
 
 
-def trial(world, seed, arguments, directory):
-    """In the child process: draw, run, multiply; each part's verdict into a file."""
+def run_world(world, seed, arguments, directory):
+    """Draw a mission, run a campaign and multiply the world, in a child process. The result of each
+    part is written to a file."""
     generator = np.random.default_rng(seed)
     robot = read_robot(share_directory() / "models" / "wheelchair")
     more = json.loads(arguments.campaign)
@@ -207,20 +211,20 @@ def trial(world, seed, arguments, directory):
         if key in more.get("worlds", {})
     }
     try:
-        start, goal, free = drive_in(world, robot, generator, options)
+        start, goal, free = draw_mission(world, robot, generator, options)
     except GzTestautoError as error:
         print(f"not drawn: {error}", file=sys.stderr)
         start, goal, free = Pose2D(0.0, 0.0, 0.0), Pose2D(3.0, 0.0, 0.0), False
-    campaign = merged(campaign_of(world, start, goal, seed % 2**31), more)
+    campaign = merge(campaign_of(world, start, goal, seed % 2**31), more)
     file = directory / "campaign.yaml"
     file.write_text(yaml.safe_dump(campaign, sort_keys=False))
-    note(directory, free=free, start=[start.x_m, start.y_m, start.yaw_rad])
-    ran = verb(
+    add_facts(directory, free=free, start=[start.x_m, start.y_m, start.yaw_rad])
+    ran = run_verb(
         directory,
         "run",
         [str(file), "--out", str(directory / "out"), "--workers", "1", "--json", *arguments.run],
     )
-    note(directory, run=ran)
+    add_facts(directory, run=ran)
     if ran["status"] != 0:
         return
     spec = directory / "spec.yaml"
@@ -233,9 +237,9 @@ def trial(world, seed, arguments, directory):
     spec.write_text(yaml.safe_dump(obstacles, sort_keys=False))
     flags = ["--repair"] if options.get("repair") else []
     flags += [f for name in options.get("allow_missing", []) for f in ("--allow-missing", name)]
-    note(
+    add_facts(
         directory,
-        multiply=verb(
+        multiply=run_verb(
             directory,
             "multiply",
             [
@@ -252,7 +256,7 @@ def trial(world, seed, arguments, directory):
     )
 
 
-def verb(directory, name, words):
+def run_verb(directory, name, words):
     """Run one verb with its output in files; return its exit status."""
     saved = os.dup(1), os.dup(2)
     began = time.process_time()
@@ -275,8 +279,8 @@ def verb(directory, name, words):
     return {"status": status, "cpu_s": round(time.process_time() - began, 1)}
 
 
-def note(directory, **facts):
-    """Keep what is known so far, should the process be ended."""
+def add_facts(directory, **facts):
+    """Add facts to a file, so that they remain if the process is killed."""
     file = directory / "facts.json"
     known = json.loads(file.read_text()) if file.exists() else {}
     file.write_text(json.dumps({**known, **facts}))
@@ -286,7 +290,7 @@ def attempt(name, arguments):
     """Run a world in a limited child process, and return its result."""
     world = arguments.checkouts / name
     seed = int.from_bytes(hashlib.sha256(f"{arguments.seed} {name}".encode()).digest()[:4], "big")
-    directory = Path(tempfile.mkdtemp(prefix="strangers-"))
+    directory = Path(tempfile.mkdtemp(prefix="third-party-worlds-"))
     began = time.monotonic()
     child = os.fork()
     if child == 0:
@@ -297,7 +301,7 @@ def attempt(name, arguments):
             set_environment(arguments.checkouts / name.split("/")[0], arguments.collection)
             with open(directory / "child.err", "w") as log:
                 os.dup2(log.fileno(), 2)
-                trial(world, seed, arguments, directory)
+                run_world(world, seed, arguments, directory)
             os._exit(0)
         except BaseException:
             (directory / "crash.txt").write_text(traceback.format_exc())
@@ -311,13 +315,13 @@ def attempt(name, arguments):
     else:
         os.killpg(child, signal.SIGKILL)
         _, status, usage = os.wait4(child, 0)
-    result = verdict(directory, status, usage, time.monotonic() - began)
+    result = read_result(directory, status, usage, time.monotonic() - began)
     if not arguments.keep:
         shutil.rmtree(directory, ignore_errors=True)
     return {"world": name, **result}
 
 
-def verdict(directory, status, usage, wall_s):
+def read_result(directory, status, usage, wall_s):
     """Return the result of the child process as one flat record."""
     facts = directory / "facts.json"
     record = json.loads(facts.read_text()) if facts.exists() else {}
@@ -327,8 +331,8 @@ def verdict(directory, status, usage, wall_s):
     for kind in ("child.err", "run.err", "run.out", "multiply.err", "crash.txt"):
         file = directory / kind
         texts[kind] = file.read_text(errors="replace") if file.exists() else ""
-    said = "\n".join(texts.values())
-    if "Traceback (most" in said or texts["crash.txt"]:
+    output = "\n".join(texts.values())
+    if "Traceback (most" in output or texts["crash.txt"]:
         record["outcome"] = "traceback"
     elif os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -359,7 +363,7 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--most", type=int, default=12)
     parser.add_argument("--seed", type=int, default=20261122)
-    parser.add_argument("--exclude", default=NAMED)
+    parser.add_argument("--exclude", default=EXCLUDED)
     parser.add_argument("--only", action="append", default=[], help="only these worlds, as drawn")
     parser.add_argument("--limit-s", type=float, default=120.0)
     parser.add_argument("--collection", type=Path, action="append", default=[])
@@ -369,7 +373,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="only draw")
     arguments = parser.parse_args()
     arguments.checkouts = arguments.checkouts.absolute()
-    names, taken = drawn(
+    names, taken = draw_worlds(
         arguments.checkouts, arguments.count, arguments.most, arguments.seed, arguments.exclude
     )
     if arguments.only:
