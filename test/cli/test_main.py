@@ -130,7 +130,7 @@ def test_map_has_the_requested_bounds(capsys, tmp_path):
     empty.write_text("<sdf version='1.6'><world name='w'/></sdf>")
     status, _, err = gz_testauto(capsys, "map", empty, "--out", tmp_path)
     assert status == 2
-    assert "this world is empty" in err
+    assert "the world is empty" in err
     assert "--bounds" in err
     bounds = ("--bounds", -1, -2, 3, 4)
     status, out, _ = gz_testauto(capsys, "map", empty, "--out", tmp_path, "--json", *bounds)

@@ -321,7 +321,7 @@ def replace_in(path, old, new):
     [
         (lambda d: (d / "world_0001.world").unlink(), r"world_0001\.world: is missing"),
         (lambda d: replace_in(d / "worlds.json", "world_0001.", "x" * 300), "xxxworld: is missing"),
-        (lambda d: (d / "world_0001.world").write_text("<sdf/>"), "is not the file that"),
+        (lambda d: (d / "world_0001.world").write_text("<sdf/>"), "world_0001.world: differs from"),
         (lambda d: (d / "worlds.json").write_text('{"schema'), "cannot be read: Unterminated"),
         (lambda d: (d / "worlds.json").write_text('{"schema_version": 9}'), "schema version 9"),
         (lambda d: (d / "worlds.json").write_text('{"schema_version": 1}'), "is damaged"),

@@ -1,12 +1,12 @@
-"""Lines of sight and shortest paths between closed outlines in the plane, compiled with numba.
+"""Compute lines of sight and shortest paths between closed outlines with compiled code.
 
-These are the inner loops of :mod:`gz_testauto.grid.visibility`; importing this module loads numba.
+These are the inner loops of :mod:`gz_testauto.grid.visibility`. Importing this module loads numba.
 
 Outlines are directed edges with the free side on their left. Edge ``e`` is the segment from
-``tails[e]`` to ``tails[after[e]]``; coordinates are in meters. Nodes are the corners at which a
-shortest path can bend, and its two ends. ``own[n]`` is the edge that starts at node ``n``, or -1 if
-the node is on no outline. ``into[n]`` and ``out[n]`` are the vectors of the edges that end and
-start at it, or zero vectors.
+``tails[e]`` to ``tails[after[e]]``; coordinates are in meters. Nodes are the two ends of a path and
+the corners at which a shortest path can bend. ``own[n]`` is the edge that starts at node ``n``, or
+-1 if the node is on no outline. ``into[n]`` and ``out[n]`` are the vectors of the edges that end
+and start at the node, or zero vectors.
 """
 
 import math
@@ -16,15 +16,15 @@ import numpy as np
 from gz_testauto.base.compiled import compiled
 
 TOUCH_M = 1e-9
-"""The distance below which geometries touch."""
+"""Distance (m) below which two geometries touch."""
 
 
 @compiled
 def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # type: ignore[no-untyped-def]
     """Return whether a segment is within ``TOUCH_M`` of an edge.
 
-    ``margin`` is ``TOUCH_M`` times the length of the segment. With a tolerance of zero, rounding
-    would allow a segment to enter collinear outlines through a corner.
+    ``margin`` is ``TOUCH_M`` times the length of the segment. Without this tolerance, rounding
+    errors would allow a segment to enter collinear outlines through a corner.
     """
     along_x, along_y = end_x - x, end_y - y
     level = along_x * y - along_y * x
@@ -50,9 +50,9 @@ def _touches(x, y, end_x, end_y, tail_x, tail_y, head_x, head_y, margin):  # typ
 def _blocking_edge(x, y, end_x, end_y, own_start, own_end, tails, after, likely):  # type: ignore[no-untyped-def]
     """Return an edge that a segment touches, or -1 if there is none.
 
-    Edges that start or end at ``own_start`` or ``own_end`` are ignored: the check for tangency has
-    shown that the line leaves that corner on the free side. ``likely`` is the edge to check first,
-    or -1.
+    Edges that start or end at ``own_start`` or ``own_end`` are ignored, since the check for
+    tangency has shown that the line leaves this corner on the free side. ``likely`` is the edge
+    that is checked first, or -1.
     """
     margin = TOUCH_M * math.hypot(end_x - x, end_y - y)
     for number in range(-1 if likely >= 0 else 0, len(tails)):
@@ -78,9 +78,9 @@ def touches_any(path, tails, after):  # type: ignore[no-untyped-def]
 
 @compiled
 def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-def]
-    """Return whether a line through a node has the outline on one side only.
+    """Return whether the outline is on one side only of a line through a node.
 
-    A shortest path cannot bend at the node along any other line.
+    A shortest path can bend at the node only along such a line.
     """
     into_side = along_x * into[node, 1] - along_y * into[node, 0]
     out_side = along_x * out[node, 1] - along_y * out[node, 0]
@@ -91,8 +91,8 @@ def _is_tangent(along_x, along_y, into, out, node):  # type: ignore[no-untyped-d
 def shortest_path_nodes(nodes, own, into, out, tails, after):  # type: ignore[no-untyped-def]
     """Return the nodes of the shortest path from node 0 to node 1, in order, by A*.
 
-    Its segments touch no outline and are tangent at both ends. Visibility is computed only for
-    expanded nodes. Returns an empty array if no path exists.
+    The segments of the path touch no outline and are tangent to the outlines at their ends.
+    Visibility is computed only for expanded nodes. Returns an empty array if no path exists.
     """
     count = len(nodes)
     ahead = np.empty(count)
@@ -147,7 +147,7 @@ def distances(points, corners, first):  # type: ignore[no-untyped-def]
     """Return the distances (m) from n points, shape (n, 2), to m outlines, shape (n, m).
 
     The points are outside all outlines. ``corners[first[k]:first[k + 1]]`` are the corners of
-    outline k, whose last one repeats the first. A single corner is a point.
+    outline k, of which the last repeats the first. An outline with a single corner is a point.
     """
     result = np.empty((len(points), len(first) - 1))
     for outline in range(len(first) - 1):

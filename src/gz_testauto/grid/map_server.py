@@ -32,10 +32,11 @@ def write_map(
     name: str = "map",
     unknown: Optional[np.ndarray] = None,
 ) -> Tuple[Path, Path]:
-    """Write ``name.yaml`` and ``name.pgm``; return their paths in that order.
+    """Write ``name.yaml`` and ``name.pgm``, and return the paths of both files in this order.
 
-    ``unknown``, a bool array of the grid's shape, marks cells with unknown state; occupied cells
-    are written as occupied. Each file is written atomically. Raises ``DiskError`` if that fails.
+    ``unknown``, a bool array of the shape of the grid, marks cells whose state is unknown. Occupied
+    cells are written as occupied even if they are marked. Each file is written atomically. Raises
+    ``DiskError`` if a file cannot be written.
     """
     directory = Path(directory)
     pixels = np.full(grid.occupied.shape, FREE, dtype=np.uint8)
@@ -63,7 +64,7 @@ def write_map(
 
 
 class _MapFile(Spec):
-    """The YAML file of a map. Additional keys are ignored."""
+    """The YAML file of a map of map_server. Additional keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -91,7 +92,7 @@ def read_map(path: Path) -> OccupancyGrid:
 
 
 def _occupied(pixels: np.ndarray, fields: _MapFile) -> np.ndarray:
-    """Apply map_server's rule: compare the darkness of each pixel to the threshold."""
+    """Return the occupied pixels, whose darkness exceeds the threshold, as map_server does."""
     shade = pixels.astype(float) / 255.0
     probability = shade if fields.negate else 1.0 - shade
     if fields.mode == "raw":
@@ -107,7 +108,7 @@ def _read_pgm(path: Path) -> np.ndarray:
         raise SpecError(f"{path}: is not a PGM image")
     columns, rows, highest = (int(header.group(i)) for i in (2, 3, 4))
     if not 0 < highest < 256:
-        raise SpecError(f"{path}: has a maximum of {highest}; only 8 bits are supported")
+        raise SpecError(f"{path}: has the maximum value {highest}; only 8-bit images are supported")
     if not (rows and columns):
         raise SpecError(f"{path}: has {columns} x {rows} pixels; the map is empty")
     body = data[header.end() :]
@@ -116,7 +117,9 @@ def _read_pgm(path: Path) -> np.ndarray:
     else:
         values = _plain_values(path, body)
     if len(values) < rows * columns:
-        raise SpecError(f"{path}: ends after {len(values)} of {rows * columns} pixels")
+        raise SpecError(
+            f"{path}: ends after {len(values)} of {rows * columns} pixels; write the file again"
+        )
     pixels = values[: rows * columns].reshape(rows, columns)
     if pixels.max() > highest:
         raise SpecError(f"{path}: has the pixel value {pixels.max()}; its maximum is {highest}")

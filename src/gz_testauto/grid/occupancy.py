@@ -1,8 +1,7 @@
-"""Occupancy grids: rasterize outlines, inflate by a radius, compute distances.
+"""Occupancy grids: rasterize outlines, inflate them by a radius, and compute distances.
 
-Row 0 has the lowest y and column 0 the lowest x, in the world frame (REP-103: x right, y up when
-drawn). See :mod:`gz_testauto.grid.search` for paths and :mod:`gz_testauto.grid.map_server` for
-files.
+Row 0 has the lowest y and column 0 the lowest x, in the world frame. :mod:`gz_testauto.grid.search`
+finds paths on a grid, and :mod:`gz_testauto.grid.map_server` reads and writes files.
 """
 
 import math
@@ -13,9 +12,9 @@ import numpy as np
 import shapely
 
 _TILES = (64, 16, 4, 1)
-"""Sides (in cells) of the tiles that are tested against a large shape, from coarse to fine."""
+"""Sides, in cells, of the tiles that are tested against a large shape, from coarse to fine."""
 _MAX_TILES = 50_000
-"""Limit on the tiles per test; each needs a few hundred bytes."""
+"""Largest number of tiles in one test; each tile needs a few hundred bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,7 @@ class OccupancyGrid:
     """A grid of square cells, occupied or free, aligned with the world frame.
 
     ``occupied`` is a read-only bool array of shape (rows, columns). ``origin_x_m`` and
-    ``origin_y_m`` are the outer corner of cell (0, 0) in the world frame.
+    ``origin_y_m`` are the coordinates, in the world frame, of the outer corner of cell (0, 0).
     """
 
     occupied: np.ndarray
@@ -47,11 +46,12 @@ class OccupancyGrid:
         bounds: Tuple[float, float, float, float],
         resolution_m: float,
     ) -> "OccupancyGrid":
-        """Construct a grid in which each cell is occupied that any of ``shapes`` touches.
+        """Return a grid in which each cell is occupied that touches any of ``shapes``.
 
-        ``bounds`` is (x_min, y_min, x_max, y_max) in meters; the grid extends from its lower corner
-        to the first cell border at or beyond its upper corner. Since touching suffices, a thin wall
-        has no holes. Raises ``ValueError`` for an invalid resolution or empty bounds.
+        ``bounds`` is (x_min, y_min, x_max, y_max) in meters. The grid extends from the lower corner
+        of the bounds to the first cell border at or beyond the upper corner. Thin walls have no
+        holes, since each touched cell is occupied. Raises ``ValueError`` for an invalid resolution
+        or empty bounds.
         """
         x_min, y_min, x_max, y_max = map(float, bounds)
         if not resolution_m > 0:
@@ -78,7 +78,10 @@ class OccupancyGrid:
         )
 
     def cell_of(self, x_m: float, y_m: float) -> Tuple[int, int]:
-        """Return (row, column) of the cell at a point; outside the grid if the point is."""
+        """Return (row, column) of the cell that contains a point.
+
+        For a point outside the grid, the indices are outside the grid too.
+        """
         return (
             math.floor((y_m - self.origin_y_m) / self.resolution_m),
             math.floor((x_m - self.origin_x_m) / self.resolution_m),
@@ -92,17 +95,18 @@ class OccupancyGrid:
         )
 
     def contains(self, row: int, column: int) -> bool:
-        """Return whether the grid has this cell."""
+        """Return whether the grid has a cell with these indices."""
         rows, columns = self.occupied.shape
         return 0 <= row < rows and 0 <= column < columns
 
     def is_free(self, x_m: float, y_m: float) -> bool:
-        """Return whether the point is in a free cell; False outside the grid."""
+        """Return whether a point is in a free cell. Points outside the grid are not free."""
         row, column = self.cell_of(x_m, y_m)
         return self.contains(row, column) and not self.occupied[row, column]
 
     def clearance_m(self) -> np.ndarray:
-        """Return the distances (m) from each cell to the nearest occupied cell, between centers.
+        """Return the distance (m) from each cell to the nearest occupied cell, between their
+        centers.
 
         The shape is (rows, columns). All distances are infinite in an empty grid.
         """
@@ -124,14 +128,14 @@ class OccupancyGrid:
 
 
 def _cells(extent_m: float, resolution_m: float) -> int:
-    """Return how many cells cover an extent, with a tolerance for rounding errors."""
+    """Return the number of cells that cover an extent, with a tolerance for rounding errors."""
     return max(1, math.ceil(extent_m / resolution_m - 1e-9))
 
 
 def _mark(
     occupied: np.ndarray, shape: shapely.Geometry, x_min: float, y_min: float, cell: float
 ) -> None:
-    """Mark the cells that ``shape`` touches; test only those in its bounding box."""
+    """Mark the cells that ``shape`` touches. Only cells in its bounding box are tested."""
     rows, columns = occupied.shape
     low_x, low_y, high_x, high_y = shape.bounds
     left = max(0, math.floor((low_x - x_min) / cell + 1e-9))
@@ -167,9 +171,9 @@ def _mark_tiles(
 ) -> None:
     """Mark cells that ``shape`` touches in square tiles with ``size`` cells along a side.
 
-    ``tiles`` are (row, column) of their lowest cells, shape (n, 2); ``box_of`` returns the boxes of
-    tiles. Tiles that the shape covers or does not touch are not subdivided. At most
-    :data:`_MAX_TILES` tiles are tested at a time, to limit memory.
+    ``tiles``, shape (n, 2), are (row, column) of the lowest cells of the tiles, and ``box_of``
+    returns the boxes of tiles. Tiles that the shape covers or does not touch are not subdivided. To
+    limit memory, at most :data:`_MAX_TILES` tiles are tested at a time.
     """
     for start in range(0, len(tiles), _MAX_TILES):
         part = tiles[start : start + _MAX_TILES]

@@ -1,8 +1,7 @@
 """Find and simplify shortest paths on an occupancy grid.
 
-The search over the eight neighbors of a cell is optimal on the grid, where a path is up to 8 %
-longer than a straight line. :func:`simplify` removes these detours. For a robot, inflate the grid
-first.
+Each cell has eight neighbors. A shortest path on the grid is up to 8 % longer than a straight line;
+:func:`simplify` removes these detours. Inflate the grid by the radius of the robot first.
 """
 
 import math
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 MAX_SEARCHED_CELLS = 1e7
-"""The cells of a square of 300 m at 0.1 m, for which a search needs 2 GB."""
+"""Largest number of cells in a search, such as a square of 300 m at 0.1 m, which needs 2 GB."""
 
 # Each pair of neighbors once: right, up, up-right, up-left, as (rows, columns).
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -25,12 +24,12 @@ _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 def shortest_path(
     grid: OccupancyGrid, start_xy: Tuple[float, float], goal_xy: Tuple[float, float]
 ) -> Optional[np.ndarray]:
-    """Return the shortest 8-connected path from start to goal, or None if there is none.
+    """Return the shortest 8-connected path from start to goal, or None if no path exists.
 
-    The points have shape (n, 2) and are in meters in the world frame: the start, the centers of
-    the cells in between, and the goal. A diagonal step requires that both adjacent cells are free,
-    so that paths do not cut corners. Also returns None if start or goal is outside the grid or in
-    an occupied cell.
+    The points of the path, shape (n, 2), are the start, the centers of the cells in between, and
+    the goal, in meters in the world frame. A diagonal step requires that both adjacent cells are
+    free, so that paths do not cut corners. Also returns None if start or goal is outside the grid
+    or in an occupied cell.
     """
     from scipy.sparse.csgraph import dijkstra
 
@@ -52,10 +51,10 @@ def shortest_path(
 
 
 def simplify(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Shorten a path by replacing sections of it by free straight lines.
+    """Return a shorter path, in which free straight lines replace sections of ``path``.
 
-    ``path`` has shape (n, 2), in meters, in free cells. The result is in free cells too, has the
-    same ends and is never longer.
+    ``path`` has shape (n, 2), in meters, in free cells. The result is in free cells too and has the
+    same ends.
     """
     path = np.asarray(path, dtype=float)
     for _ in range(3):  # forward and backward until nothing changes
@@ -104,7 +103,7 @@ def _crossings(first: float, second: float) -> np.ndarray:
 
 
 def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
-    """Connect each kept point, from the first on, to the farthest point in free line of sight."""
+    """Connect each kept point, from the first on, to the farthest point that is visible from it."""
     kept = [0]
     last = len(path) - 1
     while kept[-1] < last:
@@ -122,7 +121,8 @@ def _shortcut(grid: OccupancyGrid, path: np.ndarray) -> np.ndarray:
 
 
 def _graph(occupied: np.ndarray) -> "csr_matrix":
-    """Return the edges between free neighbors, each once, weighted by their length in cells."""
+    """Return the edges between free neighbors, weighted by their length in cells. Each edge occurs
+    once."""
     from scipy.sparse import coo_matrix
 
     free = ~occupied

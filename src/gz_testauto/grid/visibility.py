@@ -1,9 +1,9 @@
 """Find the exact shortest path of a point among polygons.
 
-The path is searched in a visibility graph to which outlines are added as needed: a path that is
-shortest among some obstacles and touches none of the others is shortest among all of them. For a
-robot, inflate the obstacles by its radius (:func:`inflate`). A path on a grid would be up to 8 %
-longer and take more time to find.
+The path is searched in a visibility graph, to which outlines are added as needed: a shortest path
+among some obstacles that touches no other obstacle is shortest among all obstacles. For a robot,
+inflate the obstacles by its radius (:func:`inflate`). A path on a grid would be up to 8 % longer,
+and would take more time to find.
 """
 
 import functools
@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 
 ARC_SEGMENTS = 6
-"""Segments per quarter circle of a rounded corner."""
+"""Number of segments per quarter circle of a rounded corner."""
 
 Point = Tuple[float, float]
 
@@ -22,8 +22,8 @@ Point = Tuple[float, float]
 def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarray:
     """Return ``shapes`` enlarged by ``radius_m`` in all directions.
 
-    Corners are rounded by segments outside the true arc, by at most 0.9 % of the radius. A path
-    around the result therefore keeps a distance of at least ``radius_m``.
+    Rounded corners consist of segments outside the true arc, by at most 0.9 % of the radius. A path
+    around the result therefore has a distance of at least ``radius_m`` from the shapes.
     """
     reach = np.asarray(radius_m) / math.cos(math.pi / (4 * ARC_SEGMENTS))
     return shapely.buffer(shapes, reach, quad_segs=ARC_SEGMENTS)
@@ -32,9 +32,9 @@ def inflate(shapes: np.ndarray, radius_m: Union[float, np.ndarray]) -> np.ndarra
 def free_region(
     area: shapely.Polygon, blocked: shapely.Geometry, start: Point, *goals: Point
 ) -> Optional[shapely.Polygon]:
-    """Return the connected part of ``area`` minus ``blocked`` that contains all the points.
+    """Return the connected part of ``area`` minus ``blocked`` that contains all points.
 
-    Returns None if no part contains them all.
+    Returns None if no connected part contains all of them.
     """
     for part in shapely.get_parts(shapely.difference(area, blocked)):
         if part.geom_type != "Polygon":
@@ -46,9 +46,9 @@ def free_region(
 
 
 def shortest_path_in(free: shapely.Polygon, start: Point, goal: Point) -> Optional[np.ndarray]:
-    """Return the shortest path inside ``free``: its corners and both ends, shape (n, 2), in meters.
+    """Return the shortest path inside ``free``: its ends and corners, shape (n, 2), in meters.
 
-    Returns None if one of the points is not in ``free``.
+    Returns None if one of the ends is not in ``free``.
     """
     if not (shapely.intersects_xy(free, *start) and shapely.intersects_xy(free, *goal)):
         return None
@@ -76,7 +76,7 @@ def shortest_path_through(
 ) -> Optional[np.ndarray]:
     """Return the shortest path inside ``free`` from the start through all goals in order.
 
-    The result is like that of :func:`shortest_path_in`.
+    The result has the format of :func:`shortest_path_in`.
     """
     path = np.array([start], dtype=float)
     for leg_start, leg_end in zip((start, *goals), goals):
@@ -88,9 +88,9 @@ def shortest_path_through(
 
 
 class _Edges:
-    """Directed edges of closed outlines, as in :mod:`gz_testauto.grid.line_of_sight`.
+    """The directed edges of closed outlines, as in :mod:`gz_testauto.grid.line_of_sight`.
 
-    ``before[e]`` is the edge before edge ``e``.
+    ``before[e]`` is the edge that ends at the start of edge ``e``.
     """
 
     def __init__(self, tails: np.ndarray, after: np.ndarray, before: np.ndarray) -> None:
@@ -98,7 +98,6 @@ class _Edges:
 
     @classmethod
     def of_ring(cls, coordinates: np.ndarray) -> "_Edges":
-        """Construct from one closed outline, whose last point repeats the first."""
         count = len(coordinates) - 1
         after, before = np.arange(1, count + 1), np.arange(-1, count - 1)
         after[-1], before[0] = 0, count - 1
@@ -106,7 +105,6 @@ class _Edges:
 
     @classmethod
     def concatenate(cls, rings: "List[_Edges]") -> "_Edges":
-        """Return the edges of several outlines."""
         offsets = np.cumsum([0] + [len(ring.tails) for ring in rings])
         return cls(
             np.concatenate([ring.tails for ring in rings]),
@@ -116,7 +114,7 @@ class _Edges:
 
     @property
     def corners(self) -> np.ndarray:
-        """Return the indices of the tails at which a shortest path can bend."""
+        """Return the indices of the corners at which a shortest path can bend."""
         into = self.tails - self.tails[self.before]
         return np.flatnonzero(_cross(into, self.tails[self.after] - self.tails) < 0)
 
@@ -125,13 +123,12 @@ class _Edges:
         return self.tails.min(axis=0), self.tails.max(axis=0)
 
     def bounds_overlap(self, path: np.ndarray) -> bool:
-        """Return whether the bounds of a polyline and of the outlines overlap."""
         low, high = self._bounds
         return not ((path.max(axis=0) < low).any() or (path.min(axis=0) > high).any())
 
 
 def _rings(free: shapely.Polygon) -> List[_Edges]:
-    """Return the outlines of a polygon: the outer one counter-clockwise, the others clockwise."""
+    """Return the outlines of a polygon: the outer ring counter-clockwise, the holes clockwise."""
     rings = shapely.get_rings(free)
     reversed_ = shapely.is_ccw(rings)
     reversed_[0] = not reversed_[0]
@@ -144,7 +141,7 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _shortest_among(edges: _Edges, ends: np.ndarray) -> Optional[np.ndarray]:
-    """Return the shortest path from ``ends[0]`` to ``ends[1]`` among these outlines only."""
+    """Return the shortest path from ``ends[0]`` to ``ends[1]`` among these outlines."""
     from gz_testauto.grid.line_of_sight import shortest_path_nodes
 
     corners = edges.corners

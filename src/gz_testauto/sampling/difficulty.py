@@ -1,7 +1,7 @@
-"""The difficulty of a world: whether a path exists, its length, and its clearance.
+"""Compute the difficulty of a world: whether a path exists, its length, and its clearance.
 
-Computes the numbers that the manifest has for each world. The path is the exact shortest one of the
-robot's circle enlarged by the margin (:mod:`gz_testauto.grid.visibility`).
+The manifest of worlds has these numbers. The path is the exact shortest path of the robot's circle,
+enlarged by a margin (:mod:`gz_testauto.grid.visibility`).
 """
 
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ from gz_testauto.sampling.outline import Outline, cores_and_radii
 from gz_testauto.sampling.site import Site, check_base
 
 GAP_HORIZON_M = 5.0
-"""Obstacles with a larger distance have open space between them, not a gap."""
+"""Largest distance between obstacles at which the space between them counts as a gap."""
 
 STEP_M = 0.2
-"""Spacing of the points along a path for the clearance."""
+"""Largest distance between the points along a path at which the clearance is computed."""
 
 _NOWHERE = np.zeros((1, 2))
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """Numbers of one world.
+    """The difficulty of one world.
 
     - ``density``: the share of the ground that obstacles cover. The ground is the same for all
-      worlds of one specification: the regions of their centers, enlarged by the extent of the
-      largest (:meth:`~.draws.ObstacleSampler.ground`), without the walls of the base world.
-    - ``mean_clearance_m``: distance from the robot's center to the nearest obstacle or wall that
-      obstructs it, averaged along the shortest path.
+      worlds of one specification: the regions of the centers of obstacles, enlarged by the extent
+      of the largest obstacle (:meth:`~.draws.ObstacleSampler.ground`), without the walls.
+    - ``mean_clearance_m``: the distance from the robot's center to the nearest obstacle or wall
+      that obstructs it, averaged along the shortest path.
     - ``narrowest_gap_m``: the smallest distance between two obstacles or walls on both sides of
-      the shortest path; None without a pair (``GAP_HORIZON_M``).
+      the shortest path; None if all distances exceed ``GAP_HORIZON_M``.
     """
 
     density: float
@@ -43,9 +43,9 @@ class Difficulty:
 
 
 class DifficultyEvaluator:
-    """The difficulty of worlds of one site. ``margin_m`` enlarges the robot's circle; ``ground`` is
-    the area of obstacles, in the world frame (m). Raises ``PlacementError`` if the site has no
-    mission, or if the base world alone has no path."""
+    """An object that computes the difficulty of worlds of one site. ``margin_m`` enlarges the
+    robot's circle, and ``ground`` is the area that obstacles can cover (m, world frame). Raises
+    ``PlacementError`` if the site has no mission, or if the base world alone has no path."""
 
     def __init__(self, site: Site, margin_m: float, ground: BaseGeometry) -> None:
         self._site = site
@@ -58,8 +58,8 @@ class DifficultyEvaluator:
         self._wall_gaps = shapely.STRtree(lines)
 
     def shortest_path(self, outlines: Sequence[Outline]) -> Optional[np.ndarray]:
-        """Return the corners of the shortest path among the obstacles, shape (n, 2), or None;
-        ``outlines`` are those that obstruct the robot."""
+        """Return the corners of the shortest path among the obstacles, shape (n, 2); None if no
+        path exists. ``outlines`` are those that obstruct the robot."""
         mission = self._site.mission
         assert mission is not None
         cores, radii = cores_and_radii(outlines)
@@ -70,8 +70,9 @@ class DifficultyEvaluator:
     def difficulty(
         self, outlines: Sequence[Outline], covered_m2: float, path: Optional[np.ndarray]
     ) -> Difficulty:
-        """Return the numbers; ``outlines`` obstruct the robot, and ``covered_m2`` is the area of
-        all obstacles. Numbers of the path are None without a path."""
+        """Return the difficulty of a world. ``outlines`` are those that obstruct the robot, and
+        ``covered_m2`` is the area of all obstacles. Without a path, the numbers about the path are
+        None."""
         density = covered_m2 / self._free_area_m2 if covered_m2 else 0.0
         if path is None:
             return Difficulty(density, None, None)
@@ -106,8 +107,8 @@ class DifficultyEvaluator:
 def _gaps(
     cores: np.ndarray, radii: np.ndarray, walls: Optional[shapely.STRtree] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the shortest lines between neighboring outlines, and the free width along them: of
-    each pair of them, or of each with each of the walls."""
+    """Return the shortest lines between neighboring outlines, and the free width (m) along each
+    line. With ``walls``, the lines are between an outline and a wall."""
     others = shapely.STRtree(cores) if walls is None else walls
     if not len(cores) or not len(others.geometries):
         return np.empty(0, dtype=object), np.empty(0)
@@ -122,7 +123,8 @@ def _gaps(
 
 
 def _points_along(path: np.ndarray) -> np.ndarray:
-    """Return points spaced evenly along a polyline by at most ``STEP_M``, ends included."""
+    """Return points along a polyline with equal distances of at most ``STEP_M``, including the
+    ends."""
     steps = np.hypot(*np.diff(path, axis=0).T)
     traveled = np.concatenate([[0.0], np.cumsum(steps)])
     count = max(2, int(np.ceil(traveled[-1] / STEP_M)) + 1)
@@ -131,7 +133,7 @@ def _points_along(path: np.ndarray) -> np.ndarray:
 
 
 def _distances(points: np.ndarray, outlines: Sequence[Outline]) -> np.ndarray:
-    """Return the distances (m) of points (n, 2), outside of all cores, to each outline: (n, m)."""
+    """Return the distances (m) of n points, outside of all cores, from m outlines: shape (n, m)."""
     from gz_testauto.grid.line_of_sight import distances  # loads numba
 
     corners = [one.corners if one.corners is not None else _NOWHERE for one in outlines]

@@ -1,9 +1,10 @@
-"""The meaning of the random numbers of a world: counts, sizes, headings and proposed positions.
+"""The meaning of the random numbers of a world: counts, sizes, headings and positions.
 
-Defines the order of these numbers, which depends only on the specification: first one per group
-with a range of counts, then for every possible obstacle its x, y, heading and each size that is
-drawn. An obstacle that a world does not have leaves its numbers unused, so that each number has the
-same meaning in every world. :mod:`gz_testauto.sampling.placement` checks whether a proposal fits.
+Defines the order of the numbers, which depends only on the specification. First, each group has a
+number for its count if the count is a range. Then each possible obstacle has numbers for x, y,
+heading and each random size. The numbers of obstacles that a world does not have remain unused, so
+that each number has the same meaning in every world. :mod:`gz_testauto.sampling.placement` checks
+whether a proposed obstacle fits.
 """
 
 import functools
@@ -25,14 +26,15 @@ from gz_testauto.spec.obstacles import AnyObstacles, ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 _DIGITS = 6
-"""Number of digits: values are rounded to micrometers, so that the manifest and the world agree."""
+"""Number of decimal digits (micrometers) to which values are rounded, so that the manifest and the
+world agree."""
 _STEPS_PER_UNIT = 10.0**_DIGITS
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A possible obstacle: its name, its distributions and its model. ``ground_z_m`` is the height
-    of the ground."""
+    """A possible obstacle: its name, its group with the distributions, and its model.
+    ``ground_z_m`` is the height of the ground."""
 
     name: str
     group: AnyObstacles
@@ -41,7 +43,7 @@ class Slot:
 
     @property
     def largest_size(self) -> Size:
-        """Return the largest possible size."""
+        """Return the largest size that the obstacle can have."""
         return tuple(
             fixed if drawn is None else drawn.support[1]
             for fixed, (_, drawn) in zip(self.model.size, self.group.sizes)
@@ -50,7 +52,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A drawn obstacle, before the check of its position."""
+    """A random obstacle whose position was not checked yet."""
 
     slot: Slot
     x_m: float
@@ -60,12 +62,13 @@ class Proposal:
 
 
 Quantile = Callable[[float], float]
-"""Returns the value of a distribution for a number in [0, 1)."""
+"""A function that returns the value of a distribution for a number in [0, 1)."""
 
 
 class _GroupDraws:
-    """The distributions of the obstacles of one group: position, heading, sizes. ``sizes`` has None
-    for a size that is the model's. Raises ``PlacementError`` for a region without area."""
+    """The distributions of position, heading and sizes in one group of obstacles. ``sizes`` has
+    None for a size that the model determines. Raises ``PlacementError`` for a region without area.
+    """
 
     def __init__(self, spec: ObstacleSpec, group: AnyObstacles) -> None:
         regions = group.region or spec.region
@@ -80,7 +83,6 @@ class _GroupDraws:
         self.sizes = [None if drawn is None else _rounding(drawn) for _, drawn in group.sizes]
 
     def position(self, first: float, second: float) -> Tuple[float, float]:
-        """Return the center (x, y) for two numbers in [0, 1)."""
         if self._x is not None and self._y is not None:
             return self._x(first), self._y(second)
         assert self.region is not None  # the specification has a region or x_m and y_m
@@ -89,10 +91,10 @@ class _GroupDraws:
 
 
 class ObstacleSampler:
-    """All possible obstacles of a world, ``slots``, and their draws.
+    """A sampler of the possible obstacles of a world, ``slots``.
 
-    ``draws_counts`` is True if the number of each group is drawn as well, and False if all of
-    ``slots`` exist, as in a saved world. ``groups`` are those of the slots, by their ``id``.
+    ``draws_counts`` is True if the number of obstacles in each group is random. It is False if all
+    of ``slots`` exist, as in a saved world. ``groups`` has the groups of the slots by their ``id``.
     """
 
     def __init__(self, spec: ObstacleSpec, slots: Sequence[Slot], draws_counts: bool) -> None:
@@ -104,8 +106,7 @@ class ObstacleSampler:
 
     @classmethod
     def of_spec(cls, spec: ObstacleSpec) -> "ObstacleSampler":
-        """Return the obstacles of a specification. Raises ``SdfError`` for an invalid model
-        file."""
+        """Return the sampler of a specification. Raises ``SdfError`` for an invalid model file."""
         slots: List[Slot] = []
         files: Dict[Tuple[str, Path], ObstacleModel] = {}
         for group in spec.obstacles:
@@ -125,13 +126,14 @@ class ObstacleSampler:
 
     @property
     def dimensions(self) -> int:
-        """Return the number of random numbers for one world."""
+        """Return the number of random numbers that one world needs."""
         sizes = [drawn for slot in self.slots for _, drawn in slot.group.sizes if drawn is not None]
         counts = len(self.spec.obstacles) if self._draws_counts else 0
         return counts + 3 * len(self.slots) + len(sizes)
 
     def propose(self, numbers: np.ndarray) -> List[Proposal]:
-        """Return the obstacles for ``numbers``, shape (dimensions,), each in [0, 1)."""
+        """Return the obstacles that ``numbers`` determine, which are in [0, 1), shape
+        (dimensions,)."""
         draw = iter(numbers.tolist()).__next__
         remaining: Dict[int, int] = {}
         if self._draws_counts:
@@ -155,20 +157,20 @@ class ObstacleSampler:
         return proposals
 
     def position(self, slot: Slot, first: float, second: float) -> Tuple[float, float]:
-        """Return a center (x, y) of an obstacle for two numbers in [0, 1)."""
+        """Return a center (x, y) of an obstacle, determined by two numbers in [0, 1)."""
         return self._draws[id(slot.group)].position(first, second)
 
     def ground(self) -> BaseGeometry:
-        """Return the ground that obstacles can cover, in the world frame (m): the regions of their
-        centers, enlarged by the extent of the largest of each group."""
+        """Return the area that obstacles can cover (m, world frame): the region of the centers of
+        each group, enlarged by the extent of its largest obstacle."""
         regions = np.array([places_of(self.spec, g) for g in self.groups.values()], dtype=object)
         reach_m = np.array([self.reach_m[key] for key in self.groups])
         return shapely.union_all(inflate(regions, reach_m))
 
     @functools.cached_property
     def reach_m(self) -> Dict[int, float]:
-        """Return the extent (m) of the largest obstacle of each group from its center, by the
-        ``id`` of the group."""
+        """Return the largest distance (m) of a point of an obstacle from its center, for each group
+        by its ``id``."""
         found: Dict[int, float] = {}
         for slot in self.slots:
             largest = slot.model.outline(slot.largest_size).reach_m
@@ -176,20 +178,21 @@ class ObstacleSampler:
         return found
 
     def area_m2(self) -> float:
-        """Return the area of all regions; with different regions of groups, that of the largest."""
+        """Return the area of the largest region of a group; 0 if no group has a region."""
         areas = [one.region.area_m2 for one in self._draws.values() if one.region is not None]
         return max(areas, default=0.0)
 
 
 def _rounding(distribution: Distribution) -> Quantile:
-    """Return the quantile function of a distribution with rounded values within its bounds."""
+    """Return the quantile function of a distribution, with values that are rounded within the
+    bounds."""
     quantile, (low, high) = distribution.quantile, distribution.support
     return lambda probability: min(max(_rounded(quantile(probability)), low), high)
 
 
 def _rounded(value: float) -> float:
-    """Return the value rounded to ``_DIGITS``: Python numbers to the nearest by Python, numpy
-    numbers, as for repeated positions, by numpy, which is ten times as fast."""
+    """Return the value rounded to ``_DIGITS``. For numpy numbers, which repeated positions are, a
+    product is ten times as fast as ``round`` with digits."""
     if type(value) is float:
         return round(value, _DIGITS)
     return round(float(value) * _STEPS_PER_UNIT) / _STEPS_PER_UNIT

@@ -1,9 +1,9 @@
-"""The kinds of random obstacles: entries of ``obstacles.yaml`` and their models.
+"""The kinds of random obstacles, with their keys in ``obstacles.yaml`` and their models.
 
-Defines one class per kind, found by its ``type`` in
+Defines one class per kind, which its ``type`` selects in
 :data:`gz_testauto.spec.obstacles.OBSTACLE_KINDS`. A kind reads the size of a model from its SDF,
-computes outline and mass for another size, and writes that size into the SDF. Common parts are in
-:mod:`gz_testauto.sampling.models`. CONTRIBUTING has the steps to add a kind.
+computes outline and mass for another size, and writes the new size into the SDF.
+:mod:`gz_testauto.sampling.models` has the common parts. CONTRIBUTING lists the steps to add a kind.
 """
 
 import math
@@ -53,49 +53,51 @@ class ModelObstacles(ObstacleKind):
     @model_validator(mode="after")
     def _require_model(self) -> "ModelObstacles":
         if self.model is None and self.count.max > 0:
-            raise ValueError("set model, the SDF file to use, or a count of 0")
+            raise ValueError("no model is set; set model to an SDF file, or count to 0")
         return self
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return scale 1, and all of the model's collision shapes from above."""
+        """Return the scale 1, and the outline of all collision shapes from above."""
         parts = [c.geometry.footprint(c.local_pose, -math.inf, math.inf) for c in model.collisions]
         return (1.0,), Outline(shapely.unary_union(parts))
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """See :class:`ObstacleKind`."""
+        """Return the ratio of both scales for x, y and z."""
         ratio = size[0] / own[0]
         return (ratio, ratio, ratio)
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the model's own mass, scaled with the volume."""
+        """Return the mass of the model, scaled with the volume."""
         return float(own_kg * size[0] ** 3)
 
     @classmethod
     def resize(
         cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
     ) -> None:
-        """See :class:`ObstacleKind`."""
+        """Multiply the lengths, mass and inertia of the model by the scale."""
         if size != own:
             scale_model(element, size[0])
 
 
 class ShapeObstacles(ObstacleKind):
-    """Common base of boxes, cylinders, spheres and other single shapes.
+    """The common base class of boxes, cylinders, spheres and other single shapes.
 
-    ``model`` is a model SDF with one shape of this kind, for visuals and for constant sizes;
-    default: Gazebo's unit shape. The mass is volume times ``density_kgpm3``; without it, the
-    model's mass scaled with the volume.
+    ``model`` is an SDF file with one shape of this kind, which has the visuals and the sizes that
+    are not random; the default is a unit shape of Gazebo. The mass is the volume times
+    ``density_kgpm3``, or by default the mass of the model, scaled with the volume.
     """
 
     shape: ClassVar[Type[Geometry]]
-    """The shape, a dataclass of :mod:`gz_testauto.sdf.shapes`; its values in order are the size."""
+    """The class of the shape, a dataclass of :mod:`gz_testauto.sdf.shapes` whose values, in order,
+    are the size."""
     unit: ClassVar[Geometry]
     """The shape of the unit model."""
     unit_kg: ClassVar[float]
-    """The mass of the unit model; 100 kg/m³ for built-in kinds, which a robot hardly pushes."""
+    """The mass (kg) of the unit model. Built-in kinds have 100 kg/m³, so that a robot hardly pushes
+    them."""
     color: ClassVar[str]
     """Red, green, blue and opacity of the unit model."""
     turns: ClassVar[Tuple[bool, bool]] = (False, True)
@@ -107,7 +109,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
-        """Return the shape in that size."""
+        """Return the shape for a size."""
         return cls.shape(*size)
 
     @classmethod
@@ -117,13 +119,13 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """Return the circle that the upright shape covers with its center at a position in the
-        model."""
+        """Return the circle that the upright shape covers if its center is at a position in the
+        model frame."""
         return Outline.disc(x_m, y_m, size[0])
 
     @classmethod
     def unit_model(cls) -> str:
-        """See :class:`ObstacleKind`."""
+        """Return the SDF of the model with the unit shape."""
         kind = cls.shape.__name__.lower()
         numbers = "".join(
             f"<{tag}>{' '.join(map(format_number, values))}</{tag}>"
@@ -138,7 +140,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
-        """See :class:`ObstacleKind`."""
+        """Return whether a model consists of one upright shape of this kind."""
         try:
             cls.measure(model, "")
         except SdfError:
@@ -147,13 +149,14 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return size and outline of a model that is one upright shape of this kind."""
+        """Return the size and the outline of a model that consists of one upright shape of this
+        kind."""
         shapes, kind = model.collisions, cls.shape.__name__.lower()
         shape = shapes[0]
         if len(shapes) != 1 or not isinstance(shape.geometry, cls.shape):
             raise SdfError(
-                f"{where}: model {model.name!r} has other shapes than one {kind}; use it as "
-                "type: model"
+                f"{where}: model {model.name!r} does not consist of one {kind}; set its type "
+                "to model"
             )
         roll, pitch, yaw = shape.local_pose.rpy
         tilted = abs(roll) >= 1e-6 or abs(pitch) >= 1e-6
@@ -161,7 +164,7 @@ class ShapeObstacles(ObstacleKind):
         if (tilted and not can_tilt) or (abs(yaw) > 1e-6 and not can_turn):
             raise SdfError(
                 f"{where}: the {kind} of model {model.name!r} is rotated in its model, so it "
-                "cannot be stretched; rotate the model instead, or use it as type: model"
+                "cannot be stretched; rotate the model instead, or set its type to model"
             )
         x, y, _ = shape.local_pose.position
         size = cls.size_of(shape.geometry)
@@ -175,8 +178,8 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """See :class:`ObstacleKind`: upright boxes and cylinders have the same outline at each
-        height."""
+        """Return the outline between two heights; None for upright boxes and cylinders, which have
+        the same outline at each height."""
         if cls.shape in (Box, Cylinder):
             return None
         shape, placed = cls.geometry(size), model.shapes[0].local_pose
@@ -187,7 +190,7 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass by density, or the model's own scaled with the volume."""
+        """Return the mass by density, or else the mass of the model, scaled with the volume."""
         volume = cls.geometry(size).volume_m3()
         if density_kgpm3 is not None:
             return density_kgpm3 * volume
@@ -197,7 +200,7 @@ class ShapeObstacles(ObstacleKind):
     def resize(
         cls, document: SdfDocument, element: Element, own: Size, size: Size, mass_kg: float
     ) -> None:
-        """See :class:`ObstacleKind`; offsets of links in the model are stretched."""
+        """Write another size and mass into a model, and stretch the offsets of links."""
         _ensure_inertials(element)
         resize_model(document, element, cls.geometry(size), mass_kg)
         for link in element.findall("link"):
@@ -208,7 +211,8 @@ class ShapeObstacles(ObstacleKind):
 
     @classmethod
     def writer(cls, model: ObstacleModel) -> Optional[Writer]:
-        """See :class:`ObstacleKind`: for a model in which no offset changes with the size."""
+        """Return a function that writes the model faster, or None if an offset depends
+        on the size."""
         element = model.copy_element()
         offsets = [pose for pose in element.iter("pose") if pose.getparent() is not element]
         if not all(set((pose.text or "0").split()) <= {"0", "0.0", "-0"} for pose in offsets):
@@ -240,17 +244,17 @@ class BoxObstacles(ShapeObstacles):
 
     @classmethod
     def geometry(cls, size: Size) -> Geometry:
-        """See :class:`ShapeObstacles`."""
+        """Return the box for a size."""
         return Box(size)  # type: ignore[arg-type]
 
     @classmethod
     def outline_of(cls, size: Size, x_m: float, y_m: float) -> Outline:
-        """See :class:`ShapeObstacles`."""
+        """Return the rectangle of a box whose center is at a position in the model frame."""
         return Outline.box(*size[:2]).moved(x_m, y_m, 0.0)
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """See :class:`ObstacleKind`."""
+        """Return the ratio of both sizes for x, y and z."""
         return (size[0] / own[0], size[1] / own[1], size[2] / own[2])
 
 
@@ -288,7 +292,8 @@ class SphereObstacles(ShapeObstacles):
 
     @classmethod
     def cut(cls, model: ObstacleModel, size: Size, heights: Heights) -> Optional[Outline]:
-        """See :class:`ObstacleKind`: the circle at the height nearest to the center."""
+        """Return the circle at the height nearest to the center of the sphere, or None for the
+        whole outline."""
         radius_m = size[0]
         away_m = max(heights.low_m - radius_m, radius_m - heights.high_m, 0.0)
         cut_m = math.sqrt(radius_m**2 - away_m**2)
@@ -300,9 +305,8 @@ _GAP = re.compile(r"@gap_(\w+?)@")
 
 
 class _ModelText:
-    """The text of ``element``, a model of one shape that is centered on its link, with gaps for
-    values that depend on name, pose and size. To fill them takes a fiftieth of the time to edit the
-    tree."""
+    """The text of a model with one centered shape, with gaps for values that depend on name, pose
+    and size. Filling the gaps takes a fiftieth of the time of editing the XML tree."""
 
     def __init__(self, element: Element, kind: Type[ShapeObstacles]) -> None:
         self._kind = kind
@@ -321,7 +325,6 @@ class _ModelText:
         self._gaps = list(enumerate(self._pieces))[1::2]
 
     def fill(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return the text of the model with this name, pose and size."""
         shape = self._kind.geometry(size)
         values = {
             "name": escape(name, {'"': "&quot;"}),
@@ -339,7 +342,8 @@ class _ModelText:
 
 
 def _ensure_inertials(element: Element) -> None:
-    """Write defaults that SDF omits, so that mass and inertia can follow the size."""
+    """Write the default mass of SDF into links without one, so that the mass can follow
+    the size."""
     for link in element.iter("link"):
         if link.find("inertial") is None:
             inertial = etree.Element("inertial")

@@ -1,7 +1,7 @@
-"""Obstacle models: models with a variable size, pose and name.
+"""Models of obstacles with a variable size, pose and name.
 
-Defines the reading of models, values that are computed once for all sizes, and the interface of a
-kind. The kinds are in :mod:`gz_testauto.sampling.kinds`.
+Defines how models are read, values that are computed once for all sizes, and the interface of an
+obstacle kind. :mod:`gz_testauto.sampling.kinds` has the kinds.
 """
 
 import copy
@@ -31,55 +31,59 @@ from gz_testauto.spec.obstacles import OBSTACLE_KINDS, ObstacleGroup
 Size = Tuple[float, ...]
 
 Factors = Tuple[float, float, float]
-"""By how much x, y and z are stretched."""
+"""The factors by which x, y and z are stretched."""
 
 Writer = Callable[[str, Pose, Size, float, bool], str]
-"""Returns a model's text for a name, a pose, a size, a mass (kg), and whether it is static."""
+"""A function that returns the text of a model for a name, a pose, a size, a mass (kg), and whether
+it is static."""
 
 
 class ObstacleKind(ObstacleGroup):
-    """One kind of obstacle.
+    """The base class of obstacle kinds.
 
-    An instance is an entry of ``obstacles``; its fields are the YAML's. The class methods work on
-    sizes: a ``size`` has the values of ``size_names`` (m, or a factor), in that order. Lengths are
-    in m, in the model's frame.
+    An instance is an entry of ``obstacles`` in YAML. The class methods compute values for a size,
+    which has the values of ``size_names`` (in m, or a factor) in this order. Lengths are in m, in
+    the model frame.
     """
 
     marker: ClassVar[str] = "CUBE"
-    """The name of the shape in ``visualization_msgs/Marker`` that shows it."""
+    """The name of a shape in ``visualization_msgs/Marker`` that represents the obstacle."""
 
     @classmethod
     def unit_model(cls) -> str:
-        """Return the SDF of the model for an entry that names none."""
+        """Return the SDF of the model for an entry without ``model``."""
         raise NotImplementedError(f"{cls.__name__} has no unit model")
 
     @classmethod
     def recognizes(cls, model: SceneModel) -> bool:
-        """Return whether a model of a world is of this kind, and not only of a more general one."""
+        """Return whether a model in a world is of this kind, and not only of a more
+        general kind."""
         return False
 
     @classmethod
     def measure(cls, model: SceneModel, where: str) -> Tuple[Size, Outline]:
-        """Return the size of a model of this kind and its outline on the ground.
+        """Return the size of a model of this kind, and its outline on the ground.
 
-        Raises ``SdfError``, which starts with ``where`` (file and line), for another model.
+        Raises ``SdfError``, which starts with ``where`` (file and line), for a model of another
+        kind.
         """
         raise NotImplementedError
 
     @classmethod
     def factors(cls, own: Size, size: Size) -> Factors:
-        """Return by how much x, y and z are stretched from size ``own`` to ``size``."""
+        """Return the factors for x, y and z that stretch the size ``own`` to ``size``."""
         raise NotImplementedError
 
     @classmethod
     def mass_kg(cls, own: Size, own_kg: float, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass in ``size`` of a model that has ``own_kg`` in size ``own``."""
+        """Return the mass in size ``size`` of a model that has the mass ``own_kg`` in
+        size ``own``."""
         raise NotImplementedError
 
     @classmethod
     def cut(cls, model: "ObstacleModel", size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the area that it covers between two heights above its lowest point, of which at
-        least one is inside it; None if it is the whole outline."""
+        """Return the outline between two heights above the lowest point, or None for the whole
+        outline. At least one of the heights is inside the obstacle."""
         scale = cls.factors(model.size, size)[2]
         low_m, high_m = heights.low_m / scale - model.lift_m, heights.high_m / scale - model.lift_m
         core = model.slice(Heights(low_m, high_m))
@@ -94,19 +98,20 @@ class ObstacleKind(ObstacleGroup):
 
     @classmethod
     def writer(cls, model: "ObstacleModel") -> Optional[Writer]:
-        """Return a function that writes the model's text faster than :meth:`resize`, if any."""
+        """Return a function that writes the model faster than :meth:`resize`, or None if there is
+        none."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class ObstacleModel:
-    """One kind of obstacle with its original size ``size``.
+    """A model of obstacles with its original size.
 
-    ``type`` is box, cylinder, sphere or model; ``size`` is in the order of the kind's
-    ``size_names`` (of a model: its scale, 1). ``lift_m`` is the height of the model's frame above
-    its lowest point and ``base_outline`` its outline, both in that size and in the model's frame;
-    ``shapes`` are its collision shapes. ``element`` is its ``<model>`` or ``<include>`` in
-    ``document``.
+    ``type`` is box, cylinder, sphere or model. ``size`` is in the order of the kind's
+    ``size_names``; for a model it is the scale 1. ``lift_m`` is the height of the model frame above
+    the lowest point, and ``base_outline`` is the outline, both in the original size and in the
+    model frame. ``shapes`` are the collision shapes. ``element`` is the ``<model>`` or
+    ``<include>`` in ``document``.
     """
 
     type: str
@@ -123,14 +128,14 @@ class ObstacleModel:
 
     @classmethod
     def unit(cls, type_: str) -> "ObstacleModel":
-        """Return the kind's unit model: for a shape, 1 m across and high; default: static."""
+        """Return the unit model of a kind. A unit shape is static, and 1 m wide and high."""
         text = OBSTACLE_KINDS.get(type_).unit_model()
         document = SdfDocument.parse(text, f"unit {type_}")
         return cls.of(type_, next(iter(read_scene(document).models.values())), document)
 
     @classmethod
     def of(cls, type_: str, model: SceneModel, document: SdfDocument) -> "ObstacleModel":
-        """Return a model of a scene as obstacles of ``type_``.
+        """Return a model of a world as obstacles of ``type_``.
 
         Raises ``SdfError`` for a model of another type, or without a collision shape.
         """
@@ -141,7 +146,7 @@ class ObstacleModel:
         element = copy.deepcopy(model.element)
         size, outline = OBSTACLE_KINDS.get(type_).measure(model, where)
         if min(size) <= 0:
-            raise SdfError(f"{where}: model {model.name!r} has a size of 0; give it a larger one")
+            raise SdfError(f"{where}: model {model.name!r} has a size of 0; enlarge it")
         mass = sum(
             read_mass_kg(nested.document, link.element)
             for _, nested, _ in model.node.walk()
@@ -152,28 +157,27 @@ class ObstacleModel:
 
     @functools.cached_property
     def kind(self) -> Type[ObstacleKind]:
-        """Return the kind's class."""
+        """Return the class of the obstacle kind."""
         return OBSTACLE_KINDS.get(self.type)  # type: ignore[no-any-return]
 
     @property
     def resizable(self) -> bool:
-        """Return False for an include: it can be moved, but must be expanded before it is
-        resized."""
+        """Return whether the size can be changed. An include must be expanded first."""
         return bool(self.element.tag == "model") and self.element.find(".//include") is None
 
     def outline(self, size: Size) -> Outline:
-        """Return the outline of the obstacle in that size, in the model's frame."""
+        """Return the outline of the obstacle in a size, in the model frame."""
         fx, fy, _ = self._factors(size)
         return self.base_outline.scaled(fx, fy)
 
     def inner_m(self, size: Size) -> float:
-        """Return the radius (m) of the largest circle around the model's frame inside the
-        outline."""
+        """Return the radius (m) of the largest circle around the origin of the model frame that is
+        inside the outline."""
         fx, fy, _ = self._factors(size)
         return self._base_inner_m * min(fx, fy)
 
     def outer_m(self, size: Size) -> float:
-        """Return the radius (m) of the smallest circle around the model's frame that contains the
+        """Return the radius (m) of a circle around the origin of the model frame that contains the
         outline."""
         fx, fy, _ = self._factors(size)
         x_m, y_m = self.base_outline.extent_m
@@ -184,11 +188,11 @@ class ObstacleModel:
         return self.base_outline.inner_m
 
     def height_of_frame_m(self, size: Size) -> float:
-        """Return the height of the model's frame above its lowest point in that size."""
+        """Return the height of the model frame above the lowest point, in this size."""
         return self.lift_m * self._factors(size)[2]
 
     def height_m(self, size: Size) -> float:
-        """Return the height of the highest point above the lowest in that size."""
+        """Return the height of an obstacle in this size."""
         return self._own_height_m * self._factors(size)[2]
 
     @functools.cached_property
@@ -197,16 +201,16 @@ class ObstacleModel:
         return float(top_m + self.lift_m)
 
     def cut(self, size: Size, heights: Heights) -> Optional[Outline]:
-        """Return the outline of the obstacle, in that size, between two heights above its lowest
-        point, in the model's frame; its core is empty if it is lower or higher. None: it is the
-        whole outline."""
+        """Return the outline of an obstacle in this size between two heights above its lowest
+        point, in the model frame. The core is empty if the obstacle is lower or higher. Returns
+        None for the whole outline."""
         if not heights.overlap(0.0, self.height_m(size)):
             return Outline(EMPTY)
         return self.kind.cut(self, size, heights)
 
     def bounds(self, size: Size) -> np.ndarray:
-        """Return lower and upper bounds (m) of the collision shapes in that size, in the model's
-        frame, shape (3, 2). They are read from the SDF, once per size."""
+        """Return the bounds (m) of the collision shapes in this size, in the model frame, shape (3,
+        2). They are read from the SDF once per size."""
         if size not in self._bounds:
             document = SdfDocument.parse(
                 self.sdf_file("obstacle", Pose(), size, self.mass_kg, True), "obstacle"
@@ -217,19 +221,19 @@ class ObstacleModel:
         return self._bounds[size]
 
     def slice(self, heights: Heights) -> BaseGeometry:
-        """Return the outline between two heights (m), in the model's original size."""
+        """Return the outline between two heights (m), in the original size and the model frame."""
         if heights not in self._slices:
             parts = [shape.geometry.footprint(shape.local_pose, *heights) for shape in self.shapes]
             self._slices[heights] = shapely.union_all(parts)
         return self._slices[heights]
 
     def mass_of(self, size: Size, density_kgpm3: Optional[float]) -> float:
-        """Return the mass (kg) in that size: by density, or the model's mass scaled with the
-        volume."""
+        """Return the mass (kg) in this size: by density, or else the mass of the model, scaled with
+        the volume."""
         return self.kind.mass_kg(self.size, self.mass_kg, size, density_kgpm3)
 
     def sdf(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return the element of an obstacle, as text, without the ``<sdf>`` around it."""
+        """Return the element of an obstacle as text, without an enclosing ``<sdf>``."""
         if self._writer is not None:
             return self._writer(name, pose, size, mass_kg, static)
         element = self.copy_element()
@@ -240,7 +244,7 @@ class ObstacleModel:
         return etree.tostring(element, encoding="unicode")
 
     def sdf_file(self, name: str, pose: Pose, size: Size, mass_kg: float, static: bool) -> str:
-        """Return :meth:`sdf` in a complete SDF document."""
+        """Return the element of an obstacle in a complete SDF document, as text."""
         version = self.document.root.get("version", "1.6")
         return f'<sdf version="{version}">\n{self.sdf(name, pose, size, mass_kg, static)}\n</sdf>\n'
 
@@ -255,14 +259,14 @@ class ObstacleModel:
         return element
 
     def _factors(self, size: Size) -> Tuple[float, float, float]:
-        """Return the scale of x, y and z for ``size``."""
         return self.kind.factors(self.size, size)
 
 
 def read_model(type_: str, path: Path) -> ObstacleModel:
     """Return the first model of an SDF file as obstacles of ``type_``. Raises ``SdfError``.
 
-    Includes are expanded and relative paths made absolute, so that it is valid in any other file.
+    Includes are expanded and relative paths become absolute, so that the model is valid in any
+    other file.
     """
     document = SdfDocument.read(path)
     if document.model is None:
@@ -275,7 +279,8 @@ def read_model(type_: str, path: Path) -> ObstacleModel:
 
 
 def type_of(model: SceneModel) -> str:
-    """Return the ``type`` of the kind of a model of a world: ``model`` if no kind recognizes it."""
+    """Return the ``type`` of the kind of a model in a world; ``model`` if no other kind recognizes
+    it."""
     for type_ in OBSTACLE_KINDS.names():
         if OBSTACLE_KINDS.get(type_).recognizes(model):
             return type_
@@ -283,7 +288,7 @@ def type_of(model: SceneModel) -> str:
 
 
 def _set_name(element: Element, name: str) -> None:
-    """Write the name: a model has it as an attribute, an include as a child."""
+    """Write the name, which is an attribute of a ``<model>`` but a child of an ``<include>``."""
     if element.tag != "include":
         element.set("name", name)
         return
@@ -294,7 +299,7 @@ def _set_name(element: Element, name: str) -> None:
 
 
 def set_static(element: Element, static: bool) -> None:
-    """Write ``<static>`` into a ``<model>`` or ``<include>`` unless it is false by default."""
+    """Write ``<static>`` into a ``<model>`` or ``<include>``. A missing element counts as false."""
     child = element.find("static")
     if child is None:
         if not static:

@@ -1,7 +1,7 @@
 """The exact outline of an obstacle on the ground.
 
-Represents the outline as a core enlarged by a radius: a cylinder is a point and its radius, so that
-distances are exact and fast, in contrast to a polygon with many corners.
+Represents an outline as a core that is enlarged by a radius. A cylinder is a point with a radius,
+so that distances are exact and faster to compute than for a polygon with many corners.
 """
 
 import functools
@@ -13,11 +13,11 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 QUARTER_SEGMENTS = 16
-"""Segments per quarter circle of a polygon that approximates a circle."""
+"""Number of segments per quarter circle of a polygon that approximates a circle."""
 
 
 class Outline:
-    """All points within ``radius_m`` of ``core``, in meters."""
+    """An outline in the plane: all points within ``radius_m`` of ``core``, in meters."""
 
     def __init__(self, core: BaseGeometry, radius_m: float = 0.0) -> None:
         self.core = core
@@ -25,8 +25,9 @@ class Outline:
 
     @functools.cached_property
     def corners(self) -> Optional[np.ndarray]:
-        """Return the core's corners, shape (n, 2), the first repeated as the last; (1, 2) for a
-        point; None for anything but a point or a polygon without holes."""
+        """Return the corners of the core, shape (n, 2), of which the last repeats the first. A
+        point has shape (1, 2). Returns None for a core that is neither a point nor a polygon
+        without holes."""
         kind = self.core.geom_type
         if kind == "Point" or (kind == "Polygon" and not self.core.interiors):
             return shapely.get_coordinates(self.core)
@@ -34,17 +35,18 @@ class Outline:
 
     @classmethod
     def disc(cls, x_m: float, y_m: float, radius_m: float) -> "Outline":
-        """Return a disc."""
+        """Return the outline of a disc."""
         return cls(shapely.Point(x_m, y_m), radius_m)
 
     @classmethod
     def box(cls, size_x_m: float, size_y_m: float) -> "Outline":
-        """Return a rectangle centered on the origin."""
+        """Return the outline of a rectangle that is centered on the origin."""
         return cls(shapely.box(-size_x_m / 2, -size_y_m / 2, size_x_m / 2, size_y_m / 2))
 
     @property
     def polygon(self) -> BaseGeometry:
-        """Return the outline as a polygon; round parts are inside the true ones by 0.1 %."""
+        """Return the outline as a polygon. Round parts are inside the exact ones by 0.1 % of the
+        radius."""
         if self.radius_m == 0.0:
             return self.core
         return self.core.buffer(self.radius_m, quad_segs=QUARTER_SEGMENTS)
@@ -69,8 +71,8 @@ class Outline:
 
     @property
     def inner_m(self) -> float:
-        """Return the radius of the largest circle around the origin inside the outline; 0 for
-        none."""
+        """Return the radius of the largest circle around the origin that is inside the outline; 0
+        if the origin is outside."""
         if self.is_disc:
             off_center_m = self.reach_m - self.radius_m
             return max(0.0, self.radius_m - off_center_m)
@@ -81,18 +83,18 @@ class Outline:
 
     @functools.cached_property
     def extent_m(self) -> Tuple[float, float]:
-        """Return the extent of the core from the origin, in both directions, along x and along
-        y."""
+        """Return the largest distance of the core from the origin along x and along y."""
         x, y = np.abs(shapely.get_coordinates(self.core)).max(axis=0, initial=0.0)
         return float(x), float(y)
 
     def scaled(self, factor_x: float, factor_y: float) -> "Outline":
-        """Return the outline stretched from the origin; its radius is scaled as x."""
+        """Return the outline stretched from the origin. The radius is multiplied by
+        ``factor_x``."""
         radius_m = self.radius_m * factor_x
         return _Changed(self, radius_m, lambda points: points * (factor_x, factor_y))
 
     def moved(self, x_m: float, y_m: float, yaw_rad: float) -> "Outline":
-        """Return the outline, which is in a model's frame, with the model at a pose."""
+        """Return the outline in the world frame if it is in the frame of a model at this pose."""
 
         def placed(points: np.ndarray) -> np.ndarray:
             cosine, sine = math.cos(yaw_rad), math.sin(yaw_rad)
@@ -101,14 +103,14 @@ class Outline:
         return _Changed(self, self.radius_m, placed)
 
     def distance_m(self, other: "Outline") -> float:
-        """Return the distance (m) of two outlines; 0 if they touch or overlap."""
+        """Return the distance (m) between two outlines; 0 if they touch or overlap."""
         between = shapely.distance(self.core, other.core) - self.radius_m - other.radius_m
         return max(0.0, float(between))
 
 
 class _Changed(Outline):
-    """An outline that is computed from another one on demand: most proposed positions are rejected
-    or accepted without it."""
+    """An outline that is computed from another outline when it is needed. Most proposed positions
+    are rejected or accepted without it."""
 
     def __init__(
         self, source: Outline, radius_m: float, change: Callable[[np.ndarray], np.ndarray]
@@ -118,7 +120,6 @@ class _Changed(Outline):
 
     @functools.cached_property
     def core(self) -> BaseGeometry:
-        """See :class:`Outline`."""
         if self.corners is None:
             return shapely.transform(self._source.core, self._change)
         if self.is_disc:
@@ -127,18 +128,16 @@ class _Changed(Outline):
 
     @functools.cached_property
     def corners(self) -> Optional[np.ndarray]:
-        """See :class:`Outline`."""
         corners = self._source.corners
         return None if corners is None else self._change(corners)
 
     @functools.cached_property
     def is_disc(self) -> bool:
-        """See :class:`Outline`."""
         return self._source.is_disc
 
 
 def cores_and_radii(outlines: Sequence[Outline]) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the outlines as arrays for shapely and numpy: cores (n,) and radii (n,)."""
+    """Return the cores (n,) and the radii (n,) of outlines as arrays."""
     cores = np.empty(len(outlines), dtype=object)
     cores[:] = [outline.core for outline in outlines]
     return cores, np.array([outline.radius_m for outline in outlines], dtype=float)

@@ -1,9 +1,9 @@
-"""Placement of obstacles with gaps between each other and to walls, outside of keep-outs.
+"""Place obstacles with gaps between each other and to walls, outside of keep-outs.
 
 Implements random sequential placement: obstacles are placed one after the other, each at its
-proposed position if it is free, otherwise at positions that are drawn independently. If one has no
-free position, the whole set is drawn again. The number of tries is limited; the error then states
-the progress. :mod:`~.draws` defines the numbers.
+proposed position if this is free, otherwise at positions that are drawn independently. If an
+obstacle finds no free position, the whole set is placed again. The number of tries is limited;
+after that, an error states the progress. :mod:`~.draws` defines the random numbers.
 """
 
 import functools
@@ -31,21 +31,23 @@ from gz_testauto.spec.obstacles import ObstacleSpec
 from gz_testauto.spec.regions import union_of
 
 TRIES_PER_OBSTACLE = 100
-"""Number of positions tried for one obstacle before the whole set is drawn again."""
+"""Number of positions that are tried for one obstacle before the whole set is placed again."""
 
 MAX_DRAWS = 200
-"""Number of complete sets that are drawn before an error reports that none of them is solvable."""
+"""Number of sets of obstacles that are drawn before an error reports that none of them is
+solvable."""
 
 TOLERANCE_M = 1e-5
-"""Smallest difference (m) at which circles decide a comparison, above all rounding errors."""
+"""Difference (m), above all rounding errors, from which circles decide a comparison of
+distances."""
 
 
 @dataclass(frozen=True)
 class Obstacle:
     """An obstacle of a world.
 
-    ``type`` is that of its kind; ``size`` in the order of the kind's ``size_names``; ``pose`` that
-    of the model frame in the world.
+    ``type`` is that of its kind. ``size`` is in the order of the kind's ``size_names``. ``pose`` is
+    the pose of the model frame in the world.
     """
 
     name: str
@@ -63,24 +65,25 @@ class Obstacle:
         return self.outline.polygon
 
     def obstructing(self, heights: Heights) -> Outline:
-        """Return the obstacle's outline at these heights, in the world frame; its core can be
+        """Return the outline of the obstacle at these heights, in the world frame. Its core can be
         empty."""
         ground_m = self.pose.position[2] - self.model.height_of_frame_m(self.size)
         part = self.model.cut(self.size, heights.above(ground_m))
         return self.outline if part is None else part.moved(*self.pose.planar)
 
     def sdf(self) -> str:
-        """Return the complete SDF of the obstacle, with its pose, as text."""
+        """Return the obstacle, with its pose, as the text of a complete SDF document."""
         return self.model.sdf_file(self.name, self.pose, self.size, self.mass_kg, self.static)
 
     def element_text(self) -> str:
-        """Return only the ``<model>`` element, for a world."""
+        """Return the obstacle, with its pose, as the text of a ``<model>`` or ``<include>``
+        element."""
         return self.model.sdf(self.name, self.pose, self.size, self.mass_kg, self.static)
 
 
 @dataclass(frozen=True)
 class ObstacleSet:
-    """The obstacles of one world, with the results for the mission.
+    """The obstacles of one world, and the shortest path and difficulty of the mission.
 
     ``shortest_path_m`` and ``difficulty`` are None without a mission.
     """
@@ -89,14 +92,14 @@ class ObstacleSet:
     shortest_path_m: Optional[float] = None
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
-    """Number of sets that were discarded before, because no path existed."""
+    """Number of sets that were discarded before, since no path existed."""
 
 
 class Placer:
     """A generator of sets of obstacles for one specification and one site.
 
-    Raises ``PlacementError`` immediately if the base world alone makes the specification
-    impossible.
+    Raises ``PlacementError`` if the specification is impossible in the base world even without
+    obstacles.
     """
 
     def __init__(
@@ -114,11 +117,11 @@ class Placer:
     def place(
         self, generator: np.random.Generator, first: Optional[np.ndarray] = None
     ) -> ObstacleSet:
-        """Draw one set.
+        """Draw a set of obstacles and place it.
 
-        ``first`` are the numbers for the first proposals, shape (``sampler.dimensions``,), by
-        default drawn from ``generator``. Raises ``PlacementError`` if the obstacles do not fit, or
-        no set leaves a path.
+        ``first`` has the numbers for the first proposals, shape (``sampler.dimensions``,); by
+        default they are drawn from ``generator``. Raises ``PlacementError`` if the obstacles do not
+        fit, or if a path is required and no set has one.
         """
         for draw in range(MAX_DRAWS):
             numbers = generator.random(self.sampler.dimensions) if first is None else first
@@ -140,7 +143,7 @@ class Placer:
     def _attempt(
         self, proposals: Sequence[Proposal], generator: np.random.Generator
     ) -> Tuple[Obstacle, ...]:
-        """Place one drawn set; sizes and headings are kept, positions can change."""
+        """Place one set of obstacles. Sizes and headings are kept; positions can change."""
         violations: CounterType[str] = Counter()
         most, tries, is_first = 0, 0, True
         shapes = [_Shape(proposal) for proposal in proposals]
@@ -207,31 +210,27 @@ class _Shape:
 
 
 class _PositionedShape:
-    """A shape at a position. Its outline is computed only if circles do not decide."""
+    """A shape at a position. Its outline is computed only if circles around it do not decide."""
 
     def __init__(self, shape: _Shape, x_m: float, y_m: float) -> None:
         self.shape, self.x_m, self.y_m = shape, x_m, y_m
 
     @functools.cached_property
     def outline(self) -> Outline:
-        """Return the outline of the shape in the world frame."""
         return self.shape.outline.moved(self.x_m, self.y_m, self.shape.proposal.yaw_rad)
 
     def is_nearer(self, geometry: BaseGeometry, distance_m: float) -> bool:
-        """Return whether the outline is nearer than ``distance_m`` to a geometry, or overlaps
-        it."""
         return _is_nearer(geometry, self.outline.core, self.outline.radius_m + distance_m)
 
 
 class _Zone:
-    """A keep-out: all points within ``radius_m`` of ``core``."""
+    """A keep-out, which has all points within ``radius_m`` of ``core``."""
 
     def __init__(self, core: BaseGeometry, radius_m: float) -> None:
         self._core, self._radius_m = core, radius_m
         self._bounds = core.bounds
 
     def overlaps(self, positioned: _PositionedShape) -> bool:
-        """Return whether a part of the shape is in the zone."""
         x_min, y_min, x_max, y_max = self._bounds
         away_x = max(x_min - positioned.x_m, 0.0, positioned.x_m - x_max)
         away_y = max(y_min - positioned.y_m, 0.0, positioned.y_m - y_max)
@@ -263,8 +262,8 @@ class _Constraints:
 
 
 class _PlacedShapes:
-    """The placed obstacles, in square cells that are at least as large as the distance at which two
-    of them can interfere, and the check of the next one."""
+    """The obstacles that were placed before, by square cells. A cell is at least as large as the
+    distance at which two obstacles can be too near to each other."""
 
     def __init__(self, constraints: _Constraints) -> None:
         self._constraints = constraints
@@ -272,12 +271,11 @@ class _PlacedShapes:
         self.placed: List[_PositionedShape] = []
 
     def add(self, positioned: _PositionedShape) -> None:
-        """Add a shape that satisfies all constraints."""
         self._cells[self._cell(positioned)].append(positioned)
         self.placed.append(positioned)
 
     def violated(self, positioned: _PositionedShape) -> Optional[str]:
-        """Return the name of the violated constraint, if any."""
+        """Return the name of a constraint that the shape violates, or None."""
         constraints, group = self._constraints, positioned.shape.group
         region = constraints.regions.get(group)
         if region is not None and not shapely.intersects_xy(region, positioned.x_m, positioned.y_m):
@@ -300,7 +298,7 @@ class _PlacedShapes:
 
     def _is_too_near(self, positioned: _PositionedShape, other: _PositionedShape) -> bool:
         """Return whether two shapes are nearer to each other than the gap. Circles around and
-        within them decide most cases."""
+        within the shapes decide most cases."""
         one, two, gap_m = positioned.shape, other.shape, self._constraints.gap_m
         away_m = math.sqrt((other.x_m - positioned.x_m) ** 2 + (other.y_m - positioned.y_m) ** 2)
         if away_m > gap_m + one.outer_m + two.outer_m + TOLERANCE_M:
@@ -324,7 +322,6 @@ def _is_nearer(one: BaseGeometry, other: BaseGeometry, distance_m: float) -> boo
 
 
 def _obstacle(positioned: _PositionedShape) -> Obstacle:
-    """Return the obstacle of a shape at a position."""
     proposal = positioned.shape.proposal
     slot = proposal.slot
     z = slot.ground_z_m + slot.model.height_of_frame_m(proposal.size)

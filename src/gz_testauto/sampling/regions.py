@@ -1,10 +1,10 @@
 """Regions of the centers of obstacles, and uniform points of a region.
 
-Defines the regions of a specification's groups, and the map from the unit square onto a region
-(Rosenblatt 1952, "Remarks on a multivariate transformation"): the first number selects x by the
-area to its left, the second the position on the vertical line through x. It maps equal areas to
-equal areas, so that stratified numbers give stratified points, in contrast to rejection from a
-bounding box.
+Defines the region of each group of a specification, and a map from the unit square onto a region
+(Rosenblatt 1952, "Remarks on a multivariate transformation"). The first number selects x by the
+area to its left, and the second number selects the position on the vertical line through x. The map
+preserves ratios of areas, so that stratified numbers give stratified points. The rejection of
+points from a bounding box does not have this property.
 """
 
 import bisect
@@ -23,9 +23,9 @@ def places_of(
     spec: ObstacleSpec,
     group: AnyObstacles,
 ) -> BaseGeometry:
-    """Return the region of the centers of a group's obstacles, in the world frame (m): its region
-    or the specification's, the rectangle of all values of ``x_m`` and ``y_m``, or the intersection
-    of both. A fixed position has no area."""
+    """Return the region of the centers of a group's obstacles (m, world frame). It is the region of
+    the group or specification, the rectangle of all values of ``x_m`` and ``y_m``, or their
+    intersection. A fixed position has no area."""
     regions = group.region or spec.region
     if group.x_m is None or group.y_m is None:
         return union_of(regions or [])
@@ -35,7 +35,7 @@ def places_of(
 
 
 class _Edge(NamedTuple):
-    """One side of a region's outline, between its ends (m)."""
+    """A side of a region's outline between its two ends (m)."""
 
     tail_x: float
     tail_y: float
@@ -44,10 +44,11 @@ class _Edge(NamedTuple):
 
 
 class RegionSampler:
-    """A map of the unit square onto ``region``, one or several polygons, in meters.
+    """A map of the unit square onto ``region``, which is one or several polygons in meters.
 
-    Between two neighboring abscissae of corners, every vertical line intersects the same edges, and
-    its length inside the region changes linearly. Raises ``ValueError`` for a region without area.
+    Between two neighboring x coordinates of corners, every vertical line intersects the same edges,
+    and its length inside the region changes linearly. Raises ``ValueError`` for a region without
+    area.
     """
 
     def __init__(self, region: BaseGeometry) -> None:
@@ -72,7 +73,7 @@ class RegionSampler:
         return float(self._area[-1])
 
     def point(self, first: float, second: float) -> Tuple[float, float]:
-        """Return the point (x, y) of the region for two numbers in [0, 1)."""
+        """Return the point (x, y) of the region that two numbers in [0, 1) determine."""
         if self._box is not None:
             x_min, y_min, x_max, y_max = self._box
             return x_min + first * (x_max - x_min), y_min + second * (y_max - y_min)
@@ -96,7 +97,7 @@ class RegionSampler:
         return np.array([sum(high - low for low, high in self._spans(x)) for x in xs.tolist()])
 
     def _spans(self, x: float) -> List[Tuple[float, float]]:
-        """Return the (lowest, highest) y of each piece of the vertical line at ``x`` in the
+        """Return the lowest and highest y of each piece of the vertical line at ``x`` in the
         region."""
         slab = bisect.bisect_right(self._abscissae, x) - 1
         if not 0 <= slab < len(self._crossing):
@@ -109,8 +110,7 @@ class RegionSampler:
 
 
 def _edges_by_slab(region: BaseGeometry, abscissae: List[float]) -> List[List[_Edge]]:
-    """Return the edges of a region's outlines between each two neighboring ``abscissae``, which are
-    those of all their corners."""
+    """Return the edges of a region between each two neighboring x coordinates of its corners."""
     rings = shapely.get_rings(shapely.get_parts(region))
     outlines = [shapely.get_coordinates(ring).tolist() for ring in rings]
     edges = [
@@ -131,7 +131,8 @@ def _is_upright_rectangle(region: BaseGeometry) -> bool:
 
 
 def _along(area: float, first: float, second: float, width: float) -> float:
-    """Return the share of ``width`` at which a trapezium's area from the left is ``area``."""
+    """Return the share of ``width`` at which the area of a trapezium, from the left, is
+    ``area``."""
     slope = second - first
     if abs(slope) < 1e-12 * max(first, second):
         return area / (width * first)

@@ -1,9 +1,8 @@
-"""Random generators for all parts of a campaign, from one seed.
+"""Random generators for all parts of a campaign, which derive from one seed.
 
-Defines the rule by which world *i* depends only on the seed and *i*: every part has a separate
-generator, addressed by its purpose and its index, so that neither the number of parts nor their
-order changes any of them. All purposes below a campaign's seed are listed here, each with the rest
-of its path.
+Every part has a separate generator, addressed by a path of its purpose and indices. So world *i*
+depends only on the seed and *i*, and neither the number of parts nor their order changes any of
+them. This module lists all purposes, each with the rest of its path.
 """
 
 import zlib
@@ -44,18 +43,18 @@ SCENARIO = "scenario"
 
 
 def child_generator(seed: int, *path: Union[int, str]) -> np.random.Generator:
-    """Return the generator at ``path`` below ``seed``: ``child_generator(7, WORLD, 3)``.
+    """Return the generator at ``path`` below ``seed``, such as ``child_generator(7, WORLD, 3)``.
 
-    The first part of the path, a word or a number of this module, is the purpose; integers >= 0
-    after it are indices. Generators at different paths are independent; the same path always gives
+    The first part of the path is the purpose, a word or number of this module. The other parts are
+    names or indices >= 0. Generators at different paths are independent; the same path always gives
     the same numbers. Seed 0 is valid. Raises ``ValueError`` for a negative seed or index.
     """
     return np.random.Generator(np.random.PCG64(_sequence(seed, path)))
 
 
 def child_seed(seed: int, *path: Union[int, str]) -> int:
-    """Return the seed at ``path`` below ``seed`` for a generator of another library, in [0,
-    2**31)."""
+    """Return the seed at ``path`` below ``seed``, in [0, 2**31), for a generator of another
+    library."""
     return int(_sequence(seed, path).generate_state(1, np.uint32)[0] >> 1)
 
 

@@ -1,8 +1,8 @@
-"""Numbers in [0, 1) for world *i*: independent, by Latin hypercube, or by Sobol.
+"""Numbers in [0, 1) for each world: independent, by Latin hypercube, or by a Sobol sequence.
 
-Defines the coverage of the distributions by the worlds of one campaign, and its measure. World
-*i*'s numbers depend only on the seed, *i* and the specification, never on the number of worlds.
-:mod:`gz_testauto.sampling.draws` defines their meaning.
+Defines how the worlds of one campaign cover the distributions, and measures this coverage. The
+numbers of world *i* depend only on the seed, *i* and the specification, not on the number of
+worlds. :mod:`gz_testauto.sampling.draws` defines the meaning of the numbers.
 """
 
 from typing import Any, Dict, NamedTuple
@@ -14,23 +14,26 @@ from gz_testauto.sampling.seeds import FIRST, LATIN_HYPERCUBE, SOBOL, WORLD, chi
 from gz_testauto.spec.obstacles import SamplingSpec
 
 SOBOL_BLOCK = 256
-"""Number of points that are computed together, since scrambling for each world would take far more
-time than the points. A block is a section of the one sequence."""
+"""Number of points of the Sobol sequence that are computed together, since scrambling takes far
+more time than the points."""
 
 # The keyword by which scipy accepts a generator; scipy 2 removes the old one.
 _RNG = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "seed"
 
 
 class Coverage(NamedTuple):
-    """The uniformity of points in the unit cube: their centered discrepancy (Hickernell 1998), and
-    the mean of as many independent points. Lower is more uniform."""
+    """The uniformity of points in the unit cube.
+
+    ``discrepancy`` is their centered discrepancy (Hickernell 1998), and ``independent`` is the mean
+    discrepancy of the same number of independent points. Lower is more uniform.
+    """
 
     discrepancy: float
     independent: float
 
 
 class UnitSequence:
-    """The point in the unit cube of ``dimensions`` from which each world is drawn."""
+    """A sequence of points in the unit cube, one for each world."""
 
     def __init__(self, sampling: SamplingSpec, dimensions: int, seed: int) -> None:
         self._sampling = sampling
@@ -39,7 +42,7 @@ class UnitSequence:
         self._blocks: Dict[int, np.ndarray] = {}
 
     def point(self, index: int) -> np.ndarray:
-        """Return world ``index``'s numbers, shape (dimensions,), each in [0, 1)."""
+        """Return the numbers of world ``index``, shape (dimensions,), each in [0, 1)."""
         if self._sampling.method == "uniform":
             return child_generator(self._seed, WORLD, index, FIRST).random(self._dimensions)
         size = self._sampling.block if self._sampling.method == "lhs" else SOBOL_BLOCK
@@ -49,11 +52,11 @@ class UnitSequence:
         return self._blocks[number][place]
 
     def coverage(self, count: int) -> Coverage:
-        """Return the uniformity of worlds 0 to ``count`` - 1.
+        """Return the uniformity of the first ``count`` worlds.
 
-        Over 16 obstacles a sequence has some 80 dimensions, in which the discrepancy of a few
-        hundred points has no meaning. The result is the mean over all pairs of neighboring
-        dimensions, which are x and y, or two sizes, of the same obstacle.
+        With 16 obstacles, a sequence has about 80 dimensions, in which the discrepancy of a few
+        hundred points has no meaning. The result is therefore the mean over all pairs of
+        neighboring dimensions, which are x and y, or two sizes, of one obstacle.
         """
         from scipy.stats import qmc
 
@@ -65,7 +68,7 @@ class UnitSequence:
         return Coverage(float(np.mean(found)), independent)
 
     def _sampler(self, block: int) -> Any:
-        """Return the sampler of scipy whose next points are those of a block."""
+        """Return a sampler of scipy whose next points are those of a block."""
         from scipy.stats import qmc
 
         if self._sampling.method == "lhs":

@@ -1,8 +1,6 @@
-"""The fixed part of a world for the placement: walls, keep-outs, and the mission that must be
-possible.
+"""The fixed part of a world for the placement: walls, keep-outs, and the required mission.
 
-It is prepared once, so that placement and check of one world take milliseconds: the outlines of the
-base world, the same enlarged by the robot, the keep-outs.
+It is prepared once, so that the placement and the check of one world take milliseconds.
 """
 
 import functools
@@ -23,14 +21,15 @@ from gz_testauto.spec.regions import KeepOut
 Point = Tuple[float, float]
 
 OPEN_MARGIN_M = 10.0
-"""Margin around the world in which a path can lead."""
+"""Width of the margin around a world in which a path can lead."""
 
 
 @dataclass(frozen=True)
 class RequiredMission:
-    """The mission that a world must allow. ``radius_m`` is the radius of the circle, centered on
-    the robot's frame, that contains its outline: in it the robot can turn anywhere. ``heights`` are
-    those at which a shape obstructs it; ``via`` are goals before the goal, in order."""
+    """The mission that must be possible in a world. ``radius_m`` is the radius of the circle around
+    the origin of the robot's frame that contains its outline, so that the robot can turn anywhere.
+    ``heights`` are the heights at which a shape obstructs the robot. ``via`` are goals before the
+    goal, in order."""
 
     start: Point
     goal: Point
@@ -40,26 +39,26 @@ class RequiredMission:
 
     @property
     def goals(self) -> Tuple[Point, ...]:
-        """Return all goals, in order."""
+        """Return all goals of the mission, in order."""
         return (*self.via, self.goal)
 
     @property
     def points(self) -> Tuple[Point, ...]:
-        """Return the start and all goals, in order."""
+        """Return the start and all goals of the mission, in order."""
         return (self.start, *self.goals)
 
 
 def circumscribed_radius_m(footprint_m: Iterable[Point]) -> float:
-    """Return the radius (m) of the circle around the origin that contains a footprint's corners."""
+    """Return the radius (m) of the circle around the origin that contains a footprint."""
     return max(math.hypot(x, y) for x, y in footprint_m)
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """The outlines (m, world frame) of the base world, and the mission.
+    """The outlines of the base world (m, world frame), and the mission.
 
-    ``walls`` are the outlines that obstacles avoid, for any robot; ``mission_walls`` those that
-    obstruct the robot of the mission (default: all).
+    Obstacles avoid ``walls``, which are independent of the robot. ``mission_walls`` obstruct the
+    robot of the mission; the default is all walls.
     """
 
     walls: Tuple[BaseGeometry, ...] = ()
@@ -70,7 +69,7 @@ class Site:
     def of(
         cls, scene: WorldScene, mission: Optional[RequiredMission], without: Iterable[str] = ()
     ) -> "Site":
-        """Return the outlines of a world, without the models named ``without``."""
+        """Return the site of a world without the models whose names are in ``without``."""
         heights, excluded = ANY_ROBOT if mission is None else mission.heights, set(without)
         highest_m = max(ANY_ROBOT.high_m, heights.high_m)
         walls = walls_of(scene, Heights(ANY_ROBOT.low_m, highest_m), excluded)
@@ -90,14 +89,13 @@ class Site:
 
     @functools.cached_property
     def _bounds_of_walls(self) -> List[BaseGeometry]:
-        """Return a rectangle around all walls that obstruct the robot, or an empty list."""
         if not self.obstructing:
             return []
         return [shapely.box(*shapely.total_bounds(np.array(self.obstructing, dtype=object)))]
 
     def blocked(self, margin_m: float) -> BaseGeometry:
-        """Return the area in which the center of the mission's robot is nearer to a wall than its
-        radius and ``margin_m``."""
+        """Return the area that the center of the mission's robot must not enter, since a wall is
+        nearer than the radius of the robot and ``margin_m``."""
         assert self.mission is not None
         walls = np.array(self.obstructing, dtype=object)
         return shapely.union_all(inflate(walls, self.mission.radius_m + margin_m))
@@ -106,22 +104,22 @@ class Site:
         self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[shapely.Polygon]:
         """Return the connected area outside of ``blocked`` that contains the start and all goals,
-        or None. It extends around the walls and ``obstacles``."""
+        or None without such an area. It extends around the walls and ``obstacles``."""
         assert self.mission is not None
         return free_region(self.area(obstacles), blocked, *self.mission.points)
 
     def shortest_path(
         self, blocked: BaseGeometry, obstacles: Sequence[BaseGeometry] = ()
     ) -> Optional[np.ndarray]:
-        """Return the corners of the mission's shortest path in :meth:`free_region`, shape (n, 2),
-        or None."""
+        """Return the corners of the shortest path of the mission in :meth:`free_region`, shape (n,
+        2); None if no path exists."""
         assert self.mission is not None
         free = self.free_region(blocked, obstacles)
         return None if free is None else shortest_path_through(free, *self.mission.points)
 
     def keep_out(self, zones: Sequence[KeepOut]) -> "List[Tuple[BaseGeometry, float]]":
-        """Return the keep-outs as (core, radius). Raises ``PlacementError`` for one around a start
-        or goal that is not known."""
+        """Return the core and the radius of each keep-out. Raises ``PlacementError`` for a keep-out
+        around a start or goal that is not known."""
         found = []
         for zone in zones:
             if zone.shape is not None:
@@ -129,7 +127,7 @@ class Site:
                 continue
             if self.mission is None:
                 raise PlacementError(
-                    f"keep_out is around the {zone.center}, which is not known: set mission with "
+                    f"keep_out is around the {zone.center}, which is not known; set mission with "
                     "start and goal, or use a circle"
                 )
             mission = self.mission
@@ -152,8 +150,8 @@ class Site:
 def walls_of(
     scene: WorldScene, heights: Heights = ANY_ROBOT, without: Iterable[str] = ()
 ) -> Tuple[BaseGeometry, ...]:
-    """Return the outlines of all models in a world except the ground and ``without``: one polygon
-    per connected part at ``heights``."""
+    """Return the outlines at ``heights`` of all models in a world except the ground and the models
+    in ``without``, as one polygon per connected part."""
     excluded = set(without)
     parts: List[BaseGeometry] = []
     for name, model in scene.models.items():
@@ -167,16 +165,16 @@ def walls_of(
 
 
 def check_base(site: Site, margin_m: float) -> BaseGeometry:
-    """Return the walls that obstruct the robot, enlarged by it and the margin, if a path from start
-    to goal exists.
+    """Return the area that the robot's center must not enter, if the base world has a path.
 
-    Raises ``PlacementError`` with the cause if there is none even without any obstacle, or if no
+    The area is that of the walls that obstruct the robot, enlarged by its radius and the margin.
+    Raises ``PlacementError`` with the cause if no path exists even without obstacles, or if no
     mission is known.
     """
     mission = site.mission
     if mission is None:
         raise PlacementError(
-            "solvable needs a mission: set mission with start, goal, and robot or footprint_m"
+            "solvable needs a mission; set mission with start, goal, and robot or footprint_m"
         )
     radius = mission.radius_m + margin_m
     obstructing = shapely.union_all(list(site.obstructing))
@@ -187,14 +185,14 @@ def check_base(site: Site, margin_m: float) -> BaseGeometry:
             raise PlacementError(
                 f"the {name} ({point[0]:g}, {point[1]:g}) is {distance:.2f} m from the base "
                 f"world's walls, and the robot's circle with margin_m has a radius of "
-                f"{radius:.2f} m: move the {name}"
+                f"{radius:.2f} m; move the {name}"
                 + (", or lower margin_m" if distance >= mission.radius_m else "")
             )
     blocked = site.blocked(margin_m)
     if site.free_region(blocked) is None:
         raise PlacementError(
             f"no path {2 * radius:.2f} m wide leads from start {mission.start} to goal "
-            f"{' to goal '.join(map(str, mission.goals))} even without obstacles: move start or "
+            f"{' to goal '.join(map(str, mission.goals))} even without obstacles; move start or "
             "goal" + (", or lower margin_m" if margin_m > 0 else "")
         )
     return blocked

@@ -1,1 +1,1 @@
-"""Many worlds from one: multiplication, the manifest of the worlds, the static map."""
+"""Random worlds from a base world, the manifest of worlds, and the static map."""

@@ -1,7 +1,7 @@
-"""A base world, split into its fixed part and the places of random obstacles.
+"""A base world, split into its fixed part and its random obstacles.
 
-Finds the random obstacles of a saved world, and assembles a world file with other obstacles. All
-other elements are written as they were read; a ``<state>`` is applied and dropped.
+Finds the random obstacles of a saved world, and composes a world file with other obstacles. Other
+elements are written as they were read, except that a ``<state>`` is applied and removed.
 :mod:`gz_testauto.sampling` draws obstacles.
 """
 
@@ -27,11 +27,11 @@ _MARK = "gz_testauto obstacle"
 
 
 class BaseWorld:
-    """A world file to be multiplied.
+    """A world file from which worlds with other random obstacles are generated.
 
-    ``obstacles`` are its random obstacles: models whose full name matches ``pattern``, by default
-    the spawner's names. ``scene`` is everything in it, without plug-ins if they are excluded, and
-    without ``missing`` resources that are allowed.
+    ``obstacles`` are the random obstacles of the file: models whose full name matches ``pattern``,
+    by default the names of the spawner. ``scene`` has all models of the world, without excluded
+    plug-ins and without the allowed ``missing`` resources.
 
     Raises ``SdfError`` for a file that cannot be read, and ``SpecError`` for a pattern without a
     match.
@@ -59,7 +59,7 @@ class BaseWorld:
         names = [name for name in self.scene.models if is_obstacle(name, pattern)]
         if pattern is not None and not names:
             raise SpecError(
-                f"{path}: no model's whole name matches {pattern.pattern!r}. Models: "
+                f"{path}: no full name of a model matches {pattern.pattern!r}. Models: "
                 f"{', '.join(self.scene.models) or 'none'}"
             )
         self._names = tuple(names)
@@ -71,14 +71,14 @@ class BaseWorld:
 
     @property
     def summary(self) -> str:
-        """Return the number of random obstacles by type: ``8 box, 8 cylinder``."""
+        """Return the number of random obstacles of each type, such as ``8 box, 8 cylinder``."""
         types = Counter(type_of(model) for model in self.obstacles)
         return ", ".join(f"{count} {type_}" for type_, count in sorted(types.items()))
 
     def sampler(self, spec: ObstacleSpec) -> ObstacleSampler:
-        """Return the obstacles to draw: those of the world, otherwise those of the specification.
+        """Return a sampler for the obstacles of the world, or else for those of the specification.
 
-        Raises ``SpecError`` if the specification does not describe one of the world's.
+        Raises ``SpecError`` if the specification does not describe an obstacle of the world.
         """
         if not self._names:
             return ObstacleSampler.of_spec(spec)
@@ -100,7 +100,7 @@ class BaseWorld:
         return ObstacleSampler(spec, slots, draws_counts=False)
 
     def template(self) -> "WorldTemplate":
-        """Return the world's file with gaps for the obstacles."""
+        """Return the file of the world with gaps in place of the random obstacles."""
         document = self.scene.document.copy()
         self._library.make_paths_absolute(document)
         world = document.world
@@ -121,7 +121,6 @@ class BaseWorld:
         return WorldTemplate(document, 1)
 
     def _expand(self, models: Iterable[SceneModel]) -> None:
-        """Expand the includes of obstacles that get another size."""
         document, expanded = self.scene.document, False
         for model in models:
             if model.element.tag == "include":
@@ -136,8 +135,8 @@ class BaseWorld:
 
 
 class WorldTemplate:
-    """The bytes of a world file with gaps into which obstacles are inserted: one gap per obstacle,
-    or one for all obstacles."""
+    """The bytes of a world file with gaps into which obstacles are inserted: one gap per obstacle
+    of the world, or one gap for all obstacles."""
 
     def __init__(self, document: SdfDocument, gaps: int) -> None:
         self._encoding = document.root.getroottree().docinfo.encoding or "UTF-8"
@@ -149,7 +148,7 @@ class WorldTemplate:
         self._pieces.append(rest)
 
     def fill(self, obstacles: Tuple[Obstacle, ...]) -> bytes:
-        """Return the file with these obstacles, in this order."""
+        """Return the content of the world file with these obstacles, in this order."""
         texts = [obstacle.element_text().encode(self._encoding) for obstacle in obstacles]
         if len(self._pieces) == 2:
             texts = [b"\n    ".join(texts)]
@@ -158,7 +157,6 @@ class WorldTemplate:
 
 
 def _group_of(model: SceneModel, spec: ObstacleSpec, source: str) -> AnyObstacles:
-    """Return the group of the specification for an obstacle of a world."""
     parsed = parse_obstacle_name(model.name)
     if parsed is not None:
         for group in spec.obstacles:

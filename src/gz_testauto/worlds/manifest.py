@@ -1,6 +1,6 @@
-"""The worlds of a directory, with the data of ``worlds.json``.
+"""The worlds of a directory, with their data in ``worlds.json``.
 
-Defines the manifest's format, and reads any directory of ``.world`` files, with or without a
+Defines the format of this manifest, and reads any directory of ``.world`` files, with or without a
 manifest. :mod:`gz_testauto.worlds.multiply` generates worlds.
 """
 
@@ -26,14 +26,15 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class WorldSet:
-    """The worlds of one directory, in order. ``inputs`` are the inputs of their generation: seed,
-    hashes, pattern and mission; it is empty for a directory without manifest."""
+    """The worlds of one directory, in order. ``inputs`` are the inputs from which the worlds were
+    generated: seed, hashes, pattern and mission. It is empty for a directory without a manifest."""
 
     directory: Path
     worlds: Tuple[WorldRecord, ...]
     inputs: Mapping[str, Any]
     coverage: Optional[Mapping[str, float]] = None
-    """For stratified sampling: the discrepancy, and the mean of independent draws."""
+    """Discrepancy of stratified worlds, and the mean discrepancy of independent worlds; None for
+    independent sampling."""
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -48,7 +49,10 @@ def sha256_of(content: bytes) -> str:
 
 
 def manifest_bytes(worlds: WorldSet) -> bytes:
-    """Return ``worlds.json``: UTF-8, one line per world, always the same for the same worlds."""
+    """Return the content of ``worlds.json`` in UTF-8, with one line per world.
+
+    The same worlds always give the same bytes.
+    """
     head = {"schema_version": SCHEMA_VERSION, "count": len(worlds), "inputs": dict(worlds.inputs)}
     if worlds.coverage is not None:
         head["coverage"] = dict(worlds.coverage)
@@ -58,11 +62,11 @@ def manifest_bytes(worlds: WorldSet) -> bytes:
 
 
 def read_worlds(directory: Path, files: Optional[Collection[str]] = None) -> WorldSet:
-    """Return the worlds of a directory: those of its manifest, otherwise all ``.world`` files by
-    name; of these only ``files``, by file name, if specified.
+    """Return the worlds of a directory: those in its manifest, otherwise all ``.world`` files,
+    sorted. With ``files``, only the worlds with these file names are returned.
 
-    Raises ``SpecError`` if there are none or some of ``files`` are missing, if the manifest is
-    damaged or newer than this program, and if a file is missing or differs from the manifest.
+    Raises ``SpecError`` if the directory has no worlds or lacks one of ``files``, if the manifest
+    is damaged or newer than this program, or if a file is missing or differs from the manifest.
     """
     directory = Path(directory).absolute()
     if not os.path.isdir(directory):
@@ -98,29 +102,31 @@ def _read_manifest(directory: Path) -> WorldSet:
     content = validate_as(_Content, read_manifest_data(path), str(path), SpecError)
     entries = tuple(_record(*listed, directory) for listed in enumerate(content.worlds))
     if not entries:
-        raise SpecError(f"{path}: lists no worlds")
+        raise SpecError(f"{path}: lists no worlds; generate the worlds again")
     twice = [name for name, count in Counter(one.name for one in entries).items() if count > 1]
     if twice:
-        raise SpecError(f"{path}: is damaged: lists {twice[0]} twice. Generate the worlds again")
+        raise SpecError(f"{path}: is damaged: lists {twice[0]} twice; generate the worlds again")
     for entry in entries:
         if not os.path.isfile(entry.path):
-            raise SpecError(f"{entry.path}: is missing; {MANIFEST} lists it. Generate it again")
+            raise SpecError(
+                f"{entry.path}: is missing, but {MANIFEST} lists it; generate the worlds again"
+            )
         if sha256_of(read_input(entry.path, SpecError)) != entry.sha256:
             raise SpecError(
-                f"{entry.path}: is not the file that {MANIFEST} describes. Make the worlds "
+                f"{entry.path}: differs from its hash in {MANIFEST}; generate the worlds "
                 f"again, or remove {MANIFEST} to use the files as they are"
             )
     return WorldSet(directory, entries, content.inputs, content.coverage)
 
 
 def read_manifest_data(path: Path) -> Dict[str, Any]:
-    """Return the manifest's JSON. Raises ``SpecError`` if it is invalid."""
+    """Return the JSON object in a manifest of worlds. Raises ``SpecError`` if it is invalid."""
     data = read_json_object(path, SpecError)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:
         raise SpecError(
-            f"{path}: has schema version {version}, this program reads {SCHEMA_VERSION}: make "
-            "the worlds again"
+            f"{path}: has schema version {version}, but this program reads version "
+            f"{SCHEMA_VERSION}; generate the worlds again"
         )
     return dict(data)
 
@@ -140,8 +146,6 @@ def _to_json(entry: WorldRecord) -> Dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Listed:
-    """One world of the manifest."""
-
     name: str
     file: str
     sha256: str
@@ -153,7 +157,7 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Content:
-    """The parts of the manifest that are validated."""
+    """The parts of a manifest of worlds that are validated."""
 
     worlds: Tuple[_Listed, ...]
     inputs: Mapping[str, Any]

@@ -1,8 +1,8 @@
-"""Multiplication: many worlds from one base world, with other random obstacles in each.
+"""Generate many worlds from one base world, each with other random obstacles.
 
-Generates a directory of worlds with its manifest: the directory appears under its name only when it
-is complete. World *i* depends only on the seed and *i*, so a longer run starts with the same files
-as a shorter one, regardless of the order of generation.
+The result is a directory of worlds with a manifest, which gets its name only when it is complete.
+World *i* depends only on the seed and *i*. So the first worlds do not depend on the number of
+worlds, nor on the order of generation.
 """
 
 import json
@@ -42,15 +42,15 @@ WORLD_FILE = re.compile(r"world_\d{4,}\.world")
 
 
 def world_name(index: int) -> str:
-    """Return ``world_0000`` for index 0."""
+    """Return the name of world ``index``, such as ``world_0000`` for index 0."""
     return f"world_{index:04d}"
 
 
 def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMission]:
     """Return the mission of a specification, or None if it is incomplete.
 
-    Without a height of the robot, shapes at any height obstruct it. Raises ``SdfError`` for a model
-    of the robot that cannot be read.
+    If the height of the robot is not known, the heights of :data:`~gz_testauto.sdf.floor.ANY_ROBOT`
+    obstruct it. Raises ``SdfError`` if the model of the robot cannot be read.
     """
     if spec is None or spec.start is None or spec.goal is None:
         return None
@@ -65,7 +65,7 @@ def required_mission(spec: Optional[SolvableMissionSpec]) -> Optional[RequiredMi
 
 
 def mission_record(mission: RequiredMission) -> Dict[str, Any]:
-    """Return a mission for the manifest's inputs: the inputs of the shortest paths."""
+    """Return a mission for the manifest of worlds, with all inputs of the shortest paths."""
     record: Dict[str, Any] = {
         "start": list(mission.start),
         "goal": list(mission.goal),
@@ -78,9 +78,9 @@ def mission_record(mission: RequiredMission) -> Dict[str, Any]:
 
 
 class WorldGenerator:
-    """A generator of single worlds of one base, specification and seed, in any order.
+    """A generator of single worlds from one base world, specification and seed, in any order.
 
-    ``mission`` replaces the specification's. Raises ``SpecError``, ``SdfError`` or
+    ``mission`` replaces the mission of the specification. Raises ``SpecError``, ``SdfError`` or
     ``PlacementError`` for inputs from which no worlds can be generated.
     """
 
@@ -100,7 +100,7 @@ class WorldGenerator:
         self.sequence = UnitSequence(spec.sampling, sampler.dimensions, seed)
 
     def generate(self, index: int, directory: Path) -> WorldRecord:
-        """Write world ``index``'s file; raises ``PlacementError`` that names the world."""
+        """Write world ``index`` to a file. Raises ``PlacementError`` with the name of the world."""
         name = world_name(index)
         try:
             placed = self._placer.place(
@@ -140,15 +140,15 @@ def multiply(
 ) -> WorldSet:
     """Write ``count`` worlds and their manifest to the directory ``out``.
 
-    A directory of worlds from the same inputs is replaced, with the present number of worlds. One
-    from other inputs is an error without ``force``; one with other files is never changed.
-    ``mission`` replaces the specification's own; ``pattern`` matches the random obstacles that
-    ``base`` has already, whose number and types are then kept. Without ``plugins``, those of
-    ``base`` and its includes are omitted. Missing resources that ``allow_missing`` names
-    (:mod:`gz_testauto.sdf.missing`) are omitted, and listed in ``inputs`` as ``missing``.
+    If ``out`` has worlds from the same inputs, they are replaced. Worlds from other inputs are
+    replaced only with ``force``, and a directory with other files is never changed. ``mission``
+    replaces the mission of the specification. ``pattern`` matches the random obstacles in ``base``;
+    their number and types are kept. Without ``plugins``, the plug-ins of ``base`` and its includes
+    are omitted. Missing resources in ``allow_missing`` (:mod:`gz_testauto.sdf.missing`) are omitted
+    too, and are listed in ``inputs`` as ``missing``.
 
-    Raises ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``; ``out`` is then
-    unchanged.
+    Raises ``SpecError``, ``SdfError``, ``PlacementError`` or ``DiskError``, and does not change
+    ``out`` in this case.
     """
     if count < 1:
         raise SpecError(f"count is {count}; it must be >= 1")
@@ -220,7 +220,7 @@ def _inputs(
 
 
 def _without_paths(value: Any) -> Any:
-    """Return a dumped specification without its file names, which differ between machines."""
+    """Return a specification as plain data without file names, which differ between machines."""
     if isinstance(value, dict):
         return {
             key: _without_paths(inner)
@@ -233,29 +233,28 @@ def _without_paths(value: Any) -> Any:
 
 
 def _check_target(out: Path, inputs: Dict[str, Any], force: bool) -> None:
-    """Raise ``SpecError`` unless ``out`` may be (re)placed."""
     if not os.path.exists(out):
         return
     if not os.path.isdir(out):
-        raise SpecError(f"{out}: is a file; name a directory")
+        raise SpecError(f"{out}: is a file; choose a directory")
     strange = sorted(_strangers(out))
     if strange:
         raise SpecError(
-            f"{out}: holds what multiply did not write ({', '.join(strange[:3])}"
-            f"{', ...' if len(strange) > 3 else ''}): name another directory"
+            f"{out}: contains files that multiply did not write ({', '.join(strange[:3])}"
+            f"{', ...' if len(strange) > 3 else ''}); choose another directory"
         )
     if force or not any(out.iterdir()):
         return
     if not os.path.exists(out / MANIFEST):
-        raise SpecError(f"{out}: holds worlds without {MANIFEST}; --force replaces them")
+        raise SpecError(f"{out}: contains worlds without {MANIFEST}; replace them with --force")
     before = read_manifest_data(out / MANIFEST).get("inputs", {})
     known = [key for key in {**inputs, **before} if key != "missing"]  # it is computed
     differing = [key for key in known if before.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
-            f"{out}: holds worlds made from other inputs ({', '.join(differing)} "
-            f"{'differs' if len(differing) == 1 else 'differ'}): name another directory, or "
-            "--force replaces them"
+            f"{out}: contains worlds from other inputs ({', '.join(differing)} "
+            f"{'differs' if len(differing) == 1 else 'differ'}); choose another directory, or "
+            "replace them with --force"
         )
 
 
@@ -266,7 +265,7 @@ def _strangers(directory: Path) -> Iterator[str]:
 
 
 def _put_in_place(scratch: Path, out: Path) -> None:
-    """Rename the finished directory; its predecessor is removed only then."""
+    """Rename the finished directory to ``out``, and remove the previous one only then."""
     if not os.path.exists(out):
         os.rename(scratch, out)
         return

@@ -25,14 +25,16 @@ Number = Union[float, str]
 
 
 class PublishedNumbers:
-    """The published numbers of a campaign's worlds. Raises ``SpecError`` with the file."""
+    """The published numbers of the worlds of a campaign. Raises ``SpecError`` with the file that
+    lacks a number."""
 
     def __init__(self, spec: CampaignSpec, missions: Missions) -> None:
         self._spec, self._missions = spec, missions
         self._tables: Dict[Path, List[Mapping[str, str]]] = {}
 
     def of(self, world: str, path: Path) -> Dict[str, Number]:
-        """Return the numbers of the world named ``world`` in results, whose file is ``path``."""
+        """Return the published numbers of one world. ``world`` is its name in results, and ``path``
+        is its file."""
         return {
             name: self._number(f"worlds.published.{name}", source, world, path)
             for name, source in self._spec.worlds.published.items()
@@ -52,9 +54,7 @@ class PublishedNumbers:
         if source.match is not None:
             found = re.search(source.match, _read(path, where, _text))
             if found is None:
-                raise SpecError(
-                    f"{where}: {source.match!r} matches nowhere in {path}; correct match"
-                )
+                raise SpecError(f"{where}: {source.match!r} has no match in {path}; correct match")
             return _number_or_text(found.group(1) or "")
         assert source.table is not None, "the specification has one of the three"
         return self._from_table(where, source.table, source.column, path)

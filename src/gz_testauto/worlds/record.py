@@ -1,4 +1,4 @@
-"""The record of a world: its file, its difficulty, and the campaign's data about it."""
+"""The record of a world: its file, its difficulty, and data of the campaign about the world."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,16 +10,17 @@ from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.spec.worlds import PATH_M
 
 SHOWN = 5
-"""Largest number of names in one line."""
+"""Largest number of names that a line of output lists."""
 
 Progress = Callable[[int, int], None]
-"""Called after each world with how many are done and how many there will be."""
+"""A function that is called after each world with the number of finished worlds and the number of
+all worlds."""
 
 
 @dataclass(frozen=True)
 class ObstacleRecord:
-    """An obstacle in the manifest. ``pose`` is x y z roll pitch yaw in the world frame (m, rad);
-    ``size`` has the type's sizes by name (m; of a model its scale)."""
+    """An obstacle in the manifest of worlds. ``pose`` is x, y, z, roll, pitch and yaw in the world
+    frame (m, rad). ``size`` has the sizes of its type by name (m; for a model a factor)."""
 
     name: str
     type: str
@@ -30,7 +31,7 @@ class ObstacleRecord:
 
     @classmethod
     def of(cls, obstacle: Obstacle) -> "ObstacleRecord":
-        """Return the record of a placed obstacle, with its pose as in the world's file."""
+        """Return the record of a placed obstacle, with its pose as in the world file."""
         size = dict(zip(obstacle.model.kind.size_names, obstacle.size))
         pose = obstacle.pose.values
         return cls(obstacle.name, obstacle.type, pose, size, obstacle.mass_kg, obstacle.static)
@@ -38,11 +39,11 @@ class ObstacleRecord:
 
 @dataclass(frozen=True)
 class WorldRecord:
-    """A world, from its generation to the results.
+    """A world with the data that the campaign has about it.
 
-    ``world_index`` counts from 0 in the directory, or in the campaign. Unknown values, such as
-    those of a file without manifest, are None or empty. Obstacles and difficulty are in
-    ``worlds.json`` and not in the results.
+    ``world_index`` is the number, from 0, in the directory or in the campaign. Unknown values, such
+    as those of a file without a manifest, are None or empty. Obstacles and difficulty are written
+    to ``worlds.json`` and not to the results.
     """
 
     world_index: int
@@ -51,25 +52,26 @@ class WorldRecord:
     sha256: str
     shortest_path_m: Optional[float] = None
     published: Mapping[str, Union[float, str]] = field(default_factory=dict)
-    """Published numbers of the world, by the names of the campaign."""
+    """Published numbers of the world, by their names in the campaign."""
     missing: Tuple[str, ...] = ()
-    """Missing resources of the world that the campaign allows."""
+    """Missing resources of the world that the campaign allows to be missing."""
     obstacles: Tuple[ObstacleRecord, ...] = ()
     difficulty: Optional[Difficulty] = None
     redrawn: int = 0
-    """Number of sets of obstacles that were discarded before this one, as not solvable."""
+    """Number of sets of obstacles that were discarded before, since no path existed."""
     unmeasured: Tuple[str, ...] = ()
-    """Elements of the world that clearance, collision and shortest path ignore."""
+    """Elements of the world that clearance, collisions and shortest paths ignore."""
 
     @property
     def published_path_m(self) -> Optional[float]:
-        """Return the length (m) of the published best path, if any."""
+        """Return the published length (m) of the best path, or None if it is not published."""
         length_m = self.published.get(PATH_M)
         return length_m if isinstance(length_m, float) else None
 
 
 def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
-    """Return one line about the elements of worlds that are not measured; empty if all are."""
+    """Return a line that lists the elements of worlds without clearance; empty without such
+    elements."""
     found = unmeasured_in(worlds)
     if not found:
         return ""
@@ -79,7 +81,8 @@ def unmeasured_notice(worlds: Iterable[WorldRecord]) -> str:
 
 
 def unmeasured_in(worlds: Iterable[WorldRecord]) -> List[str]:
-    """Return the elements of worlds that are not measured, the most frequent first, with counts."""
+    """Return the elements of worlds without clearance, with the number of worlds, most frequent
+    first."""
     counts = Counter(name for world in worlds for name in sorted(set(world.unmeasured)))
     return [
         f"{name} (in {count} world{'' if count == 1 else 's'})"

@@ -16,38 +16,38 @@ from gz_testauto.worlds.manifest import WorldSet, read_worlds
 
 
 class WorldSource(ABC):
-    """The worlds of one campaign. World *i* depends only on ``spec``, the campaign's ``seed`` and
-    *i*. ``spec`` is the section of the source in ``worlds``, ``count`` the number of worlds.
+    """A generator of the worlds of one campaign. ``spec`` is the section of the source in
+    ``worlds``, and ``count`` is the number of worlds. World *i* depends only on ``spec``, the
+    ``seed`` of the campaign and *i*.
 
-    :meth:`input_files` is called first, then :meth:`generate`, then :meth:`missions`.
+    A campaign calls :meth:`input_files`, then :meth:`generate`, then :meth:`missions`.
     """
 
     spec_type: ClassVar[Type[WorldSourceSpec]]
-    """The class of ``spec``, which validates the section."""
+    """The class of ``spec``, which validates the section of the source."""
 
     def __init__(self, spec: Any, count: int, seed: int) -> None:
         self.spec, self.count, self.seed = spec, count, seed
 
     @abstractmethod
     def generate(self, folder: Path, workers: int) -> WorldSet:
-        """Generate all worlds in ``folder``, which may not exist, with up to ``workers`` processes.
-        Write ``worlds.json`` last (:func:`~gz_testauto.worlds.manifest.manifest_bytes`): worlds
-        with this file are complete, and this method is not called again. Raises
-        ``GzTestautoError``."""
+        """Generate all worlds in ``folder``, which might not exist, with up to ``workers``
+        processes. Write ``worlds.json`` last (:func:`~gz_testauto.worlds.manifest.manifest_bytes`).
+        If this file exists, the worlds are complete, and the campaign does not call this method
+        again. Raises ``GzTestautoError``."""
 
     @abstractmethod
     def input_files(self) -> Dict[str, str]:
-        """Return the SHA-256 hashes, by name, of all files that determine the worlds and that are
-        not paths in ``spec``. Raises ``SpecError``."""
+        """Return the SHA-256 hashes, by name, of the files that determine the worlds. Files that
+        ``spec`` names are not needed. Raises ``SpecError`` if a file cannot be read."""
 
     def missions(self, folder: Path) -> Optional[List[WorldFileSpec]]:
-        """Return start and goals in each of the worlds in ``folder``; None for those of the
-        campaign. Raises ``SpecError`` or ``ResultsError``."""
+        """Return the start and the goals in each of the worlds in ``folder``; None if those of the
+        campaign apply. Raises ``SpecError`` or ``ResultsError``."""
         return None
 
     def sdf_files(self) -> Iterator[Path]:
-        """Return the SDF files from which worlds are generated, whose plug-ins a simulator would
-        load."""
+        """Yield the SDF files from which worlds are generated, to list the plug-ins in them."""
         return iter(())
 
     def recorded_numbers(self) -> Tuple[str, ...]:
@@ -55,14 +55,14 @@ class WorldSource(ABC):
         return ()
 
     def hook(self, world: Path, index: int, repetition: int, robot: str) -> Any:
-        """Return the hook (:class:`~gz_testauto.actors.hook.Hook`) that moves the source's agents
-        in a trial; called only if ``spec.has_agents``. ``world`` is the file of world number
-        ``index``, ``robot`` the name of the robot's model. Raises ``GzTestautoError``."""
+        """Return the hook (:class:`~gz_testauto.actors.hook.Hook`) that moves the agents of the
+        source in a trial. It is called only if ``spec.has_agents``. ``world`` is the file of world
+        ``index``, and ``robot`` is the name of the robot's model. Raises ``GzTestautoError``."""
         raise NotImplementedError
 
 
 def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
-    """Return the source of the campaign's worlds; None for a base world and for a directory."""
+    """Return the source of a campaign's worlds, or None for a base world or a directory."""
     worlds = spec.worlds
     if worlds.source is None:
         return None
@@ -72,8 +72,8 @@ def world_source(spec: CampaignSpec) -> Optional[WorldSource]:
 
 
 def missions_of(spec: CampaignSpec, folder: Path) -> Missions:
-    """Return the start and goals in each of the campaign's worlds, which a source may define in
-    ``folder``. Raises as :meth:`WorldSource.missions`."""
+    """Return the start and the goals of the robot in each world of a campaign. A world source can
+    define them in ``folder``. Raises the errors of :meth:`WorldSource.missions`."""
     source = world_source(spec)
     return Missions(spec, None if source is None else source.missions(folder))
 

@@ -1,8 +1,9 @@
-"""A set of random obstacles in a running simulator: drawn, placed, replaced, written to a file.
+"""Random obstacles in a running simulator, which are drawn, placed, replaced and saved.
 
-Stores the present obstacles, and ensures that a set is placed completely or not at all. Draw *k* of
-a seed is that of ``gz_testauto multiply`` for world *k* of that seed, on the same base world. A
-simulator is any object with model names, poses, spawn and delete; ROS is not needed.
+Stores the present obstacles, and ensures that a set of obstacles is placed completely or not at
+all. Draw *k* of a seed has the obstacles of world *k* of ``gz_testauto multiply`` with the same
+seed and base world. The simulator is any object with the methods of :class:`World`; ROS is not
+needed.
 """
 
 import dataclasses
@@ -30,18 +31,19 @@ from gz_testauto.worlds.multiply import required_mission
 
 POSE_TOLERANCE_M = 0.05
 POSE_TOLERANCE_RAD = 0.05
-"""Largest allowed difference between the pose of a spawned obstacle and the requested one."""
+"""Largest allowed difference (m, rad) between the requested pose of an obstacle and its pose after
+it was spawned."""
 
 
 class World(Protocol):
-    """The interface of a running simulator for the spawner. All methods raise
+    """The methods of a running simulator that the spawner needs. All methods raise
     ``SimulatorError``."""
 
     def model_names(self) -> Set[str]:
         """Return the names of all models."""
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """Return the poses of these models in the world frame."""
+        """Return the poses of models by name, in the world frame."""
 
     def spawn(self, name: str, sdf: str) -> None:
         """Add a model and wait until it exists."""
@@ -56,29 +58,29 @@ class _WrongPoseError(SimulatorError):
 
 
 class SetSource(Protocol):
-    """Sets of obstacles that are placed independently of the base world: scenes of a scenario.
+    """A source of sets of obstacles that do not depend on the base world, such as a Scenic program.
     ``spec_type`` is the type of the constructor's argument."""
 
     spec_type: ClassVar[Type[Spec]]
 
     @classmethod
     def of_file(cls, path: Path, called: str) -> "SetSource":
-        """Read a file of the source's own format. Messages name it as ``called``. Raises
-        ``SpecError``."""
+        """Read a file in the format of this source, which messages call ``called``. Raises
+        ``SpecError`` for an invalid file."""
 
     def draw(self, seed: int, number: int) -> Tuple[Obstacle, ...]:
-        """Return set ``number`` of a seed, in the order of placement, with names of random
-        obstacles. Raises ``GzTestautoError``."""
+        """Return the set of obstacles ``number`` of a seed, in the order of placement. The
+        obstacles have names of random obstacles. Raises ``GzTestautoError``."""
 
 
 SET_SOURCES = Registry("set source", {})
-"""Classes of :class:`SetSource`, by the suffix of the files that they read."""
+"""Subclasses of :class:`SetSource`, by the suffix of the files that they read."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """The specification, seed and number of a set; ``label`` is the name of the specification for
-    users."""
+    """The specification, the seed and the number of a set of obstacles. ``label`` is the name of
+    the specification in messages."""
 
     spec: Union[ObstacleSpec, SetSource]
     label: str
@@ -87,11 +89,12 @@ class Draw:
 
 
 class ObstacleSpawner:
-    """The random obstacles of one simulator.
+    """The random obstacles in one running simulator.
 
-    ``base_world`` is the simulator's initial world file, for the gaps to its walls and for
-    :meth:`save_world`. ``keep_out_radius_m`` is kept free around every other model, such as a
-    robot."""
+    ``base_world`` is the world file with which the simulator was started. It has the walls for
+    gaps, and :meth:`save_world` adds obstacles to it. Obstacles are at least ``keep_out_radius_m``
+    away from other models that this file does not contain, such as a robot.
+    """
 
     def __init__(
         self, world: World, base_world: Optional[Path] = None, keep_out_radius_m: float = 1.0
@@ -106,13 +109,13 @@ class ObstacleSpawner:
 
     @property
     def last_known(self) -> Tuple[Obstacle, ...]:
-        """Return the placed obstacles that were not deleted, with their last known poses. Sends no
-        request."""
+        """Return the placed obstacles that were not deleted, with their last known poses, without a
+        request to the simulator."""
         return tuple(self._placed.values())
 
     def obstacles(self) -> Tuple[Obstacle, ...]:
-        """Return the obstacles of this spawner that the simulator still has, with their present
-        poses."""
+        """Return the obstacles of this spawner that still exist in the simulator, with their
+        present poses."""
         shown = self._look()
         poses = self._world.poses([name for name in self._placed if name in shown])
         self._placed = {
@@ -121,11 +124,12 @@ class ObstacleSpawner:
         return self.last_known
 
     def spawn(self, draw: Draw, replace: bool) -> Tuple[Obstacle, ...]:
-        """Draw a set and place it. ``replace`` deletes all present obstacles before.
+        """Draw a set of obstacles and place it. With ``replace``, all present obstacles are deleted
+        before.
 
-        After an error, new obstacles are removed and replaced ones restored. Returns the placed
-        obstacles with their final names. Raises ``SpecError``, ``PlacementError``, ``SdfError`` or
-        ``SimulatorError``.
+        After an error, new obstacles are removed and deleted obstacles are restored. Returns the
+        placed obstacles with their final names. Raises ``SpecError``, ``PlacementError``,
+        ``SdfError`` or ``SimulatorError``.
         """
         if draw.seed < 0:
             raise SpecError(f"seed is {draw.seed}; it must be >= 0")
@@ -147,14 +151,14 @@ class ObstacleSpawner:
         return placed
 
     def respawn(self) -> Tuple[Obstacle, ...]:
-        """Place the next draw of the same specification and seed instead. Raises as
-        :meth:`spawn`, and ``SpecError`` when nothing was spawned before."""
+        """Replace the obstacles by the next draw of the same specification and seed. Raises the
+        errors of :meth:`spawn`, and ``SpecError`` if nothing was spawned before."""
         if self.draw is None:
             raise SpecError("nothing was spawned yet; call spawn first")
         return self.spawn(dataclasses.replace(self.draw, number=self.draw.number + 1), True)
 
     def clear(self) -> int:
-        """Delete all random obstacles, including those of other nodes; return their number."""
+        """Delete all random obstacles, also those of other nodes, and return their number."""
         present = {name for name in self._look() if is_obstacle(name)}
         self._remove(present)
         return len(present)
@@ -162,13 +166,16 @@ class ObstacleSpawner:
     def save_world(self, path: Path) -> None:
         """Write the base world with the obstacles at their present poses.
 
-        Present obstacles of the base world are written as in the file. Raises ``SpecError`` without
-        a base world, for a missing directory, and if other nodes placed obstacles too.
+        Obstacles of the base world that still exist are written as in its file. Raises
+        ``SpecError`` if the base world is not known, the directory is missing, or other nodes
+        placed obstacles too.
         """
         if self._base_world is None:
-            raise SpecError("the base world is not known: set ~base_world to its file")
+            raise SpecError(
+                "the base world is not known; set the parameter ~base_world to its file"
+            )
         if not os.path.isdir(path.parent):
-            raise SpecError(f"{path}: there is no directory {path.parent}")
+            raise SpecError(f"{path}: the directory {path.parent} does not exist; create it")
         base = BaseWorld(self._base_world)
         document = base.scene.document.copy()
         standing = self.obstacles()
@@ -176,8 +183,8 @@ class ObstacleSpawner:
         strangers = set(filter(is_obstacle, names)) - known - set(base.scene.models)
         if strangers:
             raise SpecError(
-                f"{', '.join(sorted(strangers))}: placed by others, so the shapes are not known; "
-                "spawn with replace, or clear, before save_world"
+                f"{', '.join(sorted(strangers))}: other nodes placed these obstacles, so their "
+                "shapes are not known; call spawn with replace, or clear, before save_world"
             )
         for name in _removed_names(base, names, known):
             remove_model(document, name)
@@ -188,7 +195,7 @@ class ObstacleSpawner:
     def _draw_set(
         self, draw: Draw, names: Set[str], standing: Tuple[Obstacle, ...]
     ) -> Tuple[Obstacle, ...]:
-        """Draw a set that keeps its gaps to the models ``names``. This spawner placed
+        """Draw a set with gaps to the models ``names``, of which this spawner placed
         ``standing``."""
         if not isinstance(draw.spec, ObstacleSpec):
             return draw.spec.draw(draw.seed, draw.number)
@@ -207,7 +214,7 @@ class ObstacleSpawner:
         return placer.place(generator, numbers.point(draw.number)).obstacles
 
     def _around(self, names: Iterable[str]) -> List[KeepOut]:
-        """Return discs around models that are not in the base world, to avoid the robot."""
+        """Return keep-outs around models that are not in the base world, such as a robot."""
         discs = []
         for pose in self._world.poses(names).values():
             x_m, y_m = pose.position[:2]
@@ -218,8 +225,8 @@ class ObstacleSpawner:
     def _place_under_unused_names(
         self, drawn: Tuple[Obstacle, ...], taken: Set[str]
     ) -> Tuple[Obstacle, ...]:
-        """Place obstacles under unused names; after a wrong pose, under names beyond all previous
-        ones."""
+        """Place obstacles under unused names. After a wrong pose, place them again under names that
+        were never used."""
         named = _renamed(drawn, taken | self._avoided)
         try:
             self._place(named)
@@ -230,7 +237,7 @@ class ObstacleSpawner:
         return named
 
     def _place(self, obstacles: Iterable[Obstacle]) -> None:
-        """Spawn all, or remove the spawned ones after an error."""
+        """Spawn all obstacles. After an error, remove those that were spawned."""
         placed: List[str] = []
         try:
             for obstacle in obstacles:
@@ -243,11 +250,11 @@ class ObstacleSpawner:
             raise
 
     def _pose_of_placed(self, obstacle: Obstacle) -> Pose:
-        """Return the pose of a new obstacle in the simulator. Raises ``SimulatorError`` if it
-        differs from the requested one."""
         pose = self._world.poses([obstacle.name]).get(obstacle.name)
         if pose is None:
-            raise SimulatorError(f"{obstacle.name} was spawned, but the simulator does not have it")
+            raise SimulatorError(
+                f"{obstacle.name} was spawned, but it does not exist in the simulator"
+            )
         x, y, yaw = pose.planar
         x_wanted, y_wanted, yaw_wanted = obstacle.pose.planar
         off_m = math.hypot(x - x_wanted, y - y_wanted)
@@ -256,12 +263,11 @@ class ObstacleSpawner:
         return pose
 
     def _restore(self, obstacles: Iterable[Obstacle]) -> None:
-        """Place obstacles again that do not exist any more."""
         shown = self._look()
         self._place(tuple(o for o in obstacles if o.name not in shown))
 
     def _look(self) -> Set[str]:
-        """Return the names of all models, and store those of obstacles."""
+        """Return the names of all models, and store the names of obstacles."""
         names = self._world.model_names()
         self._seen.update(filter(is_obstacle, names))
         return names
@@ -274,7 +280,8 @@ class ObstacleSpawner:
 
 
 def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]:
-    """Return the obstacles with unused names: numbers continue after the highest."""
+    """Return the obstacles under unused names, whose numbers continue after the highest
+    used one."""
     highest: Dict[str, int] = {}
     for parsed in filter(None, map(parse_obstacle_name, taken)):
         highest[parsed.label] = max(highest.get(parsed.label, -1), parsed.index)
@@ -288,14 +295,13 @@ def _renamed(drawn: Iterable[Obstacle], taken: Set[str]) -> Tuple[Obstacle, ...]
 
 
 def _removed_names(base: BaseWorld, names: Set[str], known: Set[str]) -> List[str]:
-    """Return obstacles of the base world that were deleted, or replaced by another of their
-    name."""
+    """Return the names of the base world's obstacles that were deleted or replaced."""
     found = [model.name for model in base.obstacles]
     return [name for name in found if name not in names or name in known]
 
 
 def _with_obstacles(site: Site, standing: Iterable[Obstacle]) -> Site:
-    """Return the site with present obstacles at their present poses, since they can be pushed."""
+    """Return the site with present obstacles as walls, at their present poses."""
     heights = ANY_ROBOT if site.mission is None else site.mission.heights
     walls, mission_walls = list(site.walls), list(site.obstructing)
     for obstacle in standing:

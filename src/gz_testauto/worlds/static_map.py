@@ -1,8 +1,8 @@
-"""The static map of a base world, without the random obstacles.
+"""Compute the static map of a base world, without the random obstacles.
 
-Defines the computation of the map from the collision shapes at the height of the lidar, so that no
-SLAM is needed, and its extent: around all models of the world and further areas.
-:mod:`gz_testauto.grid.map_server` has the files.
+The map is computed from the collision shapes at the height of the lidar, so that no SLAM is needed.
+It extends around all models of the world and around further areas.
+:mod:`gz_testauto.grid.map_server` reads and writes files of maps.
 """
 
 from types import MappingProxyType
@@ -18,11 +18,12 @@ from gz_testauto.sdf.scene import WorldScene
 DEFAULT_HEIGHT_M = 0.3
 MARGIN_CELLS = 2
 MOST_CELLS = 1e8
-"""A square of 1 km at 0.1 m, whose computation needs 1 GB."""
+"""Largest number of cells of a map, such as a square of 1 km at 0.1 m, whose computation needs 1
+GB."""
 MOST_CELLS_A_SIDE = 1e5
 
 Bounds = Tuple[float, float, float, float]
-"""x_min, y_min, x_max, y_max in meters, in the world frame."""
+"""A rectangle in the world frame (m): x_min, y_min, x_max, y_max."""
 
 
 def map_of(
@@ -34,14 +35,14 @@ def map_of(
 ) -> OccupancyGrid:
     """Return the occupancy grid of a world at ``height_m``, without its random obstacles.
 
-    ``pattern`` matches their full names, by default the spawner's. ``bounds`` default to
-    :func:`bounds_of` the world. A cell is occupied if any shape touches it. Raises ``SpecError``
-    for an empty world or one that is too large for a map.
+    ``pattern`` matches the full names of the obstacles, by default the names of the spawner.
+    ``bounds`` default to :func:`bounds_of` the world. A cell is occupied if any shape touches it.
+    Raises ``SpecError`` for an empty world, or for a world that is too large for a map.
     """
     if bounds is None:
         bounds = bounds_of(scene, resolution_m)
     elif _is_too_large(bounds, resolution_m):
-        raise SpecError(f"{_size(bounds, resolution_m)}: set smaller bounds or larger cells")
+        raise SpecError(f"{_size(bounds, resolution_m)}; set smaller bounds or larger cells")
     outlines = [
         shape.footprint(height_m, height_m)
         for name, model in scene.models.items()
@@ -59,8 +60,8 @@ def bounds_of(
     margin_m: float = 0.0,
     most_cells: float = MOST_CELLS,
 ) -> Bounds:
-    """Return the rectangle around all models of a world at any height, including random obstacles,
-    and around ``areas``, by their names in messages.
+    """Return the rectangle around all models of a world at any height, including random obstacles.
+    It also contains ``areas``, whose keys are their names in messages.
 
     An area that is not within the rectangle of the models is enlarged by ``margin_m``. The result
     is enlarged to multiples of ``resolution_m``. Raises ``SpecError`` for an empty world, or for
@@ -80,8 +81,8 @@ def bounds_of(
     bounds = _around([bounds for _, bounds in parts])
     if bounds is None:
         raise SpecError(
-            f"{scene.document.source}: this world is empty, so its map has no bounds; "
-            "set them with --bounds"
+            f"{scene.document.source}: the world is empty, so its map has no bounds; "
+            "set bounds with --bounds"
         )
     if _is_too_large(bounds, resolution_m, most_cells):
         reach, name = max((float(np.abs(bounds).max()), name) for name, bounds in parts)
@@ -94,8 +95,8 @@ def bounds_of(
 
 
 def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tuple[float, float]:
-    """Return the lowest and highest height (m) of a world's models, without random obstacles; 0 and
-    0 for an empty world."""
+    """Return the lowest and the highest z (m) of the models of a world, without random obstacles.
+    Both are 0 for an empty world."""
     found = [
         shape.bounds[2]
         for name, model in scene.models.items()
@@ -109,7 +110,6 @@ def heights_m(scene: WorldScene, pattern: Optional[Pattern[str]] = None) -> Tupl
 
 
 def _around(several: List[Bounds]) -> Optional[Bounds]:
-    """Return the bounds of several bounds; None for none."""
     if not several:
         return None
     low, high = np.min(several, axis=0), np.max(several, axis=0)
@@ -131,10 +131,10 @@ def _size(bounds: Bounds, resolution_m: float, most_cells: float = MOST_CELLS) -
 
 
 def unknown_outside(grid: OccupancyGrid) -> Optional[np.ndarray]:
-    """Return which free cells are outside of the walls, where no robot drives.
+    """Return a mask of the free cells outside of the walls, where no robot drives.
 
-    These are the free cells that are connected to the map's border, if more free cells are not;
-    otherwise there are no enclosing walls, and the result is None.
+    These are the free cells that are connected to the border of the map. Returns None if they are
+    most of the free cells, since no walls enclose an area in this case.
     """
     from scipy import ndimage
 
