@@ -146,8 +146,8 @@ def test_a_model_is_scaled_with_its_mass_and_inertia(tmp_path):
 @pytest.mark.parametrize(
     ("text", "type_", "problem"),
     [
-        (SIGN, "box", "has other shapes than one box; use it as type: model"),
-        (CRATE, "cylinder", "has other shapes than one cylinder"),
+        (SIGN, "box", "model 'sign' .* box; "),
+        (CRATE, "cylinder", "model 'crate' .* cylinder; "),
         (CRATE.replace("<pose>0 0 0.5 0 0 0", "<pose>0 0 0.5 0 1 0"), "box", "is rotated in its"),
         ("<sdf version='1.6'/>", "model", "no <model>"),
         ("<sdf version='1.6'><model name='m'><link name='l'/></model></sdf>", "model",
