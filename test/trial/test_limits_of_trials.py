@@ -246,12 +246,12 @@ def test_real_time_factor_just_below_the_limit_is_rounded_down():
 
 def test_nearby_pose_is_free_if_its_motion_is_less_than_the_clearance():
     free = FreeSpace(Pose2D(1.0, 1.0, 3.1), 0.5, 0.5)
-    assert free.holds(Pose2D(1.0, 1.0, 3.1))
-    assert free.holds(Pose2D(1.3, 1.39, 3.1))  # 0.492 m
-    assert not free.holds(Pose2D(1.3, 1.4, 3.1))  # 0.5 m
+    assert free.contains(Pose2D(1.0, 1.0, 3.1))
+    assert free.contains(Pose2D(1.3, 1.39, 3.1))  # 0.492 m
+    assert not free.contains(Pose2D(1.3, 1.4, 3.1))  # 0.5 m
     turned = 3.1 + 0.9 - 2 * math.pi  # 0.9 rad at 0.5 m: 0.45 m
-    assert free.holds(Pose2D(1.04, 1.0, turned))
-    assert not free.holds(Pose2D(1.06, 1.0, turned))
+    assert free.contains(Pose2D(1.04, 1.0, turned))
+    assert not free.contains(Pose2D(1.06, 1.0, turned))
 
 
 def test_outcomes_have_the_documented_properties():

@@ -61,7 +61,7 @@ def snapshot(time_s, x, y=0.0, yaw=0.0, crate=CRATE, contacts=(), **twist):
 
 
 def recording(recorder):
-    return recorder.recording(True, CycleTimes.unknown())
+    return recorder.recording(True, CycleTimes())
 
 
 def clearance(recorder, *arguments, **options):
@@ -166,7 +166,7 @@ def test_twist_is_computed_from_poses_if_the_simulator_does_not_report_it(record
 
 
 def test_missing_robot_makes_the_trial_invalid(recorder):
-    with pytest.raises(SimulatorError, match="'robot' is not in the world"):
+    with pytest.raises(SimulatorError, match="'robot' is not in the simulation"):
         recorder.sample(Snapshot(0.0, {"crate": ModelState(CRATE)}, {}))
 
 

@@ -84,16 +84,16 @@ def test_control_period_must_be_a_multiple_of_the_physics_step(prepared, step_s,
     if fits:
         check(campaign)
     else:
-        with pytest.raises(SpecError, match=f"max_step_size of {step_s:g}"):
+        with pytest.raises(SpecError, match=f"max_step_size, {step_s:g}"):
             check(campaign)
 
 
 def test_static_models_at_one_pose_with_plugins_are_rejected(prepared):
     two = BOX.format("a", 0, 3, PLUGIN) + BOX.format("b", 0, 3, PLUGIN)
-    with pytest.raises(SpecError, match=r"2 static models .* \(a, b\) .*\(libmove.so\)"):
+    with pytest.raises(SpecError, match=r"\(libmove\.so\) .*2 static models.* \(a, b\)"):
         check(prepared(two))
     three = two + BOX.format("c", 0, 3, PLUGIN.replace("libmove", "libturn"))
-    with pytest.raises(SpecError, match=r"3 .*\(a, b, \.\.\.\) .*\(libmove.so, \.\.\.\)"):
+    with pytest.raises(SpecError, match=r"\(libmove\.so, \.\.\.\) .*3 .*\(a, b, \.\.\.\)"):
         check(prepared(three))
     for models in (
         BOX.format("a", 0, 3, PLUGIN) + BOX.format("b", 0, 3, ""),
@@ -184,8 +184,6 @@ def test_campaign_without_launch_files_is_rejected_by_a_stack_executor(prepared)
     assert require_builtin(campaign) is campaign
     with pytest.raises(SpecError, match="stack"):
         require_stack(campaign)
-    with pytest.raises(TypeError):
-        prepare(None, campaign.robot, ())
 
 
 def test_selection_covers_worlds_planners_and_trials():

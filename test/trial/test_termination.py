@@ -105,14 +105,14 @@ def test_robot_that_is_tilted_before_the_goal_is_sent_makes_the_trial_invalid():
 
 
 def test_robot_that_falls_before_the_goal_is_sent_makes_the_trial_invalid():
-    says = r"the robot fell: before the goal is sent it is at z = -574\.00 m, and nothing"
+    says = r"the robot fell: before the goal is sent it is at z = -574\.00 m, below"
     with pytest.raises(SceneError, match=says):
         require_upright(RULES, (-2.0, 0.0, -574.0), 0.0, -572.8, 0.0)
 
 
 def test_robot_that_falls_makes_the_trial_invalid_with_its_height():
     fallen = driven((0, 0, -573.2), (0, 0, -574.0))
-    with pytest.raises(SceneError, match=r"fell: at 0\.10 s it is at z = -574\.00 m, and nothing"):
+    with pytest.raises(SceneError, match=r"fell: at 0\.10 s it is at z = -574\.00 m, below"):
         require_plausible(RULES, *fallen, top_m=-573.0, bottom_m=0.0)
     with pytest.raises(SceneError, match=r"z = -1\.10 m and moves down at 11\.0 m/s"):
         require_plausible(RULES, *driven((0, 0, 0), (0, 0, -1.1)), top_m=0.0, bottom_m=-50.0)

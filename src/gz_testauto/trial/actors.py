@@ -1,7 +1,7 @@
 """The actors, other hooks and filters of one trial: their creation and use in a simulation.
 
-They depend only on the campaign, the world, its number and the repetition. So they are the same for
-all planners, with and without ROS.
+They depend only on the campaign, the world and the repetition. They are therefore equal for all
+planners, with and without ROS.
 """
 
 import contextlib
@@ -35,13 +35,13 @@ from gz_testauto.trial.executor import TrialResult
 from gz_testauto.worlds.source import world_source
 
 STACK = "gazebo_ros"
-"""The simulator of a user's stack."""
+"""Name of the simulator of a navigation stack."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrialActors:
-    """The hooks of a trial, actors among them, and the filters between the first robot and its
-    planner. ``numbers`` are the drawn values, by column of the results."""
+    """The hooks of a trial, including actors, and the filters between the first robot and its
+    planner. ``numbers`` are the drawn values, by their column in the results."""
 
     hooks: Tuple[Hook, ...] = ()
     filters: Tuple[Filter, ...] = ()
@@ -54,12 +54,12 @@ class TrialActors:
 
     @property
     def models(self) -> Tuple[NamedModel, ...]:
-        """Return the models at the start, at their start poses."""
+        """Return the models of all hooks that exist at the start of the trial."""
         return tuple(model for hook in self.hooks for model in hook.models)
 
     @property
     def spare_models(self) -> Tuple[NamedModel, ...]:
-        """Return the models that can be spawned during the trial."""
+        """Return the models of all hooks that can be spawned during the trial."""
         return tuple(model for hook in self.hooks for model in hook.spare_models)
 
     @property
@@ -69,24 +69,29 @@ class TrialActors:
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return the current activity of each moving model, in a few words."""
+        """Return a short description of the current activity of each moving model."""
         return {name: text for hook in self.hooks for name, text in hook.activities.items()}
 
     def complete(self, result: TrialResult) -> TrialResult:
-        """Return the result with the drawn values and the results of the hooks. Call it at the end
-        of the trial, before :meth:`close`. Raises ``SceneError`` if a hook fails."""
+        """Return the result with the drawn values and the values that hooks have recorded.
+
+        Call this method at the end of the trial, before :meth:`close`. Raises ``SceneError`` if a
+        hook fails.
+        """
         for hook in self.hooks:
             found = hook.results()
-            result = result.with_numbers(found.numbers).with_series(found.series)
-        return result.with_numbers(self.numbers)
+            result = result.with_values(found.numbers, found.series)
+        return result.with_values(self.numbers)
 
     def scene(self, scene: Scene) -> Scene:
-        """Return the scene with :attr:`models` in it."""
+        """Return the scene with :attr:`models` added."""
         return replace(scene, models=(*scene.models, *self.models))
 
     def simulation(self, simulation: Simulation, robot: Optional[str] = None) -> Simulation:
-        """Return the loaded scene with hooks and filters; the same object if there are none.
-        ``robot`` is the name of the first robot if ``simulation`` does not have its model."""
+        """Return the simulation with hooks and filters, or ``simulation`` itself without any.
+
+        ``robot`` is the name of the first robot if ``simulation`` does not contain its model.
+        """
         if not self.hooks and not self.filters:
             return simulation
         return ActorSimulation(simulation, self.hooks, self.filters, robot)
@@ -98,8 +103,8 @@ class TrialActors:
 
 
 class ActorContext(NamedTuple):
-    """The inputs for the actors of a trial: the campaign, the robot and its start, the number of
-    the world, its file and its parsed content, and the repetition."""
+    """The inputs for the actors of a trial: the campaign, the robot with its start, the index, file
+    and parsed content of the world, and the index of the repetition."""
 
     spec: CampaignSpec
     robot: RobotBody
@@ -142,7 +147,7 @@ def prepare_actors(context: ActorContext) -> TrialActors:
 
 
 def _agents(context: ActorContext) -> Optional[Hook]:
-    """Return the hook of the world source that moves its agents; None without agents."""
+    """Return the hook that moves the agents of the world source; None without agents."""
     source = world_source(context.spec)
     if source is None or not context.spec.worlds.has_agents:
         return None
@@ -153,8 +158,10 @@ def _agents(context: ActorContext) -> Optional[Hook]:
 def tracker_of(
     context: ActorContext, actors: TrialActors, others: Sequence[NamedModel] = ()
 ) -> Optional[ObjectTracker]:
-    """Return the tracker of moving objects, including ``others``, for the robot; None if the
-    campaign has no tracking."""
+    """Return the tracker of moving objects, including ``others``, for the robot of ``context``.
+
+    Return None if the campaign has no ``tracking``.
+    """
     spec = context.spec
     if spec.tracking is None:
         return None
@@ -208,18 +215,16 @@ def check_actors(spec: CampaignSpec) -> None:
 
 
 def _check_on_stack(spec: CampaignSpec) -> None:
-    """Raise ``SpecError`` for features that need scans and commands to pass through this
-    package."""
     if spec.robots:
         raise SpecError(
-            f"campaign {spec.name}: robots: a campaign on a stack has one robot; run it "
-            "with this package's planners and simulators, or remove robots"
+            f"campaign {spec.name}: robots: a campaign with stack can have only one robot; remove "
+            "robots, or use planners and a simulator of this package instead of stack"
         )
     for term in spec.randomize:
         if isinstance(term, FaultTerm):
             raise SpecError(
-                f"randomize {term.name!r}: {term.term} is not supported on a stack, "
-                "whose scans and commands do not pass through this package; remove it"
+                f"randomize {term.name!r}: {term.term} is not supported in a campaign with stack, "
+                "whose scans and commands do not pass through this package; remove the term"
             )
 
 
@@ -229,8 +234,8 @@ def _check_robots(spec: BuiltinCampaignSpec) -> None:
     able = [name for name, simulator in _installed_simulators() if simulator.several_robots]
     if spec.simulator not in able:
         raise SpecError(
-            f"campaign {spec.name}: robots: the simulator {spec.simulator!r} has one robot in a "
-            f"scene; use {' or '.join(map(repr, able))}, or remove robots"
+            f"campaign {spec.name}: robots: the simulator {spec.simulator!r} supports only one "
+            f"robot; use {' or '.join(map(repr, able))}, or remove robots"
         )
 
 

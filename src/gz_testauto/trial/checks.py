@@ -1,7 +1,7 @@
 """Checks of a campaign and its worlds before a simulator starts.
 
-They reject trials in which no planner can succeed: with a start or a goal inside an obstacle, a
-goal without a path on the static map, or a robot without drive controller or lidar.
+The checks reject trials in which no planner can succeed: a start or a goal is inside an obstacle,
+the static map has no path to a goal, or the robot has no drive controller or no lidar.
 """
 
 import itertools
@@ -26,14 +26,14 @@ from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign
 
 MAX_TERRAIN_M = 0.05
-"""Largest height of terrain at the robot's start; higher terrain throws the robot up."""
+"""Largest height (m) of terrain at the robot's start; higher terrain throws the robot up."""
 
 
 def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[str, ...]:
-    """Check the worlds of these trials without a simulator. Return notices about them, a line each.
+    """Check the worlds of ``trials`` without a simulator, and return notices of one line each.
 
-    Raises ``SpecError`` with world and obstacle for a start or goal inside an obstacle, and with
-    the map if the static map has no path.
+    Raises ``SpecError`` with the world and the obstacle for a start or goal inside an obstacle, and
+    with the base world if the static map has no path.
     """
     check_actors(campaign.spec)
     notices: Dict[int, str] = {}
@@ -50,8 +50,10 @@ def check_trials(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Tuple[s
 
 
 def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict[int, str]:
-    """Raise ``SpecError`` for invalid starts and goals of a robot. Return the notice about each
-    world's actors, by the world's index; empty for none."""
+    """Raise ``SpecError`` for invalid starts and goals of a robot.
+
+    Return a notice about the actors of each world, by the index of the world; empty without actors.
+    """
     notices: Dict[int, str] = {}
     spec, outline = campaign.spec, np.asarray(campaign.limits.footprint_m)
     name = f"robot {spec.robot.name!r}"
@@ -69,7 +71,7 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
         if hits:
             raise SpecError(
                 f"{where}: {name} would start inside {hits[0]} at ({start.x_m:g}, "
-                f"{start.y_m:g}); move its start, or keep the obstacle away from it"
+                f"{start.y_m:g}); move the start, or keep the obstacle away from the start"
             )
         for number, goal in enumerate(goals, 1):
             hits = field.touching(shapely.Point(goal.x_m, goal.y_m), field.initial_states)
@@ -77,7 +79,7 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
             if hits:
                 raise SpecError(
                     f"{where}: {which} of {name} ({goal.x_m:g}, {goal.y_m:g}) is inside "
-                    f"{hits[0]}; move the goal, or keep the obstacle away from it"
+                    f"{hits[0]}; move the goal, or keep the obstacle away from the goal"
                 )
         try:
             campaign.static_map.waypoints(world)
@@ -87,7 +89,7 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
 
 
 def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
-    """Raise ``SpecError`` for robots that overlap at their starts."""
+    """Raise ``SpecError`` for robots that overlap at their start poses."""
     for name in {trial.world for trial in trials} if campaign.companions else ():
         places = [
             (one.robot.name, footprint_at(np.asarray(one.limits.footprint_m), start))
@@ -97,8 +99,8 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
         for (first, here), (second, there) in itertools.combinations(places, 2):
             if here.intersects(there):
                 raise SpecError(
-                    f"world {name}: robots {first!r} and {second!r} overlap at their starts; "
-                    "move the start of one"
+                    f"world {name}: the robots {first!r} and {second!r} overlap at their start "
+                    "poses; move the start of one robot"
                 )
 
 
@@ -111,14 +113,13 @@ def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
             world = campaign.world(trial)
             if trial.planner == planner.name and world.sha256 in trained_in:
                 raise SpecError(
-                    f"world {world.name} ({world.path}): planner {planner.name!r} was trained in "
-                    "it; evaluate it in other worlds, or set allow_training_worlds: true"
+                    f"world {world.name} ({world.path}): the planner {planner.name!r} was trained "
+                    "in this world; use other worlds, or set allow_training_worlds: true"
                 )
 
 
 def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> None:
-    """Raise ``SpecError`` for actors without a free start, or terms that match nothing, in any
-    world."""
+    """Raise ``SpecError`` for actors without a free start, and terms that match no model."""
     spec = campaign.spec
     for trial in {(trial.world_index, trial.repetition): trial for trial in trials}.values():
         world = campaign.world(trial)
@@ -131,16 +132,17 @@ def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> No
         existing = [*campaign.world_scene(world).models, *robots]
         repeated = {name for name in names if name in existing or names.count(name) > 1}
         if repeated:
-            raise SpecError(f"{where}: has a model {min(repeated)!r} already; rename the actor")
+            raise SpecError(
+                f"{where}: the model {min(repeated)!r} exists already; rename the actor"
+            )
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
-    """Raise ``SpecError`` for a world that has a model with the robot's name, or an unsuitable
-    physics step."""
+    """Raise ``SpecError`` for a model with the robot's name, or an unsuitable physics step."""
     name = campaign.robot.name
     if name in scene.models:
         raise SpecError(
-            f"{where}: has a model named {name!r} already; change robot.name, or remove the model "
+            f"{where}: a model is already named {name!r}; change robot.name, or remove the model "
             "from the world"
         )
     _check_static_models(scene, where)
@@ -151,14 +153,16 @@ def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> N
         steps = period_s / step_s
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-6 * steps:
             raise SpecError(
-                f"{where}: control_period_s is {period_s:g}, which is not a whole multiple of the "
-                f"world's max_step_size of {step_s:g} s; choose a multiple of it"
+                f"{where}: control_period_s is {period_s:g}; it must be a whole multiple of the "
+                f"world's max_step_size, {step_s:g} s"
             )
 
 
 def _check_static_models(scene: WorldScene, where: str) -> None:
-    """Raise ``SpecError`` for a world whose static obstacles are moved by a plug-in. In the file
-    they are at one position, and motions of static models are not simulated."""
+    """Raise ``SpecError`` for a world whose static obstacles are moved by a plug-in.
+
+    In the file, such models are at one position, and motions of static models are not simulated.
+    """
     by_pose: Dict[Pose, List[str]] = {}
     plugins = set()
     for name, model in scene.models.items():
@@ -173,17 +177,15 @@ def _check_static_models(scene: WorldScene, where: str) -> None:
     models = max(by_pose.values(), key=len, default=[])
     if len(models) > 1:
         raise SpecError(
-            f"{where}: {len(models)} static models have one position ({models[0]}, {models[1]}"
-            f"{', ...' if len(models) > 2 else ''}) and plugins ({min(plugins)}"
-            f"{', ...' if len(plugins) > 1 else ''}) that move them, which is not supported; "
-            "remove this world. Collisions and clearance would be wrong, since the poses of static "
-            "models are not known after a plugin has moved them"
+            f"{where}: plugins ({min(plugins)}{', ...' if len(plugins) > 1 else ''}) move "
+            f"{len(models)} static models, which are at one position in the file ({models[0]}, "
+            f"{models[1]}{', ...' if len(models) > 2 else ''}); this is not supported, so remove "
+            "this world. The simulator does not report the poses of static models that move"
         )
 
 
 def _check_terrain(scene: WorldScene, footprint: BaseGeometry, where: str) -> None:
-    """Raise ``SpecError`` for a start at which the robot, which is spawned at height 0, is below
-    terrain."""
+    """Raise ``SpecError`` for a start below terrain, since the robot is spawned at height 0."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, Heightmap) and footprint.intersects(
@@ -199,10 +201,10 @@ def require_drivable(robot: RobotModel) -> None:
     """Raise ``SpecError`` unless the robot has a drive controller and a lidar."""
     if robot.drive is None:
         raise SpecError(
-            f"{robot.path}: the robot has no drive; add a differential or skid-steer drive plugin "
-            "to its model"
+            f"{robot.path}: the robot has no drive controller; add a plugin for a differential or "
+            "skid-steer drive to the model"
         )
     if robot.lidar is None:
         raise SpecError(
-            f"{robot.path}: the robot has no lidar; add a planar ray sensor to one of its links"
+            f"{robot.path}: the robot has no lidar; add a planar ray sensor to a link of the model"
         )

@@ -1,8 +1,8 @@
 """The clearance: exact planar distances between the robot's footprint and the obstacles.
 
 Obstacles are the collision shapes of all models except the ground, at the heights that obstruct the
-robot (:mod:`gz_testauto.sdf.floor`). Static models are indexed once; others are placed at their
-pose in each snapshot. Joints of models are not evaluated.
+robot (:mod:`gz_testauto.sdf.floor`). Static models are indexed once. Movable models are placed at
+their pose in each snapshot, without evaluating their joints.
 """
 
 import math
@@ -20,24 +20,24 @@ from gz_testauto.sdf.scene import SceneModel, WorldScene
 
 TILT_TOLERANCE_RAD = 1e-3
 HEIGHT_TOLERANCE_M = 1e-3
-"""A model that tilts or rises less than this keeps its computed outline."""
+"""Largest changes of tilt (rad) and height (m) at which a model keeps its computed outline."""
 
 
 class Nearest(NamedTuple):
-    """Distance (m) to the nearest obstacle, ``inf`` if there is none, and its name."""
+    """Distance (m) to the nearest obstacle and the name of its model; ``inf`` without obstacles."""
 
     distance_m: float
     name: str
 
 
 def footprint_at(outline_m: np.ndarray, pose: Pose2D) -> shapely.Polygon:
-    """Place an outline, shape (n, 2) in the base frame, at ``pose`` in the world frame."""
+    """Return the polygon of an outline, shape (n, 2) in the base frame, at ``pose``."""
     return footprints_at(outline_m, [pose])[0]
 
 
 def footprints_at(outline_m: np.ndarray, poses: Sequence[Pose2D]) -> np.ndarray:
-    """Place an outline, shape (n, 2) in the base frame, at each of the poses in the world frame:
-    polygons, shape (p,)."""
+    """Return the polygons, shape (p,), of an outline, shape (n, 2) in the base frame, at each of
+    ``poses``."""
     turns = [(math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)) for pose in poses]
     turned = outline_m @ np.array([[[cos, sin], [-sin, cos]] for cos, sin in turns])
     moved = turned + np.array([[[pose.x_m, pose.y_m]] for pose in poses])
@@ -50,7 +50,7 @@ class ObstacleField:
     def __init__(
         self, scene: WorldScene, heights: Heights, extra_models: Sequence[SceneModel] = ()
     ) -> None:
-        """Create the field; ``extra_models`` are in the world, but not in its file."""
+        """Create the field; ``extra_models`` are models that are not in the world file."""
         self._fixed_names: List[str] = []
         self._movers: List[_Mover] = []
         fixed: List[BaseGeometry] = []
@@ -59,16 +59,16 @@ class ObstacleField:
             if not model.static and not model.is_ground:
                 self._movers.append(_Mover(model, outline, heights))
                 continue
-            for part in _parts(outline):
-                fixed.append(part)
-                self._fixed_names.append(model.name)
+            parts = [part for part in shapely.get_parts(outline).tolist() if not part.is_empty]
+            fixed += parts
+            self._fixed_names += [model.name] * len(parts)
         self._tree = shapely.STRtree(fixed)
 
     def nearest(self, shape: BaseGeometry, states: Mapping[str, ModelState]) -> Nearest:
-        """Return the exact distance from ``shape`` (world frame) to the nearest obstacle; 0 on
-        overlap.
+        """Return the nearest obstacle and its exact distance to ``shape``, both in the world frame.
 
-        ``states`` has the poses of movable models; one that is missing does not exist.
+        The distance is 0 for an overlap. ``states`` has the poses of movable models; a movable
+        model that is not in ``states`` is ignored.
         """
         best = Nearest(math.inf, "")
         if self._fixed_names:
@@ -87,12 +87,14 @@ class ObstacleField:
 
     @property
     def is_fixed(self) -> bool:
-        """Return whether no model can move."""
+        """Return whether no obstacle is movable."""
         return not self._movers
 
     def distances_m(self, shapes: np.ndarray) -> np.ndarray:
-        """Return :meth:`nearest`'s distance for each of ``shapes`` (n,), if no model can move;
-        (n,)."""
+        """Return the distance (m) of the nearest obstacle to each of ``shapes``, shape (n,).
+
+        Requires :attr:`is_fixed`.
+        """
         assert self.is_fixed, "movable models need their states"
         found = np.full(len(shapes), math.inf)
         if self._fixed_names:
@@ -115,11 +117,11 @@ class ObstacleField:
 
     @property
     def initial_states(self) -> Dict[str, ModelState]:
-        """Return the poses of movable models in the world file."""
+        """Return the poses of movable models in the world file, by name."""
         return {mover.name: ModelState(mover.initial_pose) for mover in self._movers}
 
     def outlines(self) -> Dict[str, BaseGeometry]:
-        """Return every obstacle's outline at its pose in the world file, by name."""
+        """Return the outline of every obstacle at its pose in the world file, by model name."""
         found: Dict[str, List[BaseGeometry]] = {}
         for name, part in zip(self._fixed_names, self._tree.geometries):
             found.setdefault(name, []).append(part)
@@ -130,7 +132,7 @@ class ObstacleField:
     def _by_bound(
         self, shape: BaseGeometry, states: Mapping[str, ModelState]
     ) -> List[Tuple[float, "_Mover", Pose]]:
-        """Return movable models with a lower bound of their distance, the smallest bound first."""
+        """Return movable models with lower bounds of their distances, sorted by the bound."""
         if not self._movers:
             return []
         min_x, min_y, max_x, max_y = shape.bounds
@@ -161,8 +163,7 @@ class _Mover:
         self._computed = self._outline = outline
 
     def outline_at(self, pose: Pose) -> BaseGeometry:
-        """Return the outline with the model at ``pose``; it is computed only when the model
-        moves."""
+        """Return the outline of the model at ``pose``. It is cached until the model moves."""
         if pose == self._pose:
             return self._outline
         self._pose = pose
@@ -174,13 +175,8 @@ class _Mover:
         return self._outline
 
 
-def _parts(outline: BaseGeometry) -> List[BaseGeometry]:
-    """Return the non-empty single pieces of an outline."""
-    return [part for part in shapely.get_parts(outline).tolist() if not part.is_empty]
-
-
 def _radius_m(model: SceneModel) -> float:
-    """Return the radius (m) of a ball around the model's origin that contains all of it."""
+    """Return the radius (m) of a ball around the model's origin that contains the model."""
     bounds = model.bounds
     if bounds is None:
         return 0.0
@@ -189,7 +185,6 @@ def _radius_m(model: SceneModel) -> float:
 
 
 def _differs_in_plane_only(pose: Pose, base: Pose) -> bool:
-    """Return whether ``pose`` differs from ``base`` only by a motion in the plane."""
     if abs(pose.position[2] - base.position[2]) > HEIGHT_TOLERANCE_M:
         return False
     (roll, pitch, _), (base_roll, base_pitch, _) = pose.rpy, base.rpy
@@ -200,7 +195,6 @@ def _differs_in_plane_only(pose: Pose, base: Pose) -> bool:
 
 
 def _moved_in_plane(outline: BaseGeometry, start: Pose2D, end: Pose2D) -> BaseGeometry:
-    """Return an outline after the rigid motion in the plane from ``start`` to ``end``."""
     turn = wrap_angle(end.yaw_rad - start.yaw_rad)
     cos, sin = math.cos(turn), math.sin(turn)
     shift_x = end.x_m - cos * start.x_m + sin * start.y_m

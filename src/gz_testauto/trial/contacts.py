@@ -1,25 +1,27 @@
 """Collisions: contacts with obstacles, grouped into episodes.
 
-Ground, robot and obstacles are distinguished by geometry, not by name. Contacts of the simulator
-and overlaps of footprint and obstacle form the same episodes, since either can miss a collision.
+Ground and obstacles are distinguished by geometry, not by name. Contacts of the simulator and
+overlaps of footprint and obstacle form common episodes, since each of them can miss a collision.
 """
 
+from dataclasses import replace
 from typing import Dict, Iterable, List, Optional, Tuple
 
 from gz_testauto.base.observation import Contact
 from gz_testauto.metrics.recording import ContactEpisode
 
 EPISODE_GAP_S = 0.5
-"""Contacts with a longer gap are two collisions."""
+"""Longest time (s) between two contacts of one collision."""
 
 GROUND_NORMAL_Z = 0.9
-"""A contact with a steeper surface (25° from level) is not ground."""
+"""Smallest |z| of the normal of a contact with the ground: 25° from level."""
 
 GROUND_HEIGHT_M = 0.05
-"""A contact higher than this above the robot's lowest point is not with the ground.
+"""Largest height (m) of a contact with the ground above the lowest point of the level robot.
 
-It is larger than ``floor.GROUND_TOLERANCE_M``, which is for shapes at rest: the lowest point is
-that of the level robot. On a slope of 6° the upper wheel of a robot 0.5 m wide is 5 cm above it."""
+On a slope of 6°, the upper wheel of a robot 0.5 m wide is 5 cm above that point. The value is
+therefore larger than ``floor.GROUND_TOLERANCE_M``, which is for shapes at rest.
+"""
 
 _IGNORE = ""
 
@@ -27,7 +29,7 @@ _IGNORE = ""
 class ContactClassifier:
     """A classifier of contacts for one robot in one world.
 
-    ``ground_shapes`` are the scoped names of collision shapes that are ground.
+    ``ground_shapes`` are the scoped names of the collision shapes that belong to the ground.
     """
 
     def __init__(self, robot: str, ground_shapes: Iterable[str]) -> None:
@@ -36,10 +38,9 @@ class ContactClassifier:
         self._partners: Dict[Tuple[str, str], str] = {}
 
     def partner(self, contact: Contact, robot_bottom_m: float) -> Optional[str]:
-        """Return the model with which the robot collides, or None if the contact is not a
-        collision.
+        """Return the name of the model with which the robot collides; None without a collision.
 
-        ``robot_bottom_m`` is the height (world frame) of the robot's lowest point.
+        ``robot_bottom_m`` is the height (m, world frame) of the robot's lowest point.
         """
         pair = (contact.first, contact.second)
         partner = self._partners.get(pair)
@@ -58,7 +59,7 @@ class ContactClassifier:
 
 
 def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
-    """Return whether every point of the contact supports the robot from below."""
+    """Return whether all points of the contact support the robot from below."""
     if not contact.normals or len(contact.normals) != len(contact.positions_m):
         return False
     return all(
@@ -68,35 +69,29 @@ def _is_support(contact: Contact, robot_bottom_m: float) -> bool:
 
 
 class EpisodeLog:
-    """A log that groups contacts, in order of time, into :class:`ContactEpisode`."""
+    """A log that groups contacts, in order of time, into collisions."""
 
     def __init__(self) -> None:
         self._episodes: List[ContactEpisode] = []
         self._open: Dict[str, int] = {}
 
     def touch(self, time_s: float, partner: str, speed_mps: float, source: str) -> None:
-        """Record that the robot touches ``partner`` at ``time_s``."""
+        """Record that the robot touches the model ``partner`` at ``time_s``."""
         index = self._open.get(partner)
         if index is not None:
             episode = self._episodes[index]
             if time_s - episode.end_s <= EPISODE_GAP_S:
-                self._episodes[index] = ContactEpisode(
-                    episode.start_s,
-                    max(time_s, episode.end_s),
-                    partner,
-                    episode.speed_mps,
-                    episode.source,
-                )
+                self._episodes[index] = replace(episode, end_s=max(time_s, episode.end_s))
                 return
         self._open[partner] = len(self._episodes)
         self._episodes.append(ContactEpisode(time_s, time_s, partner, speed_mps, source))
 
     @property
     def first(self) -> Optional[ContactEpisode]:
-        """Return the first collision so far, or None."""
+        """Return the first collision, or None without a collision."""
         return self._episodes[0] if self._episodes else None
 
     @property
     def episodes(self) -> Tuple[ContactEpisode, ...]:
-        """Return all collisions so far, in order of their start."""
+        """Return all collisions in order of their start."""
         return tuple(self._episodes)

@@ -1,9 +1,9 @@
 """The interface between a campaign and the executors of its trials.
 
-A :class:`TrialExecutor` runs a single trial to its end; plan, store, log, resuming, attempts and
-stopping are in :func:`gz_testauto.campaign.runner.run_campaign`. One executor runs trials in
-lock-step in this process (:mod:`gz_testauto.trial.lockstep`). Over ROS, one uses the nodes of this
-package and one the launch files of the user.
+A :class:`TrialExecutor` runs a single trial to its end. :mod:`gz_testauto.campaign.runner` plans
+and stores trials, and resumes and stops campaigns. One executor runs trials in lock-step in this
+process (:mod:`gz_testauto.trial.lockstep`). Other executors run trials over ROS, with the nodes of
+this package or with the launch files of the user.
 
 Call order, all from one thread::
 
@@ -19,15 +19,15 @@ An executor gets the data of a trial from the
 
 * ``campaign.monitor(trial)``: a :class:`~gz_testauto.trial.monitor.TrialMonitor`, which
   records every snapshot and returns the end of the trial;
-* of a :class:`~gz_testauto.trial.setup.PreparedBuiltin`, a campaign of this package's planners:
-  ``campaign.scene(trial)``, world file, robot, start pose and seed for the simulator;
-  ``campaign.task(trial, visited)``, goal, waypoints on the static map, limits and seed for the
-  planner, after ``visited`` goals;
-  ``campaign.planner(trial)``, the plug-in under test and its parameters;
-* of a :class:`~gz_testauto.trial.setup.PreparedStack`, a campaign on the user's launch files:
-  ``campaign.navigation(trial)``, the launch that drives the robot, and ``campaign.spec.stack``.
+* with planners of this package (:class:`~gz_testauto.trial.setup.PreparedBuiltin`):
+  ``campaign.scene(trial)`` with world file, robot, start pose and seed for the simulator;
+  ``campaign.task(trial, visited)`` with goal, waypoints on the static map, limits and seed for the
+  planner, after ``visited`` goals; ``campaign.planner(trial)`` with the plug-in and its parameters;
+* with a navigation stack (:class:`~gz_testauto.trial.setup.PreparedStack`):
+  ``campaign.navigation(trial)`` with the launch file that drives the robot, and
+  ``campaign.spec.stack``.
 
-An executor for one of the two kinds calls ``require_builtin`` or ``require_stack``.
+An executor for one of these two classes calls ``require_builtin`` or ``require_stack``.
 The loop of an executor is::
 
     monitor = campaign.monitor(trial)
@@ -43,7 +43,7 @@ The loop of an executor is::
 import abc
 import contextlib
 from dataclasses import dataclass, replace
-from typing import Callable, Iterator, Mapping
+from typing import Callable, Iterator, Mapping, Optional
 
 import numpy as np
 
@@ -53,17 +53,16 @@ from gz_testauto.trial.outcome import Outcome
 from gz_testauto.trial.plan import Trial
 
 StopRequest = Callable[[], bool]
-"""A function that is called at least once per control period; True: stop the trial as not run."""
+"""A function that is called at least once per control period; True stops the trial."""
 
 
 class TrialStopped(Exception):
-    """Raised by ``execute`` when ``should_stop()`` returned True; the trial counts as not
-    started."""
+    """Raised by ``execute`` after ``should_stop()`` returned True; the trial was not run."""
 
 
 @dataclass(frozen=True)
 class SimulatorIdentity:
-    """Name and version of the simulator, for the manifest. Trials of one campaign must share it."""
+    """Name and version of the simulator, which must be equal for all trials of a campaign."""
 
     name: str
     version: str
@@ -82,27 +81,24 @@ class TrialResult:
 
     def __post_init__(self) -> None:
         if not self.outcome.valid:
-            raise ValueError("an invalid trial has no result: raise SimulatorError instead")
+            raise ValueError("an invalid trial has no TrialResult; raise SimulatorError instead")
 
-    def with_numbers(self, numbers: Mapping[str, float]) -> "TrialResult":
-        """Return the result with further numbers in its recording."""
-        if not numbers:
-            return self
-        recording = replace(self.recording, numbers={**self.recording.numbers, **numbers})
-        return replace(self, recording=recording)
-
-    def with_series(self, series: Mapping[str, np.ndarray]) -> "TrialResult":
-        """Return the result with further arrays in its recording."""
-        if not series:
-            return self
-        recording = replace(self.recording, series={**self.recording.series, **series})
+    def with_values(
+        self, numbers: Mapping[str, float], series: Optional[Mapping[str, np.ndarray]] = None
+    ) -> "TrialResult":
+        """Return the result with further numbers, and further arrays, in the recording."""
+        all_numbers = {**self.recording.numbers, **numbers}
+        all_series = {**self.recording.series, **(series or {})}
+        recording = replace(self.recording, numbers=all_numbers, series=all_series)
         return replace(self, recording=recording)
 
 
 @contextlib.contextmanager
 def scene_faults(repeatable: bool) -> Iterator[None]:
-    """Pass ``SceneError`` on if the simulator is repeatable; otherwise convert it into
-    ``SimulatorError``, since another attempt can have another outcome."""
+    """Convert ``SceneError`` into ``SimulatorError`` unless the simulator is repeatable.
+
+    Without repeatability, another attempt of the trial can have a different outcome.
+    """
     try:
         yield
     except SceneError as error:
@@ -112,35 +108,35 @@ def scene_faults(repeatable: bool) -> Iterator[None]:
 
 
 class TrialExecutor(abc.ABC):
-    """An executor of trials, one after the other. See the module for the call order."""
+    """An executor of single trials. The module docstring has the order of calls."""
 
     @abc.abstractmethod
     def open(self) -> None:
         """Start or find the programs that trials need.
 
-        Raises ``SimulatorError`` or ``NavigatorError`` if that fails, ``MissingDependencyError`` if
-        it is not possible, and ``TrialStopped`` if a stop was requested.
+        Raises ``SimulatorError`` or ``NavigatorError`` if a program does not start,
+        ``MissingDependencyError`` if it is not installed, and ``TrialStopped`` if a stop was
+        requested.
         """
 
     @property
     @abc.abstractmethod
     def identity(self) -> SimulatorIdentity:
-        """Return name and version of the simulator; known once open."""
+        """Return the name and version of the simulator. Call :meth:`open` first."""
 
     @abc.abstractmethod
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Run one trial from a fresh world to its end and return its result.
+        """Run one trial from a newly loaded world to its end, and return the result.
 
-        Raises ``SimulatorError`` or ``NavigatorError`` for an invalid trial, with the cause for the
-        results as message; ``SceneError`` only if another attempt would end with the same cause;
-        and ``TrialStopped`` if a stop was requested. Any other exception is a bug and ends the
+        Raises ``SimulatorError`` or ``NavigatorError`` for an invalid trial; results contain the
+        message. Raises ``SceneError`` only if another attempt would fail for the same cause, and
+        ``TrialStopped`` if a stop was requested. Any other exception is a bug and ends the
         campaign.
         """
 
     @abc.abstractmethod
     def recover(self) -> None:
-        """Restart the programs that an invalid trial can have harmed. Raises as :meth:`open`
-        does."""
+        """Restart the programs after an invalid trial. Raises the errors of :meth:`open`."""
 
     @abc.abstractmethod
     def close(self) -> None:

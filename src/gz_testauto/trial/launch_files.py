@@ -1,13 +1,13 @@
-"""The launch files of a campaign on a user's stack: their location, arguments and inputs.
+"""The launch files of a navigation stack: their location, arguments and input files.
 
-An argument that a launch file does not declare is an error, since roslaunch would ignore it and
-both planners would run with the same settings. :mod:`gz_testauto.ros.stack` starts the files.
+An argument that a launch file does not declare is an error: roslaunch would ignore it, and both
+planners would run with the same settings. :mod:`gz_testauto.ros.stack` starts the launch files.
 
-The inputs of a launch file are its ``<include>``, the files in ``<rosparam>``, ``<param>`` and node
-arguments, and the includes of xacro and URDF files, with ``$(find)``, ``$(arg)``, ``$(env)``,
-``$(optenv)`` and ``$(dirname)`` replaced as roslaunch does. ``$(eval)`` and ``$(anon)``, files that
-programs open, and files for visualization are not followed. Elements under ``if`` and ``unless``
-are always followed.
+The input files of a launch file are the files in ``<include>``, ``<rosparam>``, ``<param>`` and
+node arguments, and the includes of xacro and URDF files. ``$(find)``, ``$(arg)``, ``$(env)``,
+``$(optenv)`` and ``$(dirname)`` are replaced as in roslaunch; ``$(eval)`` and ``$(anon)`` are not.
+Files that programs open and files for visualization are not included. Elements with ``if`` and
+``unless`` are always included.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ Arguments = Mapping[str, str]
 _FOLLOWED_SUFFIXES = {".launch", ".xml", ".xacro", ".urdf"}
 _DISPLAY_SUFFIXES = {".rviz"}
 _LARGEST_READ_B = 2_000_000
-"""Larger files are data without includes."""
+"""Largest file (bytes) that is searched for includes."""
 _REFERENCE = re.compile(r"\$\((find|arg|env|optenv|dirname)\s*([^()\s]*)\s*([^()]*)\)")
 _UNSOLVED = re.compile(r"\$\(|\$\{")
 _DEPTH = 20
@@ -60,8 +60,10 @@ def check_launches(spec: StackCampaignSpec) -> None:
 
 
 def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
-    """Return the launch files that a campaign names by package, and the files that all of its
-    launch files need; the others are fields of the campaign."""
+    """Return the launch files in ROS packages, and the input files of all launch files.
+
+    Launch files that the campaign names by path are not included.
+    """
     inputs: Dict[str, Path] = {}
     for where, launch in _launches(spec):
         file = find_launch_file(launch, where)
@@ -74,14 +76,16 @@ def launch_inputs(spec: StackCampaignSpec) -> Dict[str, Path]:
 
 
 def launch_files(spec: StackCampaignSpec) -> Tuple[Path, ...]:
-    """Return every launch file of the campaign's trials, once. Raises ``SpecError``."""
+    """Return all launch files of the campaign, each once. Raises ``SpecError``."""
     found = (find_launch_file(launch, where) for where, launch in _launches(spec))
     return tuple(dict.fromkeys(found))
 
 
 def find_launch_file(launch: LaunchSpec, where: str) -> Path:
-    """Return the path of a launch file. Raises ``SpecError``, which starts with ``where``, if it
-    does not exist."""
+    """Return the path of a launch file.
+
+    Raises ``SpecError`` with a message that starts with ``where`` if the file does not exist.
+    """
     assert launch.file is not None
     if launch.package is None:
         return Path(launch.file)
@@ -89,8 +93,8 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
         package = resources.resolve(f"package://{launch.package}", Path())
     except ResourceError as error:
         raise SpecError(
-            f"{where}.package: {error}; install or build it, and source its workspace's setup.bash "
-            "in this shell"
+            f"{where}.package: {error}; install or build the package, and source setup.bash of its "
+            "workspace in this shell"
         ) from error
     elsewhere = sorted(package.rglob(Path(launch.file).name))
     for path in (package / "launch" / launch.file, package / launch.file, *elsewhere):
@@ -103,7 +107,7 @@ def find_launch_file(launch: LaunchSpec, where: str) -> Path:
 
 
 def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Launch:
-    """Return the launch of one trial."""
+    """Return a launch file with its arguments for one trial; ``values`` replace placeholders."""
     arguments = tuple(
         f"{name}:={fill(_argument_text(value), values)}" for name, value in launch.args.items()
     )
@@ -113,7 +117,7 @@ def fill_in(launch: LaunchSpec, where: str, values: Mapping[str, object]) -> Lau
 def placeholder_values(
     campaign: PreparedStack, trial: Trial, map_file: Path, logs: Path
 ) -> Dict[str, object]:
-    """Return the values of all placeholders in one trial."""
+    """Return the values of all placeholders in launch arguments for one trial."""
     spec = campaign.spec
     start = campaign.missions.start_in(trial.world)
     goal = campaign.missions.goals_in(trial.world)[-1]
@@ -139,7 +143,7 @@ def placeholder_values(
 
 
 def _launches(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
-    """Yield every launch that a trial can need, with its place in the campaign."""
+    """Yield the launch files of all trials, each with its key in the campaign."""
     yield "stack.simulator", spec.stack.simulator
     if spec.stack.robot is not None:
         yield "stack.robot", spec.stack.robot
@@ -148,11 +152,11 @@ def _launches(spec: StackCampaignSpec) -> Iterator[Tuple[str, LaunchSpec]]:
 
 
 def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
-    """Return the arguments that a launch file declares; None if it passes all arguments on."""
+    """Return the arguments that a launch file declares; None if it has ``pass_all_args``."""
     try:
         root = read_xml(file)
     except (OSError, etree.XMLSyntaxError) as error:
-        raise SpecError(f"{file}: cannot be read as a launch file: {error}") from error
+        raise SpecError(f"{file}: the launch file cannot be read: {error}") from error
     if any(element.get("pass_all_args") == "true" for element in root.iter("include")):
         return None
     return {
@@ -163,15 +167,15 @@ def _declared_arguments(file: Path) -> Optional[Dict[str, Any]]:
 
 
 def _argument_text(value: object) -> str:
-    """Return the value as roslaunch reads it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
-    """Return all files that a launch file needs with ``arguments``.
+    """Return all input files of a launch file with ``arguments``, by name.
 
-    Their names do not depend on the location: the package and the path within, or the file's name.
-    Missing files, and files that are not valid XML, are omitted; roslaunch reports them.
+    A name is the ROS package and the path in it, or the name of the file, so that it does not
+    depend on the location. Missing files, and files that are not valid XML, are omitted; roslaunch
+    reports them.
     """
     found: List[Path] = []
     _follow(launch, arguments, found, _DEPTH)
@@ -186,7 +190,7 @@ def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
 
 
 def _follow(file: Path, given: Arguments, found: List[Path], depth: int) -> None:
-    """Add the files that ``file`` names to ``found``, recursively."""
+    """Add the input files of ``file`` to ``found``, recursively."""
     if file.stat().st_size > _LARGEST_READ_B or depth == 0:
         return
     try:
@@ -210,7 +214,6 @@ def _follow(file: Path, given: Arguments, found: List[Path], depth: int) -> None
 
 
 def _passed(include: "etree._Element", scope: Arguments, file: Path) -> Arguments:
-    """Return the arguments of an ``<include>``."""
     passed = dict(scope) if include.get("pass_all_args") == "true" else {}
     for argument in include.iterchildren("arg"):
         value = _replaced(argument.get("value") or argument.get("default") or "", scope, file)
@@ -220,7 +223,7 @@ def _passed(include: "etree._Element", scope: Arguments, file: Path) -> Argument
 
 
 def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterator[Path]:
-    """Yield the files in the attributes of an element, alone or as words of a command."""
+    """Yield the existing files that the attributes of an XML element contain."""
     for text in element.attrib.values():
         value = _replaced(str(text), scope, file)
         for word in _words(value or ""):
@@ -230,7 +233,7 @@ def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterat
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield the text and its words: ``-d /a/b.rviz``, ``name:=/a/b``."""
+    """Yield a text, the words in it, and the value of each word ``name:=value``."""
     yield text
     try:
         words = shlex.split(text)
@@ -252,8 +255,10 @@ def _path_in(word: str) -> Optional[Path]:
 
 @functools.lru_cache(maxsize=None)
 def _package(name: str, package_path: str) -> str:
-    """Return the directory of a package, empty if it does not exist. It is cached, since a search
-    of ``package_path`` is slow."""
+    """Return the directory of a ROS package; empty if the package does not exist.
+
+    The result is cached, since a search of ``package_path`` is slow.
+    """
     try:
         return str(resources.resolve(f"package://{name}", Path()))
     except ResourceError:
@@ -261,7 +266,7 @@ def _package(name: str, package_path: str) -> str:
 
 
 def _replaced(text: str, scope: Arguments, file: Path) -> Optional[str]:
-    """Return the text with all substitutions replaced, or None if one has no value."""
+    """Return the text with all substitutions replaced; None if a substitution has no value."""
 
     def value_of(match: "re.Match[str]") -> str:
         kind, name, rest = match.groups()

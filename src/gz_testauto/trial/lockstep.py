@@ -1,7 +1,7 @@
 """The executor that runs trials in this process and in lock-step.
 
-The result depends neither on the load of the computer nor on the cycle time of a planner, and
-simulated time does not depend on wall time.
+Simulated time stops while a planner computes. The result of a trial therefore depends neither on
+the load of the computer nor on the cycle time of the planner.
 """
 
 import functools
@@ -38,13 +38,16 @@ from gz_testauto.trial.termination import TrialEnd
 
 
 class LockstepExecutor(TrialExecutor):
-    """An executor with one simulator; all trials run in the calling thread."""
+    """An executor with one simulator, which runs all trials in the calling thread."""
 
     def __init__(
         self, campaign: PreparedCampaign, open_simulator: Callable[[PreparedBuiltin], Simulator]
     ) -> None:
-        """Prepare without starting anything. Raises ``SpecError`` for a campaign on a user's stack,
-        a robot without drive controller or lidar, or a planner with invalid parameters."""
+        """Prepare the executor without starting the simulator.
+
+        Raises ``SpecError`` for a campaign with a navigation stack, a robot without drive
+        controller or lidar, or a planner with invalid parameters.
+        """
         self._campaign = require_builtin(campaign)
         for one in self._campaign.robots:
             require_drivable(one.robot)
@@ -56,10 +59,10 @@ class LockstepExecutor(TrialExecutor):
         self._one_thread: Optional[threadpool_limits] = None
 
     def open(self) -> None:
-        """Start the simulator.
+        """Start the simulator, and run the warm-up of the planners.
 
-        Until :meth:`close`, linear algebra uses only this thread: a planner's matrices are small,
-        and further threads would take processor time from other workers and from the planner.
+        Until :meth:`close`, linear algebra uses only one thread: the matrices of planners are
+        small, and further threads would take processor time from other workers.
         """
         self._one_thread = threadpool_limits(limits=1, user_api="blas")
         for one in self._campaign.robots:
@@ -69,12 +72,12 @@ class LockstepExecutor(TrialExecutor):
 
     @property
     def identity(self) -> SimulatorIdentity:
-        """Return the identity of the running simulator."""
+        """Return the name and version of the running simulator."""
         simulator = self._require_simulator()
         return SimulatorIdentity(simulator.name, simulator.version)
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """See :class:`TrialExecutor`."""
+        """Run one trial to its end; see :meth:`TrialExecutor.execute`."""
         loaded = self.load_trial(trial)
         period_s = self._campaign.spec.control_period_s
         try:
@@ -87,11 +90,11 @@ class LockstepExecutor(TrialExecutor):
     def load_trial(
         self, trial: Trial, show_objects: bool = False, planner: Optional[LocalPlanner] = None
     ) -> "LoadedTrial":
-        """Return a trial at its start: the scene is loaded, and the planners have their tasks.
+        """Return a trial at its start, with the loaded scene and the tasks of the planners.
 
-        With ``show_objects``, all robots receive tracked objects. ``planner`` drives the first
-        robot in place of the campaign's. The caller must close the actors. Raises as
-        :meth:`execute` does.
+        With ``show_objects``, all planners receive tracked objects. ``planner`` replaces the
+        campaign's planner of the first robot. The caller must close the actors. Raises the errors
+        of :meth:`execute`.
         """
         campaign, simulator = self._campaign, self._require_simulator()
         actors = campaign.actors(trial)
@@ -130,7 +133,7 @@ class LockstepExecutor(TrialExecutor):
         )
 
     def recover(self) -> None:
-        """Close the simulator and start another."""
+        """Close the simulator and start a new simulator."""
         self.close()
         self.open()
 
@@ -145,12 +148,12 @@ class LockstepExecutor(TrialExecutor):
 
     def _require_simulator(self) -> Simulator:
         if self._simulator is None:
-            raise SimulatorError("the simulator is not open")
+            raise SimulatorError("the simulator is not running; call open() first")
         return self._simulator
 
 
 class LoadedTrial(NamedTuple):
-    """A trial at its start: the loaded scene, the robots with their tasks, and the actors."""
+    """A trial at its start: the simulation, the robots with their tasks, and the actors."""
 
     simulation: Simulation
     robots: "Tuple[TrialRobot, ...]"
@@ -160,8 +163,8 @@ class LoadedTrial(NamedTuple):
 class TrialRobot:
     """A robot in a trial, with its planner and its monitor.
 
-    ``tasks`` returns the planner's task after a number of goals. ``name`` is None for the first
-    robot.
+    ``tasks`` returns the planner's task after a number of reached goals. ``name`` is None for the
+    first robot.
     """
 
     def __init__(
@@ -183,14 +186,14 @@ class TrialRobot:
         self._planner.begin(self._tasks(0))
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Record a snapshot, until the robot's trial has ended."""
+        """Record a snapshot, unless the trial of this robot has ended."""
         if self.verdict is None:
             self.verdict = self._monitor.observe(self._own(snapshot))
             if self._tracker is not None:
                 self._tracker.observe(snapshot)
 
     def run_cycle(self, simulation: Simulation, snapshot: Snapshot) -> None:
-        """Run a planner cycle and command the robot; stop a robot whose trial has ended."""
+        """Run one planner cycle and command the robot; stop the robot if its trial has ended."""
         if self.verdict is None:
             if self.task_is_new:
                 self._planner.begin(self.task)
@@ -205,12 +208,12 @@ class TrialRobot:
 
     @property
     def task_is_new(self) -> bool:
-        """Return whether the latest snapshot changed :attr:`task`."""
+        """Return whether the latest snapshot has changed :attr:`task`."""
         return self._monitor.goal_is_new
 
     @property
     def task(self) -> Task:
-        """Return the present task."""
+        """Return the present task of the planner."""
         return self._tasks(self._monitor.visited)
 
     def observation(self, snapshot: Snapshot) -> Observation:
@@ -225,18 +228,18 @@ class TrialRobot:
         simulation.drive(command, self.name)
 
     def stop(self, simulation: Simulation) -> None:
-        """Stop the robot, once."""
+        """Command the robot to stop, unless this was done before."""
         if not self._is_stopped:
             simulation.drive(Twist2D(), self.name)
             self._is_stopped = True
 
     def result(self, wall_time_s: float) -> TrialResult:
-        """Return the result."""
-        assert self.verdict is not None, "the trial is over"
+        """Return the result of the robot's trial, which took ``wall_time_s``."""
+        assert self.verdict is not None, "the trial must have ended"
         result = self._monitor.result(
             self.verdict, CycleTimes(*self._planner.cycle_times_s), wall_time_s
         )
-        return result.with_numbers(self._planner.numbers)
+        return result.with_values(self._planner.numbers)
 
     def _own(self, snapshot: Snapshot) -> Snapshot:
         return snapshot if self.name is None else snapshot.of_robot(self.name)
@@ -248,10 +251,10 @@ def run_trial(
     control_period_s: float,
     should_stop: StopRequest,
 ) -> TrialResult:
-    """Run a loaded simulation in control periods (s) until the trials of all robots have ended.
+    """Run a loaded simulation until the trials of all robots have ended.
 
     The planners must have their tasks. Return the result of the first robot, with numbers of the
-    others. Raises ``TrialStopped`` and ``SimulatorError``.
+    other robots. Raises ``TrialStopped`` and ``SimulatorError``.
     """
     started_s = time.monotonic()
     snapshot = simulation.snapshot()
@@ -275,7 +278,7 @@ def run_trial(
 
 
 def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialResult:
-    """Return a trial's result with that of a further robot, as numbers and in its detail."""
+    """Return ``first`` with the outcome, time and clearance of the companion robot ``name``."""
     recording = result.recording
     values = {
         "reached": float(result.outcome.success),
@@ -286,4 +289,4 @@ def with_companion(first: TrialResult, name: str, result: TrialResult) -> TrialR
     summary = f"{name} {result.outcome.value}, {result.detail}".rstrip(", ")
     detail = f"{first.detail}; {summary}" if first.detail else summary
     numbers = {f"{name}_{key}": value for key, value in values.items()}
-    return replace(first, detail=detail).with_numbers(numbers)
+    return replace(first, detail=detail).with_values(numbers)

@@ -1,8 +1,8 @@
 """The monitor of a trial: it records every snapshot and evaluates the termination rules.
 
-It is the common part of the loops of all executors (:mod:`~gz_testauto.trial.executor`). It
-combines :mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.stability` and
-:mod:`~gz_testauto.trial.termination`, and has no rules.
+All executors (:mod:`~gz_testauto.trial.executor`) use this class in their loops. It combines
+:mod:`~gz_testauto.trial.recorder`, :mod:`~gz_testauto.trial.stability` and
+:mod:`~gz_testauto.trial.termination`.
 """
 
 import math
@@ -27,7 +27,7 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class TrialMonitor:
-    """The monitor of one trial from the moment at which the goal is sent. See the executor."""
+    """The monitor of one trial, which starts when the goal is sent."""
 
     def __init__(
         self,
@@ -41,23 +41,23 @@ class TrialMonitor:
         self._stability = stability
         self._world = world
         self._reached_s: List[float] = []
-        self._goal_is_new = False
+        self.goal_is_new = False
+        """True if the latest snapshot changed :attr:`goal`, which must then be sent."""
 
     def require_upright(self, pose: Pose) -> None:
-        """Raise ``SceneError`` if a robot with its base at ``pose`` has fallen or tipped over
-        before the goal is sent; records nothing."""
+        """Raise ``SceneError`` if the robot, with its base at ``pose``, has fallen or tipped over
+        before the goal is sent. Nothing is recorded."""
         body = self._recorder.body
         bottom_m = self._stability.levels.bottom_m(*pose.position[:2])
         require_upright(self._rules, pose.position, pose.tilt_rad, body.span_m(pose)[1], bottom_m)
 
     def observe(self, snapshot: Snapshot) -> Optional[TrialEnd]:
-        """Record a snapshot; return the end of the trial, or None while it continues. If the robot
-        has reached a goal that is not the last, :attr:`goal` is the next from now on, and
-        :attr:`goal_is_new` is True.
+        """Record a snapshot; return the end of the trial, or None while the trial continues.
 
-        Raises ``SimulatorError`` for an invalid trial: the robot is missing, its pose jumped, or
-        simulated time did not advance; and ``SceneError`` for an invalid scene: the robot fell, or
-        :class:`StabilityCheck` finds an error.
+        If the robot has reached a goal that is not the last, :attr:`goal` becomes the next goal,
+        and :attr:`goal_is_new` becomes True. Raises ``SimulatorError`` if the robot is missing, its
+        pose jumped, or simulated time did not advance. Raises ``SceneError`` if the robot fell or
+        the :class:`StabilityCheck` fails.
         """
         recorder, rules = self._recorder, self._rules
         recorder.sample(snapshot)
@@ -69,16 +69,15 @@ class TrialMonitor:
         self._stability.check(snapshot, float(time_s[-1]), recorder.collision)
         visited = self.visited
         verdict = self._check_termination()
-        self._goal_is_new = verdict is None and self.visited > visited
+        self.goal_is_new = verdict is None and self.visited > visited
         return verdict
 
     def commanded(self, command: Twist2D) -> None:
-        """Record the navigation's command for the latest snapshot."""
+        """Record the velocity command that follows the latest snapshot."""
         self._recorder.commanded(command)
 
     def planner_aborted(self, reason: str) -> TrialEnd:
-        """Return the end of an aborted trial; the robot can have arrived
-        already."""
+        """Return the end of a trial whose planner aborted; the robot can have reached the goal."""
         verdict = self._check_termination(abort_reason=reason)
         assert verdict is not None  # an abort ends every trial
         return verdict
@@ -89,13 +88,8 @@ class TrialMonitor:
         return self._rules.goal
 
     @property
-    def goal_is_new(self) -> bool:
-        """Return whether the latest snapshot changed :attr:`goal`, which must then be sent."""
-        return self._goal_is_new
-
-    @property
     def visited(self) -> int:
-        """Return the number of reached goals, without the last, which ends the trial."""
+        """Return the number of reached goals, not counting the last goal of the trial."""
         return self._rules.visited
 
     @property
@@ -111,8 +105,7 @@ class TrialMonitor:
     def result(
         self, verdict: TrialEnd, cycles: CycleTimes, wall_time_s: float = math.nan
     ) -> TrialResult:
-        """Return the result. ``wall_time_s`` is the duration of the trial, for the real-time
-        factor."""
+        """Return the result of the trial; ``wall_time_s`` is the wall time that it took."""
         recording = self._recorder.recording(
             verdict.outcome.success, cycles, wall_time_s, self._world
         )
@@ -121,7 +114,6 @@ class TrialMonitor:
         return TrialResult(verdict.outcome, recording, verdict.detail)
 
     def _check_termination(self, abort_reason: Optional[str] = None) -> Optional[TrialEnd]:
-        """Return the end of the trial after the goals that the robot has just reached."""
         recorder = self._recorder
         while True:
             verdict = check_termination(
@@ -139,7 +131,6 @@ class TrialMonitor:
             self._rules = self._rules.for_next_goal
 
     def _goal_times_s(self, verdict: TrialEnd) -> np.ndarray:
-        """Return the time of each goal, NaN for goals that were not reached, shape (k,)."""
         times_s = np.full(self._rules.count, math.nan)
         times_s[: len(self._reached_s)] = self._reached_s
         if verdict.outcome.success:

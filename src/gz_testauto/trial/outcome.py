@@ -2,7 +2,7 @@
 
 Results, tables, the page, LaTeX, ``campaign.log`` and learning environments read these
 declarations. To add an outcome, declare it here and return it from
-:mod:`gz_testauto.trial.termination`, which decides which outcome a trial has.
+:func:`gz_testauto.trial.termination.check_termination`.
 """
 
 import enum
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 
 class Color(enum.Enum):
-    """A background color of the page. ``value`` is its variable in the style sheet, which defines
-    it for light and dark pages."""
+    """A background color of the HTML page. ``value`` is the name of a variable in the style sheet,
+    which defines the color for light and dark pages."""
 
     BLUE = "good"
     ORANGE = "bad"
@@ -24,12 +24,12 @@ class Color(enum.Enum):
 class Declaration:
     """The properties of an outcome.
 
-    ``name`` is the word in stored results, CSV and JSON, ``heading`` the name of its column in the
-    terminal's table, ``log`` how its line in ``campaign.log`` starts. ``symbol`` and ``color``
-    mark it on the page. Only a ``valid`` trial counts for or against a planner. A ``crash`` does
-    harm. A ``terminal`` outcome is a state of the robot and its world; where it is false, a limit
-    on time cut the trial short, which learning environments report as truncated. The terminal's
-    table omits the column of a ``rare`` outcome that no trial has.
+    ``name`` is the value in stored results, CSV and JSON, and ``heading`` the heading of a column
+    in terminal tables. ``log`` is the start of a line in ``campaign.log``. ``symbol`` and ``color``
+    mark the outcome on the HTML page. Only ``valid`` trials are measurements of a planner. A
+    ``crash`` is an outcome with damage. If ``terminal`` is false, a time limit ended the trial;
+    learning environments then report ``truncated``. A terminal table omits the column of a ``rare``
+    outcome that no trial has.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Declaration:
 
 
 class Outcome(enum.Enum):
-    """The end of a trial. ``value`` is the word in results and tables.
+    """The outcome of a trial; ``value`` is the name in results and tables.
 
-    An ``INVALID`` trial has no usable measurement: the simulator stopped, a world did not load, a
-    clock stalled. ``FAILED`` exists only in imported results that do not state why the robot did
-    not reach its goal.
+    An ``INVALID`` trial has no usable measurement, for example because the simulator stopped or a
+    world did not load. ``FAILED`` is only for imported results that do not state why the robot did
+    not reach the goal.
     """
 
     REACHED = Declaration("reached", "✓", Color.BLUE, "Goal Reached!", success=True)
@@ -69,7 +69,7 @@ class Outcome(enum.Enum):
     declaration: Declaration
 
     def __new__(cls, declaration: Declaration) -> "Outcome":
-        """Use the name as the value, by which ``Outcome("reached")`` and pickles find a member."""
+        """Set the value to the name, so that ``Outcome("reached")`` returns the member."""
         outcome = object.__new__(cls)
         outcome._value_ = declaration.name
         outcome.declaration = declaration
@@ -87,10 +87,10 @@ class Outcome(enum.Enum):
 
     @property
     def label(self) -> str:
-        """Return the outcome in words."""
+        """Return the name of the outcome with spaces, for texts."""
         return self.value.replace("_", " ")
 
     @property
     def heading(self) -> str:
-        """Return the outcome as the heading of a narrow column."""
+        """Return the heading of the outcome's column in a table."""
         return self.declaration.heading or self.label

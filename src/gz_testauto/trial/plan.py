@@ -1,6 +1,6 @@
 """The trials of a campaign, with their order and seeds.
 
-The plan is worlds × repetitions × planners; worlds change slowest. All planners run in a world
+The plan contains each combination of world, repetition and planner. All planners run in a world
 before the next world starts, so that an unfinished campaign has complete pairs.
 """
 
@@ -15,12 +15,12 @@ from gz_testauto.spec.campaign import CampaignSpec
 
 @dataclass(frozen=True)
 class Trial:
-    """One world × one planner × one repetition.
+    """A trial of a campaign: one planner in one world, in one repetition.
 
-    ``index`` is its place in the plan, from 0, and its identity in the results. ``world_index``
-    counts worlds from 0, in the plan's order. ``seed`` seeds the simulator and the planner's random
-    numbers. All planners share it in the same world and repetition, so that they have the same
-    noise (common random numbers) and the comparison is paired.
+    ``index`` is the position of the trial in the plan, from 0, and identifies the trial in the
+    results. ``world_index`` is the position of the world, from 0. ``seed`` is for the random
+    numbers of simulator and planner. It is equal for all planners in one world and repetition, so
+    that they have equal noise (common random numbers) and the comparison is paired.
     """
 
     index: int
@@ -32,17 +32,17 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """Return a name for files and messages, ``world_0003--fgm--0``."""
+        """Return the name of the trial in files and messages, such as ``world_0003--fgm--0``."""
         return f"{self.world}--{self.planner}--{self.repetition}"
 
 
 @dataclass(frozen=True)
 class TrialSelection:
-    """The part of the plan to run now: the first ``worlds`` worlds, these ``planners``, these
-    ``trials`` by index.
+    """The part of the plan to run: the first ``worlds`` worlds, the planners with the names
+    ``planners``, and the trials with the indices ``trials``.
 
-    None means all. The plan, its seeds and its indices do not change, so the other trials can run
-    later with the same results directory.
+    None means all. Seeds and indices of trials do not depend on the selection, so that the other
+    trials can run later in the same results directory.
     """
 
     worlds: Optional[int] = None
@@ -58,26 +58,27 @@ class TrialSelection:
         )
 
     def check(self, spec: CampaignSpec) -> None:
-        """Raise ``SpecError`` for a planner that the campaign does not have, or for no world."""
+        """Raise ``SpecError`` for an unknown planner, or for less than one world."""
         known = [planner.name for planner in spec.planners]
         for name in self.planners or ():
             if name not in known:
                 raise SpecError(f"campaign {spec.name}: {unknown_name('planner', name, known)}")
         if self.worlds is not None and self.worlds < 1:
-            raise SpecError(f"campaign {spec.name}: worlds is {self.worlds}; it must be at least 1")
+            raise SpecError(
+                f"campaign {spec.name}: --worlds is {self.worlds}; it must be at least 1"
+            )
 
 
 ALL = TrialSelection()
 
 
 def may_be_run(spec: CampaignSpec, trial: Trial) -> bool:
-    """Return whether the trial's world is within the limit of the campaign
-    (``stop.max_worlds``)."""
+    """Return whether the world of the trial is within ``stop.max_worlds`` of the campaign."""
     return spec.most_worlds is None or trial.world_index < spec.most_worlds
 
 
 def plan_trials(spec: CampaignSpec, worlds: Sequence[str]) -> Tuple[Trial, ...]:
-    """Return every trial of a campaign over the named worlds, in the order of execution."""
+    """Return all trials of a campaign in the worlds with these names, in order of execution."""
     trials: List[Trial] = []
     for world_index, world in enumerate(worlds):
         for repetition in range(spec.repetitions):

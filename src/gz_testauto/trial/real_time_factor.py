@@ -1,10 +1,9 @@
-"""The least real-time factor of a valid trial.
+"""Limits on the real-time factor of a valid trial.
 
-A campaign has two limits. A trial that ran in parallel below
-``limits.min_parallel_real_time_factor`` is repeated alone, since its wall times depend more on the
-other trials than on the planner. A trial on the user's stack below ``stack.min_real_time_factor``
-is invalid, since simulated time does not wait for the navigation. It is repeated alone, and remains
-invalid if it is too slow again.
+Parallel trials with a real-time factor below ``limits.min_parallel_real_time_factor`` are repeated
+alone, since their wall times depend more on other trials than on the planner. With a navigation
+stack, for which simulated time does not wait, trials below ``stack.min_real_time_factor`` are
+invalid.
 """
 
 import math
@@ -16,18 +15,17 @@ from gz_testauto.metrics.recording import Recording
 from gz_testauto.spec.campaign import CampaignSpec
 
 _CAUSE = "real-time factor "
-"""Start of the cause of an attempt that was too slow."""
+"""Start of the cause of an attempt that is invalid because of its real-time factor."""
 
 
 def low_real_time_factor(spec: CampaignSpec, recording: Recording) -> Optional[float]:
-    """Return the real-time factor of a valid parallel trial that must be repeated alone, else
-    None."""
+    """Return the real-time factor of a parallel trial that must be repeated alone, else None."""
     factor = real_time_factor(recording, MetricContext())
     return factor if factor < spec.limits.min_parallel_real_time_factor else None
 
 
 def low_factor_cause(spec: CampaignSpec, recording: Recording) -> str:
-    """Return why a trial on a stack was too slow to be valid; empty if it was not."""
+    """Return the cause why the real-time factor makes a trial invalid; empty if it does not."""
     least = spec.least_real_time_factor
     factor = real_time_factor(recording, MetricContext())
     if least is None or not recording.duration_s > 0.0 or not factor < least:

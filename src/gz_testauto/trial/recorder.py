@@ -1,12 +1,10 @@
 """Record the snapshots of a trial as a :class:`~gz_testauto.metrics.recording.Recording`.
 
-It has the true pose and twist, the command, the clearance between the robot's footprint and the
-nearest obstacle's collision shape, and the collisions. The rules are in
-:mod:`gz_testauto.trial.termination`, the metrics in :mod:`gz_testauto.metrics`.
+The recording contains the true pose and twist, the velocity command, the clearance between the
+robot's footprint and the nearest obstacle's collision shape, and the collisions.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -33,31 +31,24 @@ from gz_testauto.worlds.record import WorldRecord
 _COLUMNS = 14
 _TIME, _POSITION, _POSE, _ROLL_PITCH, _TILT = 0, slice(1, 4), [1, 2, 4], slice(5, 7), 7
 _TWIST, _COMMAND, _CLEARANCE = slice(8, 11), slice(11, 13), 13
-"""The position is x, y, z; the pose x, y, yaw."""
+"""Columns of the sampled rows; a position is x, y, z, and a pose is x, y, yaw."""
 
 ROUNDING_M = 1e-6
-"""More than the rounding error of any distance here."""
+"""Upper bound (m) of the rounding error of a distance."""
 
 
-@dataclass(frozen=True, eq=False)
-class CycleTimes:
-    """Wall and CPU time (s) of every cycle of the local planner, both shape (m,); empty if they are
-    not known."""
+class CycleTimes(NamedTuple):
+    """Wall and CPU time (s) of every planner cycle, both shape (m,); empty if they are unknown."""
 
-    wall_s: np.ndarray
-    cpu_s: np.ndarray
-
-    @classmethod
-    def unknown(cls) -> "CycleTimes":
-        """Return empty cycle times, for a navigation whose cycles are not known."""
-        return cls(np.empty(0), np.empty(0))
+    wall_s: np.ndarray = np.empty(0)
+    cpu_s: np.ndarray = np.empty(0)
 
 
 class Recorder:
-    """A recorder of one trial. Time starts with the first snapshot.
+    """A recorder of one trial, whose time starts with the first snapshot.
 
-    Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` for the navigation's
-    command after it, :meth:`recording` at the end.
+    Call :meth:`sample` for every snapshot in order of time, :meth:`commanded` for the velocity
+    command after each snapshot, and :meth:`recording` at the end.
     """
 
     def __init__(
@@ -68,8 +59,11 @@ class Recorder:
         actors: Optional[Mapping[str, np.ndarray]] = None,
         lanes: Sequence[Lane] = (),
     ) -> None:
-        """Create the recorder. ``actors`` are models whose poses are recorded as well, with their
-        outlines, (k, 2), and ``lanes`` those of the robot's road."""
+        """Create the recorder.
+
+        ``actors`` are the outlines, shape (k, 2), of models whose poses are also recorded, by name.
+        ``lanes`` are the lanes of the robot's road.
+        """
         self.body = body
         self._constants = _constant_series(body, {} if actors is None else actors, lanes)
         self._actors = tuple(actors or ())
@@ -88,11 +82,11 @@ class Recorder:
         self._radius_m = float(np.hypot(*self._outline.T).max())
 
     def sample(self, snapshot: Snapshot) -> None:
-        """Record one snapshot. Raises ``SimulatorError`` if it does not have the robot."""
+        """Record one snapshot. Raises ``SimulatorError`` if the snapshot has no robot."""
         state = snapshot.models.get(self.body.name)
         if state is None:
             raise SimulatorError(
-                f"the robot {self.body.name!r} is not in the world at {snapshot.time_s:.2f} s"
+                f"the robot {self.body.name!r} is not in the simulation at {snapshot.time_s:.2f} s"
             )
         if self._count == 0:
             self._start_s = snapshot.time_s
@@ -120,45 +114,44 @@ class Recorder:
         self._last_pose = state.pose
 
     def commanded(self, command: Twist2D) -> None:
-        """Record the navigation's command for the latest sample."""
+        """Record the velocity command that follows the latest sample."""
         self._rows[self._count - 1, _COMMAND] = command
 
     @property
     def time_s(self) -> np.ndarray:
-        """Return the stamps so far (s since the first), shape (n,)."""
+        """Return the time (s) of each sample since the first sample, shape (n,)."""
         return self._rows[: self._count, _TIME]
 
     @property
     def position_m(self) -> np.ndarray:
-        """Return the positions so far in the world frame, shape (n, 3)."""
+        """Return the position of the base at each sample in the world frame, shape (n, 3)."""
         return self._rows[: self._count, _POSITION]
 
     @property
     def pose(self) -> Pose2D:
-        """Return the base's pose at the latest sample, world frame."""
+        """Return the pose of the base at the latest sample, in the world frame."""
         return Pose2D(*self._rows[self._count - 1, _POSE].tolist())
 
     @property
     def span_m(self) -> Tuple[float, float]:
-        """Return the lowest and highest z of the body at the latest sample, see
-        :meth:`RobotBody.span_m`."""
+        """Return the lowest and highest z (m) of the robot's body at the latest sample."""
         assert self._last_pose is not None, "sample comes first"
         return self.body.span_m(self._last_pose)
 
     @property
     def tilt_rad(self) -> np.ndarray:
-        """Return the tilt of the robot's vertical axis so far, shape (n,)."""
+        """Return the tilt (rad) of the robot's vertical axis at each sample, shape (n,)."""
         return self._rows[: self._count, _TILT]
 
     @property
     def twist(self) -> Twist2D:
-        """Return forward speed and yaw rate at the latest sample."""
+        """Return the forward speed and yaw rate of the robot at the latest sample."""
         forward_mps, _, turn_radps = self._rows[self._count - 1, _TWIST].tolist()
         return Twist2D(forward_mps, turn_radps)
 
     @property
     def collision(self) -> Optional[ContactEpisode]:
-        """Return the first collision so far, or None."""
+        """Return the first collision of the trial, or None without a collision."""
         return self._episodes.first
 
     def recording(
@@ -202,8 +195,7 @@ class Recorder:
         return self._rows[self._count - 1]
 
     def _twist(self, time_s: float, yaw: float, state: ModelState) -> Tuple[float, float, float]:
-        """Return the velocity in the base frame: the simulator's, or that of the last
-        displacement."""
+        """Return the velocity in the base frame, from the simulator or from the displacement."""
         cos, sin = math.cos(yaw), math.sin(yaw)
         if state.linear_mps is not None and state.angular_radps is not None:
             x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]
@@ -228,8 +220,8 @@ class Recorder:
                 self._episodes.touch(contact_s, partner, self._speed_mps, "contact")
 
     def _record_clearance(self, time_s: float, pose: Pose2D, snapshot: Snapshot) -> None:
-        """Compute the clearance now, or at the end of the trial if no collision is possible."""
-        if self._free is not None and self._free.holds(pose):
+        """Compute the clearance; if no collision is possible, postpone it to the end."""
+        if self._free is not None and self._free.contains(pose):
             self._unmeasured.append(self._count - 1)
             return
         footprint = footprint_at(self._outline, pose)
@@ -252,7 +244,6 @@ class Recorder:
 def _constant_series(
     body: RobotBody, actors: Mapping[str, np.ndarray], lanes: Sequence[Lane]
 ) -> Dict[str, np.ndarray]:
-    """Return the constant series of a trial: outlines if any model moves, and lanes."""
     series = {OUTLINE_SERIES + name: outline for name, outline in actors.items()}
     for number, lane in enumerate(lanes):
         series[f"{LANE_SERIES}{number}"] = np.column_stack([lane.center_m, lane.width_m])
@@ -263,15 +254,17 @@ def _constant_series(
 
 
 class _FreeSpace(NamedTuple):
-    """A bound from a measured clearance (m) for nearby poses: a footprint within ``radius_m`` of
-    its base moves by at most the motion of the base, plus its turn at that radius."""
+    """The poses near a measured pose at which the footprint touches nothing.
+
+    A point of the footprint within ``radius_m`` of the base moves by at most the motion of the base
+    plus the rotation times ``radius_m``.
+    """
 
     pose: Pose2D
     clearance_m: float
     radius_m: float
 
-    def holds(self, pose: Pose2D) -> bool:
-        """Return whether a footprint at ``pose`` certainly touches nothing."""
+    def contains(self, pose: Pose2D) -> bool:
         turned_rad = abs(math.remainder(pose.yaw_rad - self.pose.yaw_rad, 2 * math.pi))
         moved_m = self.pose.distance_to(pose.x_m, pose.y_m) + self.radius_m * turned_rad
         return moved_m + ROUNDING_M < self.clearance_m

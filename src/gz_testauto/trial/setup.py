@@ -1,14 +1,12 @@
 """A campaign prepared for execution: the data of each trial for an executor.
 
-It has the common data of all trials (robot, limits, rules, static map) and reads the world of a
-trial. There are two kinds, as of campaigns: :func:`prepare` returns one, and an executor for one
-kind uses :func:`require_builtin` or :func:`require_stack`.
-:mod:`gz_testauto.campaign.resume` writes directories, and :mod:`gz_testauto.trial.checks` rejects
-invalid input.
+:class:`PreparedBuiltin` is for planners and simulators of this package, :class:`PreparedStack` for
+a navigation stack. Both have the common data of all trials (robot, limits, rules, static map), and
+read the world of a trial. :mod:`gz_testauto.trial.checks` rejects invalid input.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Dict, Optional, Sequence, Tuple, overload
 
 from gz_testauto.actors.tracker import ObjectTracker, outline_m
@@ -43,11 +41,11 @@ from gz_testauto.worlds.record import WorldRecord
 
 
 class PreparedCampaign:
-    """A campaign whose trials can be run; one of the two kinds below.
+    """The base class of campaigns whose trials can be run.
 
-    ``robot`` is its body, ``limits`` those of its base, ``heights`` those at which a shape
-    obstructs it; ``worlds`` are in the plan's order, ``trials`` in the order of execution. The last
-    world is cached, since trials of one world are consecutive.
+    ``robot`` is the body of the robot, ``limits`` are the limits of its base, and ``heights`` the
+    heights (m) at which a shape obstructs it. ``worlds`` are in the order of the plan, ``trials``
+    in the order of execution. The last world is cached, since trials of one world are consecutive.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class PreparedCampaign:
         self._cached_world: Optional[Tuple[str, _WorldData]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """Return the data for a worker process, which reads worlds and maps itself."""
+        """Pickle only the inputs: a worker process reads worlds and computes maps again."""
         return type(self), (self.spec, self.robot, self.worlds, self.missions)
 
     @property
@@ -106,7 +104,7 @@ class PreparedCampaign:
         return self.worlds[trial.world_index]
 
     def monitor(self, trial: Trial, extra_models: Sequence[NamedModel] = ()) -> TrialMonitor:
-        """Return a new monitor of one trial; ``extra_models`` are in its world, not in its file."""
+        """Return a new monitor of a trial; ``extra_models`` are not in the world file."""
         data = self._world_data(self.world(trial))
         body = RobotBody(self.robot.name, self.limits.footprint_m, self.robot.height_m)
         contacts = ContactClassifier(self.robot.name, data.ground_shapes)
@@ -142,12 +140,14 @@ class PreparedCampaign:
     def tracker(
         self, trial: Trial, actors: TrialActors, others: Sequence[NamedModel] = ()
     ) -> Optional[ObjectTracker]:
-        """Return the tracker of a trial for moving objects, including ``others``; None if the
-        campaign has no tracking."""
+        """Return the tracker of moving objects in a trial, including ``others``.
+
+        Return None if the campaign has no ``tracking``.
+        """
         return tracker_of(self._actor_context(trial), actors, others)
 
     def obstacles(self, world: WorldRecord) -> ObstacleField:
-        """Return the obstacles of a world at their poses in its file."""
+        """Return the obstacles of a world at their poses in the world file."""
         return self._world_data(world).obstacles()
 
     def world_scene(self, world: WorldRecord) -> WorldScene:
@@ -157,12 +157,12 @@ class PreparedCampaign:
     def _world_data(self, world: WorldRecord) -> "_WorldData":
         if self._cached_world is None or self._cached_world[0] != world.name:
             scene = read_scene(world.path)
-            self._cached_world = (world.name, _WorldData.of(scene, self.heights))
+            self._cached_world = (world.name, _WorldData(scene, self.heights))
         return self._cached_world[1]
 
 
 class PreparedBuiltin(PreparedCampaign):
-    """A campaign of this package's planners. ``robot`` is the model to spawn."""
+    """A campaign with planners of this package; ``robot`` is the model to spawn."""
 
     spec: BuiltinCampaignSpec
     robot: RobotModel
@@ -175,22 +175,23 @@ class PreparedBuiltin(PreparedCampaign):
         missions: Missions,
     ) -> None:
         super().__init__(spec, robot, worlds, missions)
-        further = [(_of_companion(spec, one), missions.of_companion(one)) for one in spec.robots]
         self.companions: Tuple[PreparedBuiltin, ...] = tuple(
-            PreparedBuiltin(one, read_body(one), worlds, missions) for one, missions in further
+            PreparedBuiltin(own, read_body(own), worlds, missions.of_companion(one))
+            for one in spec.robots
+            for own in [_of_companion(spec, one)]
         )
 
     @property
     def robots(self) -> "Tuple[PreparedBuiltin, ...]":
-        """Return the campaign for each of its robots: this one, and the companions'."""
+        """Return this campaign, and the campaign of each companion robot."""
         return (self, *self.companions)
 
     def planner(self, trial: Trial) -> BuiltinPlannerSpec:
-        """Return the planner under test."""
+        """Return the planner that the trial tests."""
         return next(entry for entry in self.spec.planners if entry.name == trial.planner)
 
     def scene(self, trial: Trial) -> Scene:
-        """Return the scene for the simulator: world, robots, start poses, seed."""
+        """Return the scene of a trial for the simulator: world, robots, start poses and seed."""
         start = self.missions.start_in(trial.world)
         others = tuple(
             PlacedRobot(one.robot, one.missions.start_in(trial.world)) for one in self.companions
@@ -198,7 +199,7 @@ class PreparedBuiltin(PreparedCampaign):
         return Scene(self.world(trial).path, self.robot, start, trial.seed, others=others)
 
     def robots_as_models(self, trial: Trial, without: str) -> Tuple[NamedModel, ...]:
-        """Return all robots except ``without`` as models at their starts."""
+        """Return all robots except the one named ``without`` as models at their start poses."""
         return tuple(
             NamedModel(one.robot.name, one.robot.sdf, one.missions.start_in(trial.world).to_pose())
             for one in self.robots
@@ -206,13 +207,15 @@ class PreparedBuiltin(PreparedCampaign):
         )
 
     def planner_seed(self, trial: Trial, visited: int = 0) -> int:
-        """Return the seed of the planner's random numbers for the goal after ``visited`` others;
-        see :class:`~gz_testauto.planners.interface.Task`."""
+        """Return the seed of the planner's random numbers after ``visited`` goals."""
         return seeds.child_seed(trial.seed, seeds.PLANNER, self.robot.name, visited)
 
     def task(self, trial: Trial, visited: int = 0) -> Task:
-        """Return the task for the goal after ``visited`` others, with waypoints on the static map
-        from the start or the previous goal. Raises ``SpecError`` if the static map has no path."""
+        """Return the planner's task after ``visited`` goals.
+
+        The waypoints lead from the start or the previous goal to the next goal. Raises
+        ``SpecError`` if the static map has no path.
+        """
         return Task(
             goal=self.missions.goals_in(trial.world)[visited],
             goal_tolerance_m=self.spec.goal.tolerance_m,
@@ -225,8 +228,7 @@ class PreparedBuiltin(PreparedCampaign):
 
 
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
-    """Return the campaign for a further robot: with its name and model, and its planner if it has
-    one."""
+    """Return the campaign of a companion robot, with the model and planner of that robot."""
     changed: Dict[str, Any] = {"name": entry.name}
     if entry.model is not None:  # the model has the body, not `robot:`
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
@@ -241,12 +243,12 @@ def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCam
 
 
 class PreparedStack(PreparedCampaign):
-    """A campaign on the user's launch files, which spawn the robot and drive it."""
+    """A campaign with a navigation stack, whose launch files spawn and drive the robot."""
 
     spec: StackCampaignSpec
 
     def navigation(self, trial: Trial) -> LaunchSpec:
-        """Return the launch for the planner under test."""
+        """Return the launch file and arguments of the planner that the trial tests."""
         entry = next(entry for entry in self.spec.planners if entry.name == trial.planner)
         return self.spec.navigation(entry)
 
@@ -257,49 +259,45 @@ def prepare(
     worlds: Tuple[WorldRecord, ...],
     missions: Optional[Missions] = None,
 ) -> PreparedCampaign:
-    """Return the campaign with its robot (:func:`read_body` of it), worlds and the missions in
-    them, by default those of ``spec``, of its kind."""
+    """Return the prepared campaign with a robot from :func:`read_body`, its worlds and missions.
+
+    The default of ``missions`` is the start and the goals of ``spec`` in every world.
+    """
+    missions = missions or Missions(spec)
     if isinstance(spec, StackCampaignSpec):
-        return PreparedStack(spec, robot, worlds, missions or Missions(spec))
-    if isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel):
-        return PreparedBuiltin(spec, robot, worlds, missions or Missions(spec))
-    raise TypeError(f"unknown campaign {type(spec).__name__} or robot {type(robot).__name__}")
+        return PreparedStack(spec, robot, worlds, missions)
+    assert isinstance(spec, BuiltinCampaignSpec) and isinstance(robot, RobotModel)
+    return PreparedBuiltin(spec, robot, worlds, missions)
 
 
 def require_builtin(campaign: PreparedCampaign) -> PreparedBuiltin:
-    """Return the campaign as one of this package's planners. Raises ``SpecError`` if it is not."""
+    """Return ``campaign``. Raises ``SpecError`` unless it has planners of this package."""
     if isinstance(campaign, PreparedBuiltin):
         return campaign
     raise SpecError(
-        f"campaign {campaign.spec.name} drives a robot by launch files (stack), which is supported "
-        "by one command only: gz_testauto run CAMPAIGN.yaml --out DIR"
+        f"campaign {campaign.spec.name}: stack is supported only by the command gz_testauto run; "
+        "use that command, or a campaign without stack"
     )
 
 
 def require_stack(campaign: PreparedCampaign) -> PreparedStack:
-    """Return the campaign as one on the user's launch files. Raises ``SpecError`` if it is not."""
+    """Return ``campaign``. Raises ``SpecError`` unless it has a navigation stack."""
     if isinstance(campaign, PreparedStack):
         return campaign
     raise SpecError(
-        f"campaign {campaign.spec.name} has no launch files (stack); add "
+        f"campaign {campaign.spec.name}: the key stack with the launch files is missing; add "
         "stack: {simulator: ..., navigation: ...}"
     )
 
 
-@dataclass(frozen=True, eq=False)
 class _WorldData:
     """The data of a world file that a recording needs."""
 
-    scene: WorldScene
-    heights: Heights
-    ground_shapes: Tuple[str, ...]
-    levels: LowestLevels
-
-    @classmethod
-    def of(cls, scene: WorldScene, heights: Heights) -> "_WorldData":
+    def __init__(self, scene: WorldScene, heights: Heights) -> None:
+        self.scene, self.heights = scene, heights
         shapes = [shape for model in scene.models.values() for shape in model.collisions]
-        ground = tuple(shape.scoped_name for shape in shapes if shape.is_ground)
-        return cls(scene, heights, ground, LowestLevels(scene))
+        self.ground_shapes = [shape.scoped_name for shape in shapes if shape.is_ground]
+        self.levels = LowestLevels(scene)
 
     def obstacles(self, extra_models: Sequence[NamedModel] = ()) -> ObstacleField:
         models = [placed_model(model.sdf, model.name, model.pose) for model in extra_models]
@@ -315,8 +313,10 @@ def read_body(spec: CampaignSpec) -> RobotBody: ...
 
 
 def read_body(spec: CampaignSpec) -> RobotBody:
-    """Return the robot from its model file or, if a user's launch files spawn it without one, the
-    body that the campaign describes. Raises ``SdfError``."""
+    """Return the robot from its model file, or the body that the campaign describes.
+
+    The latter is for robots that the user's launch files spawn. Raises ``SdfError``.
+    """
     robot = spec.robot
     if robot.model is not None:
         model = read_robot(robot.model, robot.name)
@@ -327,10 +327,10 @@ def read_body(spec: CampaignSpec) -> RobotBody:
 
 
 def robot_limits(spec: CampaignSpec, robot: RobotBody) -> RobotLimits:
-    """Return the limits of the base that the campaign states.
+    """Return the limits of the robot's base in a campaign.
 
-    The footprint is ``robot.footprint_m`` of the campaign; without this key it is the outline of
-    the collision shapes of the robot's model (:func:`gz_testauto.sdf.robot.read_robot`).
+    Without the key ``robot.footprint_m``, the footprint is the outline of the collision shapes of
+    the robot's model (:func:`gz_testauto.sdf.robot.read_robot`).
     """
     footprint_m, steering = spec.robot.footprint_m, spec.robot.steering
     return RobotLimits(

@@ -1,15 +1,15 @@
 """The stability check of a scene within its first simulated second.
 
-It rejects scenes that are physically impossible: a model or robot that is thrown away or sinks, or
-a robot that starts inside another model. A simulator separates overlapping bodies with large
-forces, and a body without ground below it falls. The trial then has no valid measurement.
+The check rejects scenes that are physically impossible: a model or the robot is thrown away or
+sinks, or the robot starts inside another model. A simulator separates overlapping bodies with large
+forces, and a body without ground below falls. The trial then has no valid measurement.
 
 Gravity alone moves a body sideways by at most ``g/4 t²``, as on a slope of 45° without friction,
-and never up. Motions within that and :data:`SETTLE_M` are allowed: the body settles, topples, rolls
-or falls off a table. A model with a plug-in, and any model in a world with one, can be driven: its
-limit is :data:`DRIVEN_MPS`.
+and never up. Motions up to this distance plus :data:`SETTLE_M` are allowed: the body settles,
+topples, rolls or falls off a table. Models with a plug-in, and all models in a world with a
+plug-in, can be driven with up to :data:`DRIVEN_MPS`.
 
-A model that creeps on another dynamic model, as in Gazebo's ODE, is logged with the remedy; the
+A model that creeps on another dynamic model, as in Gazebo's ODE, is logged with a remedy, and the
 trial is valid.
 """
 
@@ -31,55 +31,53 @@ from gz_testauto.sdf.shapes import Plane
 from gz_testauto.trial.contacts import ContactClassifier
 
 DURATION_S = 1.0
-"""Simulated time from the first snapshot in which the scene is checked."""
+"""Simulated time (s) after the first snapshot in which the scene is checked."""
 
 GRAVITY_MPS2 = 9.81
 
 SETTLE_M = 0.3
-"""Largest displacement (m) when a simulator separates bodies that overlap slightly."""
+"""Largest displacement (m) by a simulator that separates slightly overlapping bodies."""
 
 DRIVEN_MPS = 10.0
 """Largest speed (m/s) of a model that is driven, such as a car in a town."""
 
 SUNK_M = 0.1
-"""Largest depth (m) of a body below the lowest floor. Solvers let heavy bodies sink by
+"""Largest depth (m) of a body below the lowest floor; in a solver, heavy bodies sink by
 millimeters."""
 
 DEEP_M = 0.05
-"""Depth (m) of a contact that no motion can cause, so that it existed at the start."""
+"""Largest depth (m) of a contact that a motion can cause; a deeper contact exists at the start."""
 
 UPRIGHT_RAD = 0.3
-"""Largest tilt of a robot at which its lowest point is known well enough."""
+"""Largest tilt (rad) of a robot at which the height of its lowest point is accurate."""
 
 CREEP_MPS = (0.5e-3, 25e-3)
-"""Horizontal speeds of a model that creeps: slower ones change no trial, faster ones are
-motions."""
+"""Lowest and highest horizontal speed (m/s) of a model that creeps."""
 
 CREEP_START_S, CREEP_DURATION_S = 0.5, 0.3
-"""Start and least duration of the check for creeping models, which have settled by then."""
+"""Start and shortest duration (s) of the check for creeping models."""
 
 BOUNDS_TOLERANCE_M = 0.01
-"""Tolerance of the bounds of the model that carries another model's bottom."""
+"""Tolerance (m) of the bounds of a model that carries another model."""
 
 CREEP_RISE_M = 0.5e-3
-"""Largest vertical motion of a model that creeps."""
+"""Largest vertical motion (m) of a model that creeps."""
 
 LISTED = 3
 """Number of models that a message lists."""
 
 MIN_UPWARD = 1e-6
-"""A plane with a smaller z component of its normal carries no body."""
+"""Smallest z component of the normal of a plane that can carry a body."""
 
 LOGGER = logging.getLogger(__name__)
 _LOGGED: Set[Tuple[str, str]] = set()
-"""Worlds and models that were logged by this process."""
+"""Worlds and creeping models that this process has logged."""
 
 
 class LowestLevels:
     """The heights (m, world frame) in one world below which no moving model can be.
 
-    They are valid in worlds with hills, ramps and storeys, since they are those of its lowest
-    surface.
+    These are the heights of the lowest surface, also in worlds with hills, ramps and storeys.
     """
 
     def __init__(self, scene: WorldScene) -> None:
@@ -99,13 +97,17 @@ class LowestLevels:
                     self._floor_m = min(self._floor_m, surface_m)
 
     def bottom_m(self, x_m: float, y_m: float) -> float:
-        """Return the height of the lowest point of the world, where planes are evaluated at this
-        position; ``-inf`` for an empty world."""
+        """Return the height (m) of the lowest point of the world; ``-inf`` for an empty world.
+
+        Planes are evaluated at the position ``x_m``, ``y_m``.
+        """
         return _lowest([self._bottom_m, *self._levels(x_m, y_m)])
 
     def floor_m(self, x_m: float, y_m: float) -> float:
-        """Return the height of the lowest floor, where planes are evaluated at this position;
-        ``-inf`` without a floor."""
+        """Return the height (m) of the lowest floor; ``-inf`` without a floor.
+
+        Planes are evaluated at the position ``x_m``, ``y_m``.
+        """
         return _lowest([self._floor_m, *self._levels(x_m, y_m)])
 
     def _levels(self, x_m: float, y_m: float) -> List[float]:
@@ -121,7 +123,7 @@ def _lowest(levels_m: List[float]) -> float:
 
 
 class StabilityCheck:
-    """The stability check of one trial; :meth:`check` receives every snapshot in order of time."""
+    """The stability check of one trial. Call :meth:`check` for all snapshots in order of time."""
 
     def __init__(
         self,
@@ -148,8 +150,10 @@ class StabilityCheck:
     def check(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode] = None
     ) -> None:
-        """Raise ``SceneError`` with the error of the scene, ``time_s`` after its first snapshot;
-        ``collision`` is the first touch of the robot with anything but the ground."""
+        """Raise ``SceneError`` if the scene is impossible ``time_s`` after the first snapshot.
+
+        ``collision`` is the first collision of the robot, if it has collided.
+        """
         if time_s > DURATION_S:
             return
         self._check_robot(snapshot, time_s, collision)
@@ -158,15 +162,15 @@ class StabilityCheck:
         if motions:
             more = f"; so did {len(motions) - LISTED} others" if len(motions) > LISTED else ""
             raise SceneError(
-                f"{'; '.join(motions[:LISTED])}{more}: its pose in the world file is inside "
-                "another model or has no ground below it; change its <pose>, or make it static"
+                f"{'; '.join(motions[:LISTED])}{more}: in the world file, the model is inside "
+                "another model or has no ground below; change its <pose>, or make the model static"
             )
         self._log_creeping(snapshot, time_s, collision)
 
     def _log_creeping(
         self, snapshot: Snapshot, time_s: float, collision: Optional[ContactEpisode]
     ) -> None:
-        """Log each model that creeps on a dynamic model, once per process."""
+        """Log each model that creeps on another dynamic model, once per process."""
         if time_s < CREEP_START_S or collision is not None:
             return
         middles = {
@@ -199,7 +203,7 @@ class StabilityCheck:
                 )
 
     def _carrier(self, model: "_MovableModel") -> Optional[str]:
-        """Return the dynamic model within whose bounds the bottom of a model is."""
+        """Return the name of the dynamic model on which a model is located, or None."""
         bottom = np.append(model.bounds_m[:2].mean(axis=1), model.bounds_m[2, 0])
         for other in self._models:
             low, high = (
@@ -217,7 +221,7 @@ class StabilityCheck:
         time_s: float,
         collision: Optional[ContactEpisode],
     ) -> str:
-        """Return a motion of a model that gravity does not explain; empty if there is none."""
+        """Return a description of a motion that gravity does not explain; empty without one."""
         state = snapshot.models.get(model.name)
         if state is None:
             return ""
@@ -260,8 +264,8 @@ class StabilityCheck:
             if partner is not None and deep_m > DEEP_M:
                 raise SceneError(
                     f"the robot is {deep_m:.2f} m deep in {partner} after {time_s:.2f} s: it "
-                    "starts inside it, or its collision shape in this simulator differs from its "
-                    "visual; move robot.start"
+                    f"starts inside {partner}, or the collision shapes in this simulator differ "
+                    "from the visuals; move robot.start"
                 )
         rise_m = pose.position[2] - start.position[2]
         if rise_m > SETTLE_M + self._max_linear_mps * time_s:
@@ -282,8 +286,12 @@ class StabilityCheck:
 
 @dataclass(frozen=True, eq=False)
 class _MovableModel:
-    """A model that can move: the center of its collision shapes in its own frame, the radius (m) of
-    a ball around it that contains them, and their first bounds in the world (3, 2)."""
+    """A model that can move.
+
+    ``middle_m`` is the center of the collision shapes in the frame of the model, and ``radius_m``
+    the radius of a ball around the center that contains them. ``bounds_m``, shape (3, 2), are their
+    bounds in the world frame at the start.
+    """
 
     name: str
     middle_m: np.ndarray

@@ -1,12 +1,11 @@
 """The static maps of a campaign, and the global plans on them.
 
-A static map is the base world without the random obstacles. Worlds multiplied from one base share
-it; worlds from a directory have one each. It contains the models of the world, the start, the goals
-and the regions of random obstacles. If no path exists within that, it also has a margin in which a
-robot can drive around all of it.
+A static map is the base world without the random obstacles. Worlds that are multiplied from one
+base world share a map; each world of a directory has a separate map. A map contains the models of
+the world, the start, the goals and the regions of random obstacles. If no path exists in this area,
+the map also has a margin in which a robot can drive around it.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
@@ -31,8 +30,7 @@ from gz_testauto.worlds.static_map import DEFAULT_HEIGHT_M, Bounds, bounds_of, m
 
 
 class MapInputs(NamedTuple):
-    """The inputs of a static map: the file of the base world, and the start and goals, in order,
-    that the map must contain."""
+    """The inputs of a static map: the base world, and the start and goals that it must contain."""
 
     base: Path
     start: Pose2D
@@ -40,11 +38,11 @@ class MapInputs(NamedTuple):
 
     @property
     def legs(self) -> Tuple[Tuple[Pose2D, Pose2D], ...]:
-        """Return the start and end of each leg, goal by goal."""
+        """Return the start and end pose of the path to each goal."""
         return tuple(zip((self.start, *self.goals), self.goals))
 
     def named(self, pose: Pose2D) -> str:
-        """Return the campaign's name of a pose of the mission."""
+        """Return the name of a start or goal pose for messages, such as ``robot.start``."""
         if pose is self.start:
             return "robot.start"
         if len(self.goals) == 1:
@@ -52,9 +50,8 @@ class MapInputs(NamedTuple):
         return f"goal {self.goals.index(pose) + 1} of {len(self.goals)}"
 
 
-@dataclass(frozen=True, eq=False)
-class _GlobalPlan:
-    """The bounds of a static map, and the waypoints on it to each goal, shapes (n, 2)."""
+class _GlobalPlan(NamedTuple):
+    """The bounds of a static map, and the waypoints on the map to each goal, shapes (n, 2)."""
 
     bounds: Bounds
     waypoints_m: Tuple[np.ndarray, ...]
@@ -63,7 +60,8 @@ class _GlobalPlan:
 class StaticMaps:
     """The static maps of a campaign, and waypoints from start to goals in each world.
 
-    ``scan_height_m``, in the world frame, is the height of the lidar, at which the map is cut.
+    ``scan_height_m`` is the height of the lidar in the world frame; the map contains the collision
+    shapes at this height.
     """
 
     def __init__(
@@ -75,10 +73,10 @@ class StaticMaps:
         self._plans: Dict[MapInputs, _GlobalPlan] = {}
 
     def waypoints(self, world: WorldRecord) -> Tuple[np.ndarray, ...]:
-        """Return waypoints to each goal, from the start or the previous goal, in the world frame,
-        shapes (n, 2); on a road, they follow its route.
+        """Return the waypoints to each goal from the start or the previous goal.
 
-        Raises ``SpecError`` if the static map has no path, regardless of the random obstacles.
+        They have shapes (n, 2) in the world frame, and follow the route of a road. Raises
+        ``SpecError`` if the static map, which has no random obstacles, has no path.
         """
         lanes, inputs = self.lanes(world), self.inputs(world)
         if not lanes:
@@ -87,18 +85,20 @@ class StaticMaps:
         return waypoints_along(lanes[0], inputs.start, inputs.goals, names)
 
     def lanes(self, world: WorldRecord) -> Tuple[Lane, ...]:
-        """Return the lanes of a world's road: the joined route, and the lanes next to it."""
+        """Return the lanes of the road in a world: the route, and the lanes next to the route."""
         road = self._missions.road_in(world.name)
         return () if road is None else lanes_of(road)
 
     def inputs(self, world: WorldRecord) -> MapInputs:
-        """Return the inputs of the map of ``world``; worlds with equal ones share a map."""
+        """Return the inputs of the map of ``world``. Worlds with equal inputs share a map."""
         missions, base = self._missions, self._spec.worlds.base or world.path
         return MapInputs(base, missions.start_in(world.name), missions.goals_in(world.name))
 
     def grid(self, inputs: MapInputs) -> OccupancyGrid:
-        """Return the map of a base world at the height of the lidar. Raises ``SpecError`` as
-        :meth:`waypoints` does."""
+        """Return the map of a base world at the height of the lidar.
+
+        Raises ``SpecError`` as :meth:`waypoints`.
+        """
         return self._map(self._scene(inputs), self._plan(inputs).bounds)
 
     def _scene(self, inputs: MapInputs) -> WorldScene:
@@ -143,11 +143,11 @@ class StaticMaps:
 
     @property
     def _is_for_stack(self) -> bool:
-        """Return whether the map is for a user's navigation, which does not leave it."""
+        """Return whether the map is for a navigation stack, which does not leave the map."""
         return not isinstance(self._spec, BuiltinCampaignSpec)
 
     def _required_areas(self, inputs: MapInputs) -> Dict[str, Bounds]:
-        """Return the areas that the map must contain, by name."""
+        """Return the bounds of areas that the map must contain, by their names for messages."""
         areas = {
             inputs.named(pose): (pose.x_m, pose.y_m, pose.x_m, pose.y_m)
             for pose in (inputs.start, *inputs.goals)
@@ -170,7 +170,7 @@ class StaticMaps:
         scene: WorldScene,
         grid: OccupancyGrid,
     ) -> str:
-        """Return the reason why one leg has no path, and a remedy."""
+        """Return the reason why the path ``leg`` does not exist, and a remedy."""
         start, goal = leg
         start_name, goal_name = map(inputs.named, leg)
         radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
@@ -191,17 +191,17 @@ class StaticMaps:
         )
         if shortest_path(grid, (start.x_m, start.y_m), (goal.x_m, goal.y_m)) is None:
             return (
-                f"{problem}: at a height of {self.scan_height_m:.2f} m, obstacles of the world "
-                f"separate the two; move {start_name} or {goal_name}"
+                f"{problem}: at a height of {self.scan_height_m:.2f} m, models of the world "
+                f"separate the two positions; move {start_name} or {goal_name}"
             )
         return (
-            f"{problem} for a robot {2 * radius_m:.2f} m wide, only for a narrower one; move "
-            f"{start_name} or {goal_name}, make the robot's footprint narrower, or lower "
-            "global_plan.resolution_m"
+            f"{problem} for a robot {2 * radius_m:.2f} m wide, but it has a path for a narrower "
+            f"robot; move {start_name} or {goal_name}, make the robot's footprint narrower, or "
+            "lower global_plan.resolution_m"
         )
 
     def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
-        """Return the nearest model of the map, and its distance (m)."""
+        """Return the name and the distance (m) of the model on the map nearest to a pose."""
         point, height_m = shapely.Point(pose.x_m, pose.y_m), self.scan_height_m
         pattern = self._spec.worlds.obstacle_pattern
         found: Optional[Tuple[float, str]] = None
@@ -215,7 +215,7 @@ class StaticMaps:
 
 
 def _scan_height_m(spec: CampaignSpec, robot: RobotBody) -> float:
-    """Return the height (m) at which the map is cut: that of the lidar."""
+    """Return the height (m) of the lidar, of which the campaign has precedence over the model."""
     if spec.robot.scan_height_m is not None:
         return spec.robot.scan_height_m
     lidar = robot.lidar if isinstance(robot, RobotModel) else None

@@ -1,29 +1,29 @@
 """The termination rules of a trial, and their precedence, as pure functions.
 
-They depend only on ground truth: a planner's report of success has no effect, only the robot's true
-position has. With several goals, the rules are those of the present goal;
-:meth:`TerminationRules.for_next_goal` returns those of the next.
+The rules depend only on ground truth: the robot's true position, not a planner's report, decides
+whether the goal is reached. With several goals, the rules are those of the present goal, and
+:attr:`TerminationRules.for_next_goal` returns the rules of the next goal.
 
-When several rules hold at the same instant, the first of this list decides:
+If several rules hold at the same time, the first rule of this list decides:
 
 1. **tipped_over**: the robot's vertical axis has tilted more than ``max_tilt_rad`` for
    :data:`TIPPED_S`. While it tilts, no other rule ends the trial, since contacts are then an effect
    of the fall. If a contact causes the fall, the trial has ended with the contact.
-2. **collided**: the robot touched something that is not the ground. Touching an obstacle
-   within the goal's tolerance is a collision.
-3. **reached**: the true position is within the goal's tolerance, even if the planner aborted
-   in the same period. With several goals, the last one ends the trial; after an earlier one, all
-   rules are evaluated again for the next.
+2. **collided**: the robot touched a model that is not the ground. A contact with an obstacle
+   within the goal's tolerance is also a collision.
+3. **reached**: the true position is within the goal's tolerance, even if the planner aborted in the
+   same period. With several goals, only the last goal ends the trial; after an earlier goal, all
+   rules are evaluated again for the next goal.
 4. **planner_aborted**: the planner reported that no path exists.
-5. **stuck**: it stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
+5. **stuck**: the robot stayed in a circle of ``stuck_distance_m`` for ``stuck_window_s``.
 6. **timed_out**: the simulated time has reached ``timeout_s``.
 
-Before these rules, impossible motions make the trial invalid (:func:`require_plausible` raises): a
-jump, a pose that is not a number, a clock that does not advance, and a robot that fell. A robot has
-fallen if it is completely below the lowest point of the world, or moves down faster than
-:data:`FREE_FALL_MPS`: no planner can cause this, so the ground has a hole or the robot has no
-collision shapes below. Hills, ramps, curbs and ledges do not cause it. A robot that tilts too far
-before the goal is sent is also invalid (:func:`require_upright`).
+Before these rules, impossible motions make the trial invalid (:func:`require_plausible`): a jump, a
+pose that is not a number, a clock that does not advance, and a fall. A robot has fallen if it is
+completely below the lowest point of the world, or moves down faster than :data:`FREE_FALL_MPS`. No
+planner, hill, ramp or curb can cause this: the ground has a hole, or the robot has no collision
+shapes at the bottom. A trial is also invalid if the robot tilts too far before the goal is sent
+(:func:`require_upright`).
 """
 
 import math
@@ -38,25 +38,24 @@ from gz_testauto.metrics.recording import ContactEpisode
 from gz_testauto.trial.outcome import Outcome
 
 TIME_SLACK_S = 1e-6
-"""Tolerance of times: stamps are sums of steps and differ by rounding."""
+"""Tolerance (s) of times, which are sums of physics steps with rounding errors."""
 
 JUMP_ALLOWANCE_M = 0.5
-"""A pose that moves this much more than top speed allows in a period was set."""
+"""Largest distance (m) in one period beyond the distance at twice the top speed."""
 
 TIPPED_S = 1.0
-"""A robot that tilts longer does not recover; in this time one that falls over an edge has fallen
-by five meters."""
+"""Longest time (s) of a tilt from which a robot can recover."""
 
 FREE_FALL_MPS = 10.0
-"""Downward speed of a body after falling five meters; no slope that a robot climbs causes it."""
+"""Largest downward speed (m/s) on the ground; a body that falls has it after five meters."""
 
 
 @dataclass(frozen=True)
 class TerminationRules:
-    """The parameters of the termination rules; simulated seconds and meters.
+    """The parameters of the termination rules; times are simulated.
 
-    ``goal`` is the present goal, ``visited`` the number of goals before it that were reached, and
-    ``further`` the goals after it.
+    ``goal`` is the present goal, ``visited`` the number of goals that were reached before, and
+    ``further`` are the goals after the present goal.
     """
 
     goal: Pose2D
@@ -71,19 +70,19 @@ class TerminationRules:
 
     @property
     def for_next_goal(self) -> "TerminationRules":
-        """Return the rules for the next goal, once ``goal`` is reached. There must be one."""
+        """Return the rules for the next goal, which must exist."""
         return replace(
             self, goal=self.further[0], further=self.further[1:], visited=self.visited + 1
         )
 
     @property
     def count(self) -> int:
-        """Return the number of goals."""
+        """Return the number of all goals of the trial."""
         return self.visited + 1 + len(self.further)
 
     @property
     def goal_text(self) -> str:
-        """Return the present goal in words, with its number if there are several."""
+        """Return ``the goal``, or ``goal 2 of 3`` if the trial has several goals."""
         return "the goal" if self.count == 1 else f"goal {self.visited + 1} of {self.count}"
 
 
@@ -101,11 +100,10 @@ def has_reached(rules: TerminationRules, x_m: float, y_m: float) -> bool:
 
 
 def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray) -> bool:
-    """Return whether the robot was nearer than ``stuck_distance_m`` to its present position
-    throughout the last ``stuck_window_s``. A turn in place counts as no motion.
+    """Return whether the robot has stayed within ``stuck_distance_m`` for ``stuck_window_s``.
 
-    ``time_s`` has shape (n,), ``position_m`` (n, 3); both up to now. False while the trial is
-    younger than the window.
+    A turn in place is not a motion. ``time_s``, shape (n,), and ``position_m``, shape (n, 3), are
+    all samples of the trial. Return False while the trial is shorter than the window.
     """
     begin_s = time_s[-1] - rules.stuck_window_s + TIME_SLACK_S
     if time_s[0] > begin_s:
@@ -122,8 +120,10 @@ def is_stuck(rules: TerminationRules, time_s: np.ndarray, position_m: np.ndarray
 def tilted_since_s(
     rules: TerminationRules, time_s: np.ndarray, tilt_rad: np.ndarray
 ) -> Optional[float]:
-    """Return the time (s) since which the robot has tilted more than ``max_tilt_rad``, or None.
-    Both arrays have shape (n,)."""
+    """Return the time (s) since which the robot has tilted more than ``max_tilt_rad``.
+
+    Return None if the robot is upright. Both arrays have shape (n,).
+    """
     if not tilt_rad[-1] > rules.max_tilt_rad:
         return None
     upright = np.flatnonzero(~(tilt_rad > rules.max_tilt_rad))
@@ -138,13 +138,12 @@ def check_termination(
     abort_reason: Optional[str] = None,
     tilt_rad: Optional[np.ndarray] = None,
 ) -> Optional[TrialEnd]:
-    """Return the end of the trial, or of the path to one of several goals, or None while it
-    continues.
+    """Return the end of the trial, or of the path to the present goal; None while it continues.
 
-    ``time_s`` (n,) and ``position_m`` (n, 3) are the trial up to now, at least one sample; time is
-    since the goal was sent. ``collision`` is the first touch of an obstacle, ``abort_reason`` the
-    reason of an abort by the planner, ``tilt_rad`` (n,) the tilt of the robot (default: none). See
-    the module for the precedence.
+    ``time_s``, shape (n,), is the time since the goal was sent, ``position_m``, shape (n, 3), the
+    position, and ``tilt_rad``, shape (n,), the tilt of the robot (default: no tilt), with at least
+    one sample. ``collision`` is the first collision, and ``abort_reason`` the reason why the
+    planner aborted. The module docstring has the precedence of the rules.
     """
     on_path = "" if rules.count == 1 else f", on the path to {rules.goal_text}"
     now_s = float(time_s[-1])
@@ -195,11 +194,11 @@ def require_plausible(
     top_m: float = math.inf,
     bottom_m: float = -math.inf,
 ) -> None:
-    """Raise ``SimulatorError`` if the newest sample is impossible after the one before, and
-    ``SceneError`` if the robot has fallen.
+    """Raise ``SimulatorError`` for an impossible latest sample, ``SceneError`` for a fallen robot.
 
-    Arguments as for :func:`check_termination`; ``top_m`` is the height of the robot's highest point
-    now, and ``bottom_m`` that of the lowest point of the world.
+    ``time_s`` and ``position_m`` are as for :func:`check_termination`. ``top_m`` is the present
+    height of the robot's highest point, and ``bottom_m`` the height of the lowest point of the
+    world.
     """
     x_m, y_m, z_m = map(float, position_m[-1])
     if not all(map(math.isfinite, (x_m, y_m, z_m))):
@@ -211,7 +210,7 @@ def require_plausible(
     elapsed_s = float(time_s[-1] - time_s[-2])
     if elapsed_s <= 0.0:
         raise SimulatorError(
-            f"simulated time changed from {time_s[-2]:.6g} s to {time_s[-1]:.6g} s: "
+            f"simulated time changed from {time_s[-2]:.6g} s to {time_s[-1]:.6g} s; "
             "the clock must advance"
         )
     down_mps = float(position_m[-2, 2] - z_m) / elapsed_s
@@ -236,10 +235,10 @@ def require_upright(
     top_m: float,
     bottom_m: float,
 ) -> None:
-    """Raise ``SceneError`` if the robot has fallen, or tipped over, before the goal is sent.
+    """Raise ``SceneError`` if the robot has fallen or tipped over before the goal is sent.
 
-    ``position_m`` is x, y, z of its base; the rest as for :func:`check_termination` and
-    :func:`require_plausible`, now.
+    ``position_m`` is x, y, z of the robot's base, ``tilt_rad`` its tilt. The heights are as for
+    :func:`require_plausible`.
     """
     if top_m < bottom_m:
         raise SceneError(_fall_message("before the goal is sent", position_m, bottom_m))
@@ -254,13 +253,13 @@ def require_upright(
 def _fall_message(when: str, position_m: Sequence[float], bottom_m: float) -> str:
     x_m, y_m, z_m = map(float, position_m)
     return (
-        f"the robot fell: {when} it is at z = {z_m:.2f} m, and nothing in the world is lower than "
+        f"the robot fell: {when} it is at z = {z_m:.2f} m, below the lowest point of the world at "
         f"{bottom_m:.2f} m; {_ground_remedy(x_m, y_m)}"
     )
 
 
 def _ground_remedy(x_m: float, y_m: float) -> str:
     return (
-        f"check that its model has collision shapes and that the world has ground at ({x_m:.2f}, "
-        f"{y_m:.2f}); move robot.start onto ground, or <include> model://ground_plane"
+        f"check that the robot has collision shapes and that the world has ground at ({x_m:.2f}, "
+        f"{y_m:.2f}), move robot.start onto ground, or add <include> of model://ground_plane"
     )

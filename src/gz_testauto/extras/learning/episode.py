@@ -405,7 +405,7 @@ class Episode:
     def result(self, agent: Agent) -> TrialResult:
         """Return the result of an agent's trial, as a campaign stores it. The trial must have
         ended."""
-        return agent.result().with_numbers(self._actors.numbers)
+        return agent.result().with_values(self._actors.numbers)
 
     def close(self) -> None:
         """Stop the actors of the episode. Idempotent."""

@@ -168,7 +168,7 @@ class RosTrialExecutor(TrialExecutor):
         planner.move_base.end()  # after an error, recover() stops all planners
         cycles = self._inbox.cycle_times(scene.stamp.to_nsec(), last.stamp_ns)
         result = monitor.result(verdict, cycles, time.monotonic() - began_s)
-        return result.with_numbers({**lateness.numbers, **actors.numbers})
+        return result.with_values({**lateness.numbers, **actors.numbers})
 
     def recover(self) -> None:
         """Stop all planners, since their state is uncertain, and wait for the simulator node, which
