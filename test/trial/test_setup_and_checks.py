@@ -69,7 +69,7 @@ def test_error_has_the_number_of_the_goal_that_is_inside_an_obstacle(prepared, s
 
 
 def test_model_with_the_name_of_the_robot_is_rejected(prepared, smoke):
-    with pytest.raises(SpecError, match=f"a model named '{smoke.robot.name}' already"):
+    with pytest.raises(SpecError, match=f"already named '{smoke.robot.name}'"):
         check(prepared(BOX.format(smoke.robot.name, 0, 3, "")))
 
 
