@@ -27,7 +27,7 @@ class Executor(LockstepExecutor):
 
     def start(self, campaign):
         if not self.can_open:
-            raise SimulatorError("no simulator starts here")
+            raise SimulatorError("the simulator cannot be started")
         self.simulators.append(KinematicSimulator())
         return self.simulators[-1]
 

@@ -519,7 +519,7 @@ FAULTS = [
     fault("a bug is an invalid trial", BugIsInvalid, BUG, "DID NOT RAISE"),
     fault("a bug has another type", BugHasAnotherType, BUG, "a worker failed", (RuntimeError,)),
     fault("opens anyway", OpensAnyway, OPEN, "DID NOT RAISE"),
-    fault("opens without the cause", OpensWithoutTheCause, OPEN, "no simulator starts here"),
+    fault("opens without the cause", OpensWithoutTheCause, OPEN, "the simulator cannot be started"),
     fault(
         "never grows",
         None,

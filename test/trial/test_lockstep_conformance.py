@@ -7,7 +7,7 @@ from gz_testauto.trial.lockstep import LockstepExecutor
 
 
 def cannot_start(campaign):
-    raise SimulatorError("no simulator starts here")
+    raise SimulatorError("the simulator cannot be started")
 
 
 class TestLockstep(ExecutorConformance):

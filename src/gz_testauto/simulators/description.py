@@ -269,7 +269,8 @@ class _PropertyWriter:
         element = self._models.get(model)
         if element is None:
             raise SdfError(
-                f"{self._document.source}: model {model!r} not found; its change cannot be saved"
+                f"{self._document.source}: the model {model!r} was not found, so its "
+                "changes cannot be saved"
             )
         if element.tag == "include":
             element = self._models[model] = self._library.expand(self._document, element)

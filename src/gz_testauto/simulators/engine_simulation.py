@@ -237,14 +237,16 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
             roots = self._models[change.name.split("::", 1)[0]].roots
             if not any(root.name == change.name and root.joint is None for root in roots):
                 raise SimulatorError(
-                    f"SetLink: {change.name!r} is attached to a joint; set the joint or the model"
+                    f"SetLink: {change.name!r} is attached to a joint; use SetJoint or SetModel"
                 )
         elif (
             isinstance(change, SetModel)
             and (change.linear_mps or change.angular_radps)
             and change.name in self._still
         ):
-            raise SimulatorError(f"SetModel: {change.name!r} is static, so it has no twist")
+            raise SimulatorError(
+                f"SetModel: {change.name!r} is static, so it has no twist; set the pose only"
+            )
 
     def _save_world(self, path: Path) -> None:
         poses = {name: self._state(name).pose for name in self._models}

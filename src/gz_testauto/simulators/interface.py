@@ -140,15 +140,15 @@ class Simulation(abc.ABC):
         first = None if self.robot is None else self.robot.name
         named = first if robot is None else robot
         if named is None:
-            raise SimulatorError("this scene has no robot to drive")
+            raise SimulatorError("this simulation has no robot to drive")
         if named != first and named not in self._others:
             robots = [*([] if first is None else [first]), *self._others]
             raise SimulatorError(
-                f"this scene has no robot named {named!r} to drive; its robots: "
+                f"this simulation has no robot named {named!r}; it has these robots: "
                 + (", ".join(robots) or "none")
             )
         if not (math.isfinite(command.linear_mps) and math.isfinite(command.angular_radps)):
-            raise ValueError(f"a command must be finite, not {command}")
+            raise ValueError(f"a velocity command must be finite, not {command}")
         if named == first:
             self._drive(command)
         else:
@@ -415,7 +415,9 @@ class Simulator(abc.ABC):
         names += [placed.robot.name for placed in scene.robots]
         for name in names:
             if names.count(name) > 1:
-                raise SimulatorError(f"the scene has two models named {name!r}")
+                raise SimulatorError(
+                    f"two models of the scene are named {name!r}; rename one of them"
+                )
         simulation = self._load(scene)
         self._current = simulation
         return simulation

@@ -36,7 +36,9 @@ class SeveralRobotsConformance(SimulatorSuite):
     ) -> None:
         scene = Scene(world, robot, Pose2D(0.0, 0.0, 0.0), others=(second_robot(),))
         if not simulator.several_robots:
-            with pytest.raises(SimulatorError, match=r"has one robot in a scene, and .* have 2;"):
+            with pytest.raises(
+                SimulatorError, match=r"supports one robot in a scene, and .* has 2;"
+            ):
                 simulator.load(scene)
             return
         simulation = simulator.load(scene)
@@ -68,7 +70,7 @@ class SeveralRobotsConformance(SimulatorSuite):
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         simulation = simulator.load(Scene(world, robot))
-        message = "this scene has no robot named 'wall' to drive; its robots: robot"
+        message = "this simulation has no robot named 'wall'; it has these robots: robot"
         with rejected(message):
             simulation.drive(Twist2D(1.0, 0.0), "wall")
 
@@ -76,7 +78,7 @@ class SeveralRobotsConformance(SimulatorSuite):
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         if not simulator.several_robots:
-            pytest.skip("has one robot in a scene")
+            pytest.skip(f"{simulator.name} supports one robot in a scene")
         simulation = simulator.load(Scene(world, robot, others=(second_robot(),)))
         simulation.drive(Twist2D(0.5, 0.0))
         simulation.step(PERIOD_S)

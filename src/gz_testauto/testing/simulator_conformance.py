@@ -88,7 +88,7 @@ class SimulatorConformance(SimulatorSensing):
     def test_a_world_without_a_robot_can_be_loaded(self, simulator: Simulator, world: Path) -> None:
         simulation = simulator.load(Scene(world))
         assert "robot" not in simulation.step(PERIOD_S).models
-        with rejected("this scene has no robot to drive"):
+        with rejected("this simulation has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
 
     def test_a_world_that_cannot_be_loaded_is_rejected_and_the_next_one_loads(
@@ -183,7 +183,7 @@ class SimulatorConformance(SimulatorSensing):
     def test_a_command_that_is_not_finite_is_rejected(
         self, simulation: Simulation, speed_mps: float
     ) -> None:
-        with pytest.raises(ValueError, match="a command must be finite, not "):
+        with pytest.raises(ValueError, match="a velocity command must be finite, not "):
             simulation.drive(Twist2D(speed_mps, 0.0))
         assert robot_pose(simulation.step(PERIOD_S)) == pytest.approx((0, 0, 0), abs=0.01)
 
@@ -333,7 +333,7 @@ class SimulatorConformance(SimulatorSensing):
         simulation.drive(Twist2D(0.5, 0.0))
         before = simulation.step(PERIOD_S)
         simulation.delete(["robot"])
-        with rejected("this scene has no robot to drive"):
+        with rejected("this simulation has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
         after = simulation.step(PERIOD_S)
         assert after.time_s > before.time_s

@@ -75,7 +75,7 @@ class OrderedExecutor(LockstepExecutor):
     def open(self) -> None:
         """Start the simulator, or raise ``SimulatorError`` if the file ``cannot-open`` exists."""
         if (self._directory / "cannot-open").exists():
-            raise SimulatorError("no simulator starts here")
+            raise SimulatorError("the simulator cannot be started")
         super().open()
         self._note("opened")
 
@@ -316,7 +316,7 @@ class WorkersConformance:
         self, bench: Bench
     ) -> None:
         bench.order("cannot-open")
-        with pytest.raises(SimulatorError, match="no simulator starts here"):
+        with pytest.raises(SimulatorError, match="the simulator cannot be started"):
             bench.open()
         bench.workers.close()
 

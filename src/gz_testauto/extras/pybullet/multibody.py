@@ -226,7 +226,7 @@ class _LinkTreeBuilder:
         if len(rows) > MAX_LINKS:
             raise SdfError(
                 f"model {built.model.name!r} has {len(rows)} connected links and shapes; "
-                f"'pybullet' supports {MAX_LINKS}: remove some, or use the simulator 'embedded'"
+                f"'pybullet' supports {MAX_LINKS}. Remove some, or use the simulator 'embedded'"
             )
         body = int(
             client.createMultiBody(

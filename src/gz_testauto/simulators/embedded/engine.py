@@ -112,7 +112,7 @@ class Engine:
         """Raise ``SimulatorError`` if the state has diverged, after which MuJoCo resets it, or if
         MuJoCo has dropped contacts for lack of memory."""
         if any(self.data.warning[kind].number for kind in _DROPPED_CONTACTS):
-            raise self._too_much("MuJoCo has not enough memory for these contacts")
+            raise self._too_much("MuJoCo does not have enough memory for these contacts")
         if any(self.data.warning[kind].number for kind in _BAD):
             raise SimulatorError(
                 "the physics became unstable: shapes overlap deeply, or masses differ too much; "

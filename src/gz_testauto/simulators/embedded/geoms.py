@@ -120,9 +120,9 @@ class GeomFactory:
         self._pieces += len(self._touching[mesh, moves])
         if self._pieces > MAX_WORLD_PIECES:
             raise SdfError(
-                f"{name}: the meshes of the world up to this one, {mesh.path}, need "
-                f"{self._pieces} convex pieces for contacts, and 'embedded' supports "
-                f"{MAX_WORLD_PIECES}. Use simpler collision meshes, fewer models, or Gazebo"
+                f"{name}: with the mesh {mesh.path}, the meshes of the world need {self._pieces} "
+                f"convex pieces for contacts, and 'embedded' supports {MAX_WORLD_PIECES}; use "
+                "simpler collision meshes, fewer models, or Gazebo"
             )
         return self._touching[mesh, moves]
 
@@ -132,8 +132,8 @@ class GeomFactory:
         if count > TOO_MANY_PIECES:
             raise SdfError(
                 f"{name}: the surface of the mesh {mesh.path} is too rough for contacts: "
-                f"'embedded' would need {count} convex pieces, and supports {TOO_MANY_PIECES}. "
-                "Use a simpler collision mesh, or Gazebo"
+                f"'embedded' would need {count} convex pieces, and supports {TOO_MANY_PIECES}; "
+                "use a simpler collision mesh, or Gazebo"
             )
         if parts.error_m > WARN_ERROR_M:
             self._coverage.warn_once(
@@ -162,9 +162,9 @@ class GeomFactory:
         if np.ptp(heights) > 0:
             self._coverage.warn_once(
                 "terrain",
-                f"{shape}: on uneven ground a robot whose fixed casters carry its weight loses "
-                "traction in 'embedded', where bodies are rigid, and keeps it in Gazebo: compare "
-                "the two with `gz_testauto agreement`",
+                f"{shape}: on uneven ground, a robot whose fixed casters carry its weight loses "
+                "traction in 'embedded', where bodies are rigid, but not in Gazebo; compare the "
+                "two simulators with `gz_testauto agreement`",
             )
         if terrain not in self._named:
             name = f"terrain{len(self.terrains)}"

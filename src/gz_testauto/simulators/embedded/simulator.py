@@ -87,9 +87,9 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         rolling = {wheel.link for drive in drives if drive.servos for wheel in drive.wheels}
         if change.name.rpartition("::")[0] in rolling:
             raise SimulatorError(
-                f"SetFriction: {change.name!r} is part of a wheel of a robot with more than two "
-                "wheels, whose base this simulator drives, so its friction has no effect; set the "
-                "option skid: wheels, or use Gazebo"
+                f"SetFriction: {change.name!r} is part of a wheel whose friction has no effect, "
+                "because 'embedded' moves the base of a robot with more than two driven wheels; "
+                "set the simulator option skid: wheels, or use Gazebo"
             )
 
     def _compiled(self, models: Mapping[str, EngineModel]) -> Engine:

@@ -51,15 +51,18 @@ def check(change: Change, description: Callable[[], Description]) -> None:
         if len(links) != 1:
             raise SimulatorError(
                 f"{kind}: {change.name!r} has {len(links)} links, and Gazebo can set the twist "
-                "of a model with one link only"
+                "only of a model with one link"
             )
         if description().links[links[0]].static:
-            raise SimulatorError(f"{kind}: {change.name!r} is static, so it has no twist")
+            raise SimulatorError(
+                f"{kind}: {change.name!r} is static, so it has no twist; set the pose only"
+            )
     if isinstance(change, (SetMass, SetFriction)):
         depth = 2 if isinstance(change, SetMass) else 3
         if len(change.name.split("::")) != depth:
             raise SimulatorError(
-                f"{kind}: {change.name!r} is in a nested model, of which Gazebo supports no changes"
+                f"{kind}: {change.name!r} is in a nested model, whose properties Gazebo "
+                "cannot change"
             )
 
 
@@ -133,7 +136,7 @@ class PropertyMessages:
         for known in self._link.models[model].link:
             if known.name.split("::")[-1] == link:
                 return known
-        raise SimulatorError(f"gzserver has published no link {link!r} of {model!r}")
+        raise SimulatorError(f"gzserver has not published the link {link!r} of the model {model!r}")
 
     def _send_light(self, change: SetLight) -> None:
         values = set_fields(change)

@@ -171,7 +171,8 @@ def _as_meshes(
             path = _write_mesh(shape.geometry, folder)
         except OSError as error:
             raise SdfError(
-                f"{document.where(element)}: {shape.scoped_name} cannot become a mesh: {error}"
+                f"{document.where(element)}: {shape.scoped_name} cannot be written as a mesh: "
+                f"{error}; set the simulator option height_maps: fields"
             ) from error
         yaw_rad = (place * shape.local_pose).yaw_rad
         wanted = Pose.from_rpy(*_ASIDE_M, shape.geometry.position[2], 0.0, 0.0, yaw_rad)

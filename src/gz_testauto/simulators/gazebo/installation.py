@@ -110,8 +110,9 @@ def find_gazebo() -> GazeboInstallation:
     if cache.is_dir():
         return installation_in_tree(cache, f"the per-user cache {cache}")
     raise MissingDependencyError(
-        f"no Gazebo 11 found: {ROOT_VARIABLE} is not set, gzserver is not on PATH, and {cache} "
-        "does not exist; install gazebo11, or run './bootstrap setup' to unpack it into the cache"
+        f"Gazebo 11 was not found: {ROOT_VARIABLE} is not set, gzserver is not on PATH, "
+        f"and {cache} does not exist; install gazebo11, or run './bootstrap setup' to unpack it "
+        "into the cache"
     )
 
 
@@ -120,12 +121,15 @@ def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
     server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(
-            f"{where}: usr/bin/gzserver not found in {root}; it must name the root of an "
+            f"{where}: usr/bin/gzserver was not found in {root}, which must be the root of an "
             "unpacked tree with Gazebo 11"
         )
     loader = _first(root, _LOADERS)
     if loader is None:
-        raise MissingDependencyError(f"{where}: no dynamic loader (ld-*.so) in {root}")
+        raise MissingDependencyError(
+            f"{where}: the dynamic loader (ld-*.so) was not found in {root}; "
+            "unpack the whole tree again"
+        )
     libraries = [str(path) for pattern in _LIBRARY_DIRECTORIES for path in root.glob(pattern)]
     start = (str(loader), "--library-path", ":".join(libraries))
     client = _first(root, ("usr/bin/gzclient-1*", "usr/bin/gzclient"))
@@ -182,7 +186,7 @@ def _version(command: Tuple[str, ...], where: str) -> str:
         )
     version = match.group(1)
     if not version.startswith("11."):
-        raise MissingDependencyError(f"{where}: this is Gazebo {version}; version 11 is needed")
+        raise MissingDependencyError(f"{where}: this is Gazebo {version}; install Gazebo 11")
     return version
 
 

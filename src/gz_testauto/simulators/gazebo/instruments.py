@@ -93,11 +93,11 @@ def instrument_robot(
     assert document.model is not None, "checked by _read()"
     name = scene.name
     if scene.static or not scene.links:
-        raise SimulatorError(f"{robot.path}: a robot needs a link and must not be static")
+        raise SimulatorError(f"{robot.path}: a robot must have a link and must not be static")
     if robot.lidar is not None and _sensor_type(document.model, robot.lidar.sensor) != "ray":
         raise SimulatorError(
             f"{robot.path}: the lidar {robot.lidar.sensor!r} is a gpu_ray sensor, which needs a "
-            "display; make it type='ray'"
+            "display; change its type to 'ray'"
         )
     if robot.lidar is not None and engine == "dart":
         raise SimulatorError(

@@ -100,11 +100,12 @@ class DriveCommand:
                 f"{', '.join(f'lib{name}.so' for name in _YAW_GAIN)} to its SDF"
             )
         if not (math.isfinite(twist.linear_mps) and math.isfinite(twist.angular_radps)):
-            raise ValueError(f"a command must be finite, not {twist}")
+            raise ValueError(f"a velocity command must be finite, not {twist}")
         if abs(twist.angular_radps) >= self.limit_radps:
             raise ValueError(
-                f"a yaw rate of {twist.angular_radps} rad/s cannot be commanded: Gazebo's "
-                "drive plugins use it as an angle and wrap it at pi"
+                f"a yaw rate of {twist.angular_radps} rad/s cannot be commanded, because "
+                "Gazebo's drive plugins use it as an angle and wrap it at pi; it must be between "
+                f"-{self.limit_radps:.4g} and {self.limit_radps:.4g} rad/s"
             )
         yaw = twist.angular_radps * self._gain
         return pose_message(Pose.from_rpy(twist.linear_mps, 0.0, 0.0, 0.0, 0.0, yaw))

@@ -114,7 +114,9 @@ class ServerProcess:
         for line in self.errors_since(mark):
             if any(phrase in line for phrase in _FATAL_ERRORS):
                 if any(is_allowed(word.strip(":[],"), allowed) for word in line.split()):
-                    LOGGER.warning("simulated without a missing file, as allowed: %s", line)
+                    LOGGER.warning(
+                        "the scene is simulated without a file, as allow_missing permits: %s", line
+                    )
                     continue
                 return line
         return None
@@ -250,9 +252,13 @@ class GuiClient:
     def __init__(self, installation: GazeboInstallation, master_port: int) -> None:
         """Start; raises ``MissingDependencyError`` without a gzclient or a display."""
         if installation.client is None:
-            raise MissingDependencyError(f"{installation.where} has no gzclient; run without gui")
+            raise MissingDependencyError(
+                f"gzclient was not found in {installation.where}; run without gui"
+            )
         if not os.environ.get("DISPLAY"):
-            raise MissingDependencyError("gzclient needs a display: DISPLAY is not set")
+            raise MissingDependencyError(
+                "gzclient needs a display, but DISPLAY is not set; run without gui"
+            )
         self._directory = Path(tempfile.mkdtemp(prefix="gz_testauto_gzclient_"))
         self._process = start_with_watchdog(
             list(installation.client),

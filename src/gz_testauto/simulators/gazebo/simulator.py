@@ -82,7 +82,9 @@ class GazeboSimulator(Simulator):
                 f"height_maps must be one of {', '.join(get_args(HeightMaps))}, not {height_maps!r}"
             )
         if height_maps == "meshes" and engine not in (None, "ode"):
-            raise ValueError(f"height_maps: meshes are for ODE only, and engine is {engine!r}")
+            raise ValueError(
+                f"height_maps is 'meshes', which requires the engine 'ode', not {engine!r}"
+            )
         if trials_per_server < 1 or period_s <= 0 or stall_timeout_s <= 0:
             raise ValueError("trials_per_server, period_s and stall_timeout_s must be positive")
         self._installation: GazeboInstallation = find_gazebo()
@@ -228,9 +230,9 @@ class GazeboSimulator(Simulator):
         complaint = self._server.fatal_error_since(mark if self._served else 0, self._allow_missing)
         if complaint is not None:
             raise SceneRejectedError(
-                f"gzserver could not load the scene: {complaint}. Add its folder to "
-                "GAZEBO_PLUGIN_PATH or GAZEBO_MODEL_PATH, or run without it (worlds.allow_missing; "
-                "--no-plugins for all plugins of the worlds)"
+                f"gzserver could not load the scene: {complaint}. Add the folder of the "
+                "plugin or file to GAZEBO_PLUGIN_PATH or GAZEBO_MODEL_PATH, or run without it (key "
+                "worlds.allow_missing; option --no-plugins for all plugins of the worlds)"
             )
         return simulation
 

@@ -70,7 +70,7 @@ class FrameConnection:
         except OSError as error:
             raise ConnectionLostError(str(error)) from error
         if not data:
-            raise ConnectionLostError("closed by the peer")
+            raise ConnectionLostError("the peer closed the connection")
         frames = self._cut(self._pending + data)
         for payload in frames[-1:] if self._latest_only else frames:
             self.on_frame(payload)
@@ -82,7 +82,7 @@ class FrameConnection:
             try:
                 end = start + _HEADER_BYTES + int(data[start : start + _HEADER_BYTES], 16)
             except ValueError as error:
-                raise ConnectionLostError("the peer does not speak Gazebo's protocol") from error
+                raise ConnectionLostError("the peer does not use Gazebo's protocol") from error
             if end > len(data):
                 break
             frames.append(data[start + _HEADER_BYTES : end])
@@ -216,12 +216,13 @@ class TransportNode:
                 self._drop(connection)
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Poll until ``condition()``; raises ``TimeoutError(what)``, the missing message."""
+        """Poll until ``condition()``; raises ``TimeoutError`` with the name ``what`` of the missing
+        message."""
         deadline_s = time.monotonic() + timeout_s
         while not condition():
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                raise TimeoutError(what)
+                raise TimeoutError(f"{what} has not arrived")
             self.poll(left_s)
 
     def close(self) -> None:

@@ -171,7 +171,7 @@ class WorldLink:
             ) from error
         except TimeoutError as error:
             self.broken = True
-            details = f"missing: {error}; gzserver: {self.server.describe_end()}"
+            details = f"{error}; gzserver: {self.server.describe_end()}"
             raise simulator_stalled(self.stall_timeout_s, doing, details) from error
 
     def fail(self, what: str) -> None:
@@ -203,7 +203,7 @@ class WorldLink:
                         response = self._responses.pop(answered[-1])
                         return MESSAGES["Physics"].FromString(response.serialized_data)
                     self.node.poll(max(0.0, again_s - time.monotonic()))
-            raise TimeoutError("the settings of the physics engine")
+            raise TimeoutError("the physics settings have not arrived")
 
     # the world
 
@@ -371,7 +371,7 @@ class WorldLink:
         with self.watched(doing):
             while least:
                 if time.monotonic() - since_s > self.stall_timeout_s:
-                    raise TimeoutError(f"{least} of the expected messages")
+                    raise TimeoutError(f"{least} expected messages have not arrived")
                 self.node.poll(0.05)
                 left = missing()
                 if left < least:

@@ -44,13 +44,15 @@ SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
 def check(change: Change, truth: Callable[[], Description]) -> None:
     """Raise ``SimulatorError`` for a change without a service or a field in gazebo_ros."""
     if isinstance(change, SetLight) and change.range_m is not None:
-        raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros cannot set range_m of a light")
+        raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros cannot set range_m; omit it")
     if isinstance(change, SetJoint) and change.velocity is not None:
-        raise SimulatorError(f"SetJoint: {change.name!r}: gazebo_ros cannot set a joint's velocity")
+        raise SimulatorError(
+            f"SetJoint: {change.name!r}: gazebo_ros cannot set a velocity; omit it"
+        )
     if isinstance(change, SetLink) and any(
         joint.child == change.name for joint in truth().joints.values()
     ):
-        raise SimulatorError(f"SetLink: {change.name!r} is attached to a joint; set the model")
+        raise SimulatorError(f"SetLink: {change.name!r} is attached to a joint; use SetModel")
 
 
 def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:

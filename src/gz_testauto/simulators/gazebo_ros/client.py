@@ -277,7 +277,8 @@ class GazeboRosClient:
                     faults[name] for name in remaining[:MAX_NAMES] if name in faults
                 )
                 raise SimulatorError(
-                    f"these models exist after deletion: {join_truncated(remaining)} ({reasons})"
+                    "these models still exist after they were deleted: "
+                    f"{join_truncated(remaining)} ({reasons})"
                 )
             requests = [srv.DeleteModelRequest(name) for name in remaining]
             for name, answer in zip(remaining, self._call("delete_model", requests)):
@@ -311,7 +312,8 @@ class GazeboRosClient:
         if not self._await(exist):
             reasons = "; ".join(faults[name] for name in sorted(remaining)[:MAX_NAMES])
             raise SimulatorError(
-                f"{join_truncated(sorted(remaining))} do not exist after spawning: {reasons}"
+                "these models do not exist after they were spawned: "
+                f"{join_truncated(sorted(remaining))} ({reasons})"
             )
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
@@ -326,9 +328,10 @@ class GazeboRosClient:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
         except ServiceTimeoutError as error:
             raise SimulatorError(
-                f"{name} was not spawned: {error}. gazebo_ros waits in simulated time for a model "
-                "that its Gazebo rejected; while paused, it then serves nothing more: unpause it "
-                "in its window or restart it, and look for the SDF error in its output"
+                f"{name} was not spawned: {error}. Resume simulated time in Gazebo's window or "
+                "restart gazebo_ros, and look for an SDF error in the output of "
+                "gazebo_ros. It waits in simulated time for a model that Gazebo has rejected, and "
+                "does not respond while time is paused"
             ) from error
         doubtful = answer.success or "timed out" in answer.status_message
         if not doubtful and name not in self.model_names():

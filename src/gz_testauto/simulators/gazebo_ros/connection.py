@@ -97,7 +97,7 @@ class ServiceConnection:
         """
         if not self._turn.acquire(timeout=timeout_s):
             raise ServiceTimeoutError(
-                f"{self.name} is still busy after {timeout_s:g} s with another call"
+                f"{self.name} still processes another call after {timeout_s:g} s"
             )
         try:
             try:
@@ -134,7 +134,7 @@ class ServiceConnection:
         except socket.timeout as error:
             self.close()
             raise ServiceTimeoutError(
-                f"{self.name} did not answer within {timeout_s:g} s of wall time"
+                f"{self.name} did not respond within {timeout_s:g} s of wall time"
             ) from error
         except OSError as error:
             self.close()

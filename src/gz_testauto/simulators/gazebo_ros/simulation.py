@@ -59,7 +59,10 @@ class PausedTime:
                 self.now_ns = nanoseconds_of(now)
                 return self.now_ns
             if time.monotonic() > deadline:
-                raise SimulatorError("simulated time continues while paused; stop other clients")
+                raise SimulatorError(
+                    "simulated time continues although it was paused; stop the other "
+                    "clients of gazebo_ros"
+                )
             before = now
 
     def run(self, duration_s: float) -> int:
@@ -185,8 +188,8 @@ class GazeboRosSimulation(Simulation):
         unknown = sorted(set(poses) - set(self._texts))
         if unknown:
             raise SimulatorError(
-                f"{', '.join(unknown)}: spawned by another process, so the SDF is unknown and "
-                "the world cannot be saved; delete these models before"
+                f"{', '.join(unknown)}: these models were spawned by another process, so their "
+                "SDF is unknown and the world cannot be saved; delete them first"
             )
         texts = dict(self._texts)
         if self.robot is not None:

@@ -210,9 +210,9 @@ class GazeboRosSimulator(Simulator):
         while not self._topics.await_scan(0.0, SCAN_TIMEOUT_S):
             if time.monotonic() > deadline:
                 raise SimulatorError(
-                    f"no scan on {self._names.scan} within {self._effect_timeout_s:g} s while time "
-                    "passed: check that the robot's lidar measures and that its plugin publishes "
-                    "on this topic (a lidar of type gpu_ray needs a display)"
+                    f"no scan on {self._names.scan} within {self._effect_timeout_s:g} s although "
+                    "time passed; check that the robot's lidar measures and that its "
+                    "plugin publishes on this topic (a lidar of type gpu_ray needs a display)"
                 )
             self._clock.run(max(SETTLING_S, period_s))
         scan = self._topics.scan
@@ -254,11 +254,12 @@ class GazeboRosSimulator(Simulator):
             ("gravity {} m/s²", tuple(found.gravity_mps2), tuple(wanted.gravity_mps2)),
         ):
             text = (
-                f"gazebo_ros runs with {what.format(actual)}, the world has {what.format(required)}"
+                f"gazebo_ros runs with {what.format(actual)}, but the world has "
+                f"{what.format(required)}"
             )
             if actual != required and text not in self._warned:
                 self._warned.add(text)
-                LOGGER.warning("%s: start it with this world's physics", text)
+                LOGGER.warning("%s; start gazebo_ros with the physics of this world", text)
 
 
 def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:

@@ -74,7 +74,7 @@ class GroundedStance:
         if len(missing):
             x, y, _ = poses[missing[0]]
             raise SimulatorError(
-                f"no ground under the robot at ({x:.2f}, {y:.2f}): 'kinematic' supports "
+                f"there is no ground under the robot at ({x:.2f}, {y:.2f}): 'kinematic' supports "
                 "planes, height maps and wide flat slabs; keep the robot on them, or use another "
                 "simulator"
             )
