@@ -19,7 +19,8 @@ SIMULATORS = Registry(
 )
 
 AUTOMATIC = "auto"
-"""In place of a simulator's name: Gazebo if it is installed, otherwise ``embedded``."""
+"""The value ``auto`` for the name of a simulator: ``gazebo`` if Gazebo is installed, otherwise
+``embedded``."""
 
 __all__ = [
     "AUTOMATIC",
@@ -35,7 +36,8 @@ __all__ = [
 
 
 def chosen_simulator(name: str) -> str:
-    """Return ``name``, or for ``auto`` the name of the simulator that this machine has."""
+    """Return the name of a simulator, in which ``auto`` is replaced by ``gazebo`` if Gazebo is
+    installed, and by ``embedded`` otherwise."""
     if name != AUTOMATIC:
         return name
     from gz_testauto.simulators.gazebo.installation import find_gazebo
@@ -48,18 +50,19 @@ def chosen_simulator(name: str) -> str:
 
 
 def open_simulator(name: str, **options: Any) -> Simulator:
-    """Start the simulator registered as ``name``, which can be ``auto``; ``options`` are parameters
-    of its constructor. Raises as :func:`~gz_testauto.base.parameters.construct`."""
+    """Start the simulator registered as ``name``, which can be ``auto``; ``options`` are the
+    parameters of the simulator's constructor. Raises the errors of
+    :func:`~gz_testauto.base.parameters.construct`."""
     simulator: Simulator = construct(SIMULATORS, chosen_simulator(name), options)
     return simulator
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise ``SpecError`` for an option that the simulator does not have, or a value with a wrong
+    """Raise ``SpecError`` for an option that the simulator does not have, or for a value of a wrong
     type or out of range. The simulator is not started."""
     check_parameters(SIMULATORS, chosen_simulator(name), options)
 
 
 def options_taken(name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the options of a simulator by name: the parameters of its constructor."""
+    """Return the options of a simulator: the parameters of its constructor, by their names."""
     return parameters_of(SIMULATORS.get(chosen_simulator(name)))

@@ -1,10 +1,11 @@
-"""Property changes of a simulated world, as values.
+"""Property changes of a simulated world: values that specify new poses, masses, colors and other
+properties.
 
-:meth:`~gz_testauto.simulators.interface.Simulation.apply` applies a sequence of them. Each has the
-scoped name of its part, as in Gazebo (``model::link::collision``), and the new values; a value that
-is None does not change. The constructor raises ``ValueError`` for an invalid value; the simulation
-checks that the named part exists. Positions are in m, angles in rad. Poses, twists and forces are
-in the world frame unless documented otherwise.
+:meth:`~gz_testauto.simulators.interface.Simulation.apply` applies a sequence of changes. A change
+has the scoped name of the changed part, as in Gazebo (``model::link::collision``), and the new
+values; a property whose value is None does not change. The constructor raises ``ValueError`` for an
+invalid value; the simulation checks that the named part exists. Positions are in m, angles in rad.
+Poses, twists and forces are in the world frame unless documented otherwise.
 """
 
 import math
@@ -19,8 +20,9 @@ Vector = Tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Change:
-    """One property change. ``part`` is the type of the part that ``name`` is the name of, and
-    ``properties`` describes in words what changes."""
+    """A change of one part of a simulated world. ``part`` is the type of the changed part, such as
+    ``link``; ``name`` is the scoped name of that part; ``properties`` lists the changed properties
+    for messages."""
 
     part = "world"
     properties = ""
@@ -50,10 +52,12 @@ class Change:
 
 @dataclass(frozen=True)
 class SetModel(Change):
-    """Pose of a model, and its twist: linear (m/s) of its origin and angular (rad/s).
+    """A change of the pose of a model, and of its twist: linear velocity (m/s) of the model's
+    origin and angular velocity (rad/s).
 
-    With a pose and no twist the model is at rest if ``Simulator.sets_twist``. With a twist and no
-    pose it keeps its pose. The twist is an initial value: gravity, friction and contacts act on it.
+    A change with a pose and without a twist stops the model if ``Simulator.sets_twist``. A change
+    with a twist and without a pose does not move the model. The twist is an initial value: gravity,
+    friction and contacts act on the model afterwards.
     """
 
     part = "model"
@@ -65,8 +69,8 @@ class SetModel(Change):
 
 @dataclass(frozen=True)
 class SetLink(SetModel):
-    """Pose and twist as in :class:`SetModel`, of one link of a model that is not attached to a
-    joint."""
+    """A change of pose and twist, as in :class:`SetModel`, of one link of a model. The link must
+    not be attached to a joint."""
 
     part = "link"
     properties = "pose and twist of a link"
@@ -74,7 +78,7 @@ class SetLink(SetModel):
 
 @dataclass(frozen=True)
 class SetJoint(Change):
-    """Position (m or rad) and speed (m/s or rad/s) of a joint with one axis."""
+    """A change of the position (m or rad) and the speed (m/s or rad/s) of a joint with one axis."""
 
     part = "joint"
     properties = "position and speed of a joint"
@@ -84,8 +88,8 @@ class SetJoint(Change):
 
 @dataclass(frozen=True)
 class SetMass(Change):
-    """The mass of a link. Its inertia is scaled by the same factor, as for a body of equal
-    shape."""
+    """A change of the mass of a link. The inertia is scaled by the same factor, as for a body of
+    unchanged shape."""
 
     part = "link"
     properties = "mass of a link"
@@ -98,8 +102,8 @@ class SetMass(Change):
 
 @dataclass(frozen=True)
 class SetFriction(Change):
-    """Coulomb friction coefficients of a collision in both directions; ``mu2`` defaults to ``mu``.
-    Between two collisions the smaller coefficients apply."""
+    """A change of the Coulomb friction coefficients of a collision in both directions; ``mu2``
+    defaults to ``mu``. Between two collisions the smaller coefficients apply."""
 
     part = "collision"
     properties = "friction of a collision"
@@ -114,7 +118,7 @@ class SetFriction(Change):
 
 @dataclass(frozen=True)
 class SetGravity(Change):
-    """The world's gravity (m/s²)."""
+    """A change of the world's gravity (m/s²)."""
 
     properties = "gravity of the world"
     name: str = "gravity"
@@ -123,8 +127,8 @@ class SetGravity(Change):
 
 @dataclass(frozen=True)
 class Push(Change):
-    """A force (N) through a link's center of mass and a torque (N m) on it, from now on for
-    ``duration_s``, at least one physics step."""
+    """A force (N) through a link's center of mass and a torque (N m) on the link. They act from now
+    on for ``duration_s``, at least for one physics step."""
 
     part = "link"
     properties = "force and torque on a link"
@@ -139,7 +143,8 @@ class Push(Change):
 
 @dataclass(frozen=True)
 class SetVisual(Change):
-    """Colors of a visual (each component from 0 to 1), its transparency (0 to 1) and visibility."""
+    """A change of the colors of a visual (each component from 0 to 1), its transparency (0 to 1)
+    and its visibility."""
 
     part = "visual"
     properties = "color and visibility of a visual"
@@ -158,7 +163,8 @@ class SetVisual(Change):
 
 @dataclass(frozen=True)
 class SetLight(Change):
-    """Properties of a light of the world; see :class:`~gz_testauto.sdf.appearance.Light`."""
+    """A change of the properties of a light of the world; see
+    :class:`~gz_testauto.sdf.appearance.Light`."""
 
     part = "light"
     properties = "properties of a light"
@@ -185,11 +191,11 @@ ChangeKind = Type[Change]
 ALL: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetMass, SetFriction, SetGravity, Push, SetVisual, SetLight)
 )
-"""Every kind of property change."""
+"""The set of all kinds of property changes."""
 
 
 def set_fields(change: Change) -> Dict[str, Any]:
-    """Return the fields that a change sets, without its name."""
+    """Return the values that a change sets, by field, without the name of the changed part."""
     return {
         field.name: getattr(change, field.name)
         for field in fields(change)

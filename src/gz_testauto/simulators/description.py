@@ -1,8 +1,8 @@
 """Description of a world: links, joints, collisions, visuals, lights and their properties.
 
-It is read from the loaded SDF and updated with every change, since simulators report their
-properties only in part. It has no poses and twists of models; a snapshot has those. This module
-also writes the changed properties into a saved world.
+A description is read from the loaded SDF and updated with every property change, since simulators
+report the properties only in part. Poses and twists of models are in a snapshot, not in the
+description. This module also writes the changed properties into a saved world.
 """
 
 import copy
@@ -49,8 +49,8 @@ from gz_testauto.simulators.changes import (
 
 @dataclass(frozen=True)
 class LinkDescription:
-    """A link: its pose in its model, and its inertia, which is None for a static link, which cannot
-    be moved, pushed or have a mass."""
+    """The pose of a link in its model, and its inertia. The inertia is None for a static link,
+    which cannot be moved or pushed and has no mass."""
 
     pose: Pose
     inertial: Optional[Inertial]
@@ -63,7 +63,7 @@ class LinkDescription:
 
 @dataclass(frozen=True)
 class JointDescription:
-    """A joint: its type as in SDF, the links that it connects (``parent`` is None for the world),
+    """The type of a joint as in SDF, the links that it connects (``parent`` is None for the world),
     and its number of axes."""
 
     kind: str
@@ -74,7 +74,7 @@ class JointDescription:
 
 @dataclass(frozen=True)
 class CollisionDescription:
-    """A collision: its friction coefficients in both directions."""
+    """The friction coefficients of a collision in both directions."""
 
     mu: float
     mu2: float
@@ -93,7 +93,8 @@ class Description:
 
     @property
     def parts(self) -> Dict[str, Dict[str, Any]]:
-        """The tables by :attr:`Change.part`, in the order of the fields."""
+        """The links, joints, collisions, visuals and lights, each a dictionary by scoped name, by
+        the values of :attr:`Change.part` and in the order of the fields."""
         return {
             "link": self.links,
             "joint": self.joints,
@@ -103,16 +104,16 @@ class Description:
         }
 
     def links_of(self, model: str) -> List[str]:
-        """Return the scoped names of a model's links, in file order."""
+        """Return the scoped names of a model's links, in the order of the SDF file."""
         return [name for name in self.links if name.startswith(f"{model}::")]
 
 
 class DescribedWorld:
-    """A description that is updated with every change: ``now`` with all changes, ``before``
-    without."""
+    """A description of a world that is updated with every property change. ``now`` contains all
+    changes; ``before`` is the description without them."""
 
     def __init__(self, scene: WorldScene) -> None:
-        """Describe a world. Raises ``SdfError``."""
+        """Read the description of a world. Raises ``SdfError``."""
         self._library = ModelLibrary()
         gravity = GRAVITY_MPS2
         if scene.document.world is not None:
@@ -125,11 +126,11 @@ class DescribedWorld:
         self.before = copy.deepcopy(self.now)
 
     def copy(self) -> Description:
-        """Return a copy of the present description, which does not change."""
+        """Return a copy of the present description, which later changes do not affect."""
         return Description(self.now.gravity_mps2, *map(dict, self.now.parts.values()))
 
     def add(self, name: str, sdf: str) -> None:
-        """Add a spawned model from SDF text under ``name``. Raises ``SdfError``."""
+        """Add a spawned model under ``name``, from its SDF text. Raises ``SdfError``."""
         self._add(placed_model(sdf, name, Pose()).node)
         for now, before in zip(self.now.parts.values(), self.before.parts.values()):
             before.update({n: value for n, value in now.items() if n.startswith(f"{name}::")})
@@ -142,7 +143,8 @@ class DescribedWorld:
                     del table[scoped]
 
     def require(self, change: Change) -> None:
-        """Raise ``SimulatorError`` for an unknown part, or a change that no simulator supports."""
+        """Raise ``SimulatorError`` if the changed part does not exist, or if no simulator supports
+        the change."""
         table = self.now.parts.get(change.part)
         if table is not None and change.name not in table:
             model = change.name.split("::")[0]
@@ -179,8 +181,8 @@ class DescribedWorld:
             self.now = replace(now, gravity_mps2=change.mps2)
 
     def write_changes(self, path: Path) -> None:
-        """Write the changed properties into a saved world, which has the models under their names.
-        Raises ``SdfError``."""
+        """Write the changed properties into a saved world that contains the models under their
+        names. Raises ``SdfError``."""
         changed = {
             part: {n: value for n, value in table.items() if self.before.parts[part][n] != value}
             for part, table in self.now.parts.items()
@@ -226,7 +228,8 @@ class DescribedWorld:
 
 
 class _PropertyWriter:
-    """A writer of properties into the models that :func:`model_elements` finds in a document."""
+    """A writer of properties into the model elements that :func:`model_elements` finds in an SDF
+    document."""
 
     def __init__(self, document: SdfDocument, library: ModelLibrary) -> None:
         self._document, self._library = document, library

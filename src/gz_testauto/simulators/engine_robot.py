@@ -1,6 +1,7 @@
 """Robots in a simulation: velocity commands, sensor readings and the states of links.
 
-A sensor with an update rate measures in the first physics step that ends at *k* periods or later.
+A sensor with an update rate measures in the first physics step that ends *k* periods after the
+start or later, for each integer *k*.
 """
 
 import abc
@@ -43,14 +44,16 @@ from gz_testauto.sdf.robot import ImuDescription, LidarDescription
 from gz_testauto.simulators.interface import Simulation
 
 ROUNDING = 1e-6
-"""If update rate times steps differs from a whole number by less than this, it is that number."""
+"""Tolerance for rounding: a product of update rate and time that differs from an integer by less
+than this value is that integer."""
 
 
 def due_steps(
     sensor: Union[LidarDescription, ImuDescription, None], step_s: float, start: int, end: int
 ) -> Set[int]:
-    """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures: all
-    of them if its update rate is 0, as in SDF, or higher than that of the steps."""
+    """Return the physics steps after ``start`` and up to ``end`` in which a sensor measures. A
+    sensor measures in all steps if its update rate is 0, as in SDF, or higher than the rate of the
+    steps."""
     if sensor is None:
         return set()
     per_step = sensor.update_rate_hz * step_s
@@ -68,9 +71,12 @@ def measured_scan(
     noise_m: Tuple[float, float],
     generator: np.random.Generator,
 ) -> LaserScan:
-    """Return a scan of the distances ``ranges_m`` (samples,), which are modified in place and used
-    by the scan. ``noise_m`` is mean and standard deviation of the noise drawn from ``generator``.
-    After that, distances beyond the range are infinite and too small ones minus infinite (REP-117).
+    """Return a scan with the distances ``ranges_m`` (samples,), an array that is modified in place
+    and used by the scan.
+
+    ``noise_m`` is the mean and the standard deviation of the noise that is drawn from
+    ``generator``. With the noise, distances at or beyond the range become infinite, and distances
+    below the range minus infinite (REP-117).
     """
     if any(noise_m):
         ranges_m += generator.normal(*noise_m, size=len(ranges_m))
@@ -82,7 +88,8 @@ def measured_scan(
 
 
 class LazyImuSamples(Sequence[ImuSample]):
-    """IMU samples in order of time, computed when the first one is read, which few callers do."""
+    """IMU samples in order of time, computed when the first sample is read, since few callers read
+    any."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -90,7 +97,7 @@ class LazyImuSamples(Sequence[ImuSample]):
         self._computed: List[ImuSample] = []
 
     def add(self, count: int, compute: Callable[[], List[ImuSample]]) -> None:
-        """Add ``count`` samples, which ``compute`` returns."""
+        """Append ``count`` samples, which the function ``compute`` returns when they are read."""
         self._count += count
         self._pending.append(compute)
 
@@ -114,12 +121,14 @@ class LazyImuSamples(Sequence[ImuSample]):
 
 
 class LazyLinkStates(Mapping[str, ModelState]):
-    """States of links by scoped name, computed when they are read, which planners never do."""
+    """The states of links by scoped name. A state is computed when it is read, since planners read
+    none."""
 
     def __init__(
         self, names: Callable[[], Collection[str]], state: Callable[[str], ModelState]
     ) -> None:
-        """Store the functions that return all names, and the state of the link with a name."""
+        """Store a function that returns the names of all links, and a function that returns the
+        state of the link with a name."""
         self._names, self._state = names, state
 
     def __getitem__(self, link: str) -> ModelState:
@@ -134,7 +143,7 @@ class LazyLinkStates(Mapping[str, ModelState]):
 
 class ImuMotion(NamedTuple):
     """The motion of an IMU at the end of a physics step: its orientation (xyzw) and velocity (m/s)
-    in the world frame, its angular velocity (rad/s) in its own frame, and gravity (m/s²)."""
+    in the world frame, its angular velocity (rad/s) in the sensor frame, and gravity (m/s²)."""
 
     quaternion: Tuple[float, float, float, float]
     angular_radps: Tuple[float, float, float]
@@ -144,16 +153,17 @@ class ImuMotion(NamedTuple):
     def sample(
         self, stamp_s: float, velocity_before: Sequence[float], step_s: float
     ) -> List[ImuSample]:
-        """Return the sample of a step of ``step_s`` that started with ``velocity_before``. As of a
-        digital IMU, its acceleration is the change of velocity over the step, minus gravity."""
+        """Return the IMU sample of a physics step of ``step_s`` that started with the velocity
+        ``velocity_before``. As in a digital IMU, the acceleration is the change of velocity over
+        the step, minus gravity."""
         change = np.subtract(self.velocity_mps, velocity_before) / step_s
         linear = Pose(quaternion=self.quaternion).rotation.T @ (change - self.gravity_mps2)
         return [ImuSample(stamp_s, self.quaternion, self.angular_radps, tuple(linear.tolist()))]
 
 
 class SimulatedRobot(abc.ABC):
-    """A robot in a world of a physics engine, with a physics step of ``step_s``. ``noise`` draws
-    the noise of its lidar."""
+    """A robot in the world of a physics engine with a physics step of ``step_s``. The noise of its
+    lidar is drawn from ``noise``."""
 
     def __init__(
         self, engine_robot: EngineRobot, step_s: float, noise: np.random.Generator
@@ -170,7 +180,8 @@ class SimulatedRobot(abc.ABC):
         self._velocity_mps: Sequence[float] = ()
 
     def drive(self, command: Twist2D) -> None:
-        """Set the velocity command. Raises ``SimulatorError`` without a supported drive plugin."""
+        """Set the velocity command. Raises ``SimulatorError`` if the robot has no supported drive
+        plugin."""
         if not self.engine_robot.wheels:
             raise SimulatorError(
                 f"robot {self.name!r} has no supported drive plugin; add "
@@ -180,7 +191,7 @@ class SimulatedRobot(abc.ABC):
         self._set_motors()
 
     def begin_step(self, start: int, end: int) -> None:
-        """Determine the physics steps from ``start`` to ``end`` in which the sensors measure."""
+        """Determine in which of the physics steps from ``start`` to ``end`` the sensors measure."""
         robot = self.engine_robot.robot
         self._imu_steps = due_steps(robot.imu, self._step_s, start, end)
         scans = due_steps(robot.lidar, self._step_s, start, end)
@@ -189,7 +200,8 @@ class SimulatedRobot(abc.ABC):
             self._velocity_mps = self._imu_velocity_mps()
 
     def measure(self, step: int, time_s: float) -> None:
-        """Store the contacts and measurements of the last physics step."""
+        """Store the contacts and sensor measurements of a physics step, which ended at
+        ``time_s``."""
         self._contacts += self._present_contacts(time_s)
         if step in self._imu_steps:
             motion, before_mps = self._imu_motion(), self._velocity_mps
@@ -201,13 +213,13 @@ class SimulatedRobot(abc.ABC):
             self.measure_scan(time_s)
 
     def measure_scan(self, time_s: float) -> None:
-        """Measure with the lidar, if the robot has one."""
+        """Measure a scan with the lidar, if the robot has a lidar."""
         lidar, noise_m = self.engine_robot.robot.lidar, self.engine_robot.lidar_noise_m
         if lidar is not None:
             self._scan = measured_scan(lidar, time_s, self._ranges_m(), noise_m, self._noise)
 
     def sensed(self) -> SensorReadings:
-        """Return the readings since the previous call, and the latest scan."""
+        """Return the IMU samples and contacts since the previous call, and the latest scan."""
         imu, contacts = self._imu, tuple(self._contacts)
         self._imu = LazyImuSamples()
         self._contacts.clear()
@@ -217,7 +229,7 @@ class SimulatedRobot(abc.ABC):
 
     @abc.abstractmethod
     def _set_motors(self) -> None:
-        """Set the speeds of the motors to those of the velocity command."""
+        """Set the speeds of the motors to the speeds for the velocity command."""
 
     @abc.abstractmethod
     def _present_contacts(self, stamp_s: float) -> Sequence[Contact]:
@@ -225,16 +237,15 @@ class SimulatedRobot(abc.ABC):
 
     @abc.abstractmethod
     def _imu_motion(self) -> ImuMotion:
-        """Return the present motion of the IMU. Called if the robot has one."""
+        """Return the present motion of the IMU. Only called if the robot has an IMU."""
 
     def _imu_velocity_mps(self) -> Sequence[float]:
-        """Return the velocity of :meth:`_imu_motion`."""
         return self._imu_motion().velocity_mps
 
     @abc.abstractmethod
     def _ranges_m(self) -> np.ndarray:
         """Return the distances (samples,) along the rays of the lidar without noise, infinite
-        beyond its range. Called if the robot has one."""
+        beyond the range of the lidar. Only called if the robot has a lidar."""
 
 
 class OnboardRobot(Protocol):
@@ -244,7 +255,7 @@ class OnboardRobot(Protocol):
         """Set the velocity command from now on."""
 
     def sensed(self) -> SensorReadings:
-        """Return the readings since the previous call."""
+        """Return the sensor readings since the previous call."""
 
 
 Robot = TypeVar("Robot", bound=OnboardRobot)
@@ -253,7 +264,7 @@ Robot = TypeVar("Robot", bound=OnboardRobot)
 class SeveralRobotsSimulation(Simulation, Generic[Robot]):
     """A world with robots, each with its own drive controller and sensors.
 
-    An adaptor sets ``_onboard``, its robots by name, without those that were deleted. See
+    An adaptor sets ``_onboard``, the present robots by name. See
     :class:`~gz_testauto.simulators.interface.Simulation`.
     """
 
@@ -262,7 +273,6 @@ class SeveralRobotsSimulation(Simulation, Generic[Robot]):
     def _shown(
         self, time_s: float, models: Mapping[str, ModelState], links: Mapping[str, ModelState]
     ) -> Snapshot:
-        """Return a snapshot with the readings of all robots."""
         sensed = {name: robot.sensed() for name, robot in self._onboard.items()}
         first = SensorReadings() if self.robot is None else sensed.pop(self.robot.name)
         return Snapshot(time_s, models, links, first.scan, first.imu, first.contacts, sensed)

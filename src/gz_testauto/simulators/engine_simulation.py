@@ -1,7 +1,8 @@
-"""Simulators in this process whose physics engine steps models as trees of bodies.
+"""Simulators in this process whose physics engine represents models as trees of bodies.
 
-This module has what they share: reading the world, property changes, stepping and snapshots. An
-adaptor adds its :class:`PhysicsEngine`, its robots, and the conversion of models.
+This module contains the parts that such simulators share: reading the world, property changes,
+stepping and snapshots. An adaptor adds its :class:`PhysicsEngine`, its robots, and the conversion
+of models.
 """
 
 import abc
@@ -52,46 +53,49 @@ AT_REST: Vector = (0.0, 0.0, 0.0)
 
 
 class PhysicsEngine(Protocol):
-    """One world in a physics engine. All states that it receives and returns have a twist."""
+    """One world in a physics engine. All states that are passed to its methods or returned have a
+    twist."""
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, in which these pushes act."""
+        """Advance by one physics step, in which the forces of ``pushes`` act."""
 
     def check(self) -> None:
-        """Raise ``SimulatorError`` if the state has diverged."""
+        """Raise ``SimulatorError`` if the state of the world has diverged."""
 
     def state(self, model: EngineModel) -> ModelState:
-        """Return pose and twist, in the world frame, of a model that can move."""
+        """Return the pose and twist of a movable model, in the world frame."""
 
     def place_static(self, model: EngineModel, pose: Pose) -> None:
         """Set the pose of a static model."""
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Set pose and twist of a model that can move, with all its links."""
+        """Set the pose and twist of a movable model, with all its links."""
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
-        """Set the twist of a model that is at the pose of ``state``."""
+        """Set the twist of a model, which must be at the pose of ``state``."""
 
     def link_state(self, link: str) -> ModelState:
-        """Return the state of a link that is not attached to a joint."""
+        """Return the pose and twist, in the world frame, of a link that is not attached to a
+        joint."""
 
     def place_link(self, link: str, state: ModelState) -> None:
-        """Set the state of a link that is not attached to a joint."""
+        """Set the pose and twist of a link that is not attached to a joint."""
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link without a joint, which is at the pose of ``state``."""
+        """Set the twist of a link that is not attached to a joint. The link must be at the pose of
+        ``state``."""
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set position and speed of a joint with one axis; None does not change."""
+        """Set the position and speed of a joint with one axis; a value of None is not set."""
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """Set the mass of a link, and scale its inertia."""
+        """Set the mass of a link (kg) and scale its inertia by the same factor."""
 
     def set_friction(self, collision: str, coefficient: float) -> None:
         """Set the friction coefficient of a collision."""
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
-        """Set the gravity."""
+        """Set the gravity of the world (m/s²)."""
 
 
 Robot = TypeVar("Robot", bound=SimulatedRobot)
@@ -100,10 +104,11 @@ Robot = TypeVar("Robot", bound=SimulatedRobot)
 class EngineSimulation(SeveralRobotsSimulation[Robot]):
     """A world in a physics engine; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    Contacts of a robot's body are those of every physics step. IMU samples and the latest due scan
-    are measured in the physics step in which they are due; the first scan is of time 0.
+    A snapshot contains the contacts of a robot's body in every physics step. IMU samples and the
+    latest due scan are measured in the physics step in which they are due; the first scan has the
+    time 0.
 
-    An adaptor sets ``_engine`` and ``_onboard`` in its constructor and calls :meth:`_begin`.
+    An adaptor sets ``_engine`` and ``_onboard`` in its constructor and then calls :meth:`_begin`.
     """
 
     changes = ALL
@@ -112,7 +117,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
     def __init__(
         self, scene: Scene, robots: Sequence[EngineRobot], step_s: float, coverage: SdfCoverage
     ) -> None:
-        """Read the scene. Raises ``SdfError`` and ``SimulatorError``."""
+        """Read the world and the models of a scene. Raises ``SdfError`` and ``SimulatorError``."""
         super().__init__(step_s, scene.robot, scene)
         self._coverage = coverage
         self._pushes: List[Tuple[Push, int]] = []
@@ -129,7 +134,7 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._still = _still(self._models)
 
     def _begin(self) -> None:
-        """Measure the scans of time 0."""
+        """Measure a scan at time 0 with each robot that has a lidar."""
         for robot in self._onboard.values():
             robot.measure_scan(0.0)
 
@@ -141,14 +146,15 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
 
     @abc.abstractmethod
     def _add(self, models: Dict[str, EngineModel]) -> None:
-        """Add models. Raises ``SdfError`` for an unsupported one, and then none is added."""
+        """Add models to the world. Raises ``SdfError`` for an unsupported model, and then adds
+        none."""
 
     @abc.abstractmethod
     def _remove(self, names: Sequence[str]) -> None:
-        """Remove models."""
+        """Remove models from the world."""
 
     def _update(self) -> None:
-        """Called after states or properties were set."""
+        """Update the engine after states or properties were set. The default does nothing."""
 
     # the interface
 
@@ -190,7 +196,6 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._pushes = [one for one in self._pushes if one[0].name.split("::", 1)[0] not in names]
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses and twists; a static model has no twist."""
         for name, state in states.items():
             self._place(name, state)
         self._update()
@@ -220,7 +225,8 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         self._update()
 
     def _set_property(self, change: Change) -> None:
-        """Set a property. Visuals and lights have no effect, since rays do not detect colors."""
+        """Set a property. Changes of visuals and lights have no effect, since rays do not detect
+        colors."""
         present = self._described_world.now
         if isinstance(change, SetMass):
             inertial = present.links[change.name].inertial
@@ -262,14 +268,12 @@ class EngineSimulation(SeveralRobotsSimulation[Robot]):
         return round(self._steps * self.step_size_s, 9)
 
     def _engine_model(self, model: NamedModel) -> EngineModel:
-        """Return the engine model of a model to spawn, with its pose and name."""
         return read_engine_model(placed_model(model.sdf, model.name, model.pose), self._coverage)
 
     def _state(self, name: str) -> ModelState:
         return self._still.get(name) or self._engine.state(self._models[name])
 
     def _place(self, name: str, state: ModelState) -> None:
-        """Set the state of a model; without a twist it is at rest."""
         model = self._models[name]
         if model.static:
             self._engine.place_static(model, state.pose)
@@ -289,12 +293,13 @@ def _still(models: Mapping[str, EngineModel]) -> Dict[str, ModelState]:
 
 
 def _at_pose(pose: Pose, twist: Any) -> ModelState:
-    """Return a state with a twist that can be None, for none."""
+    """Return a state with a pose and a twist. A component of the twist that is None becomes
+    zero."""
     return ModelState(pose, twist.linear_mps or AT_REST, twist.angular_radps or AT_REST)
 
 
 def _with_twist(present: ModelState, change: SetModel) -> ModelState:
-    """Return a state with another twist; a component that is None does not change."""
+    """Return a state with the twist of a change. A component that is None does not change."""
     linear, angular = change.linear_mps, change.angular_radps
     return ModelState(
         present.pose,
@@ -304,8 +309,8 @@ def _with_twist(present: ModelState, change: SetModel) -> ModelState:
 
 
 def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> Vector:
-    """Return the velocity of a point of a body that rotates about ``origin``, which has the
-    velocity ``linear``."""
+    """Return the velocity of the point ``at`` of a rigid body whose point ``origin`` has the
+    velocity ``linear``, and which rotates with the angular velocity ``angular``."""
     x, y, z = at[0] - origin[0], at[1] - origin[1], at[2] - origin[2]
     return (
         linear[0] + (angular[1] * z - angular[2] * y),
@@ -315,7 +320,7 @@ def velocity_at(linear: Vector, angular: Vector, at: Vector, origin: Vector) -> 
 
 
 def noise_generators(scene: Scene) -> List[np.random.Generator]:
-    """Return a generator for the lidar noise of each robot."""
+    """Return a random generator for the lidar noise of each robot of a scene."""
     seeds = [[scene.seed, number] if number else scene.seed for number in range(len(scene.robots))]
     return [np.random.default_rng(seed) for seed in seeds]
 
@@ -324,17 +329,18 @@ ReadRobot = TypeVar("ReadRobot")
 
 
 class EngineSimulator(Simulator, Generic[ReadRobot]):
-    """A physics engine in this process; it starts no process and opens no port.
+    """A simulator whose physics engine is a library in this process. It starts no process and opens
+    no port.
 
-    The robots that were read and the logged warnings are kept for later scenes. Nothing else of a
-    scene is, so it does not affect later ones.
+    Only the robots that were read and the warnings that were logged are kept for later scenes, so a
+    scene does not affect later ones.
     """
 
     several_robots = True
     changes = ALL
 
     def __init__(self, step_s: float) -> None:
-        """Raise ``ValueError`` for a step that is out of range."""
+        """Set the physics step. Raises ``ValueError`` if it is out of range."""
         if not 0.0 < step_s <= 0.02:
             raise ValueError("step_s must be above 0 and at most 0.02")
         self._step_s = step_s
@@ -343,7 +349,7 @@ class EngineSimulator(Simulator, Generic[ReadRobot]):
 
     @abc.abstractmethod
     def _read_robot(self, robot: RobotModel) -> ReadRobot:
-        """Read a robot. Raises ``SdfError``."""
+        """Return the robot as the physics engine needs it. Raises ``SdfError``."""
 
     @abc.abstractmethod
     def _simulation(self, scene: Scene, robots: Sequence[ReadRobot]) -> Simulation:

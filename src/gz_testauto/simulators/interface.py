@@ -1,9 +1,9 @@
 """The interface between a trial and a simulator.
 
-A :class:`Simulator` is the connection: it owns the process, if there is one, and runs many trials.
-A :class:`Simulation` is one loaded world with one or more robots, from time zero, at which it is
-paused, to the end of the trial. An adaptor subclasses both and must pass the tests of
-:mod:`gz_testauto.testing.simulator_conformance`.
+A :class:`Simulator` is the connection to a simulator: it owns the process, if there is one, and
+runs many trials. A :class:`Simulation` is one loaded world with one or more robots, from time zero,
+at which it is paused, to the end of the trial. An adaptor subclasses both and must pass the tests
+of :mod:`gz_testauto.testing.simulator_conformance`.
 
 Call order::
 
@@ -14,10 +14,11 @@ Call order::
             simulation.drive(twist)                      # takes effect with the next step
             snapshot = simulation.step(0.1)              # blocks until that time is simulated
 
-Time passes in :meth:`Simulation.step` only. The same scene and the same sequence of calls give the
-same snapshots, on a new simulator and on one that has run other trials. An adaptor that does not
-guarantee this sets ``Simulator.repeatable`` to False. The snapshot at time 0 has a scan with stamp
-0 of each robot with a lidar, of the scene as it was loaded. It has no IMU sample and no contact.
+Time advances only in :meth:`Simulation.step`. Equal sequences of calls with the same scene give
+equal snapshots, on a new simulator and on a simulator that has run other trials. An adaptor that
+does not guarantee this sets ``Simulator.repeatable`` to False. The snapshot at time 0 contains a
+scan of each robot with a lidar, which shows the scene as it was loaded and has the stamp 0. It
+contains no IMU sample and no contact.
 """
 
 import abc
@@ -40,8 +41,8 @@ from gz_testauto.simulators.description import DescribedWorld, Description
 class NamedModel:
     """A model to spawn: its SDF text, its name in the world, and its pose.
 
-    ``pose`` is that of the model frame in the world; it replaces a ``<pose>`` in the SDF and is
-    not composed with it.
+    ``pose`` is the pose of the model frame in the world. It replaces the ``<pose>`` in the SDF and
+    is not composed with it.
     """
 
     name: str
@@ -59,11 +60,11 @@ class PlacedRobot:
 
 @dataclass(frozen=True)
 class Scene:
-    """One world with its robots, before anything has moved.
+    """One world with its robots, as a simulator loads it.
 
-    ``world`` is a ``.world`` file that already contains its obstacles. ``robot`` can be None (to
-    generate worlds). ``seed`` seeds the simulator's random numbers. ``models`` are spawned in
-    addition to those of the file. ``others`` are further robots; they require ``robot``.
+    ``world`` is a ``.world`` file that already contains its obstacles. ``robot`` can be None, which
+    is used to generate worlds. ``seed`` seeds the random numbers of the simulator. ``models`` are
+    spawned in addition to those of the file. ``others`` are further robots; they require ``robot``.
     """
 
     world: Path
@@ -75,14 +76,14 @@ class Scene:
 
     @property
     def robots(self) -> Tuple[PlacedRobot, ...]:
-        """Return all robots, the first one first."""
+        """All robots of the scene, starting with ``robot``."""
         first = () if self.robot is None else (PlacedRobot(self.robot, self.start),)
         return (*first, *self.others)
 
 
 @dataclass(frozen=True)
 class PhysicsSettings:
-    """The solver's step (s), update rate (1/s, 0 is unlimited) and gravity (m/s²)."""
+    """The physics step (s), the update rate (1/s; 0 is unlimited) and gravity (m/s²)."""
 
     step_size_s: float
     max_update_rate_hz: float
@@ -92,15 +93,15 @@ class PhysicsSettings:
 class Simulation(abc.ABC):
     """One loaded world, paused between steps.
 
-    Every method blocks until :meth:`snapshot` returns its effect, and raises ``SimulatorError`` if
-    the simulator died, stalled or rejected the call. The simulation is over after a failed step,
-    after its simulator loads another scene, and after its simulator is closed. Every call then
-    raises ``SimulatorError`` with the reason.
+    Every method returns after its effect is visible in :meth:`snapshot`, and raises
+    ``SimulatorError`` if the simulator died, stalled or rejected the call. The simulation is over
+    after a failed step, after its simulator loads another scene, and after its simulator is closed.
+    Every later call raises ``SimulatorError`` with the reason.
 
     The public methods validate their arguments identically for all simulators and call the
     adaptor's methods of the same name with an underscore, which need not validate them again. An
-    adaptor calls ``super().__init__(step_size_s, robot, scene)``: the physics step (s), the first
-    robot (None if there is none to drive), and the loaded scene.
+    adaptor calls ``super().__init__(step_size_s, robot, scene)`` with the physics step (s), the
+    first robot (None if the scene has no robot), and the loaded scene.
 
     ``changes`` contains the supported kinds of property changes (:meth:`apply`).
     """
@@ -124,17 +125,17 @@ class Simulation(abc.ABC):
         self._described: Optional[DescribedWorld] = None
 
     def snapshot(self) -> Snapshot:
-        """Return the present state of the world. No time passes."""
+        """Return the present state of the world. The simulated time does not advance."""
         self._check_usable()
         return self._snapshot()
 
     def drive(self, command: Twist2D, robot: Optional[str] = None) -> None:
-        """Set a robot's velocity command, which holds from the next step until the next command.
+        """Set a robot's velocity command, which applies from the next step until the next command.
 
-        ``robot`` names a further robot; without it, the command is for the first one. No
-        acceleration limit is applied here; the planner's side applies limits. Raises
-        ``SimulatorError`` if no robot has this name or this simulator cannot drive it, and
-        ``ValueError`` for a command that is not finite.
+        ``robot`` is the name of a further robot; without it, the command is for the first robot.
+        This method limits no acceleration; the caller applies the limits. Raises ``SimulatorError``
+        if no robot has this name or this simulator cannot drive the robot, and ``ValueError`` for a
+        command that is not finite.
         """
         self._check_usable()
         first = None if self.robot is None else self.robot.name
@@ -156,9 +157,10 @@ class Simulation(abc.ABC):
 
     def step(self, duration_s: float) -> Snapshot:
         """Simulate ``duration_s``, a whole number of physics steps, and return a snapshot. If
-        ``Simulator.steps_exactly`` is False, more time can pass; the snapshot has the time.
+        ``Simulator.steps_exactly`` is False, more time can pass, and the snapshot has the actual
+        time.
 
-        Raises ``ValueError`` if the physics step does not divide the duration.
+        Raises ``ValueError`` if the duration is not a whole number of physics steps.
         """
         self._check_usable()
         count = round(duration_s / self.step_size_s)
@@ -176,8 +178,8 @@ class Simulation(abc.ABC):
             raise
 
     def spawn(self, models: Sequence[NamedModel]) -> None:
-        """Add models in one call. A name that is in use, or SDF text without a model, raises
-        ``SimulatorError``, and no model is added."""
+        """Spawn models in one call. Raises ``SimulatorError``, and adds no model, for a name that
+        is in use or an SDF text without a model."""
         self._check_usable()
         taken = set(self._model_names())
         for model in models:
@@ -195,8 +197,8 @@ class Simulation(abc.ABC):
                 self._described.add(model.name, model.sdf)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one call. An unknown name raises ``SimulatorError``, and no model is
-        removed. If the first robot is removed, the scene has no robot to drive."""
+        """Delete models in one call. Raises ``SimulatorError``, and removes no model, for an
+        unknown name. After the first robot is deleted, the simulation has no robot to drive."""
         self._check_usable()
         wanted = tuple(dict.fromkeys(names))
         self._check_known(wanted)
@@ -211,17 +213,18 @@ class Simulation(abc.ABC):
             self.robot = None
 
     def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses and twists of models in one call. An unknown name raises ``SimulatorError``. A
-        state without a twist leaves the model at rest if ``Simulator.sets_twist``."""
+        """Set poses and twists of models in one call. Raises ``SimulatorError`` for an unknown
+        name. A state without a twist leaves the model at rest if ``Simulator.sets_twist``."""
         self._check_usable()
         self._check_known(states)
         self._set_states(states)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Apply property changes in order and in one call. No time passes.
+        """Apply property changes in order and in one call. The simulated time does not advance.
 
-        All changes are validated first: an unknown name, a kind that is not in :attr:`changes`, or
-        a change that is impossible for its part raises ``SimulatorError``, and nothing is changed.
+        All changes are validated first. Raises ``SimulatorError``, and changes nothing, for an
+        unknown name, for a kind that is not in :attr:`changes`, and for a change that is impossible
+        for its part.
         """
         self._check_usable()
         moved = any(change.part == "model" for change in changes)
@@ -249,14 +252,14 @@ class Simulation(abc.ABC):
             raise
 
     def describe(self) -> Description:
-        """Return links, joints, collisions, visuals and lights with their present properties. Poses
-        and twists are in :meth:`snapshot`."""
+        """Return the links, joints, collisions, visuals and lights with their present properties.
+        Poses and twists of models are in :meth:`snapshot`."""
         self._check_usable()
         return self._described_world.copy()
 
     @property
     def spawned_sdf(self) -> Mapping[str, str]:
-        """The SDF by name of all models that are not in the world file."""
+        """The SDF texts, by name, of all models that are not in the world file."""
         return self._added_sdf
 
     def save_world(self, path: Path) -> None:
@@ -270,53 +273,56 @@ class Simulation(abc.ABC):
                 raise SimulatorError(f"cannot save the world: {error}") from error
 
     def end(self, why: str) -> None:
-        """End the simulation; every later call raises. The simulator calls this, as does a failed
-        step. Only the first reason is reported."""
+        """End the simulation. Every later call raises ``SimulatorError`` with ``why``; only the
+        first reason is kept. Called by the simulator and after a failed step."""
         self._over = self._over or why
 
     # implemented by an adaptor
 
     @abc.abstractmethod
     def _snapshot(self) -> Snapshot:
-        """See :meth:`snapshot`. Also called at the end of a step."""
+        """Return a snapshot; see :meth:`snapshot`. Also called at the end of a step."""
 
     @abc.abstractmethod
     def _drive(self, command: Twist2D) -> None:
-        """See :meth:`drive`. A first robot exists, and the command is finite."""
+        """Set the velocity command of the first robot, which exists. The command is finite."""
 
     def _drive_other(self, command: Twist2D, robot: str) -> None:
-        """See :meth:`drive`. A further robot of that name exists, and the command is finite.
-        Implemented by an adaptor with ``Simulator.several_robots``."""
+        """Set the velocity command of a further robot, which exists. The command is finite. An
+        adaptor with ``Simulator.several_robots`` implements this method."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def _step(self, count: int) -> None:
-        """Simulate ``count`` physics steps, one or more."""
+        """Simulate ``count`` physics steps; ``count`` is at least 1."""
 
     @abc.abstractmethod
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        """See :meth:`spawn`. No name is in use, and each text has a ``<model>``."""
+        """Spawn models; see :meth:`spawn`. No name is in use, and each SDF text has a
+        ``<model>``."""
 
     @abc.abstractmethod
     def _delete(self, names: Sequence[str]) -> None:
-        """See :meth:`delete`. All names are known and occur once."""
+        """Delete models; see :meth:`delete`. All names are known and occur once."""
 
     @abc.abstractmethod
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """See :meth:`set_states`. All names are known."""
+        """Set states of models; see :meth:`set_states`. All names are known."""
 
     @abc.abstractmethod
     def _save_world(self, path: Path) -> None:
-        """See :meth:`save_world`, which writes the property changes after this."""
+        """Write the present models to a world file; see :meth:`save_world`. The property changes
+        are written afterwards."""
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        """See :meth:`apply`. All kinds are in ``changes``, all names are known, and
-        :meth:`describe` returns the new values already. Implemented by an adaptor with changes."""
+        """Apply property changes; see :meth:`apply`. All kinds are in ``changes``, all names are
+        known, and :meth:`describe` already returns the new values. An adaptor with supported
+        changes implements this method."""
         raise NotImplementedError
 
     def _check_change(self, change: Change) -> None:
         """Raise ``SimulatorError`` for a change of a supported kind that this simulator cannot
-        apply to its part."""
+        apply to the named part."""
         return None
 
     @abc.abstractmethod
@@ -325,7 +331,7 @@ class Simulation(abc.ABC):
 
     @property
     def _described_world(self) -> DescribedWorld:
-        """The description of the world, read when it is first used."""
+        """The description of the world, which is read when it is first used."""
         if self._described is None:
             if self._scene is None:
                 raise SimulatorError("this simulator has no description of its world")
@@ -343,13 +349,13 @@ class Simulation(abc.ABC):
     # checks, also for what an adaptor offers in addition to the interface
 
     def _check_usable(self) -> None:
-        """Raise ``SimulatorError`` if the simulation is over. Called before every method; an
-        adaptor whose simulator is another process also checks that this is alive."""
+        """Raise ``SimulatorError`` if the simulation is over. Called before every method. An
+        adaptor whose simulator is another process also checks that the process is alive."""
         if self._over:
             raise SimulatorError(f"this simulation is over: {self._over}")
 
     def _check_known(self, names: Iterable[str]) -> None:
-        """Raise ``SimulatorError`` for a name that no model has."""
+        """Raise ``SimulatorError`` if no model has one of these names."""
         _require_known(names, set(self._model_names()))
 
 
@@ -362,14 +368,15 @@ def _require_known(names: Iterable[str], known: Set[str]) -> None:
 class Simulator(abc.ABC):
     """A running simulator that loads one scene after the other.
 
-    Also a context manager that closes it. ``name`` and ``version`` are written to the results.
-    ``repeatable``, ``sets_twist`` and ``steps_exactly`` are False for what it cannot guarantee.
-    ``runs_plugins``: it loads and runs the libraries of a world's ``<plugin>`` elements.
-    ``shared``: the same running process serves all callers, so trials cannot run in parallel.
-    ``changes``: the kinds of property changes that its simulations support.
-    ``several_robots``: scenes can have more than one robot.
-    ``inertial``: the linear acceleration of an IMU sample, ``"step"`` for that of the physics step
-    in which the sample is due, ``"period"`` for the mean since the previous sample.
+    A simulator is also a context manager that closes it. ``name`` and ``version`` are written to
+    the results. ``repeatable``, ``sets_twist`` and ``steps_exactly`` are False for properties that
+    the simulator cannot guarantee. ``runs_plugins`` is True if the simulator loads the libraries of
+    a world's ``<plugin>`` elements. ``shared`` is True if the same process serves all callers, so
+    that trials cannot run in parallel. ``changes`` contains the kinds of property changes that the
+    simulations support. ``several_robots`` is True if scenes can have more than one robot.
+    ``inertial`` is the meaning of the linear acceleration in an IMU sample: ``"step"`` for the
+    acceleration in the physics step in which the sample is due, or ``"period"`` for the mean since
+    the previous sample.
 
     An adaptor implements :meth:`_load` and :meth:`_close`.
     """
@@ -390,17 +397,18 @@ class Simulator(abc.ABC):
 
     @property
     def processes(self) -> Tuple[int, ...]:
-        """Ids of the processes that this simulator started; none if it runs in this process."""
+        """Ids of the processes that this simulator started; empty if it runs in this process."""
         return ()
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
-        """Return an upper bound (rad/s) of the yaw rates that the robot's drive controller
+        """Return an upper bound (rad/s) of the absolute yaw rates that the robot's drive controller
         accepts."""
         return math.inf
 
     def load(self, scene: Scene) -> Simulation:
-        """Load ``scene``, paused at time zero. The previous simulation is over, even if this fails.
-        Raises ``SimulatorError`` if the world cannot be loaded or the simulator is closed."""
+        """Load ``scene`` and return its simulation, paused at time zero. The previous simulation is
+        over, even if loading fails. Raises ``SimulatorError`` if the world cannot be loaded or the
+        simulator is closed."""
         if self._closed:
             raise SimulatorError("this simulator has been closed")
         self._end_current("another scene was loaded")
@@ -423,7 +431,8 @@ class Simulator(abc.ABC):
         return simulation
 
     def close(self) -> None:
-        """Stop every process and close every port that this simulator opened. Idempotent."""
+        """Stop every process and close every port that this simulator opened. Further calls do
+        nothing."""
         if not self._closed:
             self._closed = True
             self._end_current("its simulator was closed")
@@ -431,12 +440,13 @@ class Simulator(abc.ABC):
 
     @abc.abstractmethod
     def _load(self, scene: Scene) -> Simulation:
-        """See :meth:`load`. The simulator is open, the previous simulation is over, and the names
-        of the scene's models and robots differ. One may still be in the world file."""
+        """Load a scene; see :meth:`load`. The simulator is open, the previous simulation is over,
+        and the names of the scene's models and robots differ. The world file can still contain one
+        of these names."""
 
     @abc.abstractmethod
     def _close(self) -> None:
-        """See :meth:`close`. Called at most once."""
+        """Close the simulator; see :meth:`close`. Called at most once."""
 
     def _end_current(self, why: str) -> None:
         if self._current is not None:

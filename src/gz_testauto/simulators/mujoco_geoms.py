@@ -1,7 +1,7 @@
 """SDF shapes and rays in MuJoCo, for colliders and for the embedded simulator.
 
-All MuJoCo models of this package use this module. It formats numbers, returns the type and size of
-primitive shapes, and casts many rays in one call. That call differs between MuJoCo versions.
+All modules that create MuJoCo models use this module. It formats numbers, returns the type and size
+of primitive shapes, and casts many rays in one call, which differs between MuJoCo versions.
 """
 
 from typing import Any, Dict, Optional, Tuple
@@ -11,25 +11,25 @@ import numpy as np
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 
 EXACT = '<option ccd_tolerance="1e-9" ccd_iterations="200"/>'
-"""MJCF option for exact distances between convex bodies. It has this effect since MuJoCo 3.3."""
+"""MJCF option for exact distances between convex bodies, which has an effect since MuJoCo 3.3."""
 
 
 def distances_are_exact() -> bool:
-    """Return whether MuJoCo's distances are reliable. Those of version 3.2, the last one for Python
-    3.8, have errors of decimeters."""
+    """Return whether MuJoCo's distances between bodies are reliable. The distances of version 3.2,
+    the last version for Python 3.8, have errors of decimeters."""
     import mujoco
 
     return tuple(int(part) for part in mujoco.__version__.split(".")[:2]) >= (3, 3)
 
 
 def text(*values: float) -> str:
-    """Return numbers as in MJCF, with all digits."""
+    """Return numbers as MJCF text, with all digits."""
     return " ".join(repr(float(value)) for value in values)
 
 
 def primitive(shape: Geometry) -> Optional[Dict[str, str]]:
-    """Return type and size of a box, sphere, cylinder, capsule or ellipsoid as MJCF attributes of a
-    geom; None for other shapes."""
+    """Return the type and size of a box, sphere, cylinder, capsule or ellipsoid as MJCF attributes
+    of a geom; None for other shapes."""
     if isinstance(shape, Box):
         size = text(*(side / 2 for side in shape.size))
     elif isinstance(shape, Sphere):
@@ -52,8 +52,9 @@ def cast_fan(
     groups: Optional[np.ndarray] = None,
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the distance (m) from ``origin`` (3,) along unit ``directions`` (n, 3) to the first
-    geom, shape (n,), and its id (n,); both are -1 if there is none. Geoms beyond ``range_max_m``
-    may be missing. ``groups`` (6,) selects the groups of geoms; None selects all."""
+    geom, shape (n,), and the id of that geom, shape (n,); both are -1 if a ray hits no geom. Geoms
+    beyond ``range_max_m`` can be missing. ``groups`` (6,) selects the groups of geoms; None selects
+    all."""
     import mujoco
 
     count = len(directions)

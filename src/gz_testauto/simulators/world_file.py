@@ -1,4 +1,5 @@
-"""World files of scenes: their models, gravity and physics settings, and the written world."""
+"""World files of scenes: their models, gravity and physics settings, and the file of the present
+world."""
 
 from pathlib import Path
 from typing import Iterable, Mapping
@@ -15,11 +16,12 @@ from gz_testauto.simulators.interface import PhysicsSettings
 
 
 class LoadedWorld:
-    """A world file: its ``document``, its ``models`` by name, and its ``gravity_mps2``."""
+    """A world file that was read: its ``document``, its ``models`` by name, and its
+    ``gravity_mps2``."""
 
     def __init__(self, path: Path, added: Iterable[str]) -> None:
-        """Read the file. Raises ``SdfError``, and ``SimulatorError`` if it has a model with one of
-        the names in ``added``."""
+        """Read a world file. Raises ``SdfError``, and ``SimulatorError`` if a model of the file has
+        one of the names in ``added``."""
         read = read_scene(path)
         if read.document.world is None:
             raise SdfError(f"{path}: has no <world>")
@@ -37,10 +39,10 @@ class LoadedWorld:
         added: Mapping[str, str],
         poses: Mapping[str, Pose],
     ) -> None:
-        """Write the world without the ``deleted`` models of the file, with the ``added`` ones (SDF
-        text by name), and with all models at ``poses``.
+        """Write the world to ``path``, without the ``deleted`` models of the file, with the
+        ``added`` models (SDF text by name), and with all models at ``poses``.
 
-        Joints are written at the positions of their SDF. Raises ``SimulatorError``.
+        Joints have the positions in their SDF. Raises ``SimulatorError``.
         """
         world = self.document.copy()
         ModelLibrary().absolutize(world, world.world)
@@ -58,7 +60,7 @@ class LoadedWorld:
 
 
 def physics_of(document: SdfDocument) -> PhysicsSettings:
-    """Return the physics settings of a world file, with Gazebo's defaults."""
+    """Return the physics settings of a world file; Gazebo's defaults replace missing settings."""
     world = document.world
     assert world is not None, "checked by the caller"
     step_s = read_physics(document, world, "max_step_size")
@@ -71,7 +73,7 @@ def physics_of(document: SdfDocument) -> PhysicsSettings:
 
 
 def check_shapes(scene: WorldScene) -> None:
-    """Raise ``SdfError`` for shapes on which gzserver aborts."""
+    """Raise ``SdfError`` if the world has a shape on which gzserver aborts."""
     for model in scene.models.values():
         for shape in model.collisions:
             if isinstance(shape.geometry, (Capsule, Ellipsoid)):

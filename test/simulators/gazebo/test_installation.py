@@ -76,7 +76,7 @@ def test_named_tree_without_gazebo_is_rejected_despite_the_cache(monkeypatch, tm
 
 def test_another_version_is_rejected(monkeypatch, tmp_path):
     monkeypatch.setenv(ROOT_VARIABLE, str(make_tree(tmp_path / "tree", "9.0.0")))
-    with pytest.raises(MissingDependencyError, match=r"Gazebo 9\.0\.0; version 11"):
+    with pytest.raises(MissingDependencyError, match=r"Gazebo 9\.0\.0; "):
         find_gazebo()
 
 

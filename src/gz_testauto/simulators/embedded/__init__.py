@@ -1,4 +1,5 @@
-"""MuJoCo as a simulator in this process, for machines without Gazebo and for many trials."""
+"""The simulator ``embedded``: MuJoCo in this process, for machines without Gazebo and for many
+trials."""
 
 from gz_testauto.simulators.embedded.simulator import EmbeddedSimulator
 

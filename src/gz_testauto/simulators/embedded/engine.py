@@ -1,7 +1,7 @@
 """A compiled MuJoCo model with its state.
 
-Only this module uses the ids and addresses in MuJoCo's arrays. It calls MuJoCo's functions so
-that between two steps everything that depends on positions and velocities is up to date.
+Only this module uses the ids and addresses in MuJoCo's arrays. It calls MuJoCo's functions so that
+all quantities that depend on positions and velocities are up to date between two steps.
 """
 
 import functools
@@ -41,32 +41,33 @@ _BAD = (
 )
 
 _DROPPED_CONTACTS = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
-"""Warnings that contacts were dropped for lack of memory, so that bodies pass through each
-other."""
+"""MuJoCo's warnings that contacts were dropped for lack of memory, after which bodies pass through
+each other."""
 
 SETTLING_STEPS = 40
-"""Physics steps after a placement in which bodies are separated; each reduces the overlap to a
-quarter, so that of meters nothing remains."""
+"""Number of physics steps after a placement in which bodies are separated. Each step reduces the
+overlap to a quarter, so that no overlap of a realistic size remains."""
 
 OVERLAP_M = 0.002
-"""A smaller overlap is not corrected; MuJoCo's resting contacts are a millimeter deep."""
+"""Largest overlap (m) of bodies that is not corrected. MuJoCo's resting contacts are a millimeter
+deep."""
 
 # By default, MuJoCo writes its warnings to a file in the working directory.
 mujoco.set_mju_user_warning(lambda message: LOGGER.debug("MuJoCo: %s", message))
 
 
 class _Slots(NamedTuple):
-    """The slices of a joint in the arrays of positions and velocities."""
+    """The slices that a joint occupies in MuJoCo's arrays of positions and velocities."""
 
     position: slice
     velocity: slice
 
 
 class Engine:
-    """One world in MuJoCo."""
+    """One world in MuJoCo, with its state."""
 
     def __init__(self, blueprint: Blueprint, models: Sequence[EngineModel]) -> None:
-        """Compile the model. Raises ``SimulatorError`` if MuJoCo rejects it."""
+        """Compile a MuJoCo model. Raises ``SimulatorError`` if MuJoCo rejects the model."""
         try:
             self.model: Any = mujoco.MjModel.from_xml_string(blueprint.xml, dict(blueprint.assets))
         except ValueError as error:
@@ -85,14 +86,14 @@ class Engine:
     # time
 
     def refresh(self) -> None:
-        """Update everything that depends on positions and velocities."""
+        """Update all quantities that depend on positions and velocities."""
         try:
             mujoco.mj_step1(self.model, self.data)
         except mujoco.FatalError as error:
             raise self._too_much(str(error).splitlines()[0]) from error
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, in which these pushes act."""
+        """Advance by one physics step, in which the forces of ``pushes`` act."""
         for push in pushes:
             forces = self.data.xfrc_applied[self.body(push.name)]
             forces += (*push.force_n, *push.torque_nm)
@@ -122,11 +123,11 @@ class Engine:
     # states
 
     def body(self, name: str) -> int:
-        """Return the id of a body."""
+        """Return MuJoCo's id of a body."""
         return self._id(mujoco.mjtObj.mjOBJ_BODY, name)
 
     def actuator(self, name: str) -> int:
-        """Return the id of an actuator, its index in ``data.ctrl``."""
+        """Return the id of an actuator, which is its index in ``data.ctrl``."""
         return self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, name)
 
     def body_pose(self, body: int) -> Pose:
@@ -136,7 +137,7 @@ class Engine:
         return Pose((x, y, z), (qx, qy, qz, qw))
 
     def state(self, model: EngineModel) -> ModelState:
-        """Return pose and twist, in the world frame, of a model that can move."""
+        """Return the pose and twist of a movable model, in the world frame."""
         body = self.body(model.roots[0].name)
         pose, in_model = self.body_pose(body), model.roots[0].pose
         velocity = np.empty(6)
@@ -155,7 +156,7 @@ class Engine:
         self._place_body(model.name, pose)
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Set pose and twist of a model that can move, with all its links."""
+        """Set the pose and twist of a movable model, with all its links."""
         self._settling.begin()
         present = self.state(model).pose
         turning = np.array(state.angular_radps)
@@ -178,7 +179,7 @@ class Engine:
             self.data.qvel[velocity] = (*moving, *(pose.rotation.T @ turning))
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
-        """Set the twist of a model that is at the pose of ``state``."""
+        """Set the twist of a model, which must be at the pose of ``state``."""
         linear, angular = _twist(state)
         for root in model.roots:
             if root.joint is None:
@@ -187,24 +188,26 @@ class Engine:
                 self._set_velocity(root.name, pose, moving, angular)
 
     def link_state(self, link: str) -> ModelState:
-        """Return the state of a link that is not attached to a joint."""
+        """Return the pose and twist, in the world frame, of a link that is not attached to a
+        joint."""
         pose = self.body_pose(self.body(link))
         velocity = self.data.qvel[self._joints[link].velocity]
         turning = pose.rotation @ velocity[3:]
         return ModelState(pose, tuple(velocity[:3].tolist()), tuple(turning.tolist()))
 
     def place_link(self, link: str, state: ModelState) -> None:
-        """Set the state of a link that is not attached to a joint."""
+        """Set the pose and twist of a link that is not attached to a joint."""
         self._settling.begin()
         self._place_free_body(link, state.pose)
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link without a joint, which is at the pose of ``state``."""
+        """Set the twist of a link that is not attached to a joint. The link must be at the pose of
+        ``state``."""
         self._set_velocity(link, state.pose, *_twist(state))
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set position and speed of a joint with one axis; None does not change."""
+        """Set the position and speed of a joint with one axis; a value of None is not set."""
         slots = self._joints[joint]
         if position is not None:
             self.data.qpos[slots.position] = position
@@ -231,7 +234,7 @@ class Engine:
         self.data.qacc_warmstart[slots.velocity] = 0.0
 
     def copy_state(self, other: "Engine") -> None:
-        """Copy the state of every joint that both worlds have."""
+        """Copy the state of every joint that also exists in another world."""
         for name, slots in self._joints.items():
             theirs = other._joints.get(name)
             if theirs is None:
@@ -246,15 +249,15 @@ class Engine:
     # properties
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """Set the mass of a body, and scale its inertia."""
+        """Set the mass of a body (kg) and scale its inertia by the same factor."""
         body = self.body(link)
         self.model.body_inertia[body] *= mass_kg / self.model.body_mass[body]
         self.model.body_mass[body] = mass_kg
         mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
 
     def set_friction(self, shape: str, coefficient: float) -> None:
-        """Set the friction of a collision. Of a pair the smaller friction counts, which requires
-        new priorities of all geoms (:mod:`~gz_testauto.simulators.embedded.mjcf`)."""
+        """Set the friction coefficient of a collision. The smaller friction of a pair applies, so
+        the priorities of all geoms are set again (:mod:`~gz_testauto.simulators.embedded.mjcf`)."""
         model, coefficient = self.model, min(coefficient, MAX_FRICTION)
         touched = model.geom_contype != 0
         for geom in self.geoms_of(frozenset((shape,))):
@@ -266,17 +269,18 @@ class Engine:
         model.geom_priority[touched] = rank
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
-        """Set the gravity."""
+        """Set the gravity of the world (m/s²)."""
         self.model.opt.gravity[:] = gravity_mps2
 
     # contacts
 
     def geoms_of(self, shapes: FrozenSet[str]) -> FrozenSet[int]:
-        """Return the ids of all geoms of these collisions."""
+        """Return the ids of all MuJoCo geoms of the collisions with these names."""
         return frozenset(geom for geom, shape in enumerate(self._shapes) if shape in shapes)
 
     def touches(self, geoms: FrozenSet[int]) -> bool:
-        """Return whether any of these geoms has a contact candidate; called in every step."""
+        """Return whether any of these geoms has a contact candidate. The test is fast, since it
+        runs in every physics step."""
         return not geoms.isdisjoint(self.data.contact.geom.ravel().tolist())
 
     def contacts(self, geoms: FrozenSet[int], stamp_s: float) -> List[Contact]:
@@ -307,7 +311,8 @@ class Engine:
         ]
 
     def loads_n(self) -> Dict[str, float]:
-        """Return the vertical force (N) on each collision with contacts, by name."""
+        """Return the vertical force (N) on each collision that has contacts, by the name of the
+        collision."""
         mujoco.mj_forward(self.model, self.data)
         found: Dict[str, float] = {}
         force = np.empty(6)
@@ -343,17 +348,17 @@ class Engine:
 
 
 class MujocoSettling:
-    """The separation of overlapping bodies in one MuJoCo world, without accelerating them.
+    """The separation of overlapping bodies in one MuJoCo world, without accelerating the bodies.
 
-    MuJoCo separates overlapping bodies within a few steps, and they keep that speed: a tray of 70 g
-    that starts 25 mm deep in its table leaves it at 5 m/s. Gazebo corrects the poses only. This
-    class does the same in the first steps after a body was placed; a later overlap results from
-    motion. Bodies with motors are excluded.
+    MuJoCo separates overlapping bodies within a few steps, and the bodies keep that speed: a tray
+    of 70 g that starts 25 mm deep in its table leaves the table at 5 m/s. Gazebo corrects the poses
+    only. This class does the same in the first steps after a body was placed; a later overlap
+    results from motion. Bodies with motors are excluded.
     """
 
     def __init__(self, model: Any, data: Any, held: Sequence[str] = ()) -> None:
-        """Find the trees that can move and have no motor; ``held`` are joints with motors that are
-        not actuators of MuJoCo."""
+        """Find the trees of joined bodies that can move and have no motor. ``held`` are joints with
+        motors that are not actuators of MuJoCo."""
         self._model, self._data = model, data
         driven = _driven_trees(model)
         driven.update(int(model.body_treeid[model.joint(joint).bodyid[0]]) for joint in held)
@@ -365,11 +370,12 @@ class MujocoSettling:
         self._steps_left = SETTLING_STEPS
 
     def begin(self) -> None:
-        """Start to correct overlaps, after a body was placed."""
+        """Start to correct overlaps. Must be called after a body was placed."""
         self._steps_left = SETTLING_STEPS
 
     def before_step(self) -> List[Tuple[np.ndarray, np.ndarray]]:
-        """Return indices and values of the velocities of the trees that overlap deeply."""
+        """Return, for each tree of bodies with a deep overlap, the indices and values of its
+        velocities."""
         if not self._steps_left:
             return []
         self._steps_left -= 1
@@ -380,14 +386,14 @@ class MujocoSettling:
         return [(indices, self._data.qvel[indices]) for indices in found]
 
     def after_step(self, before: List[Tuple[np.ndarray, np.ndarray]]) -> None:
-        """Restore the velocities of trees that the separation has accelerated."""
+        """Restore the velocities of the trees of bodies that the separation has accelerated."""
         for indices, velocities in before:
             if np.linalg.norm(self._data.qvel[indices]) > np.linalg.norm(velocities):
                 self._data.qvel[indices] = velocities
 
 
 def _driven_trees(model: Any) -> Set[int]:
-    """Return the trees with a body that an actuator drives, by a joint or at a site."""
+    """Return the trees of bodies that an actuator drives, at a joint or at a site."""
     at_site = model.actuator_trntype == mujoco.mjtTrn.mjTRN_SITE
     targets = model.actuator_trnid[:, 0]
     bodies = [*model.site_bodyid[targets[at_site]], *model.jnt_bodyid[targets[~at_site]]]
@@ -395,7 +401,7 @@ def _driven_trees(model: Any) -> Set[int]:
 
 
 def mujoco_link_states(engine: Engine, models: Sequence[EngineModel]) -> LazyLinkStates:
-    """Return the present states of all links."""
+    """Return the present states of the links of all models in a MuJoCo world."""
     data, rootids = engine.data, engine.model.body_rootid
     positions, turns = data.xpos.copy(), data.xquat.copy()
     velocities, centers = data.cvel.copy(), data.subtree_com.copy()

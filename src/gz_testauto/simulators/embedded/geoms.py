@@ -1,4 +1,4 @@
-"""SDF shapes as MuJoCo geoms, and the mesh files that some of them need.
+"""SDF shapes as MuJoCo geoms, and the mesh files that some geoms need.
 
 A shape can have different geoms for contacts and for the lidar, since contacts need convex bodies:
 a mesh consists of convex pieces for contacts, and of its triangles for the lidar.
@@ -21,25 +21,27 @@ from gz_testauto.sdf.shapes import Cylinder, Geometry, Plane, Polyline
 from gz_testauto.simulators.mujoco_geoms import primitive, text
 
 MAX_FACES = 100_000
-"""Triangles per STL file; MuJoCo reads at most 200,000."""
+"""Maximum number of triangles in an STL file. MuJoCo reads at most 200,000."""
 
 MAX_PIECES = 2000
 MAX_MOVING_PIECES = 200
-"""Numbers of convex pieces of a mesh, if possible: each costs time in every step, more for a mesh
-that moves."""
+"""Target for the number of convex pieces of a mesh that does not move, or that moves. Each piece
+costs time in every step, and a moving piece costs more."""
 
 TOO_MANY_PIECES = 10_000
-"""A mesh that needs more pieces is rejected."""
+"""Number of convex pieces of one mesh above which the mesh is rejected."""
 
 MAX_WORLD_PIECES = 100_000
-"""A world with more pieces is rejected: compiling it would take minutes and gigabytes."""
+"""Number of convex pieces in one world above which the world is rejected: to compile more would
+take minutes and gigabytes."""
 
 WARN_ERROR_M = 0.01
-"""Error of a contact surface from which on a warning is logged."""
+"""Error (m) of a contact surface above which a warning is logged."""
 
 
 class Role(enum.IntEnum):
-    """The use of a geom. The value is its group in MuJoCo, by which rays select geoms."""
+    """The use of a geom: for contacts, for the lidar, or for both. The value is the geom's group in
+    MuJoCo, by which rays select geoms."""
 
     BOTH = 0
     CONTACT = 1
@@ -56,7 +58,7 @@ class Geom:
 
 
 class GeomFactory:
-    """A factory of geoms, with their assets, one for equal surfaces."""
+    """A factory of MuJoCo geoms and their mesh files. Equal surfaces share a file."""
 
     def __init__(self, coverage: SdfCoverage) -> None:
         self._coverage = coverage
@@ -67,7 +69,8 @@ class GeomFactory:
         self._pieces = 0
 
     def geoms(self, shape: BodyShape, moves: bool = False) -> List[Geom]:
-        """Return the geoms of a shape. Raises ``SdfError`` for an unsupported shape."""
+        """Return the geoms of a shape, which ``moves`` if its body can move. Raises ``SdfError``
+        for an unsupported shape."""
         geometry = shape.geometry
         if isinstance(geometry, Mesh):
             return [*self._touched(shape.name, geometry, moves), *self._seen(geometry)]
@@ -83,10 +86,11 @@ class GeomFactory:
     def wheel(self, shape: BodyShape, axis: np.ndarray, held: bool = False) -> List[Geom]:
         """Return the geoms of a wheel that rotates about ``axis`` (in the frame of the shape).
 
-        A wheel with a limited torque has contacts as an ellipsoid, which rolls on one point and
-        does not scrub when the robot turns. The ellipsoid is smaller than the wheel at its rims, so
-        it does not touch a stone under a rim. A wheel that is ``held`` at its rate has contacts as
-        it is; a mesh as the cylinder around it, because a polygon shakes the robot as it rolls.
+        A wheel with a limited torque has an ellipsoid for contacts, which rolls on one point and
+        does not scrub when the robot turns. The ellipsoid is smaller than the wheel at the rims, so
+        it does not touch a stone under a rim. A wheel that is ``held`` at its rate keeps its shape
+        for contacts, except that a mesh becomes the cylinder around it, because a polygon shakes
+        the robot as it rolls.
         """
         if held and not isinstance(shape.geometry, Mesh):
             return self.geoms(shape, True)
@@ -127,7 +131,8 @@ class GeomFactory:
         return self._touching[mesh, moves]
 
     def _check_error(self, name: str, mesh: Mesh, parts: hulls.ConvexParts) -> None:
-        """Log a warning about the error of the pieces, or reject a mesh with too many."""
+        """Log a warning if the pieces of a mesh differ too much from its surface. Raises
+        ``SdfError`` for a mesh with too many pieces."""
         count = len(parts.boxes) + len(parts.hulls)
         if count > TOO_MANY_PIECES:
             raise SdfError(
@@ -188,8 +193,8 @@ class GeomFactory:
             yield Geom(Role.LIDAR, {"type": "mesh", "mesh": part})
 
     def _surface(self, triangles: np.ndarray) -> List[str]:
-        """Return the assets of a surface for the lidar only; none without an area, e.g. for a mesh
-        with the scale 0."""
+        """Return the names of the mesh files of a surface for the lidar. The list is empty for a
+        surface without an area, e.g. a mesh with the scale 0."""
         triangles = hulls.with_volume(triangles)
         chunks = (
             triangles[first : first + MAX_FACES] for first in range(0, len(triangles), MAX_FACES)
@@ -203,19 +208,20 @@ class GeomFactory:
 
 
 _TILTED = Pose.from_rpy(0.0, 0.0, 0.0, 1e-8, 0.0, 1.0)
-"""Pose of a cylinder in its body that can move. MuJoCo divides rounding errors by each other for a
-cylinder that is upright to the last bits on a plane, and computes a penetration as large as its
-radius. The tilt is far larger than rounding, and far smaller than the penetration of contacts: at
-1e-5 the inner and the outer rim of a sliding wheel would bear the load alternately. The rotation
-about the cylinder's axis makes MuJoCo keep the tilt: it replaces a frame within 1e-6 of the body's
-frame by that frame."""
+"""Tilt of a movable cylinder in its body. MuJoCo divides rounding errors by each other for a
+cylinder that is exactly upright on a plane, and computes a penetration as large as the radius. The
+tilt is far larger than rounding errors, and far smaller than the penetration of contacts: at 1e-5
+the inner and the outer rim of a sliding wheel would bear the load alternately. The rotation about
+the cylinder's axis makes MuJoCo keep the tilt, since MuJoCo replaces a frame within 1e-6 of the
+body's frame by that frame."""
 
 MIN_AREA_M2 = 1e-12
-"""MuJoCo rejects a mesh of less than 1e-15 m², in single precision."""
+"""Area (m²) of a mesh below which the mesh is omitted. MuJoCo rejects a mesh of less than 1e-15 m²,
+in single precision."""
 
 MIN_WIDTH_RATIO = 0.02
-"""Smallest ratio of half the width of a wheel's geom to its radius: thinner ones are too sharp for
-the detection of contacts with anything but a plane."""
+"""Smallest ratio of half the width of a wheel's geom to its radius. Thinner geoms are too sharp for
+the detection of contacts with any shape except a plane."""
 
 
 def _box_geom(box: hulls.OrientedBox) -> Geom:
@@ -249,7 +255,7 @@ def rotation_from_z(direction: np.ndarray) -> Tuple[float, float, float, float]:
 
 
 def stl(triangles: np.ndarray) -> bytes:
-    """Return triangles (n, 3, 3) as a binary STL file; MuJoCo also uses single precision."""
+    """Return triangles (n, 3, 3) as a binary STL file, in single precision like MuJoCo."""
     record = np.zeros(len(triangles), np.dtype([("n", "<f4", 3), ("v", "<f4", 9), ("a", "<u2")]))
     record["v"] = triangles.reshape(-1, 9)
     buffer = io.BytesIO()

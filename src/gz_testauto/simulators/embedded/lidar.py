@@ -1,11 +1,12 @@
-"""Distances along the rays of a robot's lidar.
+"""Distances along the rays of a robot's lidar in MuJoCo.
 
-Scenes of boxes, cylinders, spheres, ellipsoids and planes use the compiled functions of this
-module; in a scene with any other geom ``mj_multiRay`` casts all rays. Both give the same readings.
+If a scene consists of boxes, cylinders, spheres, ellipsoids and planes, the compiled functions of
+this module cast the rays; with any other geom, MuJoCo's ``mj_multiRay`` casts them. Both return
+identical ranges.
 
-Every convex solid is an intersection of slabs and quadrics, so a ray is inside it for one interval.
-Each solid is tested only against the rays that point at its bounding box, which makes this several
-times faster than a general ray caster. Poses are arbitrary.
+Every convex solid is an intersection of slabs and quadrics, so a ray is inside the solid for one
+interval. Each solid is tested only against the rays that point at its bounding box, which makes the
+compiled functions several times faster than a general ray caster. Solids can have any pose.
 """
 
 import math
@@ -20,7 +21,7 @@ from gz_testauto.simulators.embedded.geoms import Role
 from gz_testauto.simulators.mujoco_geoms import cast_fan
 
 PLANE, SPHERE, ELLIPSOID, CYLINDER, BOX = SIMPLE = (0, 2, 4, 5, 6)
-"""MuJoCo's types of the shapes for which the compiled functions are used."""
+"""MuJoCo's numbers of the geom types that the compiled functions support."""
 
 _PARALLEL = 1e-15
 
@@ -28,8 +29,8 @@ _PARALLEL = 1e-15
 class MujocoLidar:
     """A lidar on a body of a MuJoCo model.
 
-    ``body`` is the id of the body, ``mount`` the pose on it. Without ``fast``, ``mj_multiRay``
-    casts all rays.
+    ``body`` is MuJoCo's id of the body, and ``mount`` the pose of the lidar on the body. If
+    ``fast`` is False, ``mj_multiRay`` casts all rays.
     """
 
     def __init__(
@@ -56,8 +57,8 @@ class MujocoLidar:
         self.is_fast = fast and bool(np.isin(self._kinds[self._geoms], SIMPLE).all())
 
     def ranges_m(self) -> np.ndarray:
-        """Return the distances (samples,), infinite beyond the range; MuJoCo's positions must be up
-        to date."""
+        """Return the distances (m) along all rays, shape (samples,), infinite beyond the lidar's
+        range. MuJoCo's positions must be up to date."""
         body = self._data.xmat[self._body].reshape(3, 3)
         origin = self._data.xpos[self._body] + body @ self._position
         turn = body @ self._turn
@@ -96,7 +97,8 @@ class MujocoLidar:
 
 @compiled
 def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-def]
-    """Return the part of (near, far) in which a ray is within -half..half along one axis."""
+    """Return the part of the interval (near, far) in which a ray is between ``-half`` and ``half``
+    along one axis."""
     if abs(direction) < _PARALLEL:
         return (near, far) if abs(origin) <= half else (1.0, 0.0)
     first, second = (-half - origin) / direction, (half - origin) / direction
@@ -105,7 +107,7 @@ def _cut_slab(origin, direction, half, near, far):  # type: ignore[no-untyped-de
 
 @compiled
 def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
-    """Return the part of (near, far) in which a t² + 2 b t + c is not above 0."""
+    """Return the part of the interval (near, far) in which a t² + 2 b t + c is at most 0."""
     if a < _PARALLEL * _PARALLEL:
         return (near, far) if c <= 0 else (1.0, 0.0)
     under = b * b - a * c
@@ -117,8 +119,8 @@ def _cut_round(a, b, c, near, far):  # type: ignore[no-untyped-def]
 
 @compiled
 def _distance(kind, size, o, d):  # type: ignore[no-untyped-def]
-    """Return the distance along a ray from ``o`` in the direction ``d``, in the solid's frame, to
-    its surface; inf if there is none."""
+    """Return the distance along a ray to the surface of a solid; inf without an intersection. The
+    ray starts at ``o`` in the direction ``d``, both in the frame of the solid."""
     near, far = -np.inf, np.inf
     if kind == BOX:
         for axis in range(3):
@@ -151,8 +153,8 @@ def _half_extents(kind, size, half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
-    """Return the bearing of a box and its angles to the right and left of that (rad), seen from the
-    sensor; a full turn from inside."""
+    """Return the bearing of a box from the sensor, and the angles (rad) by which the box extends to
+    the right and left of that bearing. If the sensor is inside, they are a full turn."""
     bearing = math.atan2(center[1], center[0])
     low = high = 0.0
     for corner in range(8):
@@ -170,7 +172,8 @@ def _angles_at(center, axes, half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten the rays from first to last to their intersection with a solid."""
+    """Shorten the rays with the indices ``first`` to ``last`` to their intersection with a
+    solid."""
     o, d = np.empty(3), np.empty(3)
     for axis in range(3):
         o[axis] = -(
@@ -184,7 +187,7 @@ def _cast_solid(kind, size, center, axes, first, last, cosines, sines, ranges): 
 
 @compiled
 def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten the rays to their intersection with the front of a plane."""
+    """Shorten all rays to their intersection with the front of a plane."""
     height = axes[0, 2] * center[0] + axes[1, 2] * center[1] + axes[2, 2] * center[2]
     for ray in range(len(ranges)):
         rise = axes[0, 2] * cosines[ray] + axes[1, 2] * sines[ray]
@@ -196,7 +199,8 @@ def _cast_plane(center, axes, cosines, sines, ranges):  # type: ignore[no-untype
 def _cast_visible(  # type: ignore[no-untyped-def]
     kind, size, center, axes, half, angle_min, spacing, cosines, sines, ranges
 ):
-    """Shorten the rays that point at a solid, for all turns of its bearing."""
+    """Shorten the rays that point at a solid. Bearings that differ by a full turn are also
+    tested."""
     bearing, low, high = _angles_at(center, axes, half)
     for turns in range(-1, 2):
         start = bearing + low + turns * 2 * math.pi - angle_min
@@ -211,7 +215,7 @@ def _cast_visible(  # type: ignore[no-untyped-def]
 
 @compiled
 def _to_sensor_frame(origin, turn, position, rotation, center, axes):  # type: ignore[no-untyped-def]
-    """Compute a geom's center and axes in the frame of the sensor."""
+    """Compute the center and the axes of a geom in the frame of the sensor."""
     for row in range(3):
         center[row] = 0.0
         for k in range(3):
@@ -237,12 +241,13 @@ def cast(  # type: ignore[no-untyped-def]
     range_max,
     ranges,
 ):
-    """Fill ``ranges`` (n,) with the distance (m) to the first surface; inf beyond ``range_max``.
+    """Fill ``ranges`` (n,) with the distance (m) along each ray to the first surface; inf beyond
+    ``range_max``.
 
-    ``geoms`` (k,) are the rows to test of ``kinds``, ``sizes`` (:, 3), ``positions`` (:, 3) and
-    ``rotations`` (:, 9), in the world frame. The sensor is at ``origin`` (3,) with the axes
-    ``turn`` (3, 3); ray i has the angle ``angle_min + i * spacing`` in its xy plane, with
-    ``cosines`` and ``sines``.
+    ``geoms`` (k,) are the indices of the geoms to test in ``kinds``, ``sizes`` (:, 3),
+    ``positions`` (:, 3) and ``rotations`` (:, 9), which are in the world frame. The sensor is at
+    ``origin`` (3,) with the axes ``turn`` (3, 3). Ray i has the angle ``angle_min + i * spacing``
+    in the sensor's xy plane; ``cosines`` and ``sines`` are those of the angles.
     """
     ranges[:] = np.inf
     center, half, axes = np.empty(3), np.empty(3), np.empty((3, 3))

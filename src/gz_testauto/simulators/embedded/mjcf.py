@@ -1,7 +1,9 @@
-"""Writes engine models as MJCF, MuJoCo's format: bodies, joints, geoms, collisions and the solver.
+"""Conversion of engine models to MJCF, MuJoCo's format: bodies, joints, geoms, collisions and the
+solver.
 
-Friction of a pair is the smaller of the two, as in Gazebo. MuJoCo uses that of the geom with the
-higher priority, so geoms with lower friction have a higher priority.
+The friction of a pair is the smaller of the two coefficients, as in Gazebo. MuJoCo uses the
+coefficient of the geom with the higher priority, so geoms with lower friction get a higher
+priority.
 """
 
 from dataclasses import dataclass, replace
@@ -25,30 +27,35 @@ from gz_testauto.simulators.embedded.wheel_drive import Drivetrain, Servo, Wheel
 from gz_testauto.simulators.mujoco_geoms import text
 
 MAX_FRICTION = 10.0
-"""Larger coefficients have no further effect, but make the solver's problem ill-conditioned."""
+"""Largest friction coefficient. Larger ones have no further effect, but make the solver's problem
+ill-conditioned."""
 
 MIN_RANGE = 1e-6
-"""Range (rad or m) of a locked joint."""
+"""Range (rad or m) of motion of a locked joint."""
 
 MANY_BODIES = 2000
 MIN_MEMORY_BYTES = 64_000_000
-"""From this number of bodies on MuJoCo gets a memory size, which is at least
-``MIN_MEMORY_BYTES``."""
+"""Number of bodies above which this package sets MuJoCo's memory size, and the smallest size that
+it sets."""
 
 IMU = "{robot} imu"
-"""Name of the site and, with the quantity, of the sensors of a robot's IMU."""
+"""Name of the site of a robot's IMU and of its sensors in MuJoCo."""
 
 BASE = "{robot} base"
-"""Name of the site at which servos act: the origin of a robot's model."""
+"""Name of the site in MuJoCo at which servos act, which is the origin of a robot's model."""
 
 _HINGES = {"revolute": "hinge", "universal": "hinge", "revolute2": "hinge", "prismatic": "slide"}
 
 
 @dataclass(frozen=True)
 class Blueprint:
-    """A MuJoCo model: the XML, its files, the collision of each geom by the geom's name, whether it
-    needs :class:`~gz_testauto.simulators.embedded.coulomb_friction.CoulombFriction`, and the joints
-    of wheels that drive by friction."""
+    """A MuJoCo model to compile.
+
+    ``xml`` is the MJCF text, and ``assets`` the content of the files that it uses. ``shapes`` has
+    the name of the collision of each geom, by the geom's name. With ``grip``, the model needs
+    :class:`~gz_testauto.simulators.embedded.coulomb_friction.CoulombFriction`; ``held`` are the
+    joints of the wheels that drive by friction.
+    """
 
     xml: str
     assets: Mapping[str, bytes]
@@ -73,14 +80,14 @@ def write_mjcf(
     robots: Mapping[str, RobotEquipment],
     grip: bool = False,
 ) -> Blueprint:
-    """Write the world of these models, at their poses. ``robots`` has the equipment of the
-    robots by name; their IMUs have this order in the sensor data. With ``grip`` bodies slide by
-    Coulomb's law, which wheels that drive by friction need."""
+    """Write models at their poses as a MuJoCo model. ``robots`` has the drivetrain and the IMU of
+    each robot by the robot's name; MuJoCo's sensor data have the order of these IMUs. With ``grip``
+    bodies slide by Coulomb's law, which wheels that drive by friction need."""
     return _MjcfWriter(models, coverage, robots, grip).write(step_s, gravity_mps2)
 
 
 def motor_name(robot: str, motor: Union[Wheel, Servo]) -> str:
-    """Return the name of a motor's actuator."""
+    """Return the name of the MuJoCo actuator of a motor."""
     return motor.joint if isinstance(motor, Wheel) else f"{robot} servo {motor.axis}"
 
 
@@ -145,8 +152,8 @@ class _MjcfWriter:
         return Blueprint(xml, files, self._shapes, self._grip, self._held)
 
     def _add_memory(self, root: Element) -> None:
-        """Set the memory size for all pairs of many bodies, which MuJoCo's estimate omits; the
-        system allocates it when it is used."""
+        """Set MuJoCo's memory size, so that it suffices for all pairs of many bodies, which
+        MuJoCo's own estimate omits. The system allocates the memory when it is used."""
         bodies = sum(
             1 if model.static else sum(len(walk(root)) for root in model.roots)
             for model in self._models
@@ -270,7 +277,8 @@ class _MjcfWriter:
 
 
 def condim(friction: float) -> int:
-    """Return the dimension of a contact: without friction along its normal only."""
+    """Return MuJoCo's dimension of a contact: 3, or 1 without friction, where a force acts along
+    the normal only."""
     return 3 if friction > 0 else 1
 
 
@@ -307,14 +315,14 @@ def _add_joint(body: Element, model: str, joint: Joint) -> None:
 
 
 def _hold(joint: Element, wheel: Wheel) -> None:
-    """Use the friction of a joint as the motor that holds its wheel at a rate."""
+    """Set up the friction of a joint as the motor that keeps the rate of a wheel."""
     limit = UNLIMITED_NM if wheel.torque_nm is None else wheel.torque_nm
     joint.set("frictionloss", text(limit))
     joint.set("solimpfriction", STIFFNESS)
 
 
 def joint_names(model: EngineModel) -> List[str]:
-    """Return the joints of a model in MJCF."""
+    """Return the names of the joints of a model in MJCF."""
     names: List[str] = []
     for root in () if model.static else model.roots:
         for body in walk(root):

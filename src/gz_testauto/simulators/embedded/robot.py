@@ -1,9 +1,9 @@
 """A robot in MuJoCo: its drivetrain, motors and sensors.
 
 A robot has wheels with limited torque, wheels that are held at their rates, or servos. The torque
-that a wheel can transmit depends on its load on level ground, from a simulation of the robot on a
-plane until it is at rest. A world can be recompiled during a trial; :meth:`MujocoRobot.attach`
-finds the motors and sensors again.
+that a wheel can transmit depends on its load on level ground. The load results from a simulation of
+the robot on a plane until it is at rest. A world can be recompiled during a trial; then
+:meth:`MujocoRobot.attach` finds the motors and sensors again.
 """
 
 from dataclasses import replace
@@ -33,23 +33,24 @@ from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 
 STEP_S = 0.002
 SETTLING_STEPS = 500
-"""One second: robots start at most some millimeters above the ground."""
+"""Number of physics steps until a robot on a plane is at rest: one second, since robots start at
+most some millimeters above the ground."""
 
 IMU_NUMBERS = 10
-"""Number of values of MuJoCo's sensors of one IMU: quaternion wxyz, angular velocity (rad/s) in the
-sensor frame, and velocity (m/s) in the world frame."""
+"""Number of values that MuJoCo's sensors report for one IMU: quaternion wxyz, angular velocity
+(rad/s) in the sensor frame, and velocity (m/s) in the world frame."""
 
 
 class DrivenRobot(NamedTuple):
-    """A robot at the pose of its SDF, and its drivetrain."""
+    """The engine model of a robot at the pose of its SDF, and its drivetrain."""
 
     engine_robot: EngineRobot
     drive: Drivetrain
 
 
 def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenRobot:
-    """Read a robot, which turns by ``skid`` if it has more than two driven wheels. Raises
-    ``SdfError`` for unsupported elements."""
+    """Read a robot and select its drivetrain. ``skid`` is the method to turn a robot with more than
+    two driven wheels. Raises ``SdfError`` for unsupported elements."""
     engine_robot = read_engine_robot(robot, coverage)
     model = engine_robot.model
     wheels = motorized_wheels(model, engine_robot.wheels)
@@ -64,7 +65,7 @@ def drive_robot(robot: RobotModel, coverage: SdfCoverage, skid: Skid) -> DrivenR
 def _loaded_wheels(
     model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage
 ) -> Tuple[Wheel, ...]:
-    """Return the wheels with the torque that they can transmit to the ground."""
+    """Return wheels whose torque limit is the torque that they can transmit to the ground."""
     shapes = {body.name: body.shapes for root in model.roots for body in walk(root)}
     loads = _at_rest(model, wheels, coverage).loads_n()
     found = []
@@ -90,7 +91,8 @@ def _at_rest(model: EngineModel, wheels: Sequence[Wheel], coverage: SdfCoverage)
 
 
 class MujocoRobot(SimulatedRobot):
-    """A robot in a world; if ``fast_lidar`` is False, MuJoCo casts the rays of its lidar."""
+    """A robot in a MuJoCo world. If ``fast_lidar`` is False, MuJoCo casts the rays of the robot's
+    lidar."""
 
     def __init__(
         self, robot: DrivenRobot, step_s: float, noise: np.random.Generator, fast_lidar: bool
@@ -100,7 +102,8 @@ class MujocoRobot(SimulatedRobot):
         self._fast_lidar = fast_lidar
 
     def attach(self, engine: Engine, imus_before: int) -> None:
-        """Find motors and sensors in a compiled world with ``imus_before`` IMUs before this one."""
+        """Find the robot's motors and sensors in a compiled world. ``imus_before`` is the number of
+        IMUs that precede the IMU of this robot in MuJoCo's sensor data."""
         engine_robot, drive = self.engine_robot, self.equipment.drive
         self._engine = engine
         self._body: FrozenSet[int] = engine.geoms_of(engine_robot.body_shapes)

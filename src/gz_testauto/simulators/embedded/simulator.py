@@ -1,7 +1,7 @@
 """MuJoCo as a simulator in this process.
 
-Every scene is compiled separately. To add or remove models a simulation recompiles its world and
-copies the state of the others.
+Every scene is compiled separately. To add or remove models, a simulation recompiles its world and
+copies the state of the remaining models.
 """
 
 from typing import Dict, Mapping, NamedTuple, Sequence, Tuple, get_args
@@ -27,8 +27,8 @@ from gz_testauto.simulators.interface import Scene
 
 
 class Settings(NamedTuple):
-    """The physics step (s), whether simple scenes use the fast lidar, and whether bodies slide by
-    Coulomb's law."""
+    """The physics step (s), whether the compiled lidar is used if possible, and whether bodies
+    slide by Coulomb's law."""
 
     step_s: float
     fast_lidar: bool
@@ -36,7 +36,8 @@ class Settings(NamedTuple):
 
 
 class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
-    """A world in MuJoCo; see ``EngineSimulation``."""
+    """A world in MuJoCo; see
+    :class:`~gz_testauto.simulators.engine_simulation.EngineSimulation`."""
 
     _engine: Engine
 
@@ -75,7 +76,8 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._engine.refresh()
 
     def _set_property(self, change: Change) -> None:
-        """Set a property, which is set again when the world is recompiled."""
+        """Set a property of the world, and store the change, which is applied again after a
+        recompilation."""
         super()._set_property(change)
         self._lasting[type(change), change.name] = change
 
@@ -105,7 +107,8 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         return Engine(blueprint, engine_models)
 
     def _recompile(self, models: Mapping[str, EngineModel]) -> None:
-        """Compile a world of these models, and copy the state of those that existed before."""
+        """Compile a world with these models, and copy the state of the models that already
+        existed."""
         engine = self._compiled(models)
         engine.copy_state(self._engine)
         self._engine = engine
@@ -117,7 +120,6 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
         self._attach_robots()
 
     def _attach_robots(self) -> None:
-        """Find the robots' motors and sensors in the compiled world."""
         imus = 0
         for robot in self._onboard.values():
             robot.attach(self._engine, imus)
@@ -125,12 +127,12 @@ class EmbeddedSimulation(EngineSimulation[MujocoRobot]):
 
 
 class EmbeddedSimulator(EngineSimulator[DrivenRobot]):
-    """MuJoCo, in this process; it starts no process and opens no port.
+    """The simulator MuJoCo in this process. It starts no process and opens no port.
 
-    ``step_s`` is the physics step, independent of the world: for a robot on wheels 5 ms are as good
-    as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with the same readings. ``skid``
-    selects how a robot with more than two driven wheels turns: ``servo`` turns it as commanded,
-    ``wheels`` uses motors and friction, whose result depends on ``step_s``.
+    ``step_s`` is the physics step, independent of the world: for a robot on wheels, 5 ms is as good
+    as 1 ms. If ``fast_lidar`` is False, MuJoCo casts all rays, with identical ranges. ``skid``
+    selects the method to turn a robot with more than two driven wheels: ``servo`` turns the robot
+    as commanded; ``wheels`` uses motors and friction, and the result depends on ``step_s``.
     """
 
     name = "embedded"

@@ -1,10 +1,10 @@
-"""The drivetrain of a robot in MuJoCo: the motors of its wheels, or servos that replace them.
+"""The drivetrain of a robot in MuJoCo: the motors of its wheels, or servos that replace the motors.
 
-Gazebo's drive plugins set the speed of the wheels in every physics step and leave the rest to
-friction; those of gazebo_ros use motors with a torque limit. The wheels of a skid-steer drive must
-slide to turn. Either they roll without friction, and servos move and turn the base as commanded,
-with the force that the tires could transmit; or motors hold their rates, and friction moves the
-robot (:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
+Gazebo's drive plugins set the speed of the wheels in every physics step, and friction moves the
+robot; the plugins of gazebo_ros use motors with a torque limit. The wheels of a skid-steer drive
+must slide to turn. Either the wheels roll without friction, and servos move and turn the base as
+commanded, with the force that the tires could transmit; or motors keep the rates of the wheels, and
+friction moves the robot (:mod:`~gz_testauto.simulators.embedded.coulomb_friction`).
 """
 
 from dataclasses import dataclass, replace
@@ -17,32 +17,35 @@ from gz_testauto.sdf.engine_model.bodies import EngineModel, walk
 from gz_testauto.sdf.engine_model.robots import DrivenWheel
 
 Skid = Literal["servo", "wheels"]
-"""Method to turn a robot with more than two driven wheels: servos on its base, or its wheels."""
+"""Method to turn a robot with more than two driven wheels: by servos on its base, or by its
+wheels."""
 
 RESPONSE_S = 0.0015
-"""Time in which a wheel without load reaches its commanded speed. It was fitted to Gazebo, whose
-plugin sets the speed in every physics step and whose solver reduces it again."""
+"""Time (s) in which a wheel without load reaches its commanded speed. The value was fitted to
+Gazebo, whose plugin sets the speed in every physics step and whose solver reduces it again."""
 
 SERVO_RESPONSE_S = 0.05
-"""Time in which a skid-steer base reaches its commanded speed."""
+"""Time (s) in which a skid-steer base reaches its commanded speed."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
 PUSH = 0.5
-"""A wheel without a torque limit pushes with this share of its load. In Gazebo it would spin and
-push with all of it; MuJoCo lifts a fast sliding body, so a spinning wheel hops."""
+"""Share of its load with which a wheel without a torque limit pushes. In Gazebo the wheel would
+spin and push with its whole load; MuJoCo lifts a fast sliding body, so a spinning wheel would
+hop."""
 
 
 @dataclass(frozen=True)
 class Wheel(DrivenWheel):
-    """A driven wheel and its motor. ``axis`` is in the frame of its link; ``gain`` is the torque
-    (N m) per rad/s of the rate error."""
+    """A driven wheel and its motor. ``axis`` is the axis of rotation in the frame of the wheel's
+    link; ``gain`` is the motor's torque (N m) per rad/s of the rate error."""
 
     axis: Tuple[float, float, float]
     gain: float
 
     def with_load(self, load_n: float, mu: float) -> "Wheel":
-        """Return the wheel with the torque that its tire can transmit under a load (N)."""
+        """Return the wheel with a torque limit: the torque that its tire can transmit under a load
+        (N)."""
         if load_n <= 0 or mu <= 0:
             return self
         bearable = PUSH * min(mu, 1.0) * load_n / abs(self.per_speed)
@@ -52,9 +55,11 @@ class Wheel(DrivenWheel):
 
 @dataclass(frozen=True)
 class Servo:
-    """A force on the base along x (``axis`` 0) or y (1) of its frame, or a torque about z (5).
+    """A motor that acts on the base of a robot: a force along x (``axis`` 0) or y (1) of the base
+    frame, or a torque about z (5).
 
-    ``gain`` is the force (N) or torque (N m) per m/s or rad/s of error, ``limit`` the maximum.
+    ``gain`` is the force (N) or torque (N m) per m/s or rad/s of error, and ``limit`` the largest
+    force or torque.
     """
 
     axis: int
@@ -66,8 +71,8 @@ class Servo:
 
 @dataclass(frozen=True)
 class Drivetrain:
-    """The motors of a robot. It has servos if its wheels roll without friction; ``held``: its
-    wheels keep their rates and slide."""
+    """The motors of a robot. A drivetrain has servos if its wheels roll without friction. With
+    ``held``, the wheels keep their rates and slide."""
 
     wheels: Tuple[Wheel, ...] = ()
     servos: Tuple[Servo, ...] = ()
@@ -75,11 +80,12 @@ class Drivetrain:
 
     @property
     def motors(self) -> Tuple[Union[Wheel, Servo], ...]:
-        """All motors, which have a commanded speed."""
+        """All motors of wheels and servos, each of which has a commanded speed."""
         return (*self.wheels, *self.servos)
 
     def speeds(self, twist: Twist2D) -> List[float]:
-        """Return the speed of each motor for a twist."""
+        """Return the commanded speed of each motor (rad/s, or m/s for servos along an axis) for a
+        twist of the robot."""
         return [
             motor.per_speed * twist.linear_mps + motor.per_turn * twist.angular_radps
             for motor in self.motors
@@ -87,7 +93,7 @@ class Drivetrain:
 
 
 def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...]:
-    """Return the servos of a skid-steer drive with these wheels."""
+    """Return the servos of a skid-steer drive that has these wheels."""
     bodies = [body for root in model.roots for body in walk(root)]
     mass, about_z = 0.0, 0.0
     for body in bodies:
@@ -112,7 +118,7 @@ def read_servos(model: EngineModel, wheels: Sequence[Wheel]) -> Tuple[Servo, ...
 
 
 def motorized_wheels(model: EngineModel, wheels: Sequence[DrivenWheel]) -> Tuple[Wheel, ...]:
-    """Return the driven wheels of a model with their motors."""
+    """Return the driven wheels of a model, each with its motor."""
     bodies = {body.name: body for root in model.roots for body in walk(root)}
     found = []
     for wheel in wheels:

@@ -2,8 +2,9 @@
 
 Masses and friction are sent with the ids of links and collisions, and take effect within 0.2 s of
 wall time. A force is a wrench that acts on a link for one physics step, in the link frame; a twist
-is set by the force that gives the difference. Lights and visuals affect rendering only, so they are
-not waited for. Joints cannot be set: Gazebo uses another transport for them.
+is set by the force that causes the difference. Lights and visuals affect rendering only, so the
+client does not wait for their effect. Joints cannot be set, since Gazebo uses another transport for
+them.
 """
 
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ _LIGHT_FIELDS = {
 
 
 def check(change: Change, description: Callable[[], Description]) -> None:
-    """Raise ``SimulatorError`` for a change without a message in Gazebo's transport."""
+    """Raise ``SimulatorError`` for a change for which Gazebo's transport has no message."""
     kind = type(change).__name__
     if isinstance(change, SetModel) and (change.linear_mps or change.angular_radps):
         links = description().links_of(change.name)
@@ -70,13 +71,14 @@ class PropertyMessages:
     """The publishers of changes of masses, friction, gravity, lights and visuals."""
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str]) -> None:
-        """Set up; ``on_server`` returns the name of a model on the server."""
+        """Set the link to the world, and the function ``on_server`` that returns the name of a
+        model on the server."""
         self._link, self._on_server = link, on_server
         self._lights: Optional[Publisher] = None
         self._visuals: Optional[Publisher] = None
 
     def send(self, changes: Sequence[Change], description: Description) -> None:
-        """Publish the changes; return when physics has processed them."""
+        """Publish the changes, and return after the physics engine has processed them."""
         models: Dict[str, Any] = {}
         for change in changes:
             if isinstance(change, SetMass):
@@ -107,7 +109,7 @@ class PropertyMessages:
             self._link.modify(list(models.values()))
 
     def _link_message(self, models: Dict[str, Any], scoped: str) -> Any:
-        """Return the part of a model's message that is for one of its links."""
+        """Return the part of a ``Model`` message that belongs to one of the model's links."""
         model, link = scoped.split("::")
         name = self._on_server(model)
         known = self._described(name, link)
@@ -130,7 +132,8 @@ class PropertyMessages:
         part.surface.friction.mu, part.surface.friction.mu2 = now.mu, now.mu2
 
     def _described(self, model: str, link: str) -> Any:
-        """Return the message that Gazebo published for a link, with its id."""
+        """Return the ``Link`` message that Gazebo published for a link, which contains the link's
+        id."""
         if model not in self._link.models:
             self._link.list_models()
         for known in self._link.models[model].link:
@@ -182,7 +185,8 @@ class PropertyMessages:
 
 @dataclass
 class _GazeboPush:
-    """A push with its remaining time (s), and the rest of the last interval's impulse (s)."""
+    """An active push with its remaining time (s), and the time (s) of the previous interval whose
+    impulse was deferred."""
 
     push: Push
     left_s: float
@@ -192,9 +196,10 @@ class _GazeboPush:
 class Impulses:
     """The pushes and impulses that act on links from the start of the next interval of physics.
 
-    A push acts during physics, but a link accepts a wrench for one step only. So in each interval
-    the link gets at the start the part of the impulse that gives the displacement of the whole
-    push, and the rest at the next start, which corrects the velocity.
+    A push acts during physics, but a link accepts a wrench for one step only. So the impulse of
+    each interval is divided: the link gets one part at the start, which causes the displacement of
+    the whole push, and the remaining part at the start of the next interval, which corrects the
+    velocity.
     """
 
     def __init__(self, link: WorldLink, on_server: Callable[[str], str], step_s: float) -> None:
@@ -203,13 +208,14 @@ class Impulses:
         self._impulses: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
 
     def push(self, push: Push) -> None:
-        """Apply a push from the next interval on."""
+        """Start a push with the next interval of physics."""
         self._link_topic(push.name)
         self._pushing.append(_GazeboPush(push, max(push.duration_s, self._step_s)))
 
     def set_impulse(self, link: str, linear_ns: np.ndarray, angular_nms: np.ndarray) -> None:
         """Set the impulse through a link's center of mass (N s) and the angular impulse (N m s), in
-        the world frame, for the next interval; they replace earlier ones."""
+        the world frame, for the next interval of physics. They replace earlier impulses of the
+        link."""
         self._link_topic(link)
         self._impulses[link] = (linear_ns, angular_nms)
 
@@ -226,8 +232,8 @@ class Impulses:
         pose_of: Callable[[str], Pose],
         description: Callable[[], Description],
     ) -> None:
-        """Publish the wrenches for the start of an interval of physics; ``pose_of`` returns the
-        pose of a link."""
+        """Publish the wrenches for the start of an interval of physics of ``interval_s``. The
+        function ``pose_of`` returns the pose of a link."""
         total, self._impulses = self._impulses, {}
         for pushing in self._pushing:
             acting_s = min(pushing.left_s, interval_s)

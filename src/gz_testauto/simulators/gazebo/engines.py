@@ -1,13 +1,18 @@
-"""Gazebo's physics engines, and the changes of a world with which it means the same in each.
+"""Adaptation of a world to Gazebo's physics engines, so that it has the same meaning in each of
+them.
 
-All engines read friction from the ODE elements, and between two surfaces the smaller friction
-counts. But in Bullet and DART a link has one friction, in Bullet that of its last collision and in
-DART the mean. If the collisions of a link differ, all get that of the collisions on the floor.
-Bullet places the middle of a height map's heights, not their zero, at the height of its collision,
-moves it with its model, and spreads it over one vertex less than its size. ODE represents a height
-map by the planes of its triangles and by its vertices, but not by its edges: a wheel at the edge of
-a step sinks into it by almost the step's height. So ODE can get meshes instead. In DART bodies fall
-through height maps, and rays detect nothing. The changes are reverted in a saved world.
+All engines read friction from the ODE elements, and the smaller friction of two surfaces applies.
+But in Bullet and DART a link has one friction: in Bullet that of its last collision, in DART the
+mean. If the collisions of a link differ, all get the friction of the collisions that touch the
+floor.
+
+Bullet places the middle of a height map's heights, not their zero, at the height of the collision,
+moves the height map with its model, and spreads it over one vertex less than its size. ODE
+represents a height map by the planes of its triangles and by its vertices, but not by its edges: a
+wheel at the edge of a step sinks into the step by almost its height. So height maps can become
+meshes in ODE. In DART bodies fall through height maps, and rays detect nothing.
+
+The adaptations are reverted in a saved world.
 """
 
 import copy
@@ -36,18 +41,19 @@ from gz_testauto.simulators.changes import ChangeKind, Push, SetFriction, SetMas
 LOGGER = logging.getLogger(__name__)
 
 ENGINES = ("ode", "bullet", "dart")
-"""The supported engines."""
+"""The supported physics engines."""
 
 NOT_REUSABLE = ("dart",)
-"""Engines whose results differ in the last bits after other worlds in the same process."""
+"""Physics engines whose results differ in the last bits if the process has simulated other worlds
+before."""
 
 UNSUPPORTED_CHANGES: Mapping[str, FrozenSet[ChangeKind]] = {
     "ode": frozenset(),
     "bullet": frozenset((Push, SetFriction, SetMass, SetModel)),
     "dart": frozenset((SetFriction,)),
 }
-"""Changes without effect: Bullet accepts no wrench, and both read friction only once. A change of
-mass in Bullet was not tested."""
+"""Property changes without an effect in each physics engine: Bullet accepts no wrench, and Bullet
+and DART read friction only once. A change of mass in Bullet was not tested."""
 
 SIMBODY = (
     "'simbody' cannot be stepped: it continues while Gazebo's clock is paused (a body that falls "
@@ -55,20 +61,20 @@ SIMBODY = (
 )
 
 CHANGED = ("pose", "geometry", "surface")
-"""The parts of a collision that are changed."""
+"""The elements of a collision that an adaptation can change."""
 
 _Collision = Tuple[CollisionShape, Element]
 
 _SAMPLING = 2
-"""Vertices of a height map per pixel without a ``<sampling>`` element."""
+"""Number of vertices of a height map per pixel, if it has no ``<sampling>`` element."""
 
 _ASIDE_M = (1.1e-6, 0.7e-6)
-"""Offset of a mesh: a ball exactly above a vertex falls through it in ODE (6 of 200 that rested on
-grid points), next to it none does."""
+"""Horizontal offset (m) of a mesh from its height map. In ODE a ball that is exactly above a vertex
+falls through the mesh (6 of 200 balls at grid points); next to a vertex no ball does."""
 
 
 def check_engine(name: str) -> None:
-    """Raise ``ValueError`` for an unsupported engine."""
+    """Raise ``ValueError`` if the name is not that of a supported physics engine."""
     if name == "simbody":
         raise ValueError(f"engine: {SIMBODY}; use one of {', '.join(ENGINES)}")
     if name not in ENGINES:
@@ -76,14 +82,15 @@ def check_engine(name: str) -> None:
 
 
 def stated_engine(world: Element) -> str:
-    """Return the engine of a world, by default Gazebo's; it can be unsupported."""
+    """Return the name of the physics engine that a world specifies, by default Gazebo's; it can be
+    unsupported."""
     physics = chosen_physics(world)
     return "ode" if physics is None else str(physics.get("type", "ode"))
 
 
 def require_engine(document: SdfDocument) -> None:
-    """Raise ``SdfError`` for the engine of a world that gzserver does not support, as in worlds for
-    newer Gazebo versions, or that cannot be stepped."""
+    """Raise ``SdfError`` if the physics engine of a world is not supported by gzserver, as in
+    worlds for newer Gazebo versions, or cannot be stepped."""
     assert document.world is not None, "checked by the caller"
     engine = stated_engine(document.world)
     if engine in ENGINES:
@@ -115,11 +122,10 @@ def adapt_model(
     engine: str,
     meshes: Optional[Path] = None,
 ) -> Dict[str, Element]:
-    """Change a model, whose includes are expanded, so that it means the same to ``engine``.
-    ``place`` is its pose in the world. For ODE height maps become meshes in the folder ``meshes``,
-    unless it is None. Return copies of the original collisions that were changed, by scoped name.
-    Raises ``SdfError`` for shapes that the engine does not support.
-    """
+    """Change a model, whose includes are expanded, so that it has the same meaning in the physics
+    engine. ``place`` is the pose of the model in the world. For ODE, height maps become meshes in
+    the folder ``meshes``, unless it is None. Return copies of the original collisions that were
+    changed, by scoped name. Raises ``SdfError`` for shapes that the engine does not support."""
     if engine == "ode":
         return {} if meshes is None else _as_meshes(document, model, scene, place, meshes)
     before: Dict[str, Element] = {}
@@ -143,7 +149,8 @@ def adapt_model(
 
 
 def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
-    """Restore the collisions of a saved world as they were before :func:`adapt_model`."""
+    """Restore the original collisions in a saved world; ``before`` is the return value of
+    :func:`adapt_model`."""
     models = {model.get("name"): model for model in world.iterchildren("model")}
     for scoped, was in before.items():
         model, _, rest = scoped.partition("::")
@@ -160,7 +167,7 @@ def restore_collisions(world: Element, before: Mapping[str, Element]) -> None:
 def _as_meshes(
     document: SdfDocument, model: Element, scene: SceneModel, place: Pose, folder: Path
 ) -> Dict[str, Element]:
-    """Replace height maps by meshes for ODE. Return the original collisions."""
+    """Replace height maps by meshes, for ODE. Return the original collisions by scoped name."""
     before: Dict[str, Element] = {}
     for shape in scene.collisions:
         if not isinstance(shape.geometry, Heightmap):
@@ -187,8 +194,9 @@ def _as_meshes(
 
 def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
     """Write a height map's surface as an STL file into ``folder`` and return its path. The mesh is
-    centered, starts at the height of black, and has two upward triangles per cell. Equal meshes
-    share a file. Raises ``OSError`` if writing fails, and ``SdfError`` for an unreadable map."""
+    centered, its height is 0 where the map is black, and it has two upward triangles per cell.
+    Equal meshes share a file. Raises ``OSError`` if writing fails, and ``SdfError`` for an
+    unreadable map."""
     heights = terrain.heights
     rows, columns = heights.shape
     length_m, width_m, _ = terrain.size
@@ -215,7 +223,6 @@ def _write_mesh(terrain: Heightmap, folder: Path) -> Path:
 
 
 def _move(element: Element, in_link: Pose) -> None:
-    """Set the pose of a collision in its link."""
     pose = element.find("pose")
     if pose is None:
         pose = etree.SubElement(element, "pose")
@@ -226,8 +233,8 @@ def _move(element: Element, in_link: Pose) -> None:
 def _lift(
     document: SdfDocument, element: Element, terrain: Heightmap, link: Pose, yaw_rad: float
 ) -> None:
-    """Place a height map for Bullet where ODE has it: centered on the world's origin, rotated by
-    ``yaw_rad``. ``link`` is the pose of its link in the world."""
+    """Move a height map for Bullet to its pose in ODE: centered on the world's origin and rotated
+    by ``yaw_rad``. ``link`` is the pose of the height map's link in the world."""
     heights = terrain.heights
     middle_m = float(heights.min() + heights.max()) / 2
     above_m = terrain.position[2]
@@ -252,8 +259,9 @@ def _element_of(model: Element, shape: CollisionShape) -> Element:
 def _share_friction(
     document: SdfDocument, scene: SceneModel, parts: Sequence[_Collision], engine: str
 ) -> Dict[str, Element]:
-    """Set the friction of all collisions of a link to that of the ones that touch the floor, or
-    that are floor; without these, to the smallest. Return the original collisions."""
+    """Set one friction for all collisions of a link: the smallest of the collisions that touch the
+    floor or are floor, or of all collisions if there are none. Return the original collisions by
+    scoped name."""
     surfaces = [read_surface(document, element) for _, element in parts]
     if len({(surface.mu, surface.mu2) for surface in surfaces}) < 2:
         return {}

@@ -1,8 +1,8 @@
-"""Finds Gazebo 11 on this machine and provides the command and environment to start it.
+"""Search for Gazebo 11 on this machine, and the command and environment to start it.
 
-It searches an environment variable, PATH and the per-user cache. An unpacked tree of another
-distribution is started with that tree's dynamic loader, so it needs neither root nor a chroot. This
-module starts no server. It converts URDF to SDF with Gazebo's program ``gz``.
+The search uses an environment variable, PATH and the per-user cache. An unpacked tree of another
+distribution is started with the dynamic loader of that tree, so it needs neither root nor a chroot.
+This module starts no server. It converts URDF to SDF with Gazebo's program ``gz``.
 """
 
 import os
@@ -17,17 +17,19 @@ from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 from gz_testauto.base.errors import MissingDependencyError, SimulatorError
 
 ROOT_VARIABLE = "GZ_TESTAUTO_GAZEBO_ROOT"
-"""Environment variable: root of an unpacked tree with Gazebo, e.g. from Debian 11's packages."""
+"""Name of the environment variable with the root of an unpacked tree that contains Gazebo, e.g.
+from Debian 11's packages."""
 
 MODEL_DATABASE = "http://127.0.0.1:9/"
-"""An address without a server: Gazebo's online model database is slow or unavailable, and a world
-that silently depends on it is not repeatable."""
+"""Address of the model database for gzserver, where no server runs. Gazebo's online database is
+slow or unavailable, and a world that silently depends on it is not repeatable."""
 
 URDF_TIMEOUT_S = 60.0
-"""Timeout (wall time) of a conversion of URDF to SDF."""
+"""Timeout (s of wall time) for the conversion of URDF to SDF."""
 
 _VERSION_ATTEMPTS = 3
-"""Number of calls of ``gzserver --version`` if they are killed by a signal."""
+"""Maximum number of calls of ``gzserver --version``, which is called again if a signal killed
+it."""
 
 _VERSION = re.compile(r"version (\d+\.\d+(?:\.\d+)?)")
 _LOADERS = ("lib/*-linux-gnu*/ld-[0-9]*.so", "lib/*-linux-gnu*/ld-linux*.so.*", "lib*/ld-*.so*")
@@ -43,10 +45,11 @@ _LIBRARY_DIRECTORIES = (
 
 @dataclass(frozen=True)
 class GazeboInstallation:
-    """A Gazebo that can be started.
+    """An installed Gazebo that can be started.
 
-    ``kind`` is ``"tree"`` (started with its own loader) or ``"system"``; ``where`` describes its
-    location for messages. ``environment`` is added to the environment of the process.
+    ``kind`` is ``"tree"`` for an unpacked tree with its own dynamic loader, or ``"system"``.
+    ``where`` describes the location in messages. ``environment`` is added to the environment of the
+    process.
     """
 
     kind: str
@@ -59,10 +62,11 @@ class GazeboInstallation:
     def process_environment(
         self, master_port: int, model_path: Iterable[Path] = ()
     ) -> Dict[str, str]:
-        """Return the environment for a server or client.
+        """Return the environment of a gzserver or gzclient process.
 
-        Everything connects on loopback and accepts connections from loopback only; Gazebo cannot
-        listen there only. ``model_path`` is searched before that of the user's environment.
+        Gazebo connects to loopback and accepts connections from loopback only, although it cannot
+        be restricted to listen there. ``model_path`` is searched before the model path of the
+        user's environment.
         """
         environment = {**os.environ, **self.environment}
         first = {"GAZEBO_MODEL_PATH": map(str, model_path)}
@@ -94,7 +98,7 @@ def find_gazebo() -> GazeboInstallation:
     """Return the Gazebo to use: the tree of ``GZ_TESTAUTO_GAZEBO_ROOT``, otherwise a ``gzserver``
     11 on PATH, otherwise the tree in the per-user cache.
 
-    Raises ``MissingDependencyError`` with the searched places and how to install one.
+    Raises ``MissingDependencyError`` with the searched locations and a method to install Gazebo.
     """
     named = os.environ.get(ROOT_VARIABLE)
     if named:
@@ -117,7 +121,8 @@ def find_gazebo() -> GazeboInstallation:
 
 
 def installation_in_tree(root: Path, where: str) -> GazeboInstallation:
-    """Return the Gazebo in an unpacked tree; raises ``MissingDependencyError``."""
+    """Return the Gazebo in an unpacked tree. Raises ``MissingDependencyError`` if the tree has no
+    Gazebo 11."""
     server = _first(root, ("usr/bin/gzserver-1*", "usr/bin/gzserver"))
     if server is None:
         raise MissingDependencyError(
@@ -220,7 +225,7 @@ def convert_urdf(urdf: str) -> str:
 
 
 def _converter(installation: GazeboInstallation) -> List[str]:
-    """Return the command of ``gz``, which is next to ``gzserver`` and is started like it."""
+    """Return the command to start the program ``gz``, which is in the folder of ``gzserver``."""
     server = Path(installation.server[-1])
     gz = server.with_name(server.name.replace("gzserver", "gz", 1))
     if not gz.is_file():

@@ -1,10 +1,10 @@
-"""Adds the sensors to models that the adaptor needs, and removes them from saved worlds.
+"""Sensors that the adaptor adds to models, and that it removes from saved worlds.
 
-Every link of a model that can move gets a *probe*: a ray sensor with one ray of a centimeter, whose
+Every link of a movable model gets a *probe*: a ray sensor with one ray of a centimeter, whose
 messages contain the exact pose of the link. The robot gets a contact sensor on the parts of its
-body that should not touch the floor, since Gazebo reports contacts cheaply only through one. All
-sensors get the period that lock-step needs. Added elements have a common prefix and do not affect
-physics.
+body that should not touch the floor, since this is the cheapest method by which Gazebo reports
+contacts. All sensors get the period that lock-step needs. Added elements have a common prefix and
+do not affect physics.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ cannot be used again for more than half a second (see
 most of the time between trials. The suffix is not visible outside of this adaptor."""
 
 RENDERED = ("camera", "depth", "gpu_ray", "multicamera", "wideanglecamera")
-"""Sensor types that the rendering thread updates, at their own rate."""
+"""Types of sensors that Gazebo's rendering thread updates, at their own rate."""
 
 _PROBE = """<sensor name="{prefix}probe" type="ray"><ray><scan><horizontal><samples>1</samples>
 <min_angle>0</min_angle><max_angle>0</max_angle></horizontal></scan>
@@ -44,13 +44,14 @@ _PROBE = """<sensor name="{prefix}probe" type="ray"><ray><scan><horizontal><samp
 
 @dataclass(frozen=True)
 class InstrumentedModel:
-    """A model as it is spawned: ``model``, under its name on the server.
+    """A model with the added sensors.
 
-    ``name`` is its name in the scene, which is also used in scoped names of links. ``links`` has
-    the pose of every link in the model frame, by scoped name; the first is the canonical link.
-    ``probes`` has the links by the topics of their probes; it is empty for a static model. Topics
-    are relative to the world's namespace. ``rates`` has the original update rates of its sensors,
-    and ``before`` the original collisions that were adapted to the physics engine.
+    ``model`` has the name on the server, and ``name`` is the name in the scene, which is also used
+    in scoped names of links. ``links`` has the pose of every link in the model frame, by scoped
+    name; the first is the canonical link. ``probes`` has the links by the topics of their probes;
+    it is empty for a static model. Topics are relative to the world's namespace. ``rates`` has the
+    original update rates of the model's sensors, and ``before`` the original collisions that were
+    adapted to the physics engine.
     """
 
     name: str
@@ -63,9 +64,9 @@ class InstrumentedModel:
 
 @dataclass(frozen=True)
 class InstrumentedRobot:
-    """The robot as it is spawned, with the topics of its sensors.
+    """A robot with the added sensors, and the topics of its sensors.
 
-    ``contact_topics`` has a topic for each link with a part of the body.
+    ``contact_topics`` has one topic for each link that has a part of the body.
     """
 
     robot: RobotModel
@@ -78,8 +79,9 @@ class InstrumentedRobot:
 def instrument_model(
     model: NamedModel, sensor_period_ns: int, suffix: str = "", engine: str = "ode"
 ) -> InstrumentedModel:
-    """Add sensors to a model that is not a robot, and ``suffix`` to its name, for a physics engine.
-    Raises ``SimulatorError`` if its SDF cannot be read."""
+    """Add sensors to a model that is not a robot, and add ``suffix`` to its name. The model is
+    adapted to the physics engine ``engine``. Raises ``SimulatorError`` if the SDF cannot be
+    read."""
     document, scene = _read(model, suffix)
     return _instrumented(model, document, scene, sensor_period_ns, engine)
 
@@ -87,8 +89,9 @@ def instrument_model(
 def instrument_robot(
     robot: RobotModel, start: Pose2D, sensor_period_ns: int, suffix: str = "", engine: str = "ode"
 ) -> InstrumentedRobot:
-    """Add sensors to a robot, and ``suffix`` to its name, for a physics engine. The robot gets the
-    pose ``start`` and the height of its SDF. Raises ``SimulatorError``."""
+    """Add sensors to a robot, and add ``suffix`` to its name. The robot is adapted to the physics
+    engine ``engine``, and gets the pose ``start`` and the height of its SDF. Raises
+    ``SimulatorError``."""
     document, scene = _read(NamedModel(robot.name, robot.sdf), suffix)
     assert document.model is not None, "checked by _read()"
     name = scene.name
@@ -126,8 +129,8 @@ def instrument_robot(
 
 
 def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> None:
-    """Remove everything from a saved world that this adaptor added to or changed in ``models``, and
-    restore their names, also in its ``<state>``."""
+    """Remove all sensors that this adaptor added to ``models`` from a saved world, and restore the
+    update rates and names of the models, also in the ``<state>`` of the world."""
     for parent in (world, *world.iterchildren("state")):
         for model in parent.iterchildren("model"):
             model.set("name", own_name(model.get("name", "")))
@@ -143,7 +146,8 @@ def remove_instruments(world: Element, models: Iterable[InstrumentedModel]) -> N
 
 
 def own_name(scoped: str) -> str:
-    """Return the name in the scene of a model, or of a part of a model, without the suffix."""
+    """Return the name of a model, or of a part of a model, in the scene: without the suffix that it
+    has on the server."""
     model, separator, rest = scoped.partition("::")
     if model.endswith(SUFFIX):
         model = model[: -len(SUFFIX)]

@@ -1,17 +1,18 @@
-"""Advances time on a gzserver so that the same commands give the same bits.
+"""Simulated time on a gzserver that advances so that equal commands give bit-identical results.
 
 Gazebo measures in threads while physics continues in another thread, so a sensor that is due during
-a step can measure the world before or after it. Here no sensor is due during a step. Time passes in
-two parts:
+a step can measure the world before or after the step. Here no sensor is due during a step. Time
+advances in two parts:
 
 1. *physics*: the commanded steps, in which no sensor is due;
-2. *rest*: physics is disabled and time advanced by one tiny step, in which every sensor is due. The
-   world does not change until all have measured; the probes measure the poses.
+2. *rest*: physics is disabled, and time advances by one tiny step, in which every sensor is due.
+   The world does not change until all sensors have measured; the probes measure the poses.
 
-Gazebo's clock is ahead of the simulated time by the steps of all rests. ``LockStep`` converts.
+Gazebo's clock is ahead of the simulated time by the steps of all rests. ``LockStep`` converts
+stamps.
 
 Only the clock is published with every step. More topics would halve the speed: gzserver's threads
-then wait for each other, and the last messages of a step can be delayed until the next.
+would wait for each other, and the last messages of a step could be delayed until the next step.
 """
 
 import contextlib
@@ -28,26 +29,29 @@ from gz_testauto.simulators.gazebo.world import CLOCK_TOPIC, WorldLink
 from gz_testauto.simulators.interface import NamedModel
 
 MARGIN_NS = 1000
-"""Difference (ns) between a sensor's period and the longest interval of physics: large enough not
-to be lost when a rate is rounded, and small enough to have no visible effect."""
+"""Difference (ns) between a sensor's period and the longest interval of physics: large enough to
+remain if a rate is rounded, and small enough to have no visible effect."""
 
 MAX_STEPS = 100
-"""Largest number of physics steps in an interval: Gazebo's contact sensor drops older contacts."""
+"""Maximum number of physics steps in an interval of physics; in a longer one Gazebo's contact
+sensor drops older contacts."""
 
 STEPPING_RATE_HZ = 50000.0
-"""Update rate during steps: higher than physics can reach, so that it never waits."""
+"""Update rate (Hz) during steps: higher than physics can reach, so that physics never waits."""
 
 RESTING_RATE_HZ = 5000.0
-"""Update rate at rest, at which the paused server polls for commands. It is not higher, since each
-poll costs a message."""
+"""Update rate (Hz) at rest, at which the paused server polls for commands. It is not higher, since
+each poll costs a message."""
 
 SETTLING_CPU_S, SETTLING_S = 1.0, 20.0
-"""CPU time that no thread of a server at rest uses before it sleeps, except one of a plugin that
-never sleeps; and the wall time after which a busy machine is no longer waited for."""
+"""Limits for the wait until the threads of a server at rest sleep: the CPU time (s) of one thread,
+which only a thread of a plugin that never sleeps exceeds; and the wall time (s), on a busy
+machine."""
 
 _AWAKE_STATES = b"RD"
 _STAT_BYTES = 256
-"""Size of the start of a thread's ``stat`` file, including its two CPU times."""
+"""Number of bytes at the start of a thread's ``stat`` file that include the two CPU times of the
+thread."""
 _LOOK_AGAIN_S = 0.00005
 _CLOCK_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -60,15 +64,16 @@ _RAY = """<ray><scan><horizontal><samples>1</samples><min_angle>0</min_angle>
 
 _LOGICAL_CAMERA = """<logical_camera><near>0.001</near><far>0.01</far><aspect_ratio>1</aspect_ratio>
 <horizontal_fov>0.1</horizontal_fov></logical_camera>"""
-"""Not a camera: it reports the names of near models. Of the sensors without rays it is the one that
-measures without physics, and whose last message is sent to later subscribers."""
+"""A sensor that reports the names of near models; it is not a camera. It is the only sensor without
+rays that measures without physics, and whose last message is sent to later subscribers."""
 
 
 class LockStep:
-    """The clock of one world, at rest unless a method of this class is running.
+    """The clock of one world, which is at rest unless a method of this class runs.
 
-    ``sensors`` are the topics on which a message arrives at every rest, ``motion_sensors`` those
-    with a message only after physics. Their subscribers add them and call :meth:`answered`.
+    ``sensors`` are the topics on which a message arrives at every rest; ``motion_sensors`` are the
+    topics with a message only after physics. The subscribers of these topics add them, and call
+    :meth:`answered` for each message.
     """
 
     def __init__(self, link: WorldLink, max_interval_ns: int, step_ns: int) -> None:
@@ -95,11 +100,11 @@ class LockStep:
 
     @property
     def gazebo_ns(self) -> int:
-        """The time (ns) on Gazebo's clock."""
+        """The present time (ns) on Gazebo's clock."""
         return self.time_ns + self._ahead_ns
 
     def pass_period(self) -> None:
-        """Advance Gazebo's clock, without physics, beyond the period of the sensors."""
+        """Advance Gazebo's clock, without physics, by more than the period of the sensors."""
         self._link.wait_for(lambda: self._clock_ns >= 0, "starting the world")
         before_ns = self._clock_ns
         self._switch_physics(on=False, step_ns=2 * self.sensor_period_ns)
@@ -107,11 +112,12 @@ class LockStep:
         self._link.wait_for(lambda: self._clock_ns > before_ns, "resting")
 
     def rewind(self) -> None:
-        """Set Gazebo's clock to zero, before any sensor is spawned.
+        """Set Gazebo's clock to zero. Must be called before any sensor is spawned.
 
-        A sensor that is spawned after its period on the clock measures immediately. A measurement
-        has a lasting effect: Gazebo normalizes the direction of a ray each time, so the last bits
-        of a scan depend on the number of earlier scans. All start at zero here.
+        A sensor that is spawned when the clock is beyond its period measures immediately. A
+        measurement has a lasting effect: Gazebo normalizes the direction of a ray each time, so the
+        last bits of a scan depend on the number of earlier scans. With this method, all sensors
+        start at time zero.
         """
         # The alarms of the sensor threads expire in one long step, so that none wakes them at a
         # wrong time later. A reset replaces a step, so its effect must be visible, which requires a
@@ -121,15 +127,16 @@ class LockStep:
         self._link.wait_for(lambda: self._clock_ns == 0, "setting the clock to zero")
 
     def begin(self, seed: int) -> None:
-        """Seed the world's generators and take the first rest, after everything is spawned."""
+        """Seed the random generators of the world and take the first rest. Must be called after all
+        models are spawned."""
         self._link.control(seed=seed)
         self._link.acknowledge()
         self._threads = ThreadStates(self._link.server.pid)
         self._rest(self.sensors)
 
     def advance(self, duration_ns: int) -> None:
-        """Advance by ``duration_ns``, a whole number of physics steps not longer than
-        ``max_interval_ns``, and rest."""
+        """Advance physics by ``duration_ns``, and rest. The duration must be a whole number of
+        physics steps and at most ``max_interval_ns``."""
         self._await_sensor_threads()
         self._switch_physics(on=True, step_ns=self.step_ns)
         self._ahead_in_physics_ns = self._ahead_ns
@@ -140,17 +147,19 @@ class LockStep:
         self._rest(self.sensors | self.motion_sensors)
 
     def refresh(self) -> None:
-        """Rest again, to measure after models were moved. No simulated time passes."""
+        """Take another rest, so that sensors measure after models were moved. The simulated time
+        does not advance."""
         self._await_sensor_threads()
         self._rest(self.sensors)
 
     def answered(self, topic: str) -> None:
-        """Note that a message of a sensor arrived."""
+        """Store that a message has arrived on the topic of a sensor."""
         self._answers[topic] = self._measured_ns
 
     def simulated_ns(self, gazebo_ns: int) -> int:
         """Convert a stamp of Gazebo (ns) to simulated time, for an event in the last interval of
-        physics. An event in a rest gets a time up to ``interval_start_ns`` or after ``time_ns``."""
+        physics. The result for an event in a rest is at most ``interval_start_ns`` or later than
+        ``time_ns``."""
         return gazebo_ns - self._ahead_in_physics_ns
 
     # inside
@@ -166,8 +175,8 @@ class LockStep:
         )
 
     def _rest(self, expected: Set[str]) -> None:
-        """Advance Gazebo's clock, without physics, until every sensor is due, and wait for the
-        ``expected`` topics."""
+        """Advance Gazebo's clock, without physics, until every sensor is due, and wait for messages
+        on the ``expected`` topics."""
         rest_ns = self._measured_ns + self.sensor_period_ns - self.gazebo_ns
         self._switch_physics(on=False, step_ns=rest_ns)
         self._ahead_ns += rest_ns
@@ -182,8 +191,8 @@ class LockStep:
     def _await_sensor_threads(self) -> None:
         """Wait until the sensor threads have set their alarms and sleep.
 
-        An alarm expires one period after it was set. One that is set while time passes is late for
-        the next rest, so the sensor does not measure.
+        An alarm expires one period after it was set. An alarm that is set while time passes expires
+        too late for the next rest, so the sensor does not measure.
         """
         if self._threads is None:
             return
@@ -200,21 +209,23 @@ class LockStep:
 
 
 def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
-    """Measure with one sensor of each kind separately, on a server that has no sensors yet.
+    """Let one ray sensor and one other sensor measure separately, on a server that has no sensors
+    yet.
 
-    This avoids a fault of gzserver. One thread updates ray sensors, another all other sensors. A
-    thread computes its period when sensors were added, as signaled by a flag that both threads
-    share. If both kinds are added together, the thread that runs first clears the flag, and the
-    other one has no period. It then sets its alarm for the very next step, all through physics. If
-    it does not return in time, or if the flag is set later and it computes its period in the middle
-    of an interval, its sensors do not measure at the next rest.
+    This avoids a fault of gzserver. One thread updates ray sensors, another thread all other
+    sensors. A thread computes its period when sensors were added, as signaled by a flag that both
+    threads share. If both kinds of sensors are added together, the thread that runs first clears
+    the flag, and the other thread has no period. That thread then sets its alarm for the very next
+    step, all through physics. If it does not return in time, or if the flag is set later and the
+    thread computes its period in the middle of an interval, its sensors do not measure at the next
+    rest.
 
-    Here time passes until the first sensor has measured, while there is no sensor for the other
-    thread. No time passes until the second has measured, which would wake the first thread. A
-    thread keeps its period for the lifetime of the server.
+    Here time passes until the first sensor has measured, while the other thread has no sensor. No
+    time passes until the second sensor has measured, which would wake the first thread. A thread
+    keeps its period for the lifetime of the server.
 
-    Returns the names of the models that were spawned for it and can be deleted. Raises
-    ``SimulatorError`` if one does not measure.
+    Returns the names of the models that were spawned, which can be deleted. Raises
+    ``SimulatorError`` if a sensor does not measure.
     """
     ray, other = f"{PREFIX}ray", f"{PREFIX}logical_camera"
     rate_hz = 1e9 / clock.sensor_period_ns
@@ -237,11 +248,12 @@ def initialize_sensor_periods(link: WorldLink, clock: LockStep) -> List[str]:
 
 
 class ThreadStates:
-    """The kernel's states of the present threads of a process, without those that it starts later.
+    """The states of the threads of a process, as the kernel reports them, for the threads that
+    exist when the object is created.
 
     Gazebo's sensor threads set an alarm after they have measured, and publish no message about it.
-    A thread that has set its alarm sleeps. A file is open for each of them for the lifetime of the
-    object. If the kernel does not provide them, there are none.
+    A thread that has set its alarm sleeps. One file per thread is open for the lifetime of the
+    object. If the kernel does not provide these files, no thread is monitored.
     """
 
     def __init__(self, pid: int) -> None:
@@ -253,9 +265,9 @@ class ThreadStates:
                     self._files.append(os.open(thread / "stat", os.O_RDONLY | os.O_CLOEXEC))
 
     def wait_until_asleep(self, cpu_s: float, timeout_s: float) -> bool:
-        """Wait until each thread has been seen asleep; return False if one computed for ``cpu_s``
-        before that, or after ``timeout_s`` of wall time. A thread that waits for a processor or a
-        disk is awake, too, and computes nothing."""
+        """Wait until each thread has been asleep once. Return False if a thread used ``cpu_s`` of
+        CPU time before that, or after ``timeout_s`` of wall time. A thread that waits for a
+        processor or a disk counts as awake, and uses no CPU time."""
         awake = _awake(self._files)
         started_s = awake
         deadline_s = time.monotonic() + timeout_s
@@ -273,8 +285,8 @@ def _close(files: List[int]) -> None:
 
 
 def _awake(files: Iterable[int]) -> Dict[int, float]:
-    """Return the CPU time (s) of each awake thread, see ``proc(5)``, by file. An ended thread is
-    not awake."""
+    """Return the CPU time (s) of each awake thread by its file; see ``proc(5)``. A thread that has
+    ended is not awake."""
     awake = {}
     for file in files:
         with contextlib.suppress(OSError):

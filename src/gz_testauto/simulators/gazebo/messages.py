@@ -1,10 +1,10 @@
 """The messages of Gazebo 11 that this package uses, created at run time.
 
-The table has the ``gazebo.msgs`` types with the used fields and their numbers in Gazebo. Fields
-that are not listed are not read, which has no effect on the peer. No generated code and no
+The table contains the ``gazebo.msgs`` types with the fields that are used and their numbers in
+Gazebo. Other fields are not read, which has no effect on the peer. Neither generated code nor a
 ``.proto`` file is needed, so any protobuf runtime from 3.20 on can be used.
 
-In the table ``!`` marks a required field and ``*`` a repeated one. Enumerations have the type
+In the table ``!`` marks a required field and ``*`` a repeated field. Enumerations have the type
 ``int32``, which has the same encoding.
 """
 
@@ -120,4 +120,4 @@ def _build() -> Dict[str, Any]:
 
 
 MESSAGES: Dict[str, Any] = _build()
-"""Message classes by their short name, e.g. ``MESSAGES["Pose"]``."""
+"""Message classes by their short names, e.g. ``MESSAGES["Pose"]``."""

@@ -1,7 +1,7 @@
-"""Conversion of the server's messages to observations.
+"""Conversion of gzserver's messages to observations.
 
-It interprets scan, IMU and contact messages (frames, infinities), and computes poses and motion of
-models from those of their links.
+This module converts scans, IMU samples and contacts (frames, infinite distances), and computes the
+poses and motion of models from the poses of their links.
 """
 
 import math
@@ -26,15 +26,16 @@ def nanoseconds(stamp: Any) -> int:
 
 
 def leading_stamp(payload: bytes) -> int:
-    """Return the stamp (ns) of a message whose first field is its time, without parsing the rest:
-    these messages arrive with every physics step."""
+    """Return the stamp (ns) of a message whose first field is its time, without parsing the other
+    fields, since such messages arrive with every physics step."""
     return nanoseconds(MESSAGES["Time"].FromString(payload[2 : 2 + payload[1]]))
 
 
 class ModelPoses:
-    """The poses of all models of the world, from the poses of their links.
+    """The poses of all models of a world, computed from the poses of their links.
 
-    Probes measure the links of models that can move; other models keep the poses of their spawn.
+    Probes measure the links of movable models; other models keep the poses at which they were
+    spawned.
     """
 
     def __init__(self) -> None:
@@ -44,8 +45,8 @@ class ModelPoses:
         self._measured: Dict[str, Pose] = {}
 
     def add(self, name: str, pose: Pose, links: Mapping[str, Pose]) -> None:
-        """Add a model or replace it; ``links`` are poses in its frame, the first of the canonical
-        link."""
+        """Add a model, or replace a model of the same name. ``links`` has the poses of its links in
+        the model frame; the first link is the canonical one."""
         self.models[name] = pose
         self._links[name] = links
         self._carrier.update((link, name) for link in list(links)[:1])
@@ -57,7 +58,8 @@ class ModelPoses:
         self.add(name, pose, self._links[name])
 
     def set_link(self, link: str, pose: Pose) -> None:
-        """Set the measured pose of a link; its model moves with the canonical link."""
+        """Set the measured pose of a link. If the link is the canonical link of its model, the
+        model moves with it."""
         self._measured[link] = pose
         name = self._carrier.get(link)
         if name is not None:
@@ -92,7 +94,7 @@ class ModelPoses:
 
 def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan:
     """Return a scan with the simulated time ``stamp_ns``. Distances at or beyond Gazebo's range and
-    NaN become infinite, too small ones minus infinite (REP-117)."""
+    NaN become infinite, distances below the range minus infinite (REP-117)."""
     scan = message.scan
     ranges = np.array(scan.ranges, dtype=float)
     ranges[~(ranges < scan.range_max)] = np.inf
@@ -110,7 +112,7 @@ def scan_from(message: Any, stamp_ns: int, lidar: LidarDescription) -> LaserScan
 
 
 RESOLUTION_DIGITS = 6
-"""Decimal places of an acceleration (m/s²); no accelerometer resolves more."""
+"""Number of decimal places of an acceleration (m/s²). No accelerometer has a higher resolution."""
 
 
 class ImuReader:
@@ -126,7 +128,7 @@ class ImuReader:
     """
 
     def __init__(self, gravity_mps2: Sequence[float], mount: Pose) -> None:
-        """Set gravity and ``mount``, the pose of the sensor in the model frame."""
+        """Set gravity (m/s²), and the pose ``mount`` of the sensor in the model frame."""
         self._gravity = np.asarray(gravity_mps2, dtype=float)
         self._mount = mount
         self._message: Optional[Any] = None
@@ -141,7 +143,7 @@ class ImuReader:
         self._start_ns = gazebo_ns
 
     def receive(self, message: Any) -> None:
-        """Add a message; any number of them can arrive between two samples."""
+        """Add a message. Any number of messages can arrive between two samples."""
         stamp_ns, a = nanoseconds(message.stamp), message.linear_acceleration
         if self._start_ns is None or stamp_ns <= self._start_ns:
             self._measured_ns = self._since_ns = stamp_ns
@@ -152,8 +154,9 @@ class ImuReader:
         self._message = message
 
     def sample(self, time_ns: int, model: Pose) -> Optional[ImuSample]:
-        """Return the sample of the messages since the last one, with the simulated time ``time_ns``
-        and the model at ``model``; None without messages or if no time has passed."""
+        """Return the sample of all messages since the previous sample, with the simulated time
+        ``time_ns`` and the pose ``model`` of the model. Return None without messages or if no time
+        has passed."""
         message, gained = self._message, self._gained
         gazebo_ns, passed_ns = self._measured_ns - self._since_ns, time_ns - self._time_ns
         self._message, self._gained = None, np.zeros(3)
@@ -179,8 +182,8 @@ def _orientation(message: Any) -> np.ndarray:
 
 
 def contact_from(message: Any, stamp_ns: int) -> Contact:
-    """Return a contact of two shapes. It has no forces, since Gazebo gives them in the frames of
-    links whose poses at that step are unknown."""
+    """Return a contact of two shapes. The contact has no forces, since Gazebo reports forces in the
+    frames of links, whose poses at that step are unknown."""
     return Contact(
         stamp_s=stamp_ns / 1e9,
         first=own_name(message.collision1),
@@ -192,7 +195,8 @@ def contact_from(message: Any, stamp_ns: int) -> Contact:
 
 
 def mean_twist(before: Pose, after: Pose, passed_s: float) -> Tuple[Vector, Vector]:
-    """Return the mean linear (m/s) and angular velocity (rad/s) between two poses, world frame."""
+    """Return the mean linear (m/s) and angular velocity (rad/s) between two poses, in the world
+    frame."""
     velocity = np.subtract(after.position, before.position) / passed_s
     x, y, z, w = (after * before.inverse()).quaternion
     sine = math.sqrt(x * x + y * y + z * z)

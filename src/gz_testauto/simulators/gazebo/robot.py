@@ -38,14 +38,15 @@ from gz_testauto.simulators.gazebo.world import WorldLink, pose_message
 LOGGER = logging.getLogger(__name__)
 
 _YAW_GAIN: Dict[str, float] = {"DiffDrivePlugin": -1.0, "SkidSteerDrivePlugin": 0.5}
-"""Factor of the yaw rate in the message."""
+"""Factor of the yaw rate in the message for each drive plugin."""
 
 _SKID_STEER = "SkidSteerDrivePlugin"
 _SKID_STEER_JOINTS = (("left_front", "left_rear"), ("right_front", "right_rear"))
 
 
 def require_drive(robot: RobotModel) -> None:
-    """Raise ``SimulatorError`` for a drive controller that Gazebo's plugin does not support."""
+    """Raise ``SimulatorError`` if the robot's drive controller has joints that Gazebo's plugin does
+    not support."""
     drive = robot.drive
     if drive is None or _SKID_STEER not in drive.plugin:
         return
@@ -73,7 +74,8 @@ class DriveCommand:
     """The conversion of velocity commands to messages for the drive plugin of one robot."""
 
     def __init__(self, robot: RobotModel) -> None:
-        """Select the conversion; a robot without a supported plugin has none."""
+        """Select the conversion for the drive plugin of a robot. A robot without a supported plugin
+        has no conversion."""
         plugin = robot.drive.plugin if robot.drive is not None else ""
         self._gain: Optional[float] = next(
             (gain for name, gain in _YAW_GAIN.items() if name in plugin), None
@@ -88,12 +90,13 @@ class DriveCommand:
 
     @property
     def limit_radps(self) -> float:
-        """Upper limit (rad/s) of yaw rates: the plugins use them as an angle that wraps at pi."""
+        """Upper limit (rad/s) of the absolute yaw rate. The drive plugins use the rate as an angle,
+        which they wrap at pi."""
         return math.inf if self._gain is None else math.pi / abs(self._gain)
 
     def message(self, twist: Twist2D) -> Any:
-        """Return the message for a velocity command. Raises ``SimulatorError`` without a drive
-        plugin, and ``ValueError`` for a rate at which the plugin would wrap around."""
+        """Return the message for a velocity command. Raises ``SimulatorError`` without a supported
+        drive plugin, and ``ValueError`` for a yaw rate beyond :attr:`limit_radps`."""
         if self._gain is None:
             raise SimulatorError(
                 f"robot {self._robot!r} has no supported drive plugin; add one of "
@@ -112,7 +115,7 @@ class DriveCommand:
 
 
 class GazeboRobot:
-    """A robot in a world; ``velocity`` publishes its velocity commands."""
+    """A robot on a gzserver. The publisher ``velocity`` publishes its velocity commands."""
 
     def __init__(
         self,
@@ -155,25 +158,27 @@ class GazeboRobot:
             link.wait_for(lambda: velocity.connected, "connecting to the robot's drive")
 
     def begin(self) -> None:
-        """Start at time zero."""
+        """Start the IMU at simulated time zero."""
         if self._imu_reader is not None:
             self._imu_reader.begin(self._clock.gazebo_ns)
 
     def forget(self) -> None:
-        """Stop waiting for the sensors of the deleted robot, and send no commands."""
+        """Stop waiting for the sensors of the robot, which was deleted, and send no further
+        commands."""
         self._clock.sensors.discard(str(self.instrumented.scan_topic))
         topics = {*self.instrumented.contact_topics, str(self.instrumented.imu_topic)}
         self._clock.motion_sensors -= topics
         self._gone = True
 
     def drive(self, command: Twist2D) -> None:
-        """Store a command that is sent before the next interval."""
+        """Store a velocity command, which is sent before the next interval of physics."""
         message = self._drive_command.message(command)
         if command != self._commanded:
             self._commanded, self._to_send = command, message
 
     def deliver_command(self) -> None:
-        """Send the stored command. It arrives before the round trip that enables physics ends."""
+        """Send the stored velocity command. It arrives before the round trip that enables physics
+        ends."""
         if self._to_send is None:
             return
         with self._link.watched("sending a command"):
@@ -182,18 +187,20 @@ class GazeboRobot:
             self._to_send = None
 
     def moved(self, before: Pose, after: Pose, passed_s: float) -> None:
-        """Compute twist and IMU sample of an interval from the poses at its ends."""
+        """Compute the twist and the IMU sample of an interval of physics from the poses at its
+        start and end."""
         self._twist = mean_twist(before, after, passed_s)
         if self._imu_reader is not None:
             sample = self._imu_reader.sample(self._clock.time_ns, after)
             self._imu.extend([sample] if sample is not None else [])
 
     def state(self, pose: Pose) -> ModelState:
-        """Return the robot's state at ``pose``; its twist is the mean of the last interval."""
+        """Return the robot's state at ``pose``. The twist is the mean of the last interval of
+        physics."""
         return ModelState(pose, *(self._twist or (None, None)))
 
     def sensed(self) -> SensorReadings:
-        """Return the readings since the previous call, and the latest scan."""
+        """Return the IMU samples and contacts since the previous call, and the latest scan."""
         contacts = tuple(sorted(self._contacts, key=lambda contact: contact.stamp_s))
         sensed = SensorReadings(self._scan, tuple(self._imu), contacts)
         self._imu.clear()

@@ -1,4 +1,4 @@
-"""A gzserver process with its window, processor and temporary directory.
+"""A gzserver process with its window, its processor and its temporary directory.
 
 This module manages the process group, the choice of a free port and the log file;
 :mod:`~gz_testauto.processes` stops the server when this process ends.
@@ -40,12 +40,12 @@ SCRATCH_PREFIX = "gz_testauto_gzserver_"
 _OWNER = "owner"
 
 CLAIM_NAME = "\0gz_testauto.processor.{}"
-"""Name in Linux's abstract socket namespace with which a server claims a processor: it is visible
-to every process on the machine and disappears with the process that created it."""
+"""Name in Linux's abstract socket namespace with which a server claims a processor. The name is
+visible to every process on the machine, and disappears with the process that created it."""
 
 
 class ServerProcess:
-    """One running gzserver, paused at time zero, with its master on ``port`` of loopback."""
+    """A running gzserver, paused at time zero. Its master listens on ``port``."""
 
     def __init__(
         self,
@@ -56,9 +56,10 @@ class ServerProcess:
         start_timeout_s: float = 60.0,
         one_processor: bool = True,
     ) -> None:
-        """Start with the world text ``world``. Raises ``SimulatorError`` with the last lines of the
-        log if it does not start within ``start_timeout_s`` of wall time. With ``one_processor`` it
-        is bound to a processor that no other server uses, if there is one."""
+        """Start gzserver with the world text ``world``. Raises ``SimulatorError`` with the last
+        lines of the log if gzserver does not start within ``start_timeout_s`` of wall time. With
+        ``one_processor`` the server is bound to a processor that no other server uses, if such a
+        processor exists."""
         self._installation = installation
         self._model_path = tuple(model_path)
         remove_orphans()
@@ -78,13 +79,13 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of gzserver, which is also its process group."""
+        """The process id of gzserver, which is also the id of its process group."""
         assert self._process is not None
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """True if the process is running."""
+        """True if the gzserver process is running."""
         return self._process is not None and self._process.poll() is None
 
     def log_lines(self, mark: int = 0) -> List[str]:
@@ -98,19 +99,21 @@ class ServerProcess:
         return [line for line in map(_without_color, text.splitlines()) if line]
 
     def log_size(self) -> int:
-        """Return the size of the log in bytes: a mark for :meth:`errors_since`."""
+        """Return the present size of the log in bytes, which marks a position for
+        :meth:`errors_since`."""
         try:
             return self.log_file.stat().st_size
         except FileNotFoundError:
             return 0
 
     def errors_since(self, mark: int) -> List[str]:
-        """Return the errors in the log after a mark."""
+        """Return the error lines of the log after the first ``mark`` bytes."""
         return [line for line in self.log_lines(mark) if line.startswith(("[Err]", "Error"))]
 
     def fatal_error_since(self, mark: int, allowed: Sequence[str] = ()) -> Optional[str]:
-        """Return the first error after a mark about a missing plugin or file, without which Gazebo
-        continues with a different world. Names that match ``allowed`` are only logged."""
+        """Return the first error after the first ``mark`` bytes of the log that is about a missing
+        plugin or file, without which Gazebo continues with a different world; None without one. A
+        missing file whose name matches ``allowed`` is only logged."""
         for line in self.errors_since(mark):
             if any(phrase in line for phrase in _FATAL_ERRORS):
                 if any(is_allowed(word.strip(":[],"), allowed) for word in line.split()):
@@ -122,13 +125,13 @@ class ServerProcess:
         return None
 
     def describe_end(self) -> str:
-        """Return for a message how the process ended, if it did, and its last log lines."""
+        """Return the last log lines for a message, and how the process ended if it has ended."""
         status = "" if self.alive else f"{self._describe_exit()}; "
         lines = self.log_lines()[-_LOG_LINES_SHOWN:]
         return f"{status}its last lines: " + (" | ".join(lines) if lines else "none")
 
     def close(self) -> None:
-        """Kill the process group and remove the server's files."""
+        """Kill the process group and remove the files of the server."""
         if self._process is not None:
             self._process.kill()
             self._process = None
@@ -166,7 +169,8 @@ class ServerProcess:
         raise SimulatorError(f"gzserver did not start: {self.describe_end()}")
 
     def _has_started(self, deadline_s: float) -> bool:
-        """Wait for the log line, not for the port, on which another process could answer."""
+        """Return whether the log reports a start before ``deadline_s``. The port is not tested,
+        since another process could respond on it."""
         while time.monotonic() < deadline_s:
             alive = self.alive
             if any(_UP in line for line in self.log_lines()):
@@ -185,16 +189,16 @@ def _without_color(line: str) -> str:
 
 
 class ClaimedProcessor:
-    """A processor to which no other gzserver of this package is bound, or none.
+    """A processor to which no other gzserver of this package is bound.
 
     gzserver's threads pass work to each other thousands of times per second. On several processors
     they spend more time on waking each other than on the work, and two servers in parallel are
     hardly faster than one. So each server has its own processor, and a woken thread waits until the
-    working one has nothing left to do (SCHED_BATCH): one message covers a hundred steps. The
-    simulation is the same, bit for bit.
+    working thread has no work left (SCHED_BATCH): one message covers a hundred steps. The results
+    of the simulation are identical, bit by bit.
 
     ``number`` is None if all processors that this process can use are claimed, or if the system
-    does not support it.
+    does not support the claims.
     """
 
     def __init__(self) -> None:
@@ -209,7 +213,8 @@ class ClaimedProcessor:
 
     @contextlib.contextmanager
     def for_children(self) -> Iterator[None]:
-        """Bind all processes that this thread starts in the context to the processor."""
+        """Return a context in which all processes that this thread starts are bound to the
+        processor."""
         if self.number is None:
             yield
             return
@@ -233,7 +238,8 @@ class ClaimedProcessor:
 
 
 def _claim(name: str) -> Optional[socket.socket]:
-    """Return a socket with this name; None if another process has it or names are unsupported."""
+    """Return a socket with this name; None if another process uses the name, or if the system does
+    not support such names."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(name)
@@ -244,13 +250,13 @@ def _claim(name: str) -> Optional[socket.socket]:
 
 
 class GuiClient:
-    """A gzclient that is connected to a gzserver and stopped with this process, as the server is.
+    """A gzclient process, the window of a gzserver. It is stopped with this process.
 
-    A client that cannot start, or that the user closes, does not affect the trial.
+    A window that cannot be opened, or that the user closes, does not affect the trial.
     """
 
     def __init__(self, installation: GazeboInstallation, master_port: int) -> None:
-        """Start; raises ``MissingDependencyError`` without a gzclient or a display."""
+        """Start gzclient. Raises ``MissingDependencyError`` without a gzclient or a display."""
         if installation.client is None:
             raise MissingDependencyError(
                 f"gzclient was not found in {installation.where}; run without gui"
@@ -290,18 +296,20 @@ class ScratchDirectory:
         self._port = 0
 
     def note_port(self, port: int) -> None:
-        """Store the port of gzserver, which names its directory in the home directory."""
+        """Store the port of gzserver, after which gzserver names its directory in the home
+        directory."""
         self._port = port
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, str(port).encode(), 0)
 
     @property
     def files(self) -> List[Path]:
-        """The directories that are removed."""
+        """The directories that :meth:`remove` removes."""
         return [self.path, *([_own_log(self._port)] if self._port else [])]
 
     def remove(self) -> None:
-        """Remove the directory and gzserver's directory in the home directory. Idempotent."""
+        """Remove the directory, and gzserver's directory in the home directory. Further calls do
+        nothing."""
         if self._lock < 0:
             return
         for path in self.files:
@@ -311,7 +319,7 @@ class ScratchDirectory:
 
 
 def remove_orphans() -> None:
-    """Remove directories of servers whose owner has ended; errors are ignored."""
+    """Remove the directories of servers whose owner has ended. Errors are ignored."""
     orphans, living = [], []
     for directory in _directories():
         try:

@@ -1,6 +1,6 @@
 """One loaded world on a gzserver, from the start to the end of the trial.
 
-It collects measurements during a step and creates snapshots.
+This module collects measurements during a step and creates snapshots.
 :mod:`~gz_testauto.simulators.gazebo.lockstep` advances time.
 """
 
@@ -49,9 +49,9 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     """A world on a gzserver; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
     Gazebo does not publish twists: a robot's twist is the mean of the last interval of at most
-    ``period_s``; other models have none. Sensors measure while the world rests at the end of an
-    interval: a scan if it is due, an IMU sample every time, and contacts of all physics steps
-    except the first after a rest.
+    ``period_s``, and other models have no twist. Sensors measure while the world rests at the end
+    of an interval: a scan if it is due, one IMU sample, and the contacts of all physics steps
+    except the first step after a rest.
     """
 
     changes = SUPPORTED_CHANGES
@@ -90,7 +90,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
     # used by other modules of this adaptor
 
     def begin(self, seed: int) -> None:
-        """Connect to all sensors after everything is spawned, and set time to zero."""
+        """Connect to all sensors and set the time to zero. Must be called after all models are
+        spawned."""
         self._link.ignore_models()
         for instrumented in self._instrumented.values():
             self._listen_to_probes(instrumented)
@@ -108,7 +109,7 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
 
     @property
     def spawned(self) -> List[str]:
-        """Names on the server of all models that are not part of the base."""
+        """Names on the server of all models that were spawned for this simulation."""
         return [instrumented.model.name for instrumented in self._instrumented.values()]
 
     # the interface
@@ -176,7 +177,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
                 self._clock.sensors -= set(instrumented.probes)
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses. Models keep their twist, since Gazebo has no message to set it."""
+        """Set poses of models. The models keep their twists, since Gazebo has no message to set a
+        twist."""
         self._link.move([(self._on_server(name), state.pose) for name, state in states.items()])
         for name, state in states.items():
             self._poses.place(name, state.pose)
@@ -206,7 +208,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         check(change, lambda: self._described_world.now)
 
     def _set_twist(self, change: SetModel) -> None:
-        """Set the twist of a model with one link by an impulse, since Gazebo has no message."""
+        """Set the twist of a model with one link by an impulse, since Gazebo has no message for a
+        twist."""
         if not (change.linear_mps or change.angular_radps):
             return
         description = self._described_world.now
@@ -259,8 +262,8 @@ class GazeboSimulation(SeveralRobotsSimulation[GazeboRobot]):
         return self._physics
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Change step size and gravity. The update rate is only saved with the world; it has no
-        effect in lock-step."""
+        """Change the physics step and gravity. The update rate is only saved with the world, since
+        it has no effect in lock-step."""
         self._check_usable()
         gravity = MESSAGES["Vector3d"](**dict(zip("xyz", settings.gravity_mps2)))
         self._link.set_physics(gravity=gravity)
@@ -319,7 +322,7 @@ def _batches(models: Sequence[InstrumentedModel]) -> Iterator[List[InstrumentedM
 
 
 def standalone_model(model: NamedModel) -> NamedModel:
-    """Return the model with its name in its SDF, as a complete SDF text."""
+    """Return a model whose SDF is a complete text and contains the name of the model."""
     try:
         element = parse_model(model.sdf)
         root = parse_xml(model.sdf.strip().encode())

@@ -1,9 +1,10 @@
-"""Loads scenes one after the other on a gzserver, and starts a new one if necessary.
+"""The simulator ``gazebo``, which loads scenes on a gzserver and starts a new gzserver if
+necessary.
 
-A server is reused if the new world has the same base, if no error occurred on it, and for at most
-``trials_per_server`` trials. Between trials everything that can have changed is replaced in the
-same order as on a new server: the movable models and the robots are deleted and spawned, time is
-set to zero, and the random generators are seeded.
+A server is used again if the base of the new world is equal, if no error occurred on the server,
+and for at most ``trials_per_server`` trials. Between trials every part that can have changed is
+replaced in the same order as on a new server: the movable models and the robots are deleted and
+spawned, time is set to zero, and the random generators are seeded.
 """
 
 import re
@@ -35,23 +36,24 @@ HeightMaps = Literal["fields", "meshes"]
 
 
 class SceneRejectedError(SimulatorError):
-    """The scene has an error, so another server would reject it too."""
+    """The error for a scene that is invalid, so that another server would reject it too."""
 
 
 class GazeboSimulator(Simulator):
-    """A gzserver, started and owned by this object, on loopback only.
+    """A gzserver that this object starts and owns, on loopback only.
 
-    ``gui`` opens gzclient on it. ``trials_per_server`` limits the number of scenes per server.
+    ``gui`` opens gzclient. ``trials_per_server`` limits the number of scenes per server.
     ``stall_timeout_s`` is the wall time without progress after which the server counts as dead.
     ``period_s`` is the longest time between two measurements of contacts and IMU: the duration of
-    the steps, or a part of it. ``obstacle_names`` is a regular expression for the whole names of
-    the random obstacles, by default the names that the spawner uses; other static models belong to
-    the base. ``world_plugins``: load the ``<plugin>`` elements of the worlds; those of the robot
-    are always loaded. ``allow_missing`` has names of plugins (``libname.so``; ``*`` matches any
-    text) without which a scene is simulated if they are not installed. ``engine`` is the physics
-    engine, one of ``ode``, ``bullet`` and ``dart``, by default that of the world. ``height_maps``
-    selects the form of static height maps for ODE: ``"fields"``, through whose edges wheels can
-    sink, or ``"meshes"`` of the same heights.
+    the steps, or a fraction of it. ``obstacle_names`` is a regular expression for the whole names
+    of the random obstacles, by default the names that the spawner uses; other static models belong
+    to the base of the world, which all trials on a server share. With ``world_plugins`` the
+    ``<plugin>`` elements of the worlds are loaded; the plugins of the robot are always loaded.
+    ``allow_missing`` has names of plugins (``libname.so``; ``*`` matches any text) without which a
+    scene is simulated if they are not installed. ``engine`` is the physics engine, one of ``ode``,
+    ``bullet`` and ``dart``, by default that of the world. ``height_maps`` selects the form of
+    static height maps for ODE: ``"fields"``, through whose edges wheels can sink, or ``"meshes"``
+    of the same heights.
     """
 
     name = "gazebo"
@@ -73,8 +75,8 @@ class GazeboSimulator(Simulator):
         engine: Optional[str] = None,
         height_maps: HeightMaps = "fields",
     ) -> None:
-        """Find Gazebo; raises ``MissingDependencyError``. The server starts with the first
-        scene."""
+        """Search for Gazebo. Raises ``MissingDependencyError`` if it is not installed. The server
+        starts with the first scene."""
         if engine is not None:
             check_engine(engine)
         if height_maps not in get_args(HeightMaps):
@@ -113,11 +115,11 @@ class GazeboSimulator(Simulator):
         return () if self._server is None else (self._server.pid,)
 
     def turn_limit_radps(self, robot: RobotModel) -> float:
-        """Return the yaw rate (rad/s) from which on Gazebo's drive plugins wrap around."""
+        """Return the yaw rate (rad/s) at which Gazebo's drive plugins wrap the commanded rate
+        around."""
         return DriveCommand(robot).limit_radps
 
     def _load(self, scene: Scene) -> GazeboSimulation:
-        """Load a scene on the present server or a new one."""
         for placed in scene.robots:
             require_drive(placed.robot)
         self._take_server()
@@ -143,7 +145,6 @@ class GazeboSimulator(Simulator):
         return self._last
 
     def _close(self) -> None:
-        """Stop the server, the window and everything they started."""
         self._last = None
         self._stop()
         if self._meshes is not None:
@@ -171,7 +172,7 @@ class GazeboSimulator(Simulator):
         )
 
     def _take_server(self) -> None:
-        """Take the server over from the previous simulation, with the models on it."""
+        """Take over the server of the previous simulation, with the models on it."""
         last, self._last = self._last, None
         if last is not None:
             self._loaded = last.spawned
@@ -190,7 +191,8 @@ class GazeboSimulator(Simulator):
             self._client = GuiClient(self._installation, self._server.port)
 
     def _place(self, split: SplitWorld, scene: Scene) -> GazeboSimulation:
-        """Replace the movable models; old and new ones have different names and can coexist."""
+        """Replace the movable models. The old and the new models have different names, so they can
+        coexist."""
         assert self._link is not None and self._server is not None
         link, mark = self._link, self._server.log_size()
         suffix = SUFFIX if self._served % 2 == 1 else ""

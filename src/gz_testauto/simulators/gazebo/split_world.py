@@ -1,10 +1,12 @@
-"""Splits a world file into the base that a server starts with and the models spawned per trial.
+"""Division of a world file into a base, with which a server starts, and the models that are spawned
+in each trial.
 
-The *base* is everything that cannot have changed when a trial ends: lights, physics, and the static
-models. The *movables* are spawned for each trial, in file order: every model that is not static,
-and every static one whose name is that of a random obstacle, so that worlds that differ only in
-their obstacles share a base. If spawning these would take longer than starting a new server, they
-stay in the base. The split depends on the world only, never on earlier trials of a server.
+The *base* contains everything that cannot have changed when a trial ends: lights, physics, and the
+static models. The *movables* are spawned in each trial, in file order: every model that is not
+static, and every static model whose name is that of a random obstacle. So worlds that differ only
+in their obstacles share a base. If spawning these obstacles would take longer than starting a new
+server, they belong to the base. The division depends on the world only, never on earlier trials on
+a server.
 """
 
 import copy
@@ -33,22 +35,23 @@ from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 from gz_testauto.simulators.world_file import check_shapes, physics_of
 
 MAX_SPAWNED = 50
-"""Largest number of random obstacles that are spawned per trial. To spawn BARN's 418 cylinders took
-7 to 11 s in every trial; a server with them in its base took 3 s per world and 0.7 s per trial."""
+"""Maximum number of random obstacles that are spawned per trial. Spawning the 418 cylinders of BARN
+took 7 to 11 s in every trial; a server with them in its base took 3 s per world and 0.7 s per
+trial."""
 
 _STATEFUL = ("plugin", "population", "road", "state")
 
 
 @dataclass(frozen=True)
 class SplitWorld:
-    """A world, split into base and movables.
+    """A world that is divided into its base and its movable models.
 
-    ``base`` is the world text to start a server with, ``physics`` the settings of the file.
+    ``base`` is the world text to start a server with, and ``physics`` has the settings of the file.
     ``poses`` has the world-frame pose of every model of the base, and ``links`` the poses of their
     links in the model frame. ``reusable`` is False if the base contains an element that a trial can
-    change, such as a plugin: then every trial needs a new server. ``engine`` is the physics engine,
-    ``stated_engine`` that of the file, and ``before`` has the original collisions of the base that
-    were adapted to the engine.
+    change, such as a plugin; then every trial needs a new server. ``engine`` is the physics engine,
+    ``stated_engine`` the engine in the file, and ``before`` has the original collisions of the base
+    that were adapted to the engine.
     """
 
     name: str
@@ -64,7 +67,7 @@ class SplitWorld:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal for worlds that can share a server."""
+        """A hash value that is equal for worlds that can share a server."""
         return hashlib.sha256(self.base.encode()).hexdigest()
 
 
@@ -77,9 +80,9 @@ def split_world(
     engine: Optional[str] = None,
     meshes: Optional[Path] = None,
 ) -> SplitWorld:
-    """Read and split a ``.world`` file; the base gets ``update_rate_hz`` as its update rate.
-    ``obstacles`` matches the whole names of random obstacles, by default the spawner's; if there
-    are more than ``max_spawned`` static ones, they stay in the base. Without ``plugins`` all
+    """Read and divide a ``.world`` file. The base gets ``update_rate_hz`` as its update rate.
+    ``obstacles`` matches the whole names of random obstacles, by default those of the spawner. If
+    more than ``max_spawned`` of them are static, they belong to the base. Without ``plugins`` all
     plugins of the world are removed. ``engine`` is the physics engine, by default that of the file.
     For ODE, height maps of the base become meshes in the folder ``meshes``, unless it is None.
 
@@ -146,9 +149,10 @@ def _divide(
     engine: str,
     meshes: Optional[Path],
 ) -> Tuple[Element, Tuple[NamedModel, ...], Mapping[str, Element]]:
-    """Remove the models to spawn from ``document``, a copy of the scene's: all that are not static,
-    and the static ones in ``spawned``. Return the world adapted to the engine, the removed models
-    in file order, and the original collisions of the base that were adapted."""
+    """Remove the models to spawn from ``document``, a copy of the document of the scene: all models
+    that are not static, and the static models in ``spawned``. Return the world adapted to the
+    engine, the removed models in file order, and the original collisions of the base that were
+    adapted."""
     world = document.world
     assert world is not None, "checked by the caller"
     for actor in world.findall("actor"):  # animated figures without collisions
@@ -171,7 +175,8 @@ def _divide(
 
 
 def _placing_elements(scene: WorldScene, document: SdfDocument) -> Tuple[Element, ...]:
-    """Return the elements of ``document``, a copy, that correspond to the scene's models."""
+    """Return the elements in ``document``, a copy of the document of the scene, for the models of
+    the scene."""
     originals = list(scene.document.root.iter())
     copies = list(document.root.iter())
     position = {id(element): index for index, element in enumerate(originals)}
@@ -191,9 +196,9 @@ def _set_update_rate(world: Element, rate_hz: float) -> None:
 
 
 def _has_unrendered_sensor(model: SceneModel) -> bool:
-    """Return whether a model has sensors that are not rendered. Gazebo updates all of a kind with
-    the highest rate of any, so in the base, with their own rate, they would delay the robot's
-    sensors. A spawned model gets the robot's rate."""
+    """Return whether a model has sensors that are not rendered. Gazebo updates all sensors of a
+    kind with the highest rate of them. In the base, where such sensors have their own rate, they
+    would delay the robot's sensors. A spawned model gets the rate of the robot's sensors."""
     return any(
         sensor.get("type") not in RENDERED
         for _, node, _ in model.node.walk()
@@ -212,5 +217,4 @@ def _is_stateful(world: Element) -> bool:
 
 
 def _scoped_links(model: SceneModel) -> Mapping[str, Pose]:
-    """Return the pose of every link in the model frame, by Gazebo's scoped name."""
     return {f"{model.name}::{link}": pose for link, pose in model.links.items()}

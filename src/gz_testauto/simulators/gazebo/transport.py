@@ -1,10 +1,10 @@
-"""A node of Gazebo's transport: finds topics at the master, publishes and subscribes.
+"""A node of Gazebo's transport, which finds topics at the master, publishes and subscribes.
 
-It is for one caller in one thread: bytes are transferred and callbacks run only in
-:meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`.
-A frame is eight hexadecimal digits, the length of the payload, and the payload. Frames to and from
-the master, and the first frame on a connection between publisher and subscriber, are ``Packet``
-messages; after that a publisher sends its bare messages.
+The node is for one caller in one thread: bytes are transferred and callbacks run only in
+:meth:`TransportNode.poll` and :meth:`TransportNode.wait_for`. A frame consists of eight hexadecimal
+digits, the length of the payload, and the payload. Frames to and from the master, and the first
+frame on a connection between publisher and subscriber, are ``Packet`` messages; after that a
+publisher sends its messages without an envelope.
 """
 
 import selectors
@@ -27,23 +27,23 @@ RawCallback = Callable[[bytes], None]
 
 
 class ConnectionLostError(Exception):
-    """The peer closed the connection or the network broke it."""
+    """The error for a connection that the peer closed or the network broke."""
 
 
 def frame(payload: bytes) -> bytes:
-    """Return a payload with its header."""
+    """Return the frame of a payload: the length and the payload."""
     return b"%08X" % len(payload) + payload
 
 
 class FrameConnection:
-    """A connected socket that transfers frames. The owner calls :meth:`receive` when data is
-    available; :meth:`send` blocks at most for the socket's timeout."""
+    """A connected socket that transfers frames. The owner calls :meth:`receive` when data are
+    available; :meth:`send` blocks at most for the timeout of the socket."""
 
     def __init__(
         self, peer: socket.socket, on_frame: Callable[[bytes], None], latest_only: bool = False
     ) -> None:
-        """Take a connected socket; ``on_frame`` is called with every payload, or with the last one
-        of each read."""
+        """Use the connected socket ``peer``. The function ``on_frame`` is called with every
+        payload, or with ``latest_only`` with the last payload of each read."""
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = peer
         self.on_frame = on_frame
@@ -51,7 +51,7 @@ class FrameConnection:
         self._pending = b""
 
     def fileno(self) -> int:
-        """Return the file descriptor, for selectors."""
+        """Return the file descriptor of the socket, which selectors need."""
         return self.socket.fileno()
 
     def send(self, *payloads: bytes) -> None:
@@ -62,7 +62,8 @@ class FrameConnection:
             raise ConnectionLostError(str(error)) from error
 
     def receive(self) -> None:
-        """Read the available data and pass on every complete frame."""
+        """Read the available data, and call ``on_frame`` with the payloads of all complete
+        frames."""
         try:
             data = self.socket.recv(_CHUNK_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -76,7 +77,8 @@ class FrameConnection:
             self.on_frame(payload)
 
     def _cut(self, data: bytes) -> List[bytes]:
-        """Return all complete frames of ``data``; the rest remains pending."""
+        """Return the payloads of all complete frames in ``data``, and store the incomplete
+        remainder."""
         start, frames = 0, []
         while len(data) - start >= _HEADER_BYTES:
             try:
@@ -117,9 +119,9 @@ class Publisher:
 
 @dataclass
 class Subscription:
-    """A subscription to one topic: ``on_payload`` is called with every unparsed message, with
-    ``latest_only`` only with the last of several pending ones. With ``latching``, the last message
-    that was published before is also received."""
+    """A subscription to one topic. ``on_payload`` is called with every unparsed message, or with
+    ``latest_only`` with the last of several pending messages. With ``latching``, the last message
+    that was published before the subscription is also received."""
 
     topic: str
     message_class: Any
@@ -130,10 +132,10 @@ class Subscription:
 
 
 class TransportNode:
-    """A node that is registered at one master, on loopback."""
+    """A node that is registered at one Gazebo master on this machine."""
 
     def __init__(self, master_port: int, timeout_s: float = 30.0) -> None:
-        """Connect; raises ``ConnectionLostError`` or ``TimeoutError``."""
+        """Connect to the master. Raises ``ConnectionLostError`` or ``TimeoutError``."""
         self.namespaces: List[str] = []
         self._welcomed = False
         self._publishers: Dict[str, Publisher] = {}
@@ -158,7 +160,8 @@ class TransportNode:
         return publisher
 
     def unadvertise(self, publisher: Publisher) -> None:
-        """Withdraw the advertisement, and return when the master has forwarded this."""
+        """Withdraw the advertisement of a publisher, and return when the master has forwarded the
+        withdrawal."""
         self._send_to_master("unadvertise", self._topic_message(Publish, publisher))
         self.subscriber_count(publisher.topic)  # the master handles messages in order
 
@@ -170,8 +173,7 @@ class TransportNode:
         latest_only: bool = False,
         latching: bool = False,
     ) -> Subscription:
-        """Subscribe to ``topic``; with ``latching``, the last message that was published before is
-        also received."""
+        """Subscribe to ``topic``. The parameters are those of :class:`Subscription`."""
         subscription = Subscription(topic, message_class, on_payload, latest_only, latching)
         self._subscriptions[topic] = subscription
         message = self._topic_message(Subscribe, subscription, latching=latching)
@@ -179,7 +181,7 @@ class TransportNode:
         return subscription
 
     def disconnect(self, publisher: Publisher) -> None:
-        """Close the connections of a publisher that was unadvertised."""
+        """Close the connections of a publisher whose advertisement was withdrawn."""
         for connection in list(publisher.links):
             self._drop(connection)
 
@@ -189,7 +191,7 @@ class TransportNode:
         return subscription is not None and bool(subscription.peers)
 
     def subscriber_count(self, topic: str, timeout_s: float = 5.0) -> int:
-        """Return the number of subscribers of a topic at the master."""
+        """Return the number of subscribers of a topic that are registered at the master."""
         self._topic_info = None
         request = MESSAGES["Request"](id=1, request="topic_info", data=topic)
         self._send_to_master("request", request)
@@ -199,7 +201,8 @@ class TransportNode:
         return len(self._topic_info.subscriber)  # type: ignore[attr-defined]
 
     def poll(self, timeout_s: float = 0.0) -> None:
-        """Transfer all pending bytes, after waiting up to ``timeout_s`` (wall time) for the first.
+        """Transfer all pending bytes, after waiting up to ``timeout_s`` of wall time for the first
+        byte.
 
         Raises ``ConnectionLostError`` if the connection to the master is closed.
         """
@@ -216,8 +219,8 @@ class TransportNode:
                 self._drop(connection)
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Poll until ``condition()``; raises ``TimeoutError`` with the name ``what`` of the missing
-        message."""
+        """Poll until ``condition()`` is true. Raises ``TimeoutError`` with the name ``what`` of the
+        missing message."""
         deadline_s = time.monotonic() + timeout_s
         while not condition():
             left_s = deadline_s - time.monotonic()
@@ -226,7 +229,8 @@ class TransportNode:
             self.poll(left_s)
 
     def close(self) -> None:
-        """Close all connections without a message; the master detects it."""
+        """Close all connections without a message to the master, which detects the closed
+        connections."""
         for key in list(self._selector.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]
         self._selector.close()

@@ -1,8 +1,8 @@
 """Client of one gzserver and its world.
 
-It publishes and subscribes to the world's topics, waits for the effect of requests, and raises
-``SimulatorError`` if the server is dead or does not answer. Robots, trials and repeatability belong
-to other modules.
+The client publishes and subscribes to the world's topics, waits for the effects of requests, and
+raises ``SimulatorError`` if the server is dead or does not respond. Robots, trials and
+repeatability belong to other modules.
 
 Gazebo processes messages on ``factory``, ``request`` and ``model/modify`` at most five times per
 second of wall time, so requests are sent in batches; ``world_control`` and ``physics`` take effect
@@ -29,18 +29,18 @@ from gz_testauto.simulators.gazebo.transport import (
 from gz_testauto.simulators.interface import NamedModel
 
 CLOCK_TOPIC = "pose/local/info"
-"""Publishes the time with every step, and at rest with every poll for commands. It is the one topic
-whose last message is never delayed for long."""
+"""The topic on which Gazebo publishes the time with every step, and at rest with every poll for
+commands. It is the only topic whose last message is never delayed for long."""
 
 _REPEAT_S = 0.05
 _PHYSICS_TRIES = 1000
 
 
 class WorldLink:
-    """The world of one server; the server counts as dead after ``stall_timeout_s`` of wall time
-    without an answer.
+    """A link to the world of one server. The server counts as dead after ``stall_timeout_s`` of
+    wall time without a response.
 
-    ``broken``: the server must not be used for another trial.
+    ``broken`` is True if the server must not be used for another trial.
     """
 
     def __init__(self, server: ServerProcess, stall_timeout_s: float = 30.0) -> None:
@@ -90,10 +90,10 @@ class WorldLink:
         latching: bool = False,
     ) -> None:
         """Subscribe to a topic of this world with unparsed messages; a later callback replaces an
-        earlier one. With ``latest_only``, only the last of several pending messages is delivered;
-        with ``latching``, also the last message that was published before.
+        earlier one. With ``latest_only``, only the last of several pending messages is delivered.
+        With ``latching``, the last message that was published before is delivered too.
 
-        A subscription remains for the lifetime of the server: to cancel it while messages are sent
+        A subscription remains for the lifetime of the server. To cancel it while messages are sent
         can silence the publisher permanently, and the publisher of a model that is spawned again
         finds its subscribers again.
         """
@@ -127,18 +127,20 @@ class WorldLink:
 
     def advertise_to(self, model: str, relative: str, kind: str) -> Publisher:
         """Return the publisher on a command topic of a model that exists or is about to be spawned.
-        It is connected when the model's plugin has subscribed."""
+        The publisher is connected when the model's plugin has subscribed."""
         topic = f"{model}/{relative}"
         if topic not in self._to_models:
             self._to_models[topic] = self.advertise(topic, kind)
         return self._to_models[topic]
 
     def release(self, models: Optional[Iterable[str]] = None) -> None:
-        """Unadvertise the command topics of models that are about to be deleted, by default all.
+        """Withdraw the advertisements of the command topics of models that are about to be deleted,
+        by default of all models.
 
-        If a plugin is unloaded while its topic has a publisher, it closes the connection under a
-        lock of gzserver for which the transport thread waits while it holds the connection lock. In
-        about one of 100 cases these two and the removal of a sensor deadlock.
+        If a plugin is unloaded while its topic has a publisher, the plugin closes the connection
+        while it holds a lock of gzserver. The transport thread waits for that lock while it holds
+        the connection lock. In about one of 100 cases these threads and the removal of a sensor
+        deadlock.
         """
         chosen = None if models is None else set(models)
         topics = [t for t in self._to_models if chosen is None or t.split("/")[0] in chosen]
@@ -156,8 +158,9 @@ class WorldLink:
 
     @contextlib.contextmanager
     def watched(self, doing: str) -> Iterator[None]:
-        """Raise ``SimulatorError`` for a lost connection or a ``TimeoutError``, which names the
-        missing message. The error contains the end of the server's log."""
+        """Return a context in which a lost connection or a ``TimeoutError`` becomes a
+        ``SimulatorError`` with the end of the server's log. The message contains ``doing``, the
+        present operation."""
         try:
             yield
         except ConnectionLostError as error:
@@ -175,17 +178,17 @@ class WorldLink:
             raise simulator_stalled(self.stall_timeout_s, doing, details) from error
 
     def fail(self, what: str) -> None:
-        """Mark this server as broken; raises ``SimulatorError``."""
+        """Mark this server as broken and raise ``SimulatorError``."""
         self.broken = True
         raise SimulatorError(f"gzserver failed: {what}; {self.server.describe_end()}")
 
     def wait_for(self, condition: Callable[[], bool], doing: str) -> None:
-        """Wait until ``condition()`` is true; raises ``SimulatorError`` on timeout."""
+        """Wait until ``condition()`` is true. Raises ``SimulatorError`` after the timeout."""
         with self.watched(doing):
             self.node.wait_for(condition, self.stall_timeout_s, "a message of gzserver")
 
     def acknowledge(self) -> Any:
-        """Request the physics settings and wait for the response.
+        """Request the physics settings, wait for the response and return it.
 
         Messages on different topics can overtake each other; this response arrives one full round
         trip after all messages that were sent before.
@@ -208,7 +211,8 @@ class WorldLink:
     # the world
 
     def control(self, **fields: Any) -> None:
-        """Publish a ``WorldControl`` message: ``multi_step``, ``seed``, ``reset`` ..."""
+        """Publish a ``WorldControl`` message with these fields, such as ``multi_step``, ``seed``
+        and ``reset``."""
         with self.watched("sending a command"):
             self._control.send(MESSAGES["WorldControl"](**fields))
 
@@ -224,15 +228,16 @@ class WorldLink:
         raise SimulatorError(f"gzserver does not accept the physics settings {scalar}")
 
     def request(self, kind: str, data: str = "") -> Any:
-        """Send a request, which the world handles in its next update; return the response."""
+        """Send a request and return the response. The world handles the request in its next
+        update."""
         request_id = self._send_request(kind, data)
         self.wait_for(lambda: request_id in self._responses, f"answering {kind}")
         return self._responses.pop(request_id)
 
     def spawn(self, models: Sequence[NamedModel], places: Sequence[Tuple[str, Pose]] = ()) -> None:
-        """Spawn models in one batch, then move those in ``places``, all within one update.
+        """Spawn models in one batch, and then move the models in ``places``, all within one update.
 
-        Returns when the server has announced every model and every move; raises
+        The method returns when the server has announced every model and every move. Raises
         ``SimulatorError`` with the server's errors if a model does not appear.
         """
         mark = self.server.log_size()
@@ -280,7 +285,7 @@ class WorldLink:
         return sum("Unable to find model" in line for line in errors)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models in one batch; their names can be used again when this returns."""
+        """Remove models in one batch. The names can be used again when this method returns."""
         self.request_deletion(names)
         self.await_deletion()
         self.await_free_names()
@@ -288,10 +293,10 @@ class WorldLink:
     def request_deletion(self, names: Iterable[str]) -> None:
         """Request the removal of models in one batch.
 
-        The server notes the requests in its next update and removes the models in the one after
-        that. It announces each removal on the topic on which it receives requests, so it receives
-        its own announcement and two updates later removes the model that has the name then. Hence
-        :meth:`await_free_names`.
+        The server stores the requests in its next update and removes the models in the update after
+        that. It announces each removal on the topic on which it receives requests. So it receives
+        its own announcement, and two updates later removes a model that has the name by then.
+        Therefore :meth:`await_free_names` must be called before a name is used again.
         """
         self.await_free_names()
         wanted = [
@@ -304,7 +309,7 @@ class WorldLink:
             self._requests.send(*wanted)
 
     def await_deletion(self) -> None:
-        """Wait until the requested removals are done."""
+        """Wait until the requested removals are complete."""
         self._wait_with_progress(
             lambda: len(self._to_remove - set(self._removals)), "deleting models"
         )
@@ -322,7 +327,7 @@ class WorldLink:
         self._responses.clear()
 
     def move(self, places: Sequence[Tuple[str, Pose]]) -> None:
-        """Set poses of models and wait until they are in effect."""
+        """Set poses of models and wait until the poses are in effect."""
         self.spawn((), places)
 
     def modify(self, messages: Sequence[Any]) -> None:
@@ -334,14 +339,14 @@ class WorldLink:
         self._wait_with_progress(lambda: len(messages) - self._modified, "changing models")
 
     def list_models(self) -> Dict[str, Any]:
-        """Return every model of the world as a ``Model`` message, by name."""
+        """Return every model of the world as a ``Model`` message, by the name of the model."""
         response = self.request("entity_list")
         listed = MESSAGES["Model_V"].FromString(response.serialized_data).models
         self.models = {model.name: model for model in listed}
         return dict(self.models)
 
     def close(self) -> None:
-        """Close the connections; the owner of the server stops it."""
+        """Close the connections. The owner of the server stops the server."""
         self.node.close()
 
     # inside
@@ -365,8 +370,8 @@ class WorldLink:
         return request_id
 
     def _wait_with_progress(self, missing: Callable[[], int], doing: str) -> None:
-        """Wait until ``missing()`` is 0; time out if it does not decrease. It is also polled
-        without new messages."""
+        """Wait until ``missing()`` is 0. Time out if it does not decrease; it is also called if no
+        message arrives."""
         least, since_s = missing(), time.monotonic()
         with self.watched(doing):
             while least:
@@ -399,8 +404,7 @@ class WorldLink:
             self._removals[request.data] = request.id
 
 
-def _ignore(payload: bytes) -> None:
-    """Ignore a message."""
+def _ignore(payload: bytes) -> None: ...
 
 
 def pose_message(pose: Pose) -> Any:
@@ -414,6 +418,6 @@ def pose_message(pose: Pose) -> Any:
 
 
 def pose_from(message: Any) -> Pose:
-    """Return the pose of a Gazebo message, bit for bit."""
+    """Return the pose in a Gazebo message without rounding."""
     p, q = message.position, message.orientation
     return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))

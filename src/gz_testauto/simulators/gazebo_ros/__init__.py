@@ -1,8 +1,9 @@
-"""A running Gazebo with gazebo_ros as a simulator, through its services and topics.
+"""The simulator ``gazebo_ros``: a running Gazebo that is controlled through the services and topics
+of gazebo_ros.
 
 From the bottom up: ``connection`` implements TCPROS; ``client`` calls the services, and ``topics``
-has the topics of a robot; ``plugins`` adapts a robot, and ``changes`` a running world;
-``simulation`` and ``simulator`` implement the interface. No process is started or stopped here.
+contains the topics of a robot; ``plugins`` adapts a robot, and ``changes`` changes a running world;
+``simulation`` and ``simulator`` implement the interface. This package starts and stops no process.
 """
 
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient, WorldNow

@@ -1,8 +1,8 @@
 """Property changes of a world in gazebo_ros, as service calls.
 
-Every field of a request is set, since the service overwrites all. Changes of the world, which would
-remain for the next scene, can be restored. gazebo_ros has no service for friction and visuals. Its
-service for masses (``set_link_properties``) reports success but does not change the physics.
+Every field of a request is set, since the service overwrites all fields. Changes of the world that
+would remain for the next scene can be restored. gazebo_ros has no service for friction and visuals.
+Its service for masses (``set_link_properties``) reports success but does not change the physics.
 """
 
 from dataclasses import replace
@@ -34,7 +34,7 @@ from gz_testauto.simulators.description import DescribedWorld, Description
 from gz_testauto.simulators.gazebo_ros.client import WORLD, GazeboRosClient
 
 EXACT = 1e-4
-"""Largest error of a model's pose (m, rad) after it was set while time is paused."""
+"""Largest error of a model's pose (m, rad) after the pose was set while time is paused."""
 
 SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
     (SetModel, SetLink, SetJoint, SetGravity, Push, SetLight)
@@ -42,7 +42,8 @@ SUPPORTED_CHANGES: FrozenSet[ChangeKind] = frozenset(
 
 
 def check(change: Change, truth: Callable[[], Description]) -> None:
-    """Raise ``SimulatorError`` for a change without a service or a field in gazebo_ros."""
+    """Raise ``SimulatorError`` for a change for which gazebo_ros has no service, or its service no
+    field."""
     if isinstance(change, SetLight) and change.range_m is not None:
         raise SimulatorError(f"SetLight: {change.name!r}: gazebo_ros cannot set range_m; omit it")
     if isinstance(change, SetJoint) and change.velocity is not None:
@@ -56,8 +57,8 @@ def check(change: Change, truth: Callable[[], Description]) -> None:
 
 
 def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelState:
-    """Return the state that a change specifies. Without a pose, the pose and the unspecified parts
-    of the twist are those of ``states``, which must contain the name."""
+    """Return the state that a change specifies. Without a pose in the change, the pose and the
+    unspecified parts of the twist are those in ``states``, which must contain the model or link."""
     if change.pose is not None:
         return ModelState(change.pose, change.linear_mps, change.angular_radps)
     present = states[change.name]
@@ -67,8 +68,9 @@ def wanted_state(change: SetModel, states: Mapping[str, ModelState]) -> ModelSta
 
 
 class ChangeCalls:
-    """Applies changes. ``truth`` returns the description of the world, ``step_s`` is the physics
-    step. If time runs (``paused`` is False), poses are not verified, since the models move."""
+    """The service calls that apply property changes. ``truth`` returns the description of the
+    world, and ``step_s`` is the physics step. If time runs (``paused`` is False), poses are not
+    verified, since the models move."""
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class ChangeCalls:
         self._before: Dict[str, Callable[[], None]] = {}
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Apply changes in order, and then all changes of models in one call."""
+        """Apply property changes in order, and then all changes of models in one call."""
         properties = [change for change in changes if change.part != "model"]
         if properties:
             truth = self._described_world()
@@ -96,13 +98,14 @@ class ChangeCalls:
             self._move(moved)
 
     def restore(self) -> None:
-        """Restore gravity and lights, which would remain for the next scene."""
+        """Restore gravity and lights, whose changes would remain for the next scene."""
         setters, self._before = self._before, {}
         for setter in setters.values():
             setter()
 
     def _move(self, changes: Mapping[str, SetModel]) -> None:
-        """Set states of models; a twist without a pose applies at the present pose."""
+        """Set the states of models. A twist without a pose applies at the present pose of the
+        model."""
         present = self._client.states([name for name, one in changes.items() if one.pose is None])
         states = {
             name: wanted_state(one, present)
@@ -117,7 +120,8 @@ class ChangeCalls:
     def _set_properties(
         self, changes: Sequence[Change], before: Description, now: Description
     ) -> None:
-        """Apply changes; ``before`` is the loaded world, ``now`` the world after the changes."""
+        """Apply property changes. ``before`` describes the loaded world, and ``now`` the world
+        after the changes."""
         for change in changes:
             if isinstance(change, SetGravity):
                 self._set_gravity(now.gravity_mps2)
@@ -151,8 +155,8 @@ class ChangeCalls:
         self._client.request("set_light_properties", [request])
 
     def _push(self, push: Push) -> None:
-        """Apply a wrench in every physics step that ends within its duration, which is extended by
-        half a step so that rounding does not omit the last one."""
+        """Apply a wrench in every physics step that ends within the duration of a push. The
+        duration is extended by half a step, so that rounding does not omit the last step."""
         wrench = Wrench(Vector3(*push.force_n), Vector3(*push.torque_nm))
         steps = max(1, round(push.duration_s / self._step_s))
         lasts = rospy.Duration.from_sec((steps + 0.5) * self._step_s)

@@ -1,8 +1,8 @@
 """Client of the services of gazebo_ros in a running Gazebo.
 
-It verifies effects by the state of the simulator and not by responses: gazebo_ros can report a
-timeout of a spawn, because it waits for the model in simulated time, although the model appears,
-and it can report success before a state is set. Every wait has a timeout in wall time, since
+The client verifies effects by the state of the simulator and not by responses. gazebo_ros can
+report a timeout of a spawn although the model appears, because it waits for the model in simulated
+time, and it can report success before a state is set. Every wait has a timeout in wall time, since
 simulated time can be paused.
 
 Requests for many models are sent over a persistent connection before the first response is read
@@ -38,17 +38,17 @@ from gz_testauto.simulators.gazebo_ros.connection import (
 from gz_testauto.simulators.interface import NamedModel, PhysicsSettings
 
 POLL_S = 0.02
-"""Wall time between two polls for an effect."""
+"""Wall time (s) between two polls for an effect."""
 SHORT_TIMEOUT_S = 2.0
-"""Timeout of calls after one without a response: gazebo_ros handles one call at a time, so a call
-that hangs blocks all others."""
+"""Timeout (s) of calls after a call without a response: gazebo_ros handles one call at a time, so a
+call that does not end blocks all others."""
 ECHO_S = 0.45
-"""Wall time for which the name of a deleted model is not used again. Gazebo receives its own
+"""Wall time (s) for which the name of a deleted model is not used again. Gazebo receives its own
 message about the deletion and handles it with its next messages, 0.2 s later."""
 PLACED_M = 0.02
 PLACED_RAD = 0.02
-"""Largest errors of a model's pose when it is read after it was set; a model that can move has
-moved for a few milliseconds."""
+"""Largest errors (m, rad) of a model's pose when the pose is read after it was set. A movable model
+has moved for a few milliseconds."""
 WORLD = "world"
 
 KINDS = {
@@ -72,19 +72,20 @@ KINDS = {
 
 @dataclass(frozen=True)
 class WorldNow:
-    """Simulated time (s) and the names of all models, in the simulator's order. A name can occur
-    twice, since Gazebo does not prevent it."""
+    """The simulated time (s) and the names of all models, in the order of the simulator. A name can
+    occur twice, since Gazebo does not prevent it."""
 
     time_s: float
     names: Tuple[str, ...]
 
 
 class GazeboRosClient:
-    """Calls ``/gazebo/*`` at one ROS master. Every method raises ``SimulatorError``.
+    """A client of the services ``/gazebo/*`` at one ROS master. Every method raises
+    ``SimulatorError``.
 
-    ``answer_timeout_s`` is the timeout (wall time) of one call, ``effect_timeout_s`` that of its
-    effect. ``namespace`` is the namespace of the services; names are remapped as by rospy. Can be
-    used from any thread.
+    ``answer_timeout_s`` is the timeout (wall time) of one call, and ``effect_timeout_s`` the
+    timeout of the effect of a call. ``namespace`` is the namespace of the services; names are
+    remapped as by rospy. A client can be used from any thread.
     """
 
     def __init__(
@@ -107,14 +108,15 @@ class GazeboRosClient:
         }
 
     def close(self) -> None:
-        """Close all connections. The next call opens one again."""
+        """Close all connections. The next call opens a connection again."""
         for service in self._services.values():
             service.close()
 
     # reading
 
     def ros_version(self) -> str:
-        """Return name and version of the master's ROS distribution; gazebo_ros reports none."""
+        """Return the name and version of the master's ROS distribution, since gazebo_ros reports no
+        version."""
         values = (self._master.parameter(name) for name in ("/rosdistro", "/rosversion"))
         return "ROS " + " ".join(str(text or "?").strip() for text in values)
 
@@ -128,25 +130,29 @@ class GazeboRosClient:
         return set(self.world().names)
 
     def states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """Return the states in the world frame of those of these models that exist."""
+        """Return the states, in the world frame, of the models with these names. Names of models
+        that do not exist are omitted."""
         return self._states(list(names))[0]
 
     def states_now(self, names: Iterable[str]) -> Tuple[float, Dict[str, ModelState]]:
-        """Return the states, with the simulated time (s) of the first.
+        """Return the simulated time (s) of the first state, and the states of the models with these
+        names.
 
         The stamp of a response is the time that gazebo_ros's node has received, which can be late
-        on a busy machine; the world's time before the call is used if it is later.
+        on a busy machine. If the world's time before the call is later, that time is returned.
         """
         time_s = self.world().time_s
         states, stamp_s = self._states(list(names))
         return max(time_s, stamp_s), states
 
     def poses(self, names: Iterable[str]) -> Dict[str, Pose]:
-        """Return the world poses of those of these models that exist."""
+        """Return the poses, in the world frame, of the models with these names. Names of models
+        that do not exist are omitted."""
         return {name: state.pose for name, state in self.states(names).items()}
 
     def links_of(self, models: Iterable[str]) -> Dict[str, Tuple[str, ...]]:
-        """Return the scoped names of the links of those of these models that exist."""
+        """Return the scoped names of the links of the models with these names. Names of models that
+        do not exist are omitted."""
         requested = list(models)
         requests = [srv.GetModelPropertiesRequest(name) for name in requested]
         return {
@@ -156,7 +162,8 @@ class GazeboRosClient:
         }
 
     def link_states(self, names: Iterable[str]) -> Dict[str, ModelState]:
-        """Return the states in the world frame of links that exist, by scoped name."""
+        """Return the states, in the world frame, of the links with these scoped names. Names of
+        links that do not exist are omitted."""
         requested = list(names)
         requests = [srv.GetLinkStateRequest(name, WORLD) for name in requested]
         return {
@@ -166,7 +173,7 @@ class GazeboRosClient:
         }
 
     def physics(self) -> PhysicsSettings:
-        """Return the solver's step, update rate and gravity."""
+        """Return the physics step, the update rate and gravity."""
         answer = self._physics()
         gravity = (answer.gravity.x, answer.gravity.y, answer.gravity.z)
         return PhysicsSettings(answer.time_step, answer.max_update_rate, gravity)
@@ -178,7 +185,7 @@ class GazeboRosClient:
     # changing
 
     def set_physics(self, settings: PhysicsSettings) -> None:
-        """Change step, update rate and gravity; other settings do not change."""
+        """Set the physics step, the update rate and gravity; other settings do not change."""
         now = self._physics()
         gravity = Vector3(*settings.gravity_mps2)
         request = srv.SetPhysicsPropertiesRequest(
@@ -202,10 +209,11 @@ class GazeboRosClient:
         from_above: bool = False,
     ) -> None:
         """Set states of models, and wait until the poses are reached within these tolerances. A
-        state without a twist leaves the model at rest. A rejected model does not affect the others.
+        state without a twist leaves the model at rest. A rejected state does not affect other
+        models.
 
-        ``from_above`` compares x, y and yaw only: while time runs, a model that was placed above
-        the floor falls until it is read.
+        With ``from_above`` only x, y and yaw are compared: while time runs, a model that was placed
+        above the floor falls before its pose is read.
         """
         self.send_states(states)
         remaining: Dict[str, Pose] = {name: state.pose for name, state in states.items()}
@@ -225,7 +233,7 @@ class GazeboRosClient:
             )
 
     def send_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set states without a verification, e.g. of models that move while time runs."""
+        """Set states of models without verifying them, e.g. of models that move while time runs."""
         requests = [
             srv.SetModelStateRequest(_state_message(name, state)) for name, state in states.items()
         ]
@@ -239,16 +247,16 @@ class GazeboRosClient:
             raise SimulatorError(f"not placed: {join_truncated(rejected)}")
 
     def spawn(self, name: str, xml: str) -> None:
-        """Spawn a model from SDF at its own pose, and wait until it exists.
+        """Spawn a model from SDF at the pose in the SDF, and wait until the model exists.
 
-        A name that is in use raises ``SimulatorError`` before any request.
+        Raises ``SimulatorError`` before any request if the name is in use.
         """
         _readable(name, xml)
         self._spawn([(name, xml, Pose())])
 
     def spawn_models(self, models: Sequence[NamedModel]) -> None:
-        """Spawn models, each at its pose, and wait until they exist. Raises ``SimulatorError`` if a
-        name is in use or a text is not SDF; then no model remains."""
+        """Spawn models, each at its pose, and wait until the models exist. Raises
+        ``SimulatorError`` if a name is in use or a text is not SDF; then no model remains."""
         parts = [(model.name, _without_pose(model), model.pose) for model in models]
         names = [model.name for model in models]
         try:
@@ -263,8 +271,9 @@ class GazeboRosClient:
             raise
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove models and wait until they no longer exist; all are tried before an error is
-        raised. If several models have one name, all are removed."""
+        """Remove models and wait until they no longer exist. If several models have the same name,
+        all of them are removed. Raises ``SimulatorError`` after the attempt to remove every
+        model."""
         wanted = set(names)
         faults: Dict[str, str] = {}
         deadline = math.inf
@@ -317,7 +326,8 @@ class GazeboRosClient:
             )
 
     def _spawn_one(self, request: srv.SpawnModelRequest) -> str:
-        """Request a model and return the response if the model can still appear, or raise."""
+        """Request a model. Return the message of the response if the model can still appear;
+        otherwise raise ``SimulatorError``."""
         name = request.model_name
         try:
             (answer,) = self._call("spawn_sdf_model", [request], repeatable=False)
@@ -339,7 +349,8 @@ class GazeboRosClient:
         return str(answer.status_message)
 
     def _states(self, names: Sequence[str]) -> Tuple[Dict[str, ModelState], float]:
-        """Return the states by name, and the stamp (s) of the first response, 0 without one."""
+        """Return the states by the names of the models, and the stamp (s) of the first response,
+        which is 0 without a response."""
         requests = [srv.GetModelStateRequest(name, WORLD) for name in names]
         answers = self._call("get_model_state", requests)
         found = {
@@ -354,8 +365,8 @@ class GazeboRosClient:
         return answer
 
     def request(self, service: str, requests: Sequence[Any]) -> List[Any]:
-        """Return the responses of a service of :data:`KINDS` with a ``success`` field. Raises
-        ``SimulatorError`` if it is false in one of them."""
+        """Return the responses of a service in :data:`KINDS` whose responses have a field
+        ``success``. Raises ``SimulatorError`` if the field is false in a response."""
         answers = self._call(service, requests)
         for answer in answers:
             if not answer.success:
@@ -386,7 +397,7 @@ class GazeboRosClient:
 
 
 class _NameInUseError(SimulatorError):
-    """A model of that name existed before and must not be removed."""
+    """The error for the name of an existing model, which must not be removed."""
 
 
 def _state_message(name: str, state: ModelState) -> ModelStateMessage:
@@ -395,8 +406,9 @@ def _state_message(name: str, state: ModelState) -> ModelStateMessage:
 
 
 def _readable(name: str, sdf: str) -> Element:
-    """Return the root of SDF text. Raises ``SimulatorError`` for text without a valid model, for
-    which gazebo_ros would wait in vain. Gazebo resolves its includes."""
+    """Return the root element of an SDF text. Raises ``SimulatorError`` for a text without a valid
+    model, for which gazebo_ros would wait in vain. Includes are not resolved, since Gazebo resolves
+    them."""
     try:
         document = SdfDocument.parse(sdf, name)
         if document.model is None:
@@ -409,8 +421,8 @@ def _readable(name: str, sdf: str) -> Element:
 
 
 def _without_pose(model: NamedModel) -> str:
-    """Return SDF text without the model's pose, with which gazebo_ros would compose the given
-    one."""
+    """Return the SDF text of a model without its pose, since gazebo_ros would compose that pose
+    with the requested pose."""
     root = _readable(model.name, model.sdf)
     element = root.find("model")
     for pose in element.findall("pose"):
@@ -420,7 +432,7 @@ def _without_pose(model: NamedModel) -> str:
 
 
 def is_at(pose: Pose, wanted: Pose, within_m: float, within_rad: float) -> bool:
-    """Return whether two poses are equal within these tolerances."""
+    """Return whether a pose equals the wanted pose within these tolerances."""
     turn = (wanted.inverse() * pose).quaternion
     angle_rad = 2.0 * math.atan2(math.hypot(*turn[:3]), abs(turn[3]))
     return math.dist(pose.position, wanted.position) <= within_m and angle_rad <= within_rad

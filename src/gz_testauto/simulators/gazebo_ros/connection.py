@@ -1,11 +1,12 @@
-"""A persistent TCPROS connection to one ROS service, which sends many requests before it reads.
+"""A persistent TCPROS connection to one ROS service, over which many requests are sent before the
+first response is read.
 
-It looks up the service at the master, does the handshake, sends requests before earlier responses
-are read, and has a timeout in wall time for every wait. It needs no node and no global state, so
-one process can use several masters.
+The connection looks up the service at the master and does the handshake. Every wait has a timeout
+in wall time. The connection needs no node and no global state, so one process can use several
+masters.
 
-``rospy.ServiceProxy`` opens a connection per call, or keeps one and waits for every response before
-the next request; neither has a timeout.
+``rospy.ServiceProxy`` opens a connection per call, or keeps a connection and waits for every
+response before the next request; neither method has a timeout.
 """
 
 import http.client
@@ -23,23 +24,25 @@ from urllib.parse import urlsplit
 from gz_testauto.base.errors import SimulatorError
 
 IN_FLIGHT = 100
-"""Number of requests sent before their responses. Both fit into the sockets' buffers, so that no
-side waits for the other to read."""
+"""Number of requests that are sent before their responses are read. The requests and responses fit
+into the buffers of the sockets, so that no process waits for the other one to read."""
 LENGTH = struct.Struct("<I")
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _numbers = itertools.count()
 
 
 class ServiceUnavailableError(SimulatorError):
-    """No process provides the service, or its connection was closed before all responses."""
+    """The error for a service that no process provides, or whose connection was closed before all
+    responses."""
 
 
 class ServiceTimeoutError(SimulatorError):
-    """The service exceeded the timeout of one response."""
+    """The error for a service that exceeded the timeout of one response."""
 
 
 class MasterLink:
-    """A ROS master that looks up services; by default that of ``ROS_MASTER_URI``."""
+    """A connection to a ROS master, which looks up services; by default the master of
+    ``ROS_MASTER_URI``."""
 
     def __init__(self, uri: Optional[str] = None, timeout_s: float = 5.0) -> None:
         self.uri = uri or os.environ.get("ROS_MASTER_URI", "http://localhost:11311")
@@ -47,7 +50,8 @@ class MasterLink:
         self._timeout_s = timeout_s
 
     def service_address(self, name: str) -> Tuple[str, int]:
-        """Return host and port of a service; raises ``ServiceUnavailableError``."""
+        """Return the host and port of a service. Raises ``ServiceUnavailableError`` if the master
+        does not know the service."""
         code, reason, uri = self._ask("lookupService", name)
         if code != 1:
             raise ServiceUnavailableError(
@@ -57,7 +61,7 @@ class MasterLink:
         return str(address.hostname), int(address.port or 0)
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a ROS parameter, None if it is not set. Raises
+        """Return the value of a ROS parameter; None if the parameter is not set. Raises
         ``ServiceUnavailableError``."""
         code, _, value = self._ask("getParam", name)
         return value if code == 1 else None
@@ -74,9 +78,10 @@ class MasterLink:
 
 
 class ServiceConnection:
-    """Calls one service of type ``kind``, a generated service class.
+    """A connection to one service of type ``kind``, a generated service class.
 
-    It opens with the first call and stays open. Can be used from any thread, one at a time.
+    The connection is opened with the first call and remains open. It can be used from any thread,
+    but only by one thread at a time.
     """
 
     def __init__(self, master: MasterLink, name: str, kind: Any) -> None:
@@ -88,11 +93,11 @@ class ServiceConnection:
         self._received = bytearray()
 
     def call(self, requests: Sequence[Any], timeout_s: float, repeatable: bool = True) -> List[Any]:
-        """Return the responses to all requests, in order; ``timeout_s`` applies to each response.
+        """Return the responses to all requests, in order. The timeout applies to each response.
 
-        If the connection is closed, ``repeatable`` requests are all sent once more over a new one,
-        since the service can have been restarted. Raises ``ServiceUnavailableError``,
-        ``ServiceTimeoutError``, or ``SimulatorError`` with the service's error if it could not
+        If the connection is closed, all ``repeatable`` requests are sent once more over a new
+        connection, since the service can have been restarted. Raises ``ServiceUnavailableError``,
+        ``ServiceTimeoutError``, or ``SimulatorError`` with the error of the service if it could not
         process a request.
         """
         if not self._turn.acquire(timeout=timeout_s):
@@ -110,7 +115,7 @@ class ServiceConnection:
             self._turn.release()
 
     def close(self) -> None:
-        """Close the connection; the next call opens another one."""
+        """Close the connection. The next call opens a new connection."""
         connection, self._socket = self._socket, None
         self._received.clear()
         if connection is not None:

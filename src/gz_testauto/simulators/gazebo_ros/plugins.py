@@ -1,4 +1,4 @@
-"""Adds gazebo_ros's plugins to a robot, so that its drive and sensors use ROS topics.
+"""Plugins of gazebo_ros that are added to a robot, so that its drive and sensors use ROS topics.
 
 A robot whose drive plugin belongs to gazebo_ros, or is unknown, is not changed. The added elements
 do not affect physics.
@@ -23,13 +23,14 @@ DRIVE_RATE_HZ = 100
 BUMPER_RATE_HZ = 50
 MAX_AXLES = 2
 TORQUE_NM = "30"
-"""Used if the robot's plugin has none: Gazebo's DiffDrivePlugin hardly limits it."""
+"""Torque limit (N m) for a robot whose plugin specifies none, since Gazebo's DiffDrivePlugin hardly
+limits the torque."""
 
 
 def with_ros_plugins(robot: RobotModel, names: TopicNames) -> str:
-    """Return the robot's SDF text with plugins that subscribe ``cmd_vel`` and publish ``odom``,
-    ``scan``, ``imu`` and the first of ``contacts``. Raises ``SimulatorError`` for a drive with more
-    axles than gazebo_ros's plugins support."""
+    """Return the robot's SDF text with plugins that subscribe to ``cmd_vel`` and publish ``odom``,
+    ``scan``, ``imu`` and the first topic of ``contacts``. Raises ``SimulatorError`` for a drive
+    with more axles than gazebo_ros's plugins support."""
     if robot.drive is None or "gazebo_ros" in robot.drive.plugin:
         return robot.sdf
     document = SdfDocument.parse(robot.sdf, str(robot.path))

@@ -1,6 +1,6 @@
 """One scene in a running gazebo_ros, from the start to the end of the trial.
 
-A snapshot reads all states in one call while time is paused.
+The states in a snapshot are read while time is paused.
 """
 
 import math
@@ -22,20 +22,20 @@ from gz_testauto.simulators.gazebo_ros.topics import RobotTopics
 from gz_testauto.simulators.interface import NamedModel, Scene, Simulation
 
 SCAN_TIMEOUT_S = 0.25
-"""Timeout (wall time) for a scan that is due."""
+"""Timeout (s of wall time) for a scan that is due."""
 STOP_TIMEOUT_S = 5.0
 POLL_S = 0.002
 PROBE_S = 1.0
 
 
 class PausedTime:
-    """Simulated time of one gazebo_ros, which is paused and advances on request, in whole
-    nanoseconds.
+    """The simulated time of one gazebo_ros, in whole nanoseconds. The time is paused and advances
+    on request.
 
     gazebo_ros has no service for a step. So a step resumes time and pauses it at the first clock
     message at or after the due time. The simulator reports the time at rest, which is a little
     later. Every method raises ``SimulatorError``; ``stall_timeout_s`` is the longest wall time
-    without progress of time in a step.
+    without progress of simulated time in a step.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class PausedTime:
         self.now_ns = 0
 
     def stop(self) -> int:
-        """Pause, and return the time when it no longer changes: a physics step that was active when
-        the pause was answered still ends."""
+        """Pause the simulated time, and return it after it no longer changes. A physics step that
+        was active when Gazebo responded still ends."""
         self._client.pause()
         deadline = time.monotonic() + STOP_TIMEOUT_S
         before = self._client.world().time_s
@@ -66,7 +66,8 @@ class PausedTime:
             before = now
 
     def run(self, duration_s: float) -> int:
-        """Advance by at least ``duration_s`` since the last pause; return the time."""
+        """Advance the simulated time by at least ``duration_s`` since the last pause, and return
+        the time (ns)."""
         self._client.unpause()
         due_ns = self.now_ns + nanoseconds_of(duration_s)
         try:
@@ -80,8 +81,8 @@ class PausedTime:
         return self.stop()
 
     def _await(self, due_ns: int) -> bool:
-        """Return whether the time reached ``due_ns``. Without clock messages the simulator is
-        polled, so that a dead one is detected immediately."""
+        """Return whether the simulated time reached ``due_ns``. Without clock messages the
+        simulator is polled, so that a dead simulator is detected immediately."""
         probe_s = min(PROBE_S, self._stall_timeout_s)
         stood_s, seen = 0.0, math.nan
         while not self._topics.await_clock(due_ns, probe_s):
@@ -97,8 +98,8 @@ class PausedTime:
 class GazeboRosSimulation(Simulation):
     """A scene in gazebo_ros; see :class:`~gz_testauto.simulators.interface.Simulation`.
 
-    ``texts`` has the SDF of every model of the scene by name and is updated. ``scan`` is the scan
-    of time 0.
+    ``texts`` has the SDF text of every model of the scene by name, and is updated. ``scan`` is the
+    scan at time 0.
     """
 
     changes = SUPPORTED_CHANGES
@@ -130,7 +131,7 @@ class GazeboRosSimulation(Simulation):
 
     @property
     def time_s(self) -> float:
-        """Scene time of the paused world."""
+        """The time (s) since the start of the scene."""
         return (self._clock.now_ns - self._origin_ns) / NANOSECONDS
 
     def _snapshot(self) -> Snapshot:
@@ -146,7 +147,7 @@ class GazeboRosSimulation(Simulation):
         )
 
     def _drive(self, command: Twist2D) -> None:
-        """Publish the command; the drive controller holds it until the next one."""
+        """Publish the velocity command, which the drive controller keeps until the next command."""
         self._topics.command(command)
 
     def _step(self, count: int) -> None:
@@ -155,12 +156,12 @@ class GazeboRosSimulation(Simulation):
             self._topics.await_scan(self.time_s - self._scan_period_s, SCAN_TIMEOUT_S)
 
     def _spawn(self, models: Sequence[NamedModel]) -> None:
-        """Spawn models; gazebo_ros needs about 0.2 s of wall time for each."""
+        """Spawn models. gazebo_ros needs about 0.2 s of wall time for each model."""
         self._client.spawn_models(models)
         self._texts.update((model.name, model.sdf) for model in models)
 
     def _delete(self, names: Sequence[str]) -> None:
-        """Delete models; gazebo_ros needs about 0.4 s of wall time for each."""
+        """Delete models. gazebo_ros needs about 0.4 s of wall time for each model."""
         self._client.delete(names)
         if self.robot is not None and self.robot.name in names:
             self._scan_period_s = 0.0
@@ -178,11 +179,11 @@ class GazeboRosSimulation(Simulation):
         check(change, lambda: self._described_world.now)
 
     def restore(self) -> None:
-        """Restore the changes that would remain for the next scene."""
+        """Restore the property changes that would remain for the next scene."""
         self._calls.restore()
 
     def _save_world(self, path: Path) -> None:
-        """Write the scene's world file with the present models at their poses. Raises
+        """Write the world file of the scene, with the present models at their poses. Raises
         ``SimulatorError`` for a model of another process, whose SDF is unknown."""
         poses = self._client.poses(self._client.world().names)
         unknown = sorted(set(poses) - set(self._texts))

@@ -1,7 +1,7 @@
-"""Loads scenes one after the other into a running gazebo_ros.
+"""The simulator ``gazebo_ros``, which loads scenes one after the other into a running gazebo_ros.
 
-It uses services only, starts and stops no process, and loads only the models of a world file.
-Light, physics, gravity and plugins are those of the world that Gazebo was started with.
+The simulator uses services only, starts and stops no process, and loads only the models of a world
+file. Light, physics, gravity and plugins are those of the world that Gazebo was started with.
 """
 
 import logging
@@ -46,11 +46,11 @@ from gz_testauto.simulators.world_file import check_shapes, physics_of
 LOGGER = logging.getLogger(__name__)
 
 SETTLING_S = 0.2
-"""Simulated time for a robot to reach its rest pose before the scene starts."""
+"""Simulated time (s) for a robot to reach its rest pose before the scene starts."""
 
 
 class ModelDiff(NamedTuple):
-    """Models to delete, to spawn, and to move, in this order."""
+    """The models to delete, to spawn, and to move, which is the order of these operations."""
 
     delete: Tuple[str, ...]
     spawn: Tuple[NamedModel, ...]
@@ -58,8 +58,8 @@ class ModelDiff(NamedTuple):
 
 
 def read_models(world: Path) -> Tuple[Dict[str, NamedModel], PhysicsSettings]:
-    """Return all models of a world file, by name, each with its SDF text and pose, and its physics.
-    Raises ``SimulatorError`` for an invalid or missing element."""
+    """Return all models of a world file, by name, each with its SDF text and pose, and the physics
+    settings of the file. Raises ``SimulatorError`` for an invalid or missing element."""
     try:
         scene = read_scene(world)
         if scene.document.world is None:
@@ -80,13 +80,13 @@ def diff_models(
     known: Mapping[str, str],
     obstacles: Optional[Pattern[str]],
 ) -> ModelDiff:
-    """Return the changes from the ``present`` models to the ``wanted`` ones.
+    """Return the changes from the ``present`` models to the ``wanted`` models.
 
-    A model that is neither in the scene, nor in the previous one, nor in the world that Gazebo was
-    started with belongs to another process and is not changed.
-    ``known`` has the SDF texts that are known. A model with an unknown text is assumed to equal the
-    scene's model of its name, unless its name is that of a random obstacle, which ``obstacles``
-    matches (by default the names of the spawner).
+    A model that is neither in the scene, nor in the previous scene, nor in the world that Gazebo
+    was started with belongs to another process and is not changed. ``known`` has the SDF texts of
+    the models whose text is known. Other models are assumed to have the SDF text of the scene's
+    model of the same name, except random obstacles, whose names ``obstacles`` matches (by default
+    the names that the spawner uses).
     """
     texts = {name: model.sdf for name, model in wanted.items()}
     ours: Dict[str, Optional[str]] = {}
@@ -106,12 +106,13 @@ def diff_models(
 class GazeboRosSimulator(Simulator):
     """The gazebo_ros at ``ROS_MASTER_URI``, which any process can have started.
 
-    ``world`` is the file that it was started with, if known: obstacles that a scene also has are
-    then moved, not replaced. ``obstacle_names`` is a regular expression for the whole names of the
-    random obstacles, by default the names that the spawner uses. ``service_timeout_s`` is the
-    timeout (wall time) of one call, ``effect_timeout_s`` that of its effect, ``stall_timeout_s``
-    the longest wall time without progress of simulated time in a step. The other parameters are
-    names."""
+    ``world`` is the world file that gazebo_ros was started with, if it is known: obstacles that a
+    scene also contains are then moved, not replaced. ``obstacle_names`` is a regular expression for
+    the whole names of the random obstacles, by default the names that the spawner uses.
+    ``service_timeout_s`` is the timeout (wall time) of one service call, ``effect_timeout_s`` the
+    timeout of its effect, and ``stall_timeout_s`` the longest wall time without progress of
+    simulated time in a step. The other parameters are names.
+    """
 
     name = "gazebo_ros"
     changes = GazeboRosSimulation.changes
@@ -136,7 +137,7 @@ class GazeboRosSimulator(Simulator):
         cmd_vel: str = TopicNames.cmd_vel,
         odom: str = TopicNames.odom,
     ) -> None:
-        """Connect to gazebo_ros; raises ``SimulatorError`` if it does not run."""
+        """Connect to gazebo_ros. Raises ``SimulatorError`` if gazebo_ros does not run."""
         if service_timeout_s <= 0 or effect_timeout_s <= 0 or stall_timeout_s <= 0:
             raise ValueError(
                 "service_timeout_s, effect_timeout_s and stall_timeout_s must be positive"
@@ -157,13 +158,13 @@ class GazeboRosSimulator(Simulator):
             self.was_started_with(Path(world))
 
     def was_started_with(self, world: Path) -> None:
-        """Assume that the present models of this file's names are those of the file."""
+        """Assume that the present models are those of the same names in a world file."""
         self._texts = {name: model.sdf for name, model in read_models(world)[0].items()}
 
     def _load(self, scene: Scene) -> GazeboRosSimulation:
-        """Replace the present models by those of ``scene``, each at its pose and at rest. A present
-        robot with the name of the scene's is used; otherwise the robot is spawned, with
-        gazebo_ros's plugins in place of Gazebo's."""
+        """Replace the present models by the models of ``scene``, each at its pose and at rest. A
+        present robot with the name of the scene's robot is used; otherwise the robot is spawned,
+        with gazebo_ros's plugins in place of Gazebo's."""
         wanted, physics = read_models(scene.world)
         if scene.robot is not None:
             wanted[scene.robot.name] = _placed(scene.robot, scene.start, self._names)
@@ -201,10 +202,9 @@ class GazeboRosSimulator(Simulator):
         return self._last
 
     def _await_first_scan(self, lidar: LidarDescription) -> LaserScan:
-        """Return a scan of the robot at rest at its start, the first of the scene. Sensors do not
-        measure while time is paused, so time passes until a scan has arrived: it shows the robot
-        at its rest pose, before its start pose is set again. Raises ``SimulatorError``
-        after ``effect_timeout_s`` of wall time."""
+        """Return a scan of the robot at rest at its start pose, with the stamp 0. Sensors do not
+        measure while time is paused, so time advances until a scan has arrived. Then the start pose
+        is set again. Raises ``SimulatorError`` after ``effect_timeout_s`` of wall time."""
         period_s = 1.0 / lidar.update_rate_hz if lidar.update_rate_hz > 0 else 0.0
         deadline = time.monotonic() + self._effect_timeout_s
         while not self._topics.await_scan(0.0, SCAN_TIMEOUT_S):
@@ -220,7 +220,7 @@ class GazeboRosSimulator(Simulator):
         return replace(scan, stamp_s=0.0)
 
     def _close(self) -> None:
-        """Close all connections; gazebo_ros continues to run, with its present models."""
+        """Close all connections. gazebo_ros continues to run, with its present models."""
         self._topics.close()
         self._client.close()
 
@@ -236,7 +236,7 @@ class GazeboRosSimulator(Simulator):
         self._place(change.place, robot)
 
     def _place(self, poses: Mapping[str, Pose], robot: Optional[RobotModel]) -> None:
-        """Set models to rest at their poses; those that are at rest there are not changed."""
+        """Set models to rest at their poses. A model that is at rest at its pose is not changed."""
         found = self._client.states(poses)
         self._client.set_states(
             {
@@ -263,7 +263,7 @@ class GazeboRosSimulator(Simulator):
 
 
 def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
-    """Return the robot at ``start``, with the height above the floor of its SDF."""
+    """Return the robot at the pose ``start``, at the height of the robot in its SDF."""
     document = SdfDocument.parse(robot.sdf, str(robot.path))
     assert document.model is not None, "checked by read_robot()"
     own = pose_value(document, document.model.find("pose"))
@@ -273,7 +273,7 @@ def _placed(robot: RobotModel, start: Pose2D, names: TopicNames) -> NamedModel:
 
 
 def _is_displaced(found: Optional[ModelState], pose: Pose) -> bool:
-    """Return whether a model is not exactly at its pose or not at rest."""
+    """Return whether a model is at rest at another pose, or is not at rest."""
     if found is None or not is_at(found.pose, pose, EXACT, EXACT):
         return True
     return any(map(bool, (*(found.linear_mps or ()), *(found.angular_radps or ()))))

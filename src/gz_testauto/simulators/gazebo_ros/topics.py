@@ -1,12 +1,13 @@
 """The topics of a robot in gazebo_ros.
 
-It subscribes to the clock and the sensors, stores the newest scan, and the IMU samples and contacts
-since the last read, waits for the clock, and publishes commands. Stamps are converted to scene
-time, which starts at the origin of :meth:`RobotTopics.begin`; older messages are dropped. Every
-wait has a timeout in wall time.
+This module subscribes to the clock and the sensors, stores the newest scan and all IMU samples and
+contacts since the last read, waits for the clock, and publishes velocity commands. Stamps are
+converted to the time of the scene, which starts with :meth:`RobotTopics.begin`; older messages are
+dropped. Every wait has a timeout in wall time.
 
-``/gazebo/model_states`` and ``link_states`` are not subscribed: at Gazebo's 1 kHz they use a
-processor, and they are not published while time is paused. Services return the states instead.
+The module does not subscribe to ``/gazebo/model_states`` and ``link_states``: at Gazebo's 1 kHz
+they would use one processor, and they are not published while time is paused. Services return the
+states instead.
 """
 
 import threading
@@ -32,7 +33,7 @@ POLL_S = 0.01
 
 @dataclass(frozen=True)
 class TopicNames:
-    """Names of the topics; relative ones are resolved as rospy does."""
+    """Names of the topics of a robot. Relative names are resolved as by rospy."""
 
     clock: str = "/clock"
     scan: str = "/scan"
@@ -43,8 +44,8 @@ class TopicNames:
 
 
 class RobotTopics:
-    """The topics of one robot. Initializes a ROS node if this process has none; the master must
-    run."""
+    """The publisher and the subscribers for the topics of one robot. A ROS node is initialized if
+    this process has none; the ROS master must run."""
 
     def __init__(self, names: TopicNames) -> None:
         if not rospy.core.is_initialized():
@@ -70,21 +71,22 @@ class RobotTopics:
         }
 
     def close(self) -> None:
-        """Unsubscribe from everything."""
+        """Unsubscribe from all topics, and stop publishing."""
         for subscriber in self._subscribers.values():
             subscriber.unregister()
         self._commands.unregister()
 
     def begin(self, origin_ns: int, mount: Pose) -> None:
-        """Drop all messages; the simulated time ``origin_ns`` is the scene's zero from now on, and
-        ``mount`` the pose of the lidar on the robot."""
+        """Drop all messages. From now on the time of the scene is 0 at the simulated time
+        ``origin_ns``, and ``mount`` is the pose of the lidar on the robot."""
         with self._news:
             self._origin_ns, self._mount = origin_ns, mount
             self._scan, self._imu, self._contacts = None, [], []
 
     def await_robot(self, hears_scans: bool, timeout_s: float) -> None:
-        """Wait until a drive controller subscribes and, with ``hears_scans``, a lidar publishes.
-        Raises ``SimulatorError`` with the topic after ``timeout_s`` of wall time."""
+        """Wait until a drive controller subscribes to the velocity command and, with
+        ``hears_scans``, a lidar publishes scans. Raises ``SimulatorError`` with the topic after
+        ``timeout_s`` of wall time."""
         wanted: List[Tuple[str, Callable[[], int], str]] = [
             (self._names.cmd_vel, self._commands.get_num_connections, "subscribes to")
         ]
@@ -106,8 +108,8 @@ class RobotTopics:
         self._commands.publish(ros_messages.command_message(command))
 
     def await_clock(self, due_ns: int, stall_timeout_s: float) -> bool:
-        """Return True at the first clock message at or after ``due_ns`` (simulated time); False if
-        the clock does not advance for ``stall_timeout_s`` of wall time."""
+        """Wait for the first clock message at or after ``due_ns`` (simulated time) and return True.
+        Return False if the clock does not advance for ``stall_timeout_s`` of wall time."""
         with self._news:
             while self._clock_ns is None or self._clock_ns < due_ns:
                 if not self._moves(self._clock_ns, stall_timeout_s):
@@ -115,13 +117,13 @@ class RobotTopics:
         return True
 
     def _moves(self, clock_ns: Optional[int], timeout_s: float) -> bool:
-        """Return whether the clock changes from ``clock_ns`` within ``timeout_s``; requires the
-        lock."""
+        """Return whether the clock changes from ``clock_ns`` within ``timeout_s`` of wall time. The
+        caller must hold the lock."""
         return self._news.wait_for(lambda: self._clock_ns != clock_ns, timeout_s)
 
     def await_scan(self, since_s: float, timeout_s: float) -> bool:
-        """Return whether a scan later than ``since_s`` (scene time) arrives within
-        ``timeout_s``."""
+        """Return whether a scan that is later than ``since_s`` (time of the scene) arrives within
+        ``timeout_s`` of wall time."""
 
         def fresh() -> bool:
             return self._scan is not None and self._scan.stamp_s > since_s
@@ -131,11 +133,11 @@ class RobotTopics:
 
     @property
     def scan(self) -> Optional[LaserScan]:
-        """The newest scan of this scene."""
+        """The newest scan since the start of the scene; None without a scan."""
         return self._scan
 
     def take(self) -> Tuple[Tuple[ImuSample, ...], Tuple[Contact, ...]]:
-        """Return the IMU samples and contacts since the last call, in order of time."""
+        """Return the IMU samples and contacts since the previous call, in order of time."""
         with self._news:
             imu, contacts = self._imu, self._contacts
             self._imu, self._contacts = [], []
@@ -172,7 +174,7 @@ class RobotTopics:
 
 
 def _without_limits(scan: LaserScan) -> LaserScan:
-    """Return the scan as in REP-117: distances at Gazebo's limits become infinite."""
+    """Return a scan in which distances at or beyond Gazebo's limits are infinite, as in REP-117."""
     ranges = scan.ranges_m
     ranges[~(ranges < scan.range_max_m)] = np.inf
     ranges[ranges < scan.range_min_m] = -np.inf

@@ -1,7 +1,7 @@
 """Height of the ground on which robots drive.
 
-Ground is planes, height maps and flat slabs (:attr:`CollisionShape.is_ground`); where several are
-above each other, the highest counts.
+Ground consists of planes, height maps and flat slabs (:attr:`CollisionShape.is_ground`). Where
+several shapes are above each other, the highest one is the ground.
 """
 
 from typing import Callable, Iterable, List
@@ -14,12 +14,12 @@ from gz_testauto.sdf.scene import CollisionShape
 from gz_testauto.sdf.shapes import Plane
 
 Surface = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Function that returns heights (m) at x and y (m), arrays of equal shape; -inf outside of the
-surface."""
+"""A function that returns the heights (m) of a surface at x and y (m), arrays of equal shape; -inf
+outside of the surface."""
 
 
 class GroundSurface:
-    """The surface of all ``shapes`` that are ground. Other shapes are ignored."""
+    """The surface of all shapes in ``shapes`` that are ground."""
 
     def __init__(self, shapes: Iterable[CollisionShape]) -> None:
         ground = [shape for shape in shapes if shape.is_ground]
@@ -60,8 +60,8 @@ def _plane(shape: CollisionShape, plane: Plane) -> Surface:
 
 
 def _terrain(shape: CollisionShape, terrain: Heightmap) -> Surface:
-    """Return the surface of a height map, bilinear between the pixels. As in Gazebo it is centered
-    on the world's origin and rotated by the yaw only."""
+    """Return the surface of a height map, bilinear between the pixels. As in Gazebo the surface is
+    centered on the world's origin, and rotated by the yaw of the shape only."""
     from scipy.ndimage import map_coordinates
 
     heights = terrain.heights + terrain.position[2]

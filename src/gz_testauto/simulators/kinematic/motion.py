@@ -1,7 +1,7 @@
-"""Motion of an ideal robot in the plane, its last poses, and the samples of its IMU.
+"""Motion of an ideal robot in the plane: its last poses, and the samples of its IMU.
 
-A velocity is that of one step; an acceleration is the change of that velocity over a step. IMU
-samples are computed when they are read, which planners and recorders of trials never do.
+The velocity is that of one step, and the acceleration is the change of that velocity over a step.
+IMU samples are computed when they are read, since planners and the recorders of trials read none.
 """
 
 import math
@@ -14,7 +14,8 @@ from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.simulators.kinematic.stance import GroundedStance
 
 EARLIER_POSES = 2
-"""Number of poses before a step that an acceleration at its end needs."""
+"""Number of poses before a step that are needed to compute the acceleration at the end of the
+step."""
 
 
 def drive_arc(pose: Pose2D, twist: Twist2D, duration_s: float) -> Pose2D:
@@ -38,26 +39,26 @@ def arc(pose: Pose2D, twist: Twist2D, times_s: np.ndarray) -> np.ndarray:
 
 
 class PoseHistory:
-    """Poses in the plane at successive steps, shape (n, 3), oldest first. The first two precede the
-    steps of interest."""
+    """Poses in the plane at successive steps, shape (n, 3), oldest first. The first two poses
+    precede the steps for which samples can be computed."""
 
     def __init__(self, poses: np.ndarray, stance: GroundedStance, step_s: float) -> None:
-        """Raise ``SimulatorError`` if there is no ground under the robot."""
+        """Store the poses. Raises ``SimulatorError`` if there is no ground under the robot."""
         self._poses, self._stance, self._step_s = poses, stance, step_s
         self._attitudes = None if stance.is_level else stance.attitude(poses)
 
     @classmethod
     def at_rest(cls, pose: Pose2D, stance: GroundedStance, step_s: float) -> "PoseHistory":
-        """Return the history of a robot that has not moved."""
+        """Return the history of a robot that has been at rest at ``pose``."""
         return cls(np.tile(pose, (EARLIER_POSES + 1, 1)), stance, step_s)
 
     def followed_by(self, poses: np.ndarray, stance: GroundedStance) -> "PoseHistory":
-        """Return the last two poses of this history and ``poses``."""
+        """Return a history of the last two poses of this history, followed by ``poses``."""
         return PoseHistory(np.vstack([self._poses[-EARLIER_POSES:], poses]), stance, self._step_s)
 
     @property
     def state(self) -> ModelState:
-        """The pose and twist at the last step; the twist is that of this step."""
+        """The pose at the last step, and the twist during that step."""
         before, pose = self._at(-2), self._at(-1)
         moved = np.subtract(pose.position, before.position) / self._step_s
         *axis, cosine = (pose * before.inverse()).quaternion
@@ -74,7 +75,8 @@ class PoseHistory:
     def samples(
         self, mount: Pose, gravity_mps2: np.ndarray, rows: Sequence[int], stamps_s: Sequence[float]
     ) -> List[ImuSample]:
-        """Return the samples of an IMU at ``mount`` in the base frame at ``rows`` of the poses."""
+        """Return the IMU samples at the indices ``rows`` of the poses. ``mount`` is the pose of the
+        IMU in the base frame."""
         from scipy.spatial.transform import Rotation
 
         first = min(rows) - EARLIER_POSES

@@ -1,7 +1,7 @@
 """Contacts and scans of an ideal robot, from the outlines of all shapes that are not ground.
 
-A shape obstructs at the heights of the robot's body. The lidar detects its outline at the lidar's
-height above level ground.
+A shape obstructs the robot if it is at the heights of the robot's body. The lidar detects the
+outline of a shape at the lidar's height above level ground.
 """
 
 import math
@@ -20,15 +20,16 @@ from gz_testauto.sdf.scene import CollisionShape, SceneModel
 from gz_testauto.simulators.kinematic.outlines import Outlines, edges_of
 
 SKIN_M = 1e-3
-"""Half the height of the slice that a lidar detects, and a distance that is not skipped."""
+"""Half the height (m) of the slice that a lidar detects, and the distance (m) to an obstacle below
+which steps are computed one by one."""
 
 LEVEL = 1e-12
-"""A motion that changes height (m), roll or pitch by no more than this is planar."""
+"""Largest change of height (m), roll or pitch in a motion that counts as planar."""
 
 
 @dataclass(frozen=True)
 class _ObstacleShape:
-    """A collision shape: its name, and its outlines for contacts and for the lidar."""
+    """The name of a collision shape, and its outlines for contacts and for the lidar."""
 
     name: str
     solid: BaseGeometry
@@ -47,7 +48,8 @@ class _ObstacleShape:
 
 @dataclass(frozen=True)
 class _Model:
-    """The shapes of a model at the pose at which they were read, and at its present pose."""
+    """A model with its shapes at the pose at which the shapes were read, and at its present
+    pose."""
 
     read: SceneModel
     read_shapes: Tuple[_ObstacleShape, ...]
@@ -56,10 +58,10 @@ class _Model:
 
 
 class Obstacles:
-    """All shapes that are not ground, for one robot."""
+    """All shapes that are not ground, for one robot that can touch and detect them."""
 
     def __init__(self, robot: RobotModel, body: str) -> None:
-        """Set up for a robot; ``body`` is the name of its shape in contacts."""
+        """Set the robot; ``body`` is the name of its shape in contacts."""
         self._corners = np.asarray(robot.footprint_m, dtype=float)
         self._radius_m = float(np.hypot(*self._corners.T).max())
         self._body, self._middle_m = body, sum(robot.height_m) / 2
@@ -71,8 +73,8 @@ class Obstacles:
         self._models: Mapping[str, _Model] = {}
 
     def update(self, models: Iterable[SceneModel]) -> None:
-        """Replace the models by the present ones. A model that has only moved in the plane is
-        transformed, which is faster than to compute its outlines."""
+        """Replace all models. A model that has only moved in the plane is transformed, which is
+        faster than computing its outlines again."""
         before = self._models
         self._models = {model.name: self._of(model, before.get(model.name)) for model in models}
         self._shapes = [shape for model in self._models.values() for shape in model.shapes]
@@ -92,8 +94,8 @@ class Obstacles:
     def check_step(
         self, start: Pose2D, wanted: Pose2D, stamp_s: float
     ) -> Tuple[bool, List[Contact]]:
-        """Return whether a step is possible, and the contacts at its end. A step that increases the
-        overlap with an obstacle is not possible."""
+        """Return whether a step is possible, and the contacts at its end. A step that would
+        increase the overlap with an obstacle is not possible."""
         met, depth = self._overlaps(wanted)
         if not met:
             return True, []
@@ -102,7 +104,7 @@ class Obstacles:
         return possible, [self.contact(wanted if possible else start, one, stamp_s) for one in met]
 
     def contact(self, pose: Pose2D, index: int, stamp_s: float) -> Contact:
-        """Return the contact of the robot at ``pose`` with a shape."""
+        """Return the contact of the robot at ``pose`` with the shape at ``index``."""
         placed = self._placed(pose)
         touched = placed.intersection(self._solids[index])
         point = (touched if not touched.is_empty else placed).centroid
@@ -118,7 +120,7 @@ class Obstacles:
         )
 
     def scan(self, base: Pose2D, lidar: LidarDescription, stamp_s: float) -> LaserScan:
-        """Return the scan of a lidar whose robot base is at ``base``."""
+        """Return the scan of a lidar on a robot whose base is at ``base``."""
         mount_x, mount_y, _ = lidar.mount.position
         ((x, y),) = base.apply(np.array([[mount_x, mount_y]])).tolist()
         yaw_rad = base.yaw_rad + lidar.mount.yaw_rad
@@ -145,8 +147,8 @@ class Obstacles:
         return _Model(model, shapes, model.pose, shapes)
 
     def _overlaps(self, pose: Pose2D) -> Tuple[List[int], float]:
-        """Return the indices of the shapes that the robot overlaps or touches, and the area
-        (m²)."""
+        """Return the indices of the shapes that the robot overlaps or touches, and the area (m²) of
+        the overlaps."""
         outline = self._placed(pose)
         met = np.flatnonzero(shapely.intersects(outline, self._solids)).tolist()
         area = sum(outline.intersection(self._solids[index]).area for index in met)

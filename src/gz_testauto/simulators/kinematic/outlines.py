@@ -1,7 +1,7 @@
 """Outlines of shapes in the plane: distances along the rays of a planar lidar, and to a polygon.
 
-The loops are compiled and use one array with the edges of all outlines. A bounding circle excludes
-an outline that is too far away; an outline is tested only against the rays that point at it.
+The loops are compiled and use one array with the edges of all outlines. An outline whose bounding
+circle is too far away is skipped, and an outline is tested only against the rays that point at it.
 """
 
 import math
@@ -14,7 +14,8 @@ from shapely.geometry.base import BaseGeometry
 from gz_testauto.base.compiled import compiled
 
 FEW_RAYS = 40
-"""An outline within fewer rays is tested as a whole: faster than to find the rays per edge."""
+"""Number of rays within which an outline is tested as a whole, which is faster than finding the
+rays for each edge."""
 
 
 def edges_of(shape: BaseGeometry) -> np.ndarray:
@@ -44,8 +45,8 @@ class Outlines:
         self, x_m: float, y_m: float, yaw_rad: float, angles_rad: np.ndarray, range_max_m: float
     ) -> np.ndarray:
         """Return the distance (m) along each ray from a point to the first edge, shape (n,);
-        ``inf`` beyond the range. ``angles_rad`` (n,) are evenly spaced, rising, and relative to
-        ``yaw_rad``."""
+        ``inf`` beyond the range. The angles ``angles_rad`` (n,) of the rays are evenly spaced,
+        increasing, and relative to ``yaw_rad``."""
         ranges = np.full(len(angles_rad), np.inf)
         first, last = float(angles_rad[0]), float(angles_rad[-1])
         spacing = (last - first) / max(1, len(angles_rad) - 1) or 1.0
@@ -63,15 +64,15 @@ class Outlines:
         return ranges
 
     def clearance_m(self, corners_m: np.ndarray, limit_m: float) -> float:
-        """Return the distance between the polygon with corners (k, 2) and the nearest outline: 0 if
-        they overlap, at most ``limit_m``."""
+        """Return the distance between the polygon with the corners (k, 2) and the nearest outline.
+        The distance is 0 if they overlap, and at most ``limit_m``."""
         return float(_clearance(self._edges, self._ends, self._circles, corners_m, limit_m))
 
 
 @compiled
 def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
-    """Return center and radius of each outline's bounding circle, shape (n, 3); the first is
-    zero."""
+    """Return the center and the radius of each outline's bounding circle, shape (n, 3). The first
+    row is zero."""
     circles = np.zeros((len(ends), 3))
     for group in range(1, len(ends)):
         low_x = low_y = np.inf
@@ -89,7 +90,7 @@ def _bounding_circles(edges, ends):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[no-untyped-def]
-    """Shorten ``ranges`` to the first edge on each ray."""
+    """Shorten each distance in ``ranges`` to the first edge on its ray."""
     x, y, first_rad, spacing, range_max = view
     count = len(ranges)
     for group in range(1, len(ends)):
@@ -124,7 +125,7 @@ def _cast(edges, ends, circles, view, cosines, sines, ranges):  # type: ignore[n
 
 @compiled
 def _wrapped(angle):  # type: ignore[no-untyped-def]
-    """Return the angle in -pi to pi."""
+    """Return the angle in the interval from -pi to pi."""
     return (angle + math.pi) % (2 * math.pi) - math.pi
 
 
@@ -159,13 +160,13 @@ def _clearance(edges, ends, circles, corners, limit):  # type: ignore[no-untyped
 
 @compiled
 def _crosses(ax, ay, bx, by, x, y):  # type: ignore[no-untyped-def]
-    """Return whether the ray from a point along x crosses an edge."""
+    """Return whether the ray from a point in the direction of x crosses an edge."""
     return (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax
 
 
 @compiled
 def _between(one, other):  # type: ignore[no-untyped-def]
-    """Return the distance between two segments."""
+    """Return the distance between two segments, each given by the coordinates of its ends."""
     ax, ay, bx, by = one
     cx, cy, dx, dy = other
     ux, uy, vx, vy = bx - ax, by - ay, dx - cx, dy - cy
@@ -183,7 +184,8 @@ def _between(one, other):  # type: ignore[no-untyped-def]
 
 @compiled
 def _to_segment(x, y, ax, ay, ux, uy):  # type: ignore[no-untyped-def]
-    """Return the distance from a point to the segment from ``a`` along ``u``."""
+    """Return the distance from a point to the segment that starts at ``a`` and has the vector
+    ``u``."""
     length = ux * ux + uy * uy
     along = 0.0 if length == 0 else ((x - ax) * ux + (y - ay) * uy) / length
     along = min(1.0, max(0.0, along))

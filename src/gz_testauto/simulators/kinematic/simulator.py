@@ -1,6 +1,8 @@
-"""An ideal robot: it moves exactly as commanded, and everything else stays where it is placed.
+"""The simulator ``kinematic``: a robot that moves exactly as commanded, among models that stay
+where they are placed.
 
-x, y and yaw follow the command; height, roll and pitch follow the ground. No process runs.
+The robot's x, y and yaw follow the velocity command; its height, roll and pitch follow the ground.
+No process is started.
 """
 
 from dataclasses import replace
@@ -26,10 +28,11 @@ _STILL = (0.0, 0.0, 0.0)
 
 
 class KinematicSimulator(Simulator):
-    """An ideal robot: it moves as commanded, immediately and without slip, and follows the ground.
+    """A simulator of an ideal robot, which moves as commanded, immediately and without slip, and
+    follows the ground.
 
-    ``step_s`` replaces the physics step of the world file. Bodies have no mass: an obstacle stops
-    the robot, and nothing else moves.
+    ``step_s`` is the physics step, which replaces that of the world file. Bodies have no mass: an
+    obstacle stops the robot, and no other model moves.
     """
 
     name = "kinematic"
@@ -37,7 +40,7 @@ class KinematicSimulator(Simulator):
     sets_twist = False
 
     def __init__(self, step_s: float = 0.001) -> None:
-        """Raise ``ValueError`` for a step that is out of range."""
+        """Set the physics step. Raises ``ValueError`` if it is out of range."""
         if not 0.0 < step_s <= 0.02:
             raise ValueError("step_s must be above 0 and at most 0.02")
         self._step_s = step_s
@@ -48,8 +51,7 @@ class KinematicSimulator(Simulator):
         except SdfError as error:
             raise SimulatorError(f"cannot load {scene.world}: {error}") from error
 
-    def _close(self) -> None:
-        """Do nothing; there is no process."""
+    def _close(self) -> None: ...
 
 
 class KinematicSimulation(Simulation):
@@ -83,8 +85,8 @@ class KinematicSimulation(Simulation):
         self._measure_ranges(scene.start, 0)
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return the heights (m) of the ground in the world frame at points of any shape; NaN
-        without ground."""
+        """Return the heights (m) of the ground in the world frame at points in arrays of any shape;
+        NaN at points without ground."""
         heights = self._ground.height_m(np.asarray(x_m), np.asarray(y_m))
         return np.where(np.isinf(heights), np.nan, heights)
 
@@ -138,8 +140,8 @@ class KinematicSimulation(Simulation):
         self._update_models()
 
     def _set_states(self, states: Mapping[str, ModelState]) -> None:
-        """Set poses. Twists are ignored, since only the robot moves, and of the robot's pose only
-        x, y and yaw are used."""
+        """Set poses. Twists are ignored, since only the robot moves. Only x, y and yaw of the
+        robot's pose are used."""
         for name, state in states.items():
             self._models[name] = _placed(self._models[name], state.pose)
         self._update_models()
@@ -162,7 +164,6 @@ class KinematicSimulation(Simulation):
         self._models.update(read)
 
     def _update_models(self) -> None:
-        """Update ground and obstacles after the models changed."""
         robot = None if self.robot is None else self._models.get(self.robot.name)
         rest = [model for model in self._models.values() if model is not robot]
         self._still = {
@@ -174,15 +175,14 @@ class KinematicSimulation(Simulation):
             self._obstacles.update(rest)
 
     def _place(self, pose: Pose2D) -> None:
-        """Place the robot at rest."""
         self._planar = pose
         if self.robot is not None:
             self._history = PoseHistory.at_rest(pose, self._grounded, self.step_size_s)
 
     def _next_poses(self, count: int) -> np.ndarray:
-        """Return the poses (n, 3) of the next 1 to ``count`` steps: all steps without a possible
-        contact, one step near an obstacle, ``count`` times the present pose if one is in the path.
-        """
+        """Return the poses (n, 3) of the next steps, 1 to ``count`` of them: all steps without a
+        possible contact; one step near an obstacle; or the present pose ``count`` times if an
+        obstacle blocks the robot."""
         step_s, start = self.step_size_s, self._planar
         free = self._obstacles.free_steps(start, self._command, step_s, count)
         wanted = arc(start, self._command, np.arange(1, max(1, free) + 1) * step_s)
@@ -202,6 +202,5 @@ class KinematicSimulation(Simulation):
 
 
 def _placed(model: SceneModel, pose: Pose) -> SceneModel:
-    """Return a model at another pose."""
     shapes = tuple(replace(one, pose=pose * one.local_pose) for one in model.collisions)
     return replace(model, pose=pose, collisions=shapes)

@@ -1,8 +1,9 @@
 """Height, roll and pitch of a robot on uneven ground.
 
-A wheel or a ball is a disc in its plane, which rests on the highest point below it; any other shape
-is a point. The base is the plane that fits the heights of these supports best. It is exact for
-three; four wheels over a bump give the mean of the two poses between which a stiff robot rocks.
+Each wheel or ball of the robot is a disc in its plane, which rests on the highest point below it;
+any other shape that touches the ground is a point. The base is the plane that fits the heights of
+these supports best. The fit is exact for three supports. Four wheels over a bump give the mean of
+the two poses between which a stiff robot rocks.
 """
 
 from typing import List, Tuple
@@ -17,14 +18,15 @@ from gz_testauto.sdf.shapes import Cylinder, Sphere
 from gz_testauto.simulators.kinematic.ground import GroundSurface
 
 SAMPLE_M = 0.01
-"""Largest distance between the points at which a wheel is tested against the ground."""
+"""Largest distance (m) between the points at which a wheel is tested against the ground."""
 
 Support = Tuple[float, float, float, float]
-"""x, y and z where a robot touches level ground, in its base frame, and the wheel's radius (m)."""
+"""The x, y and z of a point where a robot touches level ground, in the base frame, and the radius
+of the wheel (m), which is 0 for a shape that is not a wheel."""
 
 
 class Stance:
-    """The supports of a robot, and the attitude that they have on a ground."""
+    """The supports of a robot, from which its height, roll and pitch on any ground are computed."""
 
     def __init__(self, robot: RobotModel) -> None:
         supports = _supports(robot)
@@ -43,8 +45,8 @@ class Stance:
     def attitude(
         self, ground: GroundSurface, x_m: np.ndarray, y_m: np.ndarray, yaw_rad: np.ndarray
     ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return height (m), roll and pitch (rad), each (n,), of the base at poses in the plane,
-        each (n,). NaN if a wheel has no ground below it."""
+        """Return the height (m), roll and pitch (rad) of the base, each of shape (n,), at poses in
+        the plane, each of shape (n,). The values are NaN if a wheel has no ground below it."""
         cos, sin = np.cos(yaw_rad)[:, None], np.sin(yaw_rad)[:, None]
         heights = ground.height_m(
             x_m[:, None] + cos * self._ahead - sin * self._aside,
@@ -56,7 +58,7 @@ class Stance:
 
 
 class GroundedStance:
-    """The stance of a robot on one ground."""
+    """The height, roll and pitch of a robot on one ground."""
 
     def __init__(self, stance: Stance, ground: GroundSurface) -> None:
         self._stance, self._ground = stance, ground
@@ -65,8 +67,8 @@ class GroundedStance:
         self._level = self._on(np.zeros((1, 3))) if self.is_level else None
 
     def attitude(self, poses: np.ndarray) -> np.ndarray:
-        """Return height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3) in the plane.
-        Raises ``SimulatorError`` if there is no ground."""
+        """Return the height (m), roll and pitch (rad), shape (n, 3), at poses (n, 3) in the plane.
+        Raises ``SimulatorError`` if there is no ground under the robot."""
         if self._level is not None:
             return np.tile(self._level, (len(poses), 1))
         attitudes = self._on(poses)
