@@ -42,7 +42,7 @@ def test_run_prints_the_table_on_standard_output_and_progress_on_standard_error(
 
 
 @pytest.mark.slow
-def test_a_second_run_prints_the_same_table_and_runs_no_trial(finished, capsys):
+def test_second_run_of_a_campaign_prints_the_same_table_without_new_trials(finished, capsys):
     assert main(["run", SMOKE, "--out", str(finished), *IN_KINEMATIC]) == 0
     again = capsys.readouterr()
     assert "4 trials of 4" in again.out
@@ -57,7 +57,7 @@ def test_resume_rejects_an_empty_directory(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_an_unknown_simulator_or_planner_is_an_error_of_one_line(tmp_path, capsys):
+def test_unknown_simulator_or_planner_is_an_error_of_one_line(tmp_path, capsys):
     out = ["--out", str(tmp_path / "out")]
     assert main(["run", SMOKE, *out, "--simulator", "gazeebo"]) == 2
     assert "did you mean 'gazebo'" in capsys.readouterr().err
@@ -102,7 +102,7 @@ def test_run_exits_with_2_if_all_trials_would_be_invalid(tmp_path, capsys, monke
 
 
 @pytest.mark.slow
-def test_run_with_json_prints_only_json(finished, capsys):
+def test_run_with_json_option_prints_only_json(finished, capsys):
     assert main(["run", SMOKE, "--out", str(finished), *IN_KINEMATIC, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["campaign"] == "smoke"
 
@@ -120,7 +120,7 @@ def test_report_writes_csv_and_plots(finished, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_plots_do_not_depend_on_the_number_of_processes(finished, tmp_path, monkeypatch):
+def test_plots_do_not_depend_on_the_number_of_worker_processes(finished, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")
     monkeypatch.setattr(plots, "WORLDS_OF_A_WORKER", 1)
@@ -141,7 +141,7 @@ def test_plots_do_not_depend_on_the_number_of_processes(finished, tmp_path, monk
 
 
 @pytest.mark.slow
-def test_report_with_complete_exits_with_1_if_trials_are_missing(finished, tmp_path, capsys):
+def test_report_with_complete_option_exits_with_1_if_trials_are_missing(finished, tmp_path, capsys):
     assert main(["report", str(finished), "--complete"]) == 0
     part = str(tmp_path / "part")
     assert main(["run", SMOKE, "--out", part, *IN_KINEMATIC, "--worlds", "1"]) == 0
@@ -155,7 +155,7 @@ def test_report_of_a_directory_without_campaign_is_an_error_of_one_line(tmp_path
 
 
 @pytest.mark.parametrize("world", ["world_0001", "1"])
-def test_replay_of_an_unchanged_trial_reports_equal_bits(finished, world, capsys):
+def test_replay_of_an_unchanged_trial_reports_an_identical_trajectory(finished, world, capsys):
     assert main(["replay", str(finished), world, "fgm"]) == 0
     printed = capsys.readouterr().out
     assert "world_0001 fgm: reached" in printed
@@ -172,7 +172,7 @@ class Drifting(KinematicSimulator):
         return super().load(dataclasses.replace(scene, start=start))
 
 
-def test_replay_reports_the_difference_of_trajectories(finished, capsys, monkeypatch):
+def test_replay_reports_the_difference_to_the_stored_trajectory(finished, capsys, monkeypatch):
     monkeypatch.setattr(
         "gz_testauto.campaign.simulator.open_simulator", lambda name, **options: Drifting(**options)
     )
@@ -277,7 +277,9 @@ def running(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_after_one_signal_the_same_command_continues(running, number, status, tmp_path, capsys):
+def test_run_continues_with_the_same_command_after_one_signal(
+    running, number, status, tmp_path, capsys
+):
     process = running(0.02)
     process.send_signal(number)
     printed, errors = process.communicate(timeout=60)
@@ -306,7 +308,7 @@ def test_ctrl_c_stops_all_workers_cleanly(running, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_second_signal_stops_immediately(running):
+def test_second_signal_stops_run_immediately(running):
     process = running(0.02)
     os.kill(process.pid, signal.SIGSTOP)  # both signals then arrive within one step
     process.send_signal(signal.SIGINT)
@@ -321,7 +323,7 @@ def test_a_second_signal_stops_immediately(running):
 
 
 @pytest.mark.slow
-def test_the_results_of_a_killed_command_can_be_continued(running, tmp_path, capsys):
+def test_results_of_a_killed_run_can_be_continued(running, tmp_path, capsys):
     process = running(0.02)
     process.kill()
     process.wait(60)
@@ -347,7 +349,7 @@ def test_an_unknown_simulator_option_is_rejected_before_worlds_are_generated(tmp
 
 
 @pytest.mark.slow
-def test_agree_runs_two_simulators_and_prints_their_agreement(tmp_path, capsys):
+def test_agree_command_runs_two_simulators_and_prints_their_agreement(tmp_path, capsys):
     command = ["agreement", SMOKE, "--out", str(tmp_path / "o"), "--workers", "1", "--worlds", "1"]
     assert main([*command, "--simulators", "kinematic", "embedded"]) == 0
     printed = capsys.readouterr().out

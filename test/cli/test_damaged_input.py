@@ -156,7 +156,7 @@ def test_a_damaged_mesh_is_rejected(gz_testauto, tmp_path, name, content, proble
     assert not (tmp_path / "maps").exists()
 
 
-def test_a_mesh_with_a_byte_that_is_not_utf8_is_read(gz_testauto, tmp_path):
+def test_mesh_with_a_byte_that_is_not_utf8_is_read(gz_testauto, tmp_path):
     (tmp_path / "a.obj").write_bytes(b"# caf\xe9\n" + OBJ.encode())
     (tmp_path / "m.world").write_text(mesh_world("a.obj"))
     arguments = ("--out", tmp_path / "maps", "--height", 0.2)
@@ -201,7 +201,7 @@ def test_a_deeply_nested_robot_model_raises_no_traceback(gz_testauto, tmp_path, 
     assert answer[0] == 0 or answer[1].startswith("gz_testauto: ")
 
 
-def test_a_name_with_5000_digits_is_not_that_of_an_obstacle(gz_testauto, tmp_path):
+def test_model_name_with_5000_digits_is_not_an_obstacle_name(gz_testauto, tmp_path):
     name = "obstacle_box_" + "9" * 5000
     model = MODEL.replace("'m'", f"'{name}'").replace("<link", "<pose>2 2 0 0 0 0</pose><link", 1)
     (tmp_path / "room.world").write_text(ROOM.replace("</world>", f"{model}</world>"))
@@ -220,6 +220,6 @@ def test_a_name_with_5000_digits_is_not_that_of_an_obstacle(gz_testauto, tmp_pat
         "replay LONG 0 a",
     ],
 )
-def test_an_impossible_path_is_rejected(gz_testauto, tmp_path, monkeypatch, verb):
+def test_impossible_file_path_is_rejected(gz_testauto, tmp_path, monkeypatch, verb):
     monkeypatch.chdir(tmp_path)
     assert_rejected(gz_testauto(*verb.replace("LONG", "x" * 300).split()))

@@ -60,7 +60,7 @@ def test_two_imported_planners_are_compared_by_worlds(imported, capsys):
     assert document["comparison"]["pairs"][0]["worlds"] == 50
 
 
-def test_options_name_the_columns_and_ignored_columns_are_listed(imported, capsys):
+def test_import_options_name_columns_and_ignored_columns_are_listed(imported, capsys):
     text = "w0 1 0 3.5 7\nw0 0 1 9.0 8\nw1 0 1 2.0 9\n"
     out = imported(
         text,
@@ -81,7 +81,7 @@ def test_options_name_the_columns_and_ignored_columns_are_listed(imported, capsy
     assert [trial.metrics["time_s"] for trial in campaign.results.trials] == [3.5, 9.0, 2.0]
 
 
-def test_an_imported_metric_has_the_specified_direction(imported):
+def test_imported_metric_has_the_specified_direction(imported):
     text = "world,planner,outcome,energy\nw,p,reached,3\n"
     out = imported(text, "--metric", "energy=energy_j:lower")
     (metric,) = (m for m in load_campaign(out).results.metrics if m.name == "energy_j")
@@ -96,7 +96,7 @@ def test_an_invalid_imported_trial_is_listed_and_not_counted(imported, capsys):
     assert "1 × gzserver died" in printed
 
 
-def test_the_csv_of_a_report_can_be_imported_without_loss(imported, run, tmp_path):
+def test_csv_export_of_a_report_can_be_imported_without_loss(imported, run, tmp_path):
     made = run(lambda trial: Outcome.COLLIDED if trial.planner == "fgm" else Outcome.REACHED)
     table = tmp_path / "ours.csv"
     assert main(["report", str(made.out), "--csv", str(table)]) == 0
@@ -113,7 +113,7 @@ def test_the_csv_of_a_report_can_be_imported_without_loss(imported, run, tmp_pat
         }
 
 
-def test_line_ends_in_names_become_spaces(imported):
+def test_line_ends_in_imported_names_become_spaces(imported):
     out = imported(
         'world,planner,outcome,detail\n"a\nb",p\u2028q,reached,"why\nso"\r\nc\x1dd,p,1,\n'
     )
@@ -143,7 +143,7 @@ def test_line_ends_in_names_become_spaces(imported):
         ('world,planner,outcome\n"w,p,1\n', r"csv:\d: "),
     ],
 )
-def test_the_error_for_a_damaged_table_names_the_line(imported, tmp_path, capsys, text, problem):
+def test_error_for_a_damaged_table_contains_the_line(imported, tmp_path, capsys, text, problem):
     assert imported(text) == 2
     printed = capsys.readouterr().err
     assert re.search(problem, printed)
@@ -162,7 +162,7 @@ def test_the_error_for_a_damaged_table_names_the_line(imported, tmp_path, capsys
         (("--world-files", "/nowhere"), r"/nowhere/w\.world: cannot be read"),
     ],
 )
-def test_the_error_for_a_wrong_option_names_it(imported, capsys, options, problem):
+def test_error_for_a_wrong_import_option_contains_the_option(imported, capsys, options, problem):
     assert imported("world,planner,outcome\nw,p,1\n", *options) == 2
     assert re.search(problem, capsys.readouterr().err)
 
@@ -181,7 +181,7 @@ def test_an_imported_trial_cannot_be_replayed(imported, capsys, tmp_path):
     assert "results were imported" in capsys.readouterr().err
 
 
-def test_two_runs_of_a_campaign_compare_each_planner_with_itself(run, tmp_path, capsys):
+def test_comparison_of_two_equal_campaigns_compares_each_planner_with_itself(run, tmp_path, capsys):
     monday = run(out=tmp_path / "monday")
     tuesday = run(
         lambda t: Outcome.COLLIDED if t.planner == "fgm" else Outcome.REACHED,
@@ -195,7 +195,9 @@ def test_two_runs_of_a_campaign_compare_each_planner_with_itself(run, tmp_path, 
     assert ": +100.0 percentage points" in text
 
 
-def test_campaigns_with_another_robot_limit_or_simulator_are_left_out(run, smoke, tmp_path, capsys):
+def test_compare_excludes_campaigns_with_a_different_robot_or_simulator(
+    run, smoke, tmp_path, capsys
+):
     one = run(out=tmp_path / "one")
     limits = smoke.limits.model_copy(update={"timeout_s": 7.0, "max_attempts": 9})
     robot = smoke.robot.model_copy(update={"max_linear_mps": 3.0})
@@ -218,7 +220,7 @@ def test_campaigns_with_another_robot_limit_or_simulator_are_left_out(run, smoke
     assert "fgm (one) and fgm (other)" in text
 
 
-def test_only_a_metric_with_another_parameter_is_excluded_from_the_comparison(run, smoke, tmp_path):
+def test_compare_excludes_a_metric_with_different_parameters(run, smoke, tmp_path):
     one = load_campaign(run(out=tmp_path / "one").out)
     metrics = smoke.metrics.model_copy(update={"safety_distance_m": 0.3})
     changed = smoke.model_copy(update={"metrics": metrics})
@@ -231,7 +233,7 @@ def test_only_a_metric_with_another_parameter_is_excluded_from_the_comparison(ru
     assert {"distance_m", "time_s"} <= compared
 
 
-def test_worlds_are_paired_by_hash_and_unpaired_ones_are_listed(imported, tmp_path, capsys):
+def test_compare_pairs_worlds_by_hash_and_lists_unpaired_worlds(imported, tmp_path, capsys):
     files = {"first": ("a", "b"), "second": ("x", "y")}
     for folder, names in files.items():
         (tmp_path / folder).mkdir()
@@ -257,9 +259,7 @@ def test_worlds_are_paired_by_hash_and_unpaired_ones_are_listed(imported, tmp_pa
     assert ": +100.0 percentage points" in text
 
 
-def test_the_error_for_campaigns_without_common_worlds_has_remedies(
-    imported, run, tmp_path, capsys
-):
+def test_error_for_campaigns_without_common_worlds_has_remedies(imported, run, tmp_path, capsys):
     one = run(out=tmp_path / "one")
     other = imported("world,planner,outcome\nworld_0000,fgm,1\n")
     assert main(["compare", str(one.out), str(other)]) == 2
@@ -268,7 +268,7 @@ def test_the_error_for_campaigns_without_common_worlds_has_remedies(
     assert "import those trials again with --world-files" in printed
 
 
-def test_the_error_names_a_different_start_as_the_cause(imported, tmp_path):
+def test_error_without_common_worlds_states_a_different_start_as_the_cause(imported, tmp_path):
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.world").write_text("the same")
     options = ("--world-files", str(tmp_path / "files"))
@@ -283,7 +283,7 @@ def test_the_error_names_a_different_start_as_the_cause(imported, tmp_path):
         pair_campaigns([one, moved])
 
 
-def test_the_error_names_different_names_of_worlds_as_the_cause(imported):
+def test_error_without_common_worlds_states_different_world_names_as_the_cause(imported):
     one = load_campaign(imported("world,planner,outcome\na,p,1\n", name="one"))
     other = load_campaign(imported("world,planner,outcome\nb,p,1\n", name="other"))
     with pytest.raises(ResultsError, match=r"one, other: .* no two worlds have the same name"):
@@ -291,7 +291,9 @@ def test_the_error_names_different_names_of_worlds_as_the_cause(imported):
 
 
 @pytest.mark.parametrize("damage", ["empty", "no store", "other version", "cut short"])
-def test_the_error_for_a_directory_without_results_names_it(imported, tmp_path, capsys, damage):
+def test_error_for_a_directory_without_results_contains_its_path(
+    imported, tmp_path, capsys, damage
+):
     good = imported(trials_csv(REACHED_OF_TEN[:2]), name="good")
     bad = imported(trials_csv(REACHED_OF_TEN[:2]), name="bad")
     capsys.readouterr()

@@ -41,11 +41,11 @@ def test_help_lists_every_verb(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_call_without_verb_exits_with_2(capsys):
+def test_command_without_verb_exits_with_2(capsys):
     assert gz_testauto(capsys)[0] == 2
 
 
-def test_the_error_for_an_unknown_verb_suggests_a_similar_one(capsys):
+def test_error_for_an_unknown_verb_suggests_a_similar_verb(capsys):
     status, _, err = gz_testauto(capsys, "mulitply")
     assert status == 2
     assert err.startswith("gz_testauto: unknown verb 'mulitply'; did you mean 'multiply'?")
@@ -93,7 +93,7 @@ def test_multiply_prints_json(capsys, spec, tmp_path):
         (("[-4, -4]", "[-4, -4.9]"), "the start (-4, -4.9) is 0.10 m from the base world's walls"),
     ],
 )
-def test_a_known_error_is_one_line_and_status_2(capsys, spec, tmp_path, change, problem):
+def test_known_error_prints_one_line_and_exits_with_2(capsys, spec, tmp_path, change, problem):
     spec.write_text(SPEC.replace(*change) + "solvable: true\nmax_tries: 100\n")
     arguments = ("multiply", ROOM, "--spec", spec, "--count", 1, "--out", tmp_path / "out")
     status, out, err = gz_testauto(capsys, *arguments)
@@ -109,7 +109,7 @@ def test_an_invalid_regular_expression_is_rejected(capsys, spec, tmp_path):
     assert err.startswith("gz_testauto: --pattern '(' is not a regular expression")
 
 
-def test_a_bug_keeps_its_traceback(monkeypatch):
+def test_unexpected_exception_keeps_its_traceback(monkeypatch):
     monkeypatch.setitem(sys.modules, "gz_testauto.cli.map", None)
     with pytest.raises(ImportError):
         command.main(["map"])
@@ -138,7 +138,7 @@ def test_map_has_the_requested_bounds(capsys, tmp_path):
     assert (json.loads(out)["rows"], json.loads(out)["columns"]) == (120, 80)
 
 
-def test_map_uses_the_height_of_the_robots_lidar(capsys, tmp_path):
+def test_map_uses_the_height_of_the_lidar_of_the_robot(capsys, tmp_path):
     robot = ROOT / "models" / "wheelchair" / "model.sdf"
     _, out, _ = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, "--robot", robot, "--json")
     assert json.loads(out)["height_m"] == pytest.approx(0.35)
@@ -156,7 +156,7 @@ def test_map_uses_the_height_of_the_robots_lidar(capsys, tmp_path):
         (("--robot", "no/robot.sdf"), "no/robot.sdf"),
     ],
 )
-def test_invalid_options_of_map_are_rejected(capsys, tmp_path, arguments, problem):
+def test_invalid_options_of_the_map_command_are_rejected(capsys, tmp_path, arguments, problem):
     status, _, err = gz_testauto(capsys, "map", ROOM, "--out", tmp_path, *arguments)
     assert status == 2
     assert problem in err

@@ -43,7 +43,7 @@ def test_watch_exits_after_the_last_trial(tmp_path, capsys):
     assert "4 trials of 5" in printed and "5 trials of 5" in printed
 
 
-def test_watch_waits_for_the_first_trial_and_rejects_other_directories(tmp_path, capsys):
+def test_watch_waits_for_the_first_trial_of_a_campaign(tmp_path, capsys):
     out = results(tmp_path / "out")
     (out / "results.sqlite").unlink()
     assert main(["watch", str(out), "--once"]) == 0
@@ -53,7 +53,7 @@ def test_watch_waits_for_the_first_trial_and_rejects_other_directories(tmp_path,
 
 
 @pytest.mark.parametrize("interval", ["0", "-1", "often", "nan"])
-def test_an_invalid_interval_is_rejected(tmp_path, interval, capsys):
+def test_watch_rejects_an_invalid_interval(tmp_path, interval, capsys):
     with pytest.raises(SystemExit):
         main(["watch", str(tmp_path), "--interval", interval])
     assert "is not between 0.1 and 3600 seconds" in capsys.readouterr().err

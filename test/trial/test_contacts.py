@@ -27,7 +27,7 @@ def test_floor_of_a_house_is_ground_and_its_walls_are_obstacles():
     assert partner("robot::base::hull", "house::link::wall") == "house"
 
 
-def test_contact_from_above_is_no_collision_and_contact_from_the_side_is_one():
+def test_contact_below_the_robot_is_not_a_collision_but_a_side_contact_is():
     assert partner("robot::wheel::c", "sheet::link::c", normal=(0, 0, 1), height=0.01) is None
     assert partner("robot::wheel::c", "sheet::link::c", normal=(1, 0, 0), height=0.01) == "sheet"
     assert partner("robot::base::hull", "lamp::link::c", normal=(0, 0, -1), height=1.2) == "lamp"
@@ -70,7 +70,7 @@ def test_contacts_with_a_gap_above_half_a_second_are_two_episodes():
     assert log.first is log.episodes[0]
 
 
-def test_contacts_with_two_partners_are_two_episodes_and_from_two_sources_one():
+def test_contacts_with_two_models_are_two_episodes():
     log = EpisodeLog()
     log.touch(1.0, "box", 0.5, "contact")
     log.touch(1.0, "wall", 0.5, "contact")
@@ -81,6 +81,6 @@ def test_contacts_with_two_partners_are_two_episodes_and_from_two_sources_one():
     ]
 
 
-def test_log_without_contacts_has_no_episodes():
+def test_contact_log_without_contacts_has_no_episodes():
     assert EpisodeLog().first is None
     assert EpisodeLog().episodes == ()

@@ -114,7 +114,7 @@ def drive(smoke, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
-def test_world_with_overlapping_models_is_rejected_and_one_at_rest_is_not(simulator, drive):
+def test_world_with_overlapping_models_is_rejected(simulator, drive):
     ran = drive(simulator, {"flying": FLYING, "settling": SETTLING})
     refused, settled = ran.trials
     assert (refused.outcome, refused.attempts) == (Outcome.INVALID, 1)

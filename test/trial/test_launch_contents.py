@@ -60,7 +60,7 @@ def inputs_of(package, **arguments):
     return set(files_of(package / "launch" / "navigation.launch", arguments))
 
 
-def test_included_files_loaded_files_and_files_in_node_arguments_are_inputs(package):
+def test_input_files_contain_includes_loaded_files_and_node_arguments(package):
     assert inputs_of(package, map="{map}") == {
         "my_nav/launch/amcl.launch",
         "my_nav/param/costmap_burger.yaml",
@@ -72,7 +72,7 @@ def test_included_files_loaded_files_and_files_in_node_arguments_are_inputs(pack
     }
 
 
-def test_values_of_arguments_determine_the_inputs(package):
+def test_values_of_launch_arguments_determine_the_input_files(package):
     names = inputs_of(package, model="waffle")
     assert {"my_nav/param/costmap_waffle.yaml", "my_nav/param/amcl_waffle.yaml"} <= names
     assert not {"my_nav/param/costmap_burger.yaml", "my_nav/param/amcl_burger.yaml"} & names
@@ -89,7 +89,7 @@ def test_launch_file_that_includes_itself_is_followed_once(package):
     assert set(found) == {"my_nav/launch/again.launch"}
 
 
-def test_missing_files_and_invalid_xml_are_no_errors_before_roslaunch(package):
+def test_missing_files_and_invalid_xml_in_launch_files_are_ignored(package):
     (package / "launch" / "amcl.launch").write_text("<launch>")
     (package / "param" / "costmap_burger.yaml").unlink()
     names = inputs_of(package)

@@ -60,7 +60,7 @@ def test_includes_are_followed_to_a_depth_of_twenty_files(tmp_path):
 
 
 @pytest.mark.parametrize(("excess", "followed"), [(0, True), (1, False)])
-def test_includes_of_a_file_above_two_megabytes_are_ignored(tmp_path, excess, followed):
+def test_includes_of_a_launch_file_above_two_megabytes_are_ignored(tmp_path, excess, followed):
     data = write(tmp_path / "data.xml", include(write(tmp_path / "inner.launch")))
     size = data.stat().st_size
     write(data, include(tmp_path / "inner.launch"), pad=2_000_000 - size + excess)
@@ -89,7 +89,7 @@ def test_files_with_the_same_name_are_numbered(tmp_path):
     }  # fmt: skip
 
 
-def test_argument_with_a_value_is_replaced_and_one_with_a_default_is_not(tmp_path):
+def test_passed_argument_replaces_a_default_but_not_a_fixed_value(tmp_path):
     for name in "abc":
         write(tmp_path / f"{name}.yaml")
     use = '<rosparam file="$(dirname)/$(arg x).yaml"/>'
@@ -107,7 +107,7 @@ def test_argument_with_a_value_is_replaced_and_one_with_a_default_is_not(tmp_pat
     assert found(write(tmp_path / "top.launch", arg("x"), use)) == []
 
 
-def test_include_has_separate_arguments_unless_it_passes_all(tmp_path):
+def test_launch_include_gets_only_its_own_arguments_without_pass_all_args(tmp_path):
     for name in "ab":
         write(tmp_path / f"{name}.yaml")
     inner = write(tmp_path / "inner.launch", '<rosparam file="$(dirname)/$(arg x).yaml"/>')
@@ -126,7 +126,7 @@ def test_include_has_separate_arguments_unless_it_passes_all(tmp_path):
         assert found(top) == [inner, *followed], element
 
 
-def test_environment_variables_are_replaced(tmp_path, monkeypatch):
+def test_environment_variables_in_launch_files_are_replaced(tmp_path, monkeypatch):
     write(tmp_path / "a b.yaml")
     write(tmp_path / "c.yaml")
     monkeypatch.setenv("FOLDER", str(tmp_path))
@@ -152,13 +152,13 @@ def test_environment_variables_are_replaced(tmp_path, monkeypatch):
         assert found(top) == files, text
 
 
-def test_path_has_fewer_than_4096_characters():
+def test_text_with_4096_characters_is_not_a_path():
     assert launch._path_in("/" + "a" * 4094) == Path("/" + "a" * 4094)
     assert launch._path_in("/" + "a" * 4095) is None
     assert launch._path_in("/a\0") is None
 
 
-def test_file_in_a_package_is_named_by_the_package(tmp_path):
+def test_input_file_in_a_package_has_the_name_of_the_package(tmp_path):
     package = tmp_path / "folder"
     package.mkdir()
     inner = write(package / "launch" / "a.launch")
@@ -197,7 +197,7 @@ def stack(tmp_path):
     return make
 
 
-def test_arguments_must_be_declared(stack, tmp_path):
+def test_launch_file_must_declare_its_arguments(stack, tmp_path):
     check_launches(stack({"seed": 1, "headless": True}, {"plugin": "a"}, planner={"goal": 2}))
     for bad, field in (
         (stack({"sead": 1}), r"stack\.simulator\.args.*sead"),
@@ -258,7 +258,7 @@ def test_arguments_of_a_launch_have_the_format_of_roslaunch(tmp_path):
     )  # fmt: skip
 
 
-def test_placeholders_have_the_values_of_the_trial(stack, tmp_path):
+def test_placeholders_of_launch_arguments_have_the_values_of_the_trial(stack, tmp_path):
     spec = stack()
     world = WorldRecord(0, "w0", tmp_path / "w0.world", "")
     campaign = prepare(spec, read_body(spec), (world,))

@@ -72,7 +72,7 @@ def test_downward_motion_above_ten_meters_per_second_is_a_fall(height_m, plausib
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_coordinate_that_is_not_a_number_is_rejected(axis):
+def test_robot_position_that_is_not_a_number_is_rejected(axis):
     time_s, position_m = steps((0, 0, 0), (0, 0, 0))
     position_m[-1, axis] = math.nan
     with pytest.raises(SimulatorError, match="not a number"):
@@ -102,12 +102,12 @@ def test_robot_with_its_top_at_the_lowest_point_of_the_world_has_not_fallen():
         ([0.0] * 8, False),
     ],
 )
-def test_robot_within_the_distance_for_the_whole_window_is_stuck(x_m, stuck):
+def test_robot_that_stays_within_the_distance_for_the_window_is_stuck(x_m, stuck):
     for course in (steps(*((x, 7.0) for x in x_m)), steps(*((7.0, x) for x in x_m))):
         assert is_stuck(RULES, *course) == stuck
 
 
-def test_sample_before_the_start_of_the_window_belongs_to_it():
+def test_stuck_window_includes_the_sample_before_its_start():
     time_s = np.array([0.0, 0.9, 3.0, 5.0])  # the window starts at 1 s
     position_m = np.zeros((4, 3))
     assert is_stuck(RULES, time_s, position_m)
@@ -140,7 +140,7 @@ def test_timeout_reports_the_remaining_distance():
     assert (verdict.outcome, verdict.detail[:6]) == (Outcome.TIMED_OUT, "6.00 m")
 
 
-def test_goals_are_counted_and_named_in_order():
+def test_error_texts_contain_the_number_of_the_present_goal():
     rules = TerminationRules(**{**vars(RULES), "further": (Pose2D(1, 0), Pose2D(2, 0))})
     counts = []
     for _ in range(2):
@@ -191,7 +191,7 @@ def levels(text):
     return LowestLevels(read_scene(SdfDocument.parse(text, "w.world")))
 
 
-def test_lowest_level_is_that_of_the_local_plane_or_of_the_lowest_shape():
+def test_lowest_level_is_the_local_plane_or_the_lowest_shape():
     found = levels(LEVELS)
     assert found.bottom_m(1.0, 2.0) == pytest.approx(-7.5)
     assert found.bottom_m(-99.0, 2.0) == pytest.approx(3.0 - 75.0)
@@ -237,7 +237,7 @@ def test_trial_on_a_stack_below_its_real_time_factor_is_invalid(simulated_s, wal
     assert is_low_factor_cause(cause) == bool(shown)
 
 
-def test_real_time_factor_just_below_the_limit_is_rounded_down():
+def test_displayed_real_time_factor_below_the_limit_is_rounded_down():
     found = short_recording()
     slow = dataclasses.replace(found, wall_time_s=found.duration_s / 0.797)
     cause = low_factor_cause(SimpleNamespace(least_real_time_factor=0.8), slow)

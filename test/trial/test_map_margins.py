@@ -109,14 +109,14 @@ def test_model_below_the_height_of_the_lidar_is_not_on_the_map(known):
     assert abs(map_.waypoints(world)[0][:, 1]).max() == 0
 
 
-def test_error_names_the_nearest_model(known):
+def test_error_without_a_path_contains_the_nearest_model(known):
     crates = box("far", 3.9, 0, 1, 1) + box("near", 3, 0.8, 1, 1) + box("other", 3, -0.95, 1, 1)
     map_, world, _ = known(crates, (-3, 0), (3, 0))
     with pytest.raises(SpecError, match=r"\(3, 0\) .* 0\.30 m .*near"):
         map_.waypoints(world)
 
 
-def test_poses_of_a_mission_have_the_names_of_the_campaign():
+def test_messages_name_start_and_goal_poses_by_their_campaign_keys():
     start, first, last = Pose2D(0, 0), Pose2D(1, 0), Pose2D(2, 0)
     drive = MapInputs(None, start, (first, last))
     assert drive.legs == ((start, first), (first, last))

@@ -50,17 +50,17 @@ def test_seed_of_a_trial_depends_neither_on_other_worlds_nor_on_planners():
     assert plan_trials(campaign(seed=8), WORLDS)[0].seed != plan_trials(campaign(), WORLDS)[0].seed
 
 
-def test_seeds_fit_a_signed_32_bit_integer():
+def test_trial_seeds_fit_a_signed_32_bit_integer():
     assert all(0 <= t.seed < 2**31 for t in plan_trials(campaign(repetitions=50), WORLDS))
 
 
-def test_selection_keeps_the_indices_of_trials():
+def test_selection_of_trials_keeps_their_indices():
     trials = plan_trials(campaign(), WORLDS)
     chosen = [t.index for t in trials if TrialSelection(worlds=1, planners=("straight",)).covers(t)]
     assert chosen == [1, 3]
 
 
-def test_selection_of_an_unknown_planner_is_rejected_with_a_similar_name():
+def test_selection_of_an_unknown_planner_is_rejected_with_a_hint():
     with pytest.raises(SpecError, match="unknown planner 'fmg'; did you mean 'fgm'"):
         TrialSelection(planners=("fmg",)).check(campaign())
     with pytest.raises(SpecError, match="at least 1"):

@@ -114,7 +114,7 @@ TERM = "[{{name: r, term: {}, set: 1, parameters: {{{}}}}}]"
         ),
     ],
 )
-def test_error_has_file_line_and_field(check, parts, field, text):
+def test_error_of_a_plugin_contains_file_line_and_field(check, parts, field, text):
     spec, line = campaign(**parts)
     with pytest.raises((SpecError, PluginError)) as raised:
         check(spec)

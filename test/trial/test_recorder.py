@@ -77,7 +77,7 @@ def test_clearance_is_the_distance_from_the_footprint_to_the_nearest_collision_s
     assert clearance(recorder, 0.2, 0.0, y=4.0, yaw=math.pi / 2) == pytest.approx(0.9 - 0.5)
 
 
-def test_ground_flat_sheet_and_bridge_are_no_obstacles(recorder):
+def test_ground_and_flat_sheet_and_bridge_are_not_obstacles(recorder):
     assert clearance(recorder, 0.0, 0.0) > 2.0
     assert recorder.collision is None
 
@@ -109,7 +109,7 @@ def test_overlap_without_a_reported_contact_is_a_collision(recorder):
     assert touch.speed_mps == 0.8  # before the impact, not after it
 
 
-def test_reported_contact_has_its_own_stamp(recorder):
+def test_recorded_contact_has_the_time_of_the_contact(recorder):
     hit = Contact(10.04, "robot::b::c", "crate::l::c", ((3.3, 0, 0.5),), ((-1, 0, 0),))
     ground = Contact(10.04, "robot::w::c", "meadow::l::c", ((0, 0, 0),), ((0, 0, 1),))
     recorder.sample(snapshot(10.0, 2.0))
@@ -123,7 +123,7 @@ def test_collision_with_a_model_whose_name_contains_that_of_the_robot_is_recorde
     assert clearance(recorder, 0.0, 0.0, y=-3.0) == pytest.approx(0.5 - 0.3)
 
 
-def test_time_starts_with_the_first_snapshot_and_commands_belong_to_the_latest(recorder):
+def test_recorded_time_starts_with_the_first_snapshot(recorder):
     recorder.sample(snapshot(50.0, 0.0))
     recorder.commanded(Twist2D(0.5, 0.1))
     recorder.sample(snapshot(50.1, 0.0))
@@ -133,7 +133,7 @@ def test_time_starts_with_the_first_snapshot_and_commands_belong_to_the_latest(r
     assert np.isnan(rows.command[1]).all()
 
 
-def test_height_roll_and_pitch_are_recorded(recorder):
+def test_recording_contains_height_roll_and_pitch(recorder):
     for roll, pitch, z in ((0.0, 0.0, 0.0), (0.2, -0.1, 0.5)):
         pose = Pose.from_rpy(0, 0, z, roll, pitch, 2.0)
         recorder.sample(Snapshot(z, {"robot": ModelState(pose)}, {}))
@@ -176,7 +176,7 @@ def test_all_samples_of_a_long_trial_are_recorded(recorder):
     assert recording(recorder).pose[:, 1] == pytest.approx(1e-3 * np.arange(1500))
 
 
-def test_same_snapshots_give_the_same_bits_after_any_previous_trial(scene):
+def test_equal_snapshots_give_identical_recordings_after_other_trials(scene):
     def measure():
         recorder = Recorder(
             BODY,
@@ -191,7 +191,7 @@ def test_same_snapshots_give_the_same_bits_after_any_previous_trial(scene):
     assert (measure() == measure()).all()
 
 
-def test_clearances_computed_at_the_end_equal_those_of_each_sample_to_the_bit():
+def test_clearances_computed_at_the_end_equal_those_of_each_sample():
     walls = WORLD.replace('<model name="crate">', '<model name="crate"><static>1</static>')
     scene = read_scene(SdfDocument.parse(walls, "test.world"))
     field = ObstacleField(scene, HEIGHTS)

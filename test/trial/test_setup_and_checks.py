@@ -62,7 +62,7 @@ def test_start_or_goal_inside_an_obstacle_is_rejected_with_the_world(prepared, p
         check(prepared("", BOX.format("crate", *place, "")))
 
 
-def test_error_has_the_number_of_the_goal_that_is_inside_an_obstacle(prepared, smoke):
+def test_goal_inside_an_obstacle_is_rejected_with_its_number(prepared, smoke):
     goal = smoke.goal.model_copy(update={"via": [PoseSpec(x_m=0, y_m=3), PoseSpec(x_m=0, y_m=-3)]})
     with pytest.raises(SpecError, match=r"goal 2 of 3 of .* \(0, -3\) is inside crate"):
         check(prepared(BOX.format("crate", 0, -3, ""), goal=goal))
@@ -107,7 +107,7 @@ def companion(name, y_m, **fields):
     return CompanionSpec.model_validate({"name": name, "start": start, "goal": goal, **fields})
 
 
-def test_robots_must_not_overlap_at_their_starts(prepared):
+def test_robots_that_overlap_at_their_starts_are_rejected(prepared):
     check(prepared("", robots=(companion("guest", 2.0),), simulator="embedded"))
     with pytest.raises(SpecError, match=r"robots .* and 'guest' overlap"):
         check(prepared("", robots=(companion("guest", 0.3),), simulator="embedded"))
@@ -116,7 +116,7 @@ def test_robots_must_not_overlap_at_their_starts(prepared):
         check(prepared("", robots=pair, simulator="embedded"))
 
 
-def test_each_robot_has_a_separate_start_goal_planner_and_seed(prepared, smoke):
+def test_companion_robot_has_a_separate_start_goal_planner_and_seed(prepared, smoke):
     campaign = prepared("", "", robots=(companion("guest", 2.0, planner="straight"),))
     mine, guest = campaign.robots
     trial = campaign.trials[-1]

@@ -58,14 +58,14 @@ class StabilityScene:
         self.check.check(Snapshot(time_s, states, {}, contacts=contacts), time_s, collision)
 
 
-def test_error_names_a_thrown_model_and_its_distance():
+def test_model_that_is_thrown_away_is_rejected_with_its_distance():
     scene = StabilityScene(PLANE, SHELF)
     says = r"shelf moved 12\.40 m in 0\.50 s without being touched by the robot"
     with pytest.raises(SceneError, match=says):
         scene.at(0.5, shelf=Pose((16.4, 0.0, 1.0)))
 
 
-def test_error_names_three_models_and_counts_the_others():
+def test_error_for_impossible_motions_lists_three_models_and_counts_the_others():
     shelves = [model(f"shelf_{k}", f"{2 * k} 0 1 0 0 0") for k in range(6)]
     scene = StabilityScene(PLANE, *shelves)
     flung = {f"shelf_{k}": Pose((2.0 * k, 30.0, 1.0)) for k in range(6)}
@@ -73,7 +73,7 @@ def test_error_names_three_models_and_counts_the_others():
         scene.at(0.5, **flung)
 
 
-def test_model_that_sinks_into_the_ground_is_named():
+def test_model_that_sinks_into_the_ground_is_rejected_with_its_name():
     scene = StabilityScene(PLANE, SHELF)
     with pytest.raises(SceneError, match=r"shelf sank by 1\.20 m in 0\.50 s, to z = -0\.20 m"):
         scene.at(0.5, shelf=Pose((4.0, 0.0, -0.2)))
@@ -114,7 +114,7 @@ def test_model_with_a_plugin_can_move_up_to_a_limit():
         scene.at(1.0, walker=Pose((33.0, 0.0, 1.0)))
 
 
-def test_only_the_first_second_is_checked():
+def test_stability_is_checked_only_in_the_first_second():
     StabilityScene(PLANE, SHELF).at(1.1, shelf=Pose((90.0, 0.0, 1.0)))
 
 
@@ -129,14 +129,14 @@ def contact(depth_m, partner="room::l::c"):
     return Contact(0.1, "robot::b::c", partner, ((0, 0, 0.5),), ((1, 0, 0),), (depth_m,))
 
 
-def test_error_names_the_model_that_the_robot_starts_inside():
+def test_robot_that_starts_inside_a_model_is_rejected_with_the_model_name():
     scene = StabilityScene(PLANE, WALL)
     scene.at(0.1, contacts=(contact(0.01, "wall::l::c"),))
     with pytest.raises(SceneError, match=r"the robot is 0\.74 m deep in room after 0\.10 s"):
         scene.at(0.1, contacts=(contact(0.74),))
 
 
-def test_robot_that_touches_a_model_at_the_start_is_inside_it():
+def test_robot_that_touches_a_model_at_the_start_is_rejected():
     touch = ContactEpisode(0.0, 0.0, "crate", 0.0, "geometry")
     scene = StabilityScene(PLANE)
     again = StabilityCheck(

@@ -60,7 +60,7 @@ def test_each_of_several_goals_has_a_path_on_one_map(known):
     assert grid.is_free(12, 1)
 
 
-def test_unreachable_intermediate_goal_is_named(known):
+def test_unreachable_intermediate_goal_is_rejected_with_its_number(known):
     map_, world = known(WALLS, (-9, 0), (12, 1), via=[(0, 0), (0, 2)])
     with pytest.raises(SpecError, match=r"goal 2 of 3 \(0, 2\) is 0\.00 m from model left"):
         map_.waypoints(world)
@@ -79,7 +79,7 @@ def test_start_and_goal_can_be_outside_the_bounds_of_the_models(known):
     assert grid.is_free(12, 1)
 
 
-def test_path_between_walls_is_preferred_to_one_around_them(known):
+def test_path_between_walls_is_preferred_to_a_path_around_the_world(known):
     crate = box("crate", 0, 0.7, "1 1")  # leaves less than the margin, but room enough
     map_, world = known(WALLS + crate, (-9, 0), (9, 0))
     assert abs(map_.waypoints(world)[0][:, 1]).max() < 2
@@ -109,7 +109,7 @@ def test_map_contains_the_regions_of_random_obstacles(known):
     assert grid.is_free(0, -40)
 
 
-def test_map_has_the_bounds_of_the_models_if_all_regions_are_within(known, smoke):
+def test_static_map_has_the_bounds_of_the_models_if_they_contain_all_regions(known, smoke):
     map_, world = known(WALLS, (-3, 0), (3, 0))
     assert map_.grid(map_.inputs(world)).bounds == map_of(read_scene(world.path), 0.1).bounds
     spec = smoke.model_copy()
@@ -148,7 +148,7 @@ def closed(side):
         ),
     ],
 )
-def test_error_without_a_path_states_the_cause_and_a_remedy(known, models, goal, says):
+def test_static_map_without_a_path_is_rejected_with_cause_and_remedy(known, models, goal, says):
     map_, world = known(models, (-2, 0), goal)
     with pytest.raises(SpecError, match=says):
         map_.waypoints(world)
@@ -161,7 +161,7 @@ def test_error_without_a_path_states_the_cause_and_a_remedy(known, models, goal,
         ((2000, 1000), r"more than 1e\+07 cells of 0\.1 m.*goal reaches 2e\+03 m"),
     ],
 )
-def test_goal_too_far_away_for_a_search_is_named(known, goal, said):
+def test_goal_too_far_away_for_a_search_is_rejected(known, goal, said):
     map_, world = known(WALLS, (-3, 0), goal)
     with pytest.raises(SpecError, match=said):
         map_.waypoints(world)

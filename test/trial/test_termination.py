@@ -72,7 +72,7 @@ def test_robot_that_is_tilted_for_a_second_has_tipped_over():
     assert verdict.detail == "at 2.00 s, with a tilt of 1.57 rad (limits.max_tilt_rad is 0.8)"
 
 
-def test_tilt_up_to_the_limit_or_for_less_than_a_second_ends_no_trial():
+def test_tilt_up_to_the_limit_or_for_less_than_a_second_does_not_end_a_trial():
     course, tilt_rad = leaning(2.0, 4.0, tilt_rad=0.8)
     assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
     course, tilt_rad = leaning(2.0, 4.0)
@@ -80,7 +80,7 @@ def test_tilt_up_to_the_limit_or_for_less_than_a_second_ends_no_trial():
     assert check_termination(RULES, *course, tilt_rad=tilt_rad).outcome is Outcome.REACHED
 
 
-def test_contact_while_the_robot_is_tilted_is_no_collision():
+def test_contact_while_the_robot_is_tilted_is_not_a_collision():
     course, tilt_rad = leaning(2.0, 2.1)
     assert check_termination(RULES, *course, collision=TOUCH, tilt_rad=tilt_rad) is None
     course, tilt_rad = leaning(2.0, 3.0)
@@ -110,7 +110,7 @@ def test_robot_that_falls_before_the_goal_is_sent_makes_the_trial_invalid():
         require_upright(RULES, (-2.0, 0.0, -574.0), 0.0, -572.8, 0.0)
 
 
-def test_robot_that_falls_makes_the_trial_invalid_with_its_height():
+def test_fall_of_the_robot_makes_the_trial_invalid_with_the_height():
     fallen = driven((0, 0, -573.2), (0, 0, -574.0))
     with pytest.raises(SceneError, match=r"fell: at 0\.10 s it is at z = -574\.00 m, below"):
         require_plausible(RULES, *fallen, top_m=-573.0, bottom_m=0.0)
@@ -203,7 +203,7 @@ def test_motion_at_full_speed_is_plausible():
     require_plausible(RULES, *driven((0, 0), (0.1, 0)))
 
 
-def test_outcome_has_the_number_of_the_current_goal():
+def test_detail_of_an_outcome_contains_the_number_of_the_goal():
     second = TerminationRules(
         **{**vars(RULES), "further": (Pose2D(20.0, 0.0), Pose2D(0.0, 0.0))}
     ).for_next_goal

@@ -156,7 +156,7 @@ ACROSS = 0.3 + 9.81 / 4 * 0.5**2
         ((math.nan, 0, 0.5), None, "", False),
     ],
 )
-def test_limit_of_motion_depends_on_gravity_robot_and_plugin(pose, collision, more, valid):
+def test_allowed_motion_of_a_model_depends_on_contact_and_plugin(pose, collision, more, valid):
     shelf = Pose(tuple(map(float, pose)))
     look = Look(more=more)
     if valid:
@@ -166,7 +166,7 @@ def test_limit_of_motion_depends_on_gravity_robot_and_plugin(pose, collision, mo
         look.at(0.5, collision, shelf=shelf)
 
 
-def test_check_includes_the_end_of_the_first_second():
+def test_stability_check_includes_the_end_of_the_first_second():
     with pytest.raises(SceneError):
         Look().at(1.0, shelf=Pose((90.0, 0.0, 0.5)))
     Look().at(1.0001, shelf=Pose((90.0, 0.0, 0.5)))
@@ -181,7 +181,7 @@ def test_models_without_collisions_static_and_deleted_models_are_not_checked():
 
 
 @pytest.mark.parametrize(("z_m", "valid"), [(0.79, True), (0.81, False)])
-def test_limit_of_a_rise_depends_on_the_speed_of_the_robot(z_m, valid):
+def test_allowed_rise_of_the_robot_depends_on_its_speed(z_m, valid):
     look = Look(max_mps=1.0)
     if valid:
         look.at(0.5, robot=Pose((0.0, 0.0, z_m)))
@@ -228,7 +228,7 @@ FIELD = scene_of(
 )
 
 
-def test_nearest_of_static_and_moving_obstacles_has_a_name_and_a_distance():
+def test_nearest_obstacle_can_be_static_or_movable():
     field = ObstacleField(FIELD, Heights(0.01, 2.0))
     assert not field.is_fixed
     robot, states = shapely.box(-0.5, -0.5, 0.5, 0.5), field.initial_states
@@ -244,7 +244,7 @@ def test_nearest_of_static_and_moving_obstacles_has_a_name_and_a_distance():
     assert ObstacleField(scene_of(), Heights(0.01, 2.0)).nearest(robot, {}) == (math.inf, "")
 
 
-def test_all_touched_obstacles_are_returned_in_order():
+def test_touched_obstacles_are_returned_in_alphabetical_order():
     field = ObstacleField(FIELD, Heights(0.01, 2.0))
     states = {
         "near": ModelState(Pose((1.0, 0.0, 0.5))),
@@ -278,7 +278,7 @@ def test_footprint_is_rotated_before_it_is_moved():
     assert corners == pytest.approx(np.array([[10.0, 22.0], [9.0, 20.0], [10.0, 20.0]]))
 
 
-def test_result_of_a_further_robot_is_added_as_numbers_and_detail():
+def test_result_of_a_companion_robot_is_added_as_numbers_and_detail():
     first = TrialResult(Outcome.REACHED, short_recording(), "after 2 s")
     hit = TrialResult(Outcome.COLLIDED, short_recording(False), "touched a box")
     both = with_companion(first, "guest", hit)
@@ -369,7 +369,7 @@ def test_actors_and_lanes_are_recorded_with_their_outlines():
 @pytest.mark.parametrize(
     ("z_m", "valid"), [(1.29, True), (1.31, False), (0.401, True), (0.399, False)]
 )
-def test_rise_is_relative_to_the_start(z_m, valid):
+def test_rise_of_the_robot_is_relative_to_its_start(z_m, valid):
     """The robot starts at 0.5 m on a plane at 0.5 m."""
     plane = PLANE.replace("<static>", "<pose>0 0 0.5 0 0 0</pose><static>")
     look = Look(floor=plane, start_m=0.5)
