@@ -32,7 +32,7 @@ def errors_of(text, tmp_path, spec_class=ObstacleSpec):
         ("radius_m: {choice: []}", "obstacles[2].radius_m.choice has 0 entries, too few; "
          "at least 1"),
         ("radius_m: {choice: [1, 2], weights: [1]}",
-         "obstacles[2].radius_m: 2 values need as many weights, not 1"),
+         "obstacles[2].radius_m: choice has 2 values"),
         ("radius_m: {mean: 9, stddev: 0.1, min: 1, max: 2}",
          "obstacles[2].radius_m: a normal distribution of mean 9.0 and "
          "stddev 0.1 has practically no values between min 1.0 and max 2.0"),
@@ -135,7 +135,7 @@ def test_missing_file_is_reported_with_its_name(tmp_path):
 
 def test_group_without_a_region_is_rejected(tmp_path):
     (line,) = errors_of(BOX, tmp_path)
-    assert line.startswith("forest.yaml:1: obstacles[0] needs a region")
+    assert line.startswith("forest.yaml:1: obstacles[0] has no position")
 
 
 def test_two_groups_of_one_name_are_rejected(tmp_path):
@@ -206,7 +206,7 @@ def test_worlds_need_exactly_one_source(tmp_path):
     (tmp_path / "robot.sdf").touch()
     text = CAMPAIGN.replace(", obstacles: forest.yaml, count: 3", "")
     (line,) = errors_of(text, tmp_path, CampaignSpec)
-    assert line == "forest.yaml:2: worlds: base also needs obstacles and count"
+    assert line == "forest.yaml:2: worlds: base needs obstacles and count; add the missing key"
 
 
 def test_planner_names_must_differ(tmp_path):

@@ -78,10 +78,8 @@ class OccupancyGrid:
         )
 
     def cell_of(self, x_m: float, y_m: float) -> Tuple[int, int]:
-        """Return (row, column) of the cell that contains a point.
-
-        For a point outside the grid, the indices are outside the grid too.
-        """
+        """Return (row, column) of the cell that contains a point, even if the grid
+        lacks this cell."""
         return (
             math.floor((y_m - self.origin_y_m) / self.resolution_m),
             math.floor((x_m - self.origin_x_m) / self.resolution_m),

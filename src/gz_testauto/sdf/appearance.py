@@ -35,10 +35,7 @@ WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Appearance:
-    """The appearance of a visual.
-
-    ``transparency`` is from 0 (opaque) to 1 (invisible).
-    """
+    """The appearance of a visual, with a ``transparency`` from 0 (opaque) to 1 (invisible)."""
 
     ambient: Color = GREY
     diffuse: Color = GREY

@@ -71,10 +71,7 @@ class Inertial:
 
     @property
     def is_possible(self) -> bool:
-        """Return whether a body can have these moments of inertia.
-
-        No principal moment of a body exceeds the sum of the other two.
-        """
+        """Return whether no principal moment of inertia exceeds the sum of the other two."""
         smallest, middle, largest = np.linalg.eigvalsh(self.matrix)
         return bool(smallest > 0 and largest <= (smallest + middle) * (1 + 1e-9))
 

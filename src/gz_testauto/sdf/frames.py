@@ -82,10 +82,8 @@ class FrameGraph:
         return self._resolved[name]
 
     def of(self, element: Optional[Element], base: str = "") -> Pose:
-        """Return the resolved pose of a ``<pose>`` element.
-
-        ``base`` is the frame in which the pose is expressed by default.
-        """
+        """Return the resolved pose of a ``<pose>`` element, which is in the frame ``base`` by
+        default."""
         value = pose_value(self._document, element)
         where = self._document.source
         if element is not None:

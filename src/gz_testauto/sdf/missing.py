@@ -54,10 +54,7 @@ def remove_missing(
 
 
 class _Cleaner:
-    """A pass over a document that removes allowed missing files.
-
-    ``removed`` has the URIs of these files.
-    """
+    """A pass over a document that removes allowed missing files and collects their URIs."""
 
     def __init__(self, library: ModelLibrary, allowed: Sequence[str]) -> None:
         self._library, self._allowed = library, allowed

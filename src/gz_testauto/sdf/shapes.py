@@ -42,10 +42,7 @@ Moments = Tuple[float, float, float]
 
 
 class Geometry(ABC):
-    """A shape in its own frame.
-
-    The docstring of the module specifies the methods.
-    """
+    """A shape in its own frame, with the methods that the docstring of the module specifies."""
 
     @abstractmethod
     def bounds(self, pose: Pose) -> np.ndarray:
@@ -72,10 +69,7 @@ def _around(center: np.ndarray, half: np.ndarray) -> np.ndarray:
 
 
 def is_upright(rotation: np.ndarray, extent_m: float) -> bool:
-    """Return whether a tilt moves the surface by at most 10 µm, so that the outline is exact.
-
-    ``extent_m`` is the largest extent of the shape.
-    """
+    """Return whether a tilt moves no point of a shape of this extent by more than 10 µm."""
     return math.hypot(rotation[2, 0], rotation[2, 1]) * extent_m <= TOLERANCE_M / 20
 
 
@@ -155,10 +149,8 @@ class Cylinder(Geometry):
         return _around(np.asarray(pose.position), half)
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights, for a cylinder at ``pose``.
-
-        A tilted cylinder is approximated by a prism within ``slices.TOLERANCE_M``.
-        """
+        """Return the outline of the part between two heights, within 0.2 mm for a
+        tilted cylinder."""
         x, y, z = pose.position
         if is_upright(pose.rotation, max(self.length, self.radius)):
             overlaps = ranges_overlap(z - self.length / 2, z + self.length / 2, z_min, z_max)
@@ -375,10 +367,7 @@ class Plane(Geometry):
         return bounds
 
     def footprint(self, pose: Pose, z_min: float, z_max: float) -> BaseGeometry:
-        """Return the outline of the part between two heights.
-
-        It is limited to a square of ± ``UNBOUNDED_M`` around the origin of the world.
-        """
+        """Return the outline of the part between two heights, within ± ``UNBOUNDED_M``."""
         normal = self.world_normal
         x, y, z = pose.position
         # the half plane in which the slab's deepest point is below the surface

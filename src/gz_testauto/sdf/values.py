@@ -88,10 +88,7 @@ def _warn(message: str) -> None:
 
 
 def non_negative(document: SdfDocument, element: Element, count: int) -> Tuple[float, ...]:
-    """Return ``count`` numbers from the text of an element.
-
-    Raises ``SdfError`` if there are fewer numbers, or if one is negative.
-    """
+    """Return ``count`` numbers of at least 0. Raises ``SdfError`` for fewer or negative numbers."""
     values = numbers(document, element, count)
     if min(values) < 0:
         raise SdfError(
@@ -151,10 +148,7 @@ def pose_value(document: SdfDocument, element: Optional[Element]) -> Pose:
 
 
 def set_pose(parent: Element, pose: Pose) -> None:
-    """Write a ``<pose>`` relative to the default frame of the parent.
-
-    An existing pose is replaced.
-    """
+    """Write or replace the ``<pose>`` of ``parent``, relative to its default frame."""
     element = parent.find("pose")
     if element is None:
         element = etree.Element("pose")

@@ -1,1 +1,1 @@
-"""Specifications: frozen, validated objects that are read from YAML; errors name file and line."""
+"""Specifications: validated, immutable objects that are read from YAML files."""

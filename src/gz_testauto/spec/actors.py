@@ -37,7 +37,7 @@ from gz_testauto.spec.model import (
 from gz_testauto.spec.stack import NAME
 
 MOST_ACTORS = 200
-"""Largest ``count`` of an entry; each actor costs time in every step."""
+"""Largest ``count`` of an entry, since each actor costs time in every step."""
 
 BUILT_IN = {
     "patrol": "gz_testauto.actors.patrol:PatrolSpec",
@@ -52,11 +52,11 @@ BUILT_IN = {
 }
 
 BEHAVIORS = Registry("behavior", BUILT_IN)
-"""Actor types: subclasses of :class:`ActorSpec`, or of :class:`~gz_testauto.actors.actor.Actor` if
-its constructor's parameters suffice."""
+"""Registered actor types: subclasses of :class:`ActorSpec`, or of
+:class:`~gz_testauto.actors.actor.Actor` if the parameters of its constructor suffice."""
 
 CLASS_SPEC = Registry("behavior", {"class": "gz_testauto.actors.creation:PluginActorSpec"})
-"""The specification of an actor whose registered type is a bare class."""
+"""The specification of an actor whose registered type is a subclass of ``Actor``."""
 
 Offset = Annotated[Tuple[Bounded, Bounded, Bounded], BeforeValidator(as_tuple)]
 """``[x, y, z]`` in meters."""
@@ -66,21 +66,21 @@ Solid = Tuple[Tuple[float, ...], float, Tuple[float, float, float]]
 
 
 class BodySpec(Spec):
-    """The body of an actor: an upright cylinder, or a box if ``size_m`` is set. The default is a
-    person."""
+    """The body of an actor: an upright cylinder, or a box if ``size_m`` is set. The default has the
+    size of a person."""
 
     radius_m: Positive = 0.25
     """Radius (m) of the cylinder."""
     height_m: Positive = 1.7
     """Height (m) of the cylinder."""
     size_m: Optional[Size] = None
-    """Length, width and height (m) of the box, in place of the cylinder."""
+    """Length, width and height (m) of a box that replaces the cylinder."""
     mass_kg: Positive = 70.0
-    """Mass (kg), which has an effect in contacts."""
+    """Mass (kg) of the body in contacts."""
 
     @property
     def reach_m(self) -> float:
-        """Return the radius (m) of the body's circle in the plane."""
+        """Return the radius (m) of the circle around the body, seen from above."""
         if self.size_m is None:
             return self.radius_m
         return 0.5 * float(self.size_m[0] ** 2 + self.size_m[1] ** 2) ** 0.5
@@ -90,11 +90,12 @@ class ActorSpec(Spec):
     """The keys that all actors have in common."""
 
     name: str = Field(pattern=NAME)
-    """The name of its model; with ``count`` > 1, the names are ``name_0``, ``name_1`` and so on."""
+    """The name of the actor's model. If ``count`` is above 1, the names are ``name_0``, ``name_1``
+    and so on."""
     count: int = Field(1, ge=1, le=MOST_ACTORS)
     """Number of actors of this entry."""
     model: Optional[SpecPath] = None
-    """A model of one link, as SDF, URDF or xacro, in place of ``body``. It moves at the requested
+    """A model of one link, as SDF, URDF or xacro, that replaces ``body``. It moves at the requested
     velocity and has no weight, regardless of its file."""
     body: BodySpec = BodySpec()
     """The shape and mass of an actor without ``model``."""
@@ -102,31 +103,32 @@ class ActorSpec(Spec):
     """Height (m) of the lowest point of a ``body``, or of the origin of a ``model``, above z = 0. A
     gap avoids friction on the ground."""
     tags: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    """Words by which behaviors find the actor."""
+    """Words by which behaviors select actors."""
     behavior: str
-    """The name of its type in :data:`BEHAVIORS`."""
+    """The registered name of the actor type, such as ``wander``."""
 
     @property
     def names(self) -> Tuple[str, ...]:
-        """Return the names of its actors."""
+        """Return the names of the actors of this entry."""
         if self.count == 1:
             return (self.name,)
         return tuple(f"{self.name}_{index}" for index in range(self.count))
 
     @property
     def path(self) -> Optional[BaseGeometry]:
-        """Return the path of its origin, or the area of a door, in the plane (m, world frame), as
-        far as it is known before a trial. None: the actor finds its own path."""
+        """Return the path of the actor's origin, or the area of a door, in the plane (m, world
+        frame). Returns None if it is not known before a trial."""
         return None
 
     @property
     def ground(self) -> Optional[BaseGeometry]:
-        """Return the area that its origin can reach (m, world frame), if it is known."""
+        """Return the area that the actor's origin can reach (m, world frame), or None if it is not
+        known."""
         return self.path
 
     @property
     def swept_area(self) -> Optional[BaseGeometry]:
-        """Return the area that its ``body`` or leaf passes over."""
+        """Return the area that the body of the actor, or the leaf of a door, passes over."""
         path = self.path
         return None if path is None else path.buffer(self.body.reach_m)
 
@@ -137,23 +139,23 @@ class ActorSpec(Spec):
 
     def create(self, new: Any) -> Tuple[Any, Pose2D]:
         """Return the actor (:class:`~gz_testauto.actors.actor.Actor`) that ``new``
-        (:class:`~gz_testauto.actors.creation.NewActor`) describes, and its start. Draw from
-        ``new`` only, in the same order each time."""
+        (:class:`~gz_testauto.actors.creation.NewActor`) describes, and its start. Draw random
+        numbers from ``new`` only, in the same order each time."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Check the parameters of a plug-in before any trial. Raises ``SpecError``."""
+        """Check the parameters of a plug-in before the first trial. Raises ``SpecError``."""
         return
 
     @property
     def needs_free_path(self) -> bool:
-        """Return whether :attr:`path` must not touch an obstacle."""
+        """Return whether no obstacle must touch :attr:`path`."""
         return True
 
     @property
     def solid(self) -> Solid:
-        """The shape of its model: the size (m) of a box, or radius and height of a cylinder, the
-        mass (kg), and the position (m) of its center from the origin."""
+        """Return the shape, the mass (kg), and the position (m) of the center of the actor's model.
+        The shape is the size (m) of a box, or radius and height (m) of a cylinder."""
         body = self.body
         size = (body.radius_m, body.height_m) if body.size_m is None else body.size_m
         return size, body.mass_kg, (0.0, 0.0, size[-1] / 2)
@@ -162,9 +164,9 @@ class ActorSpec(Spec):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the registered specification of ``behavior``. It is the general one for a
-        registered actor class, and for an unknown name, which is reported when the actor is
-        created."""
+        """Return the specification that is registered for ``behavior``. Returns the general one for
+        a registered subclass of ``Actor``. It is also returned for an unknown name, which is
+        reported when the actor is created."""
         if cls is not ActorSpec:
             return cls
         try:
@@ -200,7 +202,7 @@ class PlacedActorSpec(ActorSpec):
     """The keys of an actor with a fixed start."""
 
     start: PoseSpec
-    """Its pose at the start of a trial."""
+    """Pose of the actor at the start of a trial."""
 
     @property
     def path(self) -> BaseGeometry:
@@ -209,8 +211,8 @@ class PlacedActorSpec(ActorSpec):
 
 
 class TrackingNoiseSpec(Spec):
-    """Standard deviations of normal noise, drawn for each object and stamp, the same for all
-    planners."""
+    """Standard deviations of normally distributed noise. It is drawn for each object and stamp, and
+    is the same for all planners."""
 
     position_m: NotNegative = 0.0
     """Noise (m) of the position along x and along y."""
@@ -221,24 +223,24 @@ class TrackingNoiseSpec(Spec):
 
 
 class TrackingSpec(Spec):
-    """The errors of a tracker on the robot, which reports everything that moves except the
+    """The errors of a tracker on the robot. The tracker reports each moving object except the
     robot."""
 
     range_m: Optional[Positive] = None
     """Largest distance (m) between the origins of robot and object; null: no limit."""
     delay_s: Annotated[float, Field(ge=0, le=10)] = 0.0
-    """Age (s) of the reported state, rounded up to a control period."""
+    """Age (s) of the reported state, which is rounded up to a control period."""
     occlusion: bool = False
-    """True if objects behind others, seen from the robot's origin in the plane, are not
-    reported."""
+    """True if an object is not reported while another object hides it, seen from the robot's origin
+    in the plane."""
     hold_last_s: Annotated[float, Field(ge=0, le=60)] = 0.0
-    """Time (s) for which an object that is no longer visible is still reported at its last pose."""
+    """Time (s) for which an object that is no longer visible is reported at its last pose."""
     noise: TrackingNoiseSpec = TrackingNoiseSpec()
     """Noise of the reported state; default: none."""
     prediction: Literal["script", "constant_velocity"] = "script"
-    """The predicted path of an object: that of its script if it has one, or at constant
-    velocity."""
+    """The predicted path of an object: ``script`` for the path of its script, if it has one, or
+    ``constant_velocity``."""
     horizon_s: Annotated[float, Field(gt=0, le=60)] = 8.0
     """Duration (s) of the predicted path."""
     step_s: Annotated[float, Field(gt=0, le=10)] = 0.1
-    """Time (s) between two poses of a path."""
+    """Time (s) between two poses of a predicted path."""

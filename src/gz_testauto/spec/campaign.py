@@ -1,12 +1,12 @@
 """The specification of a campaign: worlds × planners × repetitions, and the limits of a trial.
 
-Defines the keys of ``campaign.yaml`` and the checks that need no other file. There are two kinds:
-:class:`BuiltinCampaignSpec` runs this package's planners in a simulator that it starts, and
-:class:`StackCampaignSpec` (``stack:``) runs the user's launch files. :class:`CampaignSpec` has
-their common keys.
+Defines the keys of ``campaign.yaml`` and the checks that need no other file. A
+:class:`BuiltinCampaignSpec` runs the planners of this package in a simulator that it starts. A
+:class:`StackCampaignSpec` (key ``stack``) runs the user's launch files. :class:`CampaignSpec` has
+the common keys of both.
 
-:mod:`gz_testauto.spec.loader` reads YAML with file and line. The keys are documented here;
-``config/`` has examples.
+:mod:`gz_testauto.spec.loader` reads YAML files. The keys are documented here; ``config/`` has
+examples.
 """
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, cast
@@ -52,17 +52,18 @@ SET_BY_SOURCE = ".{key} is set by worlds.{source}; remove it"
 
 
 class GoalSpec(ViaSpec):
-    """The goal, and optional goals before it. If a world source sets the goals (``mission.goal`` of
-    ``scenic``), the poses are omitted."""
+    """The goal of the robot, and optional goals before it. The poses are omitted if a world source
+    sets the goals, such as ``mission.goal`` of ``scenic``."""
 
     x_m: Optional[Bounded] = None
     """x coordinate (m) in the world frame."""
     y_m: Optional[Bounded] = None
     """y coordinate (m) in the world frame."""
     yaw_rad: Bounded = 0.0
-    """Heading (rad) that the planner receives; the goal is reached at any heading."""
+    """Heading (rad) that the planner receives. The goal can be reached with any heading."""
     tolerance_m: float = Field(0.5, gt=0)
-    """Largest distance (m) of the base's true position from a goal that is reached."""
+    """Largest distance (m) between the true position of the robot's base and a goal that counts as
+    reached."""
 
     @property
     def pose(self) -> Pose2D:
@@ -75,20 +76,20 @@ class PlannerSpec(LocatedSpec):
     """A planner under test."""
 
     name: str = Field(pattern=NAME)
-    """Its name in tables and file names."""
+    """Name of the planner in tables and file names."""
 
 
 class BuiltinPlannerSpec(PlannerSpec):
     """A planner plug-in with its parameters.
 
-    Two entries can use the same plug-in with different parameters.
+    A plug-in can be in several entries with different parameters.
     """
 
     plugin: str = ""
-    """The registered name of the planner; default: ``name``."""
+    """The registered name of the planner plug-in; default: ``name``."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
-    """Parameters of its constructor. A value that starts with ``./``, ``../``, ``package://`` or
-    ``file://`` is the path of a file."""
+    """Parameters of the planner's constructor. A value that starts with ``./``, ``../``,
+    ``package://`` or ``file://`` is the path of a file."""
     launch: None = None
     """Always None; results have this key for every planner."""
 
@@ -110,7 +111,8 @@ class BuiltinPlannerSpec(PlannerSpec):
 
 
 class StackPlannerSpec(PlannerSpec):
-    """A planner of a stack: its changes to the navigation launch, or a separate launch file."""
+    """A planner of a stack: changes of the launch ``stack.navigation``, or a separate
+    launch file."""
 
     plugin: Literal[""] = ""
     """Always empty; results have this key for every planner."""
@@ -145,20 +147,20 @@ class LimitsSpec(Spec):
     stuck_distance_m: float = Field(0.25, gt=0)
     """Radius (m) of the circle that a stuck robot does not leave."""
     max_tilt_rad: Optional[float] = Field(0.8, gt=0)
-    """A robot whose vertical axis tilts more than this has tipped over; null: no check. 0.8 rad is
-    46 degrees, more than any slope that a wheel can climb."""
+    """Angle (rad) by which the robot's vertical axis can tilt before the robot counts as tipped
+    over; null: no check. The default is 46 degrees, more than any slope that a wheel can climb."""
     max_attempts: int = Field(3, ge=1)
-    """Number of attempts of a trial that ends ``invalid``."""
+    """Largest number of attempts of a trial that ends ``invalid``."""
     max_worker_deaths: int = Field(10, ge=1)
-    """Number of attempts of a trial whose worker process dies."""
+    """Largest number of attempts of a trial whose worker process dies."""
     stall_timeout_s: float = Field(30.0, gt=0)
-    """Wall time without progress after which the simulator, or a worker process without a sign of
-    life, counts as dead."""
+    """Wall time (s) without progress after which a simulator counts as dead, and so does a worker
+    process without a heartbeat."""
     hang_timeout_s: float = Field(1800.0, gt=0)
-    """Wall time after which a worker process that does not finish a control period, or its start,
-    counts as hung. It is also the limit for one cycle of a planner."""
+    """Wall time (s) after which a worker process counts as hung if it does not finish its start or
+    a control period. It is also the limit for one cycle of a planner."""
     min_parallel_real_time_factor: float = Field(0.0, ge=0)
-    """Real-time factor below which a trial that ran in parallel is repeated alone, since its wall
+    """Real-time factor below which a trial that ran in parallel is repeated alone. Below it, wall
     times depend more on the other trials than on the planner."""
 
 
@@ -167,25 +169,27 @@ Gate = Annotated[Tuple[Point, Point], BeforeValidator(as_tuple)]
 
 
 class MetricsSpec(Spec):
-    """Parameters of the metrics: d_0 of the safety metric, the comfort filter, k of the BARN score,
-    relevant differences, and tasks of the campaign."""
+    """Parameters of the metrics, relevant differences, and lines and areas in which metrics are
+    measured."""
 
     safety_distance_m: float = Field(1.0, gt=0)
-    """d_0: the smallest distance to an obstacle that is not a danger."""
+    """Smallest distance (m) to an obstacle that does not count as a danger, d_0 of the safety
+    metric."""
     acceleration_cutoff_hz: float = Field(2.0, gt=0)
-    """Cut-off frequency of the zero-phase low-pass filter for velocities before differentiation."""
+    """Cut-off frequency (Hz) of the zero-phase low-pass filter that is applied to velocities before
+    they are differentiated."""
     barn_k: float = Field(2.0, gt=0, le=8)
-    """k: the score does not increase below best time times k. 2 is the challenge's present value, 4
-    was its first."""
+    """Factor k of the BARN score, which does not increase below k times the best time. The BARN
+    challenge first used 4 and now uses 2."""
     smallest_relevant: Dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-    """The smallest relevant difference by metric, in its unit; ``success`` as a share. The default
-    of each metric is in its declaration."""
+    """Smallest relevant difference by metric, in the unit of the metric; for ``success`` as a
+    share. The default is in the declaration of each metric."""
     gates_m: List[Gate] = Field(default_factory=list)
     """Lines that the robot's base must cross, in this order."""
     track: Optional[Regions] = None
     """The area in which the robot's base must stay."""
     regions: Dict[Annotated[str, Field(pattern=NAME)], Regions] = Field(default_factory=dict)
-    """Areas in which the time of the robot's base is measured, by name."""
+    """Areas by name. The time that the robot's base spends in each area is measured."""
 
 
 class GlobalPlanSpec(Spec):
@@ -194,31 +198,33 @@ class GlobalPlanSpec(Spec):
     resolution_m: float = Field(0.1, gt=0)
     """Size (m) of a cell of the static map."""
     margin_m: float = Field(0.2, ge=0)
-    """Distance (m) that is added to the footprint's circumscribed radius when the map is
-    inflated."""
+    """Distance (m) that is added to the circumscribed radius of the footprint when the static map
+    is inflated."""
 
 
 class StopSpec(Spec):
-    """A rule that stops a campaign as soon as every pair of planners is decided: one of the two
-    succeeds more often, or their success rates differ by less than ``equivalence_margin``."""
+    """A rule that stops a campaign as soon as every pair of planners is decided. A pair is decided
+    if one planner succeeds more often, or if the success rates differ by less than
+    ``equivalence_margin``."""
 
     when: Literal["decided"]
-    """The event that stops the campaign: all pairs are decided."""
+    """The event that stops the campaign; ``decided`` means that all pairs are decided."""
     alpha: float = Field(0.05, gt=0, lt=0.5)
-    """The largest probability that any decision is wrong."""
+    """Largest probability that any of the decisions is wrong."""
     max_worlds: Optional[int] = Field(None, ge=2)
-    """Number of worlds after which the campaign stops undecided; default: all worlds."""
+    """Number of worlds after which the campaign stops without a decision; default: all worlds."""
     baseline: str = ""
-    """Name of the planner that the others are compared with; default: every pair is compared."""
+    """Name of the planner with which the others are compared; default: every pair is compared."""
     equivalence_margin: Optional[float] = Field(None, gt=0, lt=1)
     """A difference of success rates without practical meaning; default: none."""
 
 
 class CampaignSpec(LocatedSpec):
-    """A campaign, of one of the two kinds (:meth:`kind_of`). Paths are absolute once loaded."""
+    """A campaign of one of the two kinds, which :meth:`kind_of` selects. Paths are absolute after
+    loading."""
 
     name: str = Field(pattern=NAME)
-    """The name in reports, and of the default results directory."""
+    """Name of the campaign in reports. It is also the name of the default results directory."""
     seed: int = Field(0, ge=0, lt=SEEDS)
     """The seed from which all random numbers of the campaign derive."""
     worlds: SerializeAsAny[WorldsSpec]
@@ -226,9 +232,10 @@ class CampaignSpec(LocatedSpec):
     robot: RobotSpec
     """The robot under test."""
     goal: GoalSpec
-    """The goal in all worlds that do not define one."""
+    """The goal in all worlds without a separate goal."""
     planners: Tuple[PlannerSpec, ...]
-    """The planners to compare, at least one; a plug-in without parameters can be a name."""
+    """The planners to compare, at least one. For a plug-in without parameters, its name
+    suffices."""
     repetitions: int = Field(1, ge=1, le=MOST_TRIALS)
     """Number of trials for each world and planner."""
     control_period_s: float = Field(0.1, gt=0)
@@ -240,11 +247,11 @@ class CampaignSpec(LocatedSpec):
     global_plan: GlobalPlanSpec = GlobalPlanSpec()
     """Parameters of the global plan."""
     stop: Optional[StopSpec] = None
-    """The rule to stop before the last world; default: none."""
+    """The rule that stops the campaign before the last world; default: none."""
     robots: Annotated[
         Tuple[CompanionSpec, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROBOTS)
     ] = ()
-    """Further robots."""
+    """Further robots in the same worlds."""
     actors: Annotated[Tuple[SerializeAsAny[ActorSpec], ...], BeforeValidator(as_tuple)] = ()
     """Actors in the worlds."""
     randomize: Annotated[Tuple[Term, ...], BeforeValidator(as_tuple)] = ()
@@ -252,11 +259,11 @@ class CampaignSpec(LocatedSpec):
     tracking: Optional[TrackingSpec] = None
     """The tracked objects that a planner can request; default: none."""
     road: RoadOrFile = None
-    """Lanes and a route; default: none."""
+    """Lanes and a route of the robot; default: none."""
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the kind of the campaign that ``data`` describes."""
+        """Return the class that validates the campaign ``data``."""
         if cls is not CampaignSpec:
             return cls
         kind = BuiltinCampaignSpec if data.get("stack") is None else StackCampaignSpec
@@ -264,13 +271,13 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def others_move(self) -> bool:
-        """Return whether anything but the robot moves in the worlds."""
+        """Return whether actors, agents or further robots move in the worlds."""
         return bool(self.actors or self.robots or self.worlds.has_agents)
 
     @property
     def changes_worlds(self) -> bool:
-        """Return whether a trial has movements or random properties that its world file does not
-        have."""
+        """Return whether trials have movements or random properties that are not in the world
+        files."""
         return bool(self.actors or self.randomize or self.worlds.has_agents)
 
     @property
@@ -308,11 +315,16 @@ class CampaignSpec(LocatedSpec):
         names = [planner.name for planner in info.data["planners"]]
         worlds: WorldsSpec = info.data["worlds"]
         if len(names) < 2:
-            raise PydanticCustomError("predicate", "compares planners, but there is only one")
+            raise PydanticCustomError(
+                "predicate",
+                "compares planners, but the campaign has only one; add a planner or remove it",
+            )
         if stop.baseline and stop.baseline not in names:
             raise ValueError(unknown_name("planner", stop.baseline, names))
         if worlds.count and stop.max_worlds and stop.max_worlds > worlds.count:
-            raise ValueError(f"max_worlds is {stop.max_worlds}, but worlds.count is {worlds.count}")
+            raise ValueError(
+                f"max_worlds is {stop.max_worlds}; it must be at most worlds.count, {worlds.count}"
+            )
         if worlds.obstacles is not None and worlds.obstacles.sampling.method != "uniform":
             raise ValueError(
                 f"worlds of sampling {worlds.obstacles.sampling.method!r} depend on one another, "
@@ -322,7 +334,7 @@ class CampaignSpec(LocatedSpec):
 
     @property
     def most_worlds(self) -> Optional[int]:
-        """Return the largest number of worlds; None for all."""
+        """Return the largest number of worlds, or None for all worlds."""
         return None if self.stop is None else self.stop.max_worlds
 
     @property
@@ -362,7 +374,7 @@ class CampaignSpec(LocatedSpec):
     @classmethod
     def _have_different_names(cls, planners: Tuple[PlannerSpec, ...]) -> Tuple[PlannerSpec, ...]:
         if not planners:
-            raise PydanticCustomError("predicate", "has 0 entries, too few; at least 1")
+            raise PydanticCustomError("predicate", "has 0 entries; add at least 1")
         require_different([planner.name for planner in planners], "planner names")
         return planners
 
@@ -370,8 +382,11 @@ class CampaignSpec(LocatedSpec):
 def _require_unless_set_by_source(
     info: ValidationInfo, sets: str, exist: Mapping[str, bool]
 ) -> None:
-    """Raise an error for a key that does not exist, or, if the world source sets the keys (its
-    property ``sets``), for one that exists. Invalid worlds are reported separately."""
+    """Raise an error for a missing key, or for a key that the world source sets.
+
+    ``sets`` is the property of the world source that is True if it sets the keys. Invalid worlds
+    are reported separately.
+    """
     worlds: Optional[WorldsSpec] = info.data.get("worlds")
     if worlds is None:
         return
@@ -383,24 +398,25 @@ def _require_unless_set_by_source(
 
 
 class BuiltinCampaignSpec(CampaignSpec):
-    """A campaign with this package's planners, in a simulator that it starts."""
+    """A campaign with planners of this package, in a simulator that the package starts."""
 
     stack: None = None
     """Always None; results have this key for every campaign."""
     robot: BuiltinRobotSpec
     planners: Annotated[Tuple[BuiltinPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: str = "auto"
-    """A registered name. ``auto`` is Gazebo if it is installed, otherwise ``embedded``."""
+    """The registered name of the simulator. ``auto`` is ``gazebo`` if Gazebo is installed,
+    otherwise ``embedded``."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
     """Options of the simulator, which docs/simulators.md lists."""
 
 
 class _OnStack(Spec):
-    """The field ``stack``. This base class makes it the first field, since validators of other
-    fields refer to it."""
+    """The field ``stack``. It is in a base class so that it is validated before the fields that
+    refer to it."""
 
     stack: StackSpec
-    """The user's simulator, robot and navigation, in place of this package's."""
+    """The user's simulator, robot and navigation, in place of those of this package."""
 
 
 class StackCampaignSpec(CampaignSpec, _OnStack):
@@ -409,9 +425,9 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
     robot: StackRobotSpec
     planners: Annotated[Tuple[StackPlannerSpec, ...], BeforeValidator(as_tuple)]
     simulator: Literal["auto"] = "auto"
-    """Always ``auto``: the simulator is started by ``stack.simulator``."""
+    """Always ``auto``, since ``stack.simulator`` starts the simulator."""
     simulator_options: Dict[str, Any] = Field(default_factory=dict)
-    """Always empty: the options are arguments of ``stack.simulator``."""
+    """Always empty, since options are arguments of ``stack.simulator``."""
 
     @property
     def published_metrics(self) -> Sequence[StackMetricSpec]:
@@ -425,7 +441,7 @@ class StackCampaignSpec(CampaignSpec, _OnStack):
         return self.stack.min_real_time_factor
 
     def navigation(self, planner: StackPlannerSpec) -> LaunchSpec:
-        """Return the launch for one planner: the stack's navigation with the planner's changes."""
+        """Return the launch of the navigation with the changes of one planner."""
         own = self.stack.navigation
         return planner.launch if own is None else own.overridden_by(planner.launch)
 

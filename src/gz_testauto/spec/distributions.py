@@ -24,7 +24,7 @@ from gz_testauto.spec.model import LARGEST, Bounded, Spec
 
 
 class Fixed(Spec):
-    """A constant."""
+    """A constant value."""
 
     value: Bounded
     """The value, in the unit of the key."""
@@ -105,7 +105,7 @@ class Choice(Spec):
         if self.weights is not None:
             if len(self.weights) != len(self.choice):
                 raise ValueError(
-                    f"{len(self.choice)} values need as many weights, not {len(self.weights)}"
+                    f"choice has {len(self.choice)} values, but weights has {len(self.weights)}"
                 )
             if not sum(self.weights) > 0:
                 raise ValueError("at least one weight must be > 0")

@@ -1,8 +1,7 @@
 """Read a specification from YAML, and report each error with file and line.
 
-Defines the steps from a file to a frozen specification. *All* errors are reported together, one per
-line, as ``file:line: field ...``. Duplicate and unknown keys are errors. The fields are documented
-at their class.
+All errors are reported together, one per line, as ``file:line: field ...``. Duplicate and unknown
+keys are errors. The class of each specification documents its fields.
 """
 
 import contextlib
@@ -20,14 +19,15 @@ from gz_testauto.spec.yaml_source import YamlSource, read_yaml_text
 SpecType = TypeVar("SpecType", bound=Spec)
 
 SUBPATH = "subpath"
-"""Key in the context of an error: the path below the location that pydantic reports."""
+"""Key in the context of an error whose value is the path below the location that pydantic
+reports."""
 
 MOST_ERRORS = 100
-"""Largest number of errors in a message; more indicate another kind of file."""
+"""Largest number of errors in a message. More errors indicate that the file is of another kind."""
 
 
 def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
-    """Read ``path`` as a ``spec_class``; relative paths in it are relative to its directory.
+    """Read ``path`` as a ``spec_class``. Relative paths in it are relative to its directory.
 
     Raises ``SpecError`` with one line per error.
     """
@@ -38,7 +38,7 @@ def load(path: Path, spec_class: Type[SpecType]) -> SpecType:
 def parse(
     text: str, spec_class: Type[SpecType], source: Path, called: Optional[str] = None
 ) -> SpecType:
-    """Parse a text as :func:`load` does. ``source`` is the file in which it counts as written.
+    """Parse a text as :func:`load` does. Relative paths in it are relative to the file ``source``.
     ``called`` is the name in messages if this file does not exist."""
     name = str(source) if called is None else called
     document = YamlSource(text, name)
@@ -60,7 +60,6 @@ def parse(
 
 
 def _store_locations(value: Any, document: YamlSource, name: str, path: Tuple[Any, ...]) -> None:
-    """Store the location of each :class:`LocatedSpec` in a value."""
     if isinstance(value, (list, tuple)):
         for index, entry in enumerate(value):
             _store_locations(entry, document, name, (*path, index))
@@ -167,7 +166,6 @@ def fault_text(field: str, error: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return the value as short text, as in YAML."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

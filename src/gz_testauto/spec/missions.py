@@ -1,7 +1,7 @@
 """The start, the goals and the road of a robot in each world of a campaign.
 
-Chooses between a world's own values (``worlds.files``, or the missions of a world source) and the
-campaign's. Worlds have their names in results.
+Selects the values of a world (``worlds.files``, or the missions of a world source), or else those
+of the campaign. Worlds are identified by their names in results.
 """
 
 from typing import Dict, Optional, Sequence, Tuple
@@ -15,7 +15,7 @@ from gz_testauto.spec.worlds import WorldFileSpec
 
 
 class Missions:
-    """The missions of one robot. ``entries`` are those of single worlds, by default
+    """The missions of one robot. ``entries`` are the missions of single worlds, by default those of
     ``worlds.files``."""
 
     def __init__(
@@ -29,8 +29,8 @@ class Missions:
         self._everywhere: Optional[Tuple[PoseSpec, PoseSpec]] = None
 
     def of_companion(self, companion: CompanionSpec) -> "Missions":
-        """Return the missions of a further robot, whose start and goal are the same in all
-        worlds."""
+        """Return the missions of a further robot, which has the same start and goal in
+        all worlds."""
         missions = Missions(self._spec, tuple(self._entries.values()))
         missions._everywhere = (companion.start, companion.goal)
         return missions
@@ -45,7 +45,8 @@ class Missions:
         return start.pose
 
     def goals_in(self, world: str) -> Tuple[Pose2D, ...]:
-        """Return the robot's goals in a world, at least one, in the order of the route."""
+        """Return the robot's goals in a world, at least one, in the order in which it must reach
+        them."""
         if self._everywhere is not None:
             return (self._everywhere[1].pose,)
         entry, goal = self._entries.get(world), self._spec.goal

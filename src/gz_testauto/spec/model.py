@@ -42,9 +42,9 @@ _ENVIRONMENT = re.compile(r"\$\(env\s+([A-Za-z_]\w*)\s*\)")
 
 
 class Spec(BaseModel):
-    """A frozen record that is read from YAML. An unknown key is an error.
+    """An immutable record that is read from YAML. An unknown key is an error.
 
-    Types are strict: ``"8"`` is not a number and ``yes`` is not a name.
+    Types are strict: ``"8"`` is not accepted as a number, and ``yes`` is not accepted as a name.
     """
 
     model_config = ConfigDict(
@@ -53,8 +53,9 @@ class Spec(BaseModel):
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class that validates ``data``: this one, or a kind that ``data`` selects. It
-        is selected before the validation, so that only errors of this kind are reported."""
+        """Return the class that validates ``data``: this class, or a subclass that ``data``
+        selects. The selection precedes the validation, so that only errors of the selected class
+        are reported."""
         return cls
 
     @model_validator(mode="wrap")
@@ -67,9 +68,9 @@ class Spec(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class YamlLocation:
-    """The location of a specification in a YAML file: the name of the file, the path of fields, its
-    line, and the lines of its fields. All instances are equal, since equal specifications can have
-    different locations."""
+    """The location of a specification in a YAML file: the file, the path of keys, the line, and the
+    lines of its fields. All instances are equal, so that equal specifications can have different
+    locations."""
 
     file: str = ""
     path: str = ""
@@ -83,8 +84,8 @@ class YamlLocation:
         return 0
 
     def of(self, field: str) -> str:
-        """Return ``file:line: path.of.field`` for a field of a specification or of a mapping in it
-        (``parameters.rays``); empty for a specification that was not read from a file."""
+        """Return ``file:line: path.of.field`` for a field of a specification, or of a mapping in it
+        (``parameters.rays``). Empty if the specification was not read from a file."""
         if not self.file:
             return ""
         line = self.lines.get(field, self.lines.get(field.partition(".")[0], self.line))
@@ -92,15 +93,15 @@ class YamlLocation:
 
 
 class LocatedSpec(Spec):
-    """A specification that names a plug-in and stores its own location in the YAML file. Errors in
-    the construction of the plug-in report this location."""
+    """A specification that names a plug-in and stores its own location in the YAML file. Errors of
+    the plug-in's constructor report this location."""
 
     _location: YamlLocation = PrivateAttr(default_factory=YamlLocation)
 
     @contextlib.contextmanager
     def locating(self, name: str, parameters: str) -> Iterator[None]:
-        """Prefix errors of a plug-in's construction with file, line and field. ``name`` and
-        ``parameters`` are the fields of the plug-in."""
+        """Return a context in which errors of a plug-in's constructor start with file, line and
+        field. ``name`` and ``parameters`` are the fields of the plug-in."""
         try:
             yield
         except (SpecError, PluginError, MissingDependencyError) as error:
@@ -111,8 +112,8 @@ class LocatedSpec(Spec):
 
 
 def resolve_path(value: Any, info: ValidationInfo) -> Any:
-    """Return a path as absolute, relative to the current file (context ``source``), with ``$(env
-    NAME)`` replaced as roslaunch does."""
+    """Return an absolute path. A relative path is relative to the current file (context
+    ``source``), and ``$(env NAME)`` is replaced as in roslaunch."""
     if not isinstance(value, str):
         return value
     value = _ENVIRONMENT.sub(_variable, value)
@@ -137,19 +138,20 @@ def _variable(match: "re.Match[str]") -> str:
 
 
 def repeated(names: Sequence[str]) -> List[str]:
-    """Return the names that appear more than once, sorted."""
+    """Return the names that occur more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})
 
 
 def require_different(names: Sequence[str], what: str = "names", remedy: str = "") -> None:
-    """Raise ``ValueError`` with ``remedy`` if ``names``, which messages call ``what``, repeat."""
+    """Raise ``ValueError`` with ``remedy`` if names repeat. ``what`` describes the names in the
+    message."""
     twice = repeated(names)
     if twice:
         raise ValueError(f"{what} must differ; these appear twice: {', '.join(twice)}{remedy}")
 
 
 def fault(reason: str) -> PydanticCustomError:
-    """Return an error whose message is the field's path and ``reason``."""
+    """Return an error whose message is the path of the field, followed by ``reason``."""
     return PydanticCustomError("predicate", "{reason}", {"reason": reason})
 
 
@@ -170,15 +172,16 @@ Expression = Annotated[str, AfterValidator(_expression)]
 """A regular expression of Python."""
 
 SpecPath = Annotated[Path, BeforeValidator(resolve_path)]
-"""A file or directory: absolute, relative to the file that names it, ``package://`` or ``file://``.
-``$(env NAME)`` is replaced by the environment variable. It is absolute once loaded."""
+"""The path of a file or directory: absolute, relative to the file that names it, ``package://`` or
+``file://``. ``$(env NAME)`` is replaced by the environment variable. The path is absolute after
+loading."""
 
 LARGEST = 1e6
-"""Largest coordinate or size (m). Beyond it, 32-bit numbers of simulators do not resolve
+"""Largest coordinate or size (m). Above it, 32-bit numbers of simulators do not resolve
 centimeters, and areas and volumes can overflow."""
 
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""A coordinate, a size, or another number that is drawn or measured in a world."""
+"""A coordinate, a size, or another number that is random or measured in a world."""
 
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]

@@ -1,11 +1,11 @@
 """The random obstacles of a world: counts, kinds, regions and sizes.
 
 Defines the keys of ``obstacles.yaml``; ``config/obstacles.yaml`` is an example. The kinds are
-classes of :mod:`gz_testauto.sampling.kinds`, registered in :data:`OBSTACLE_KINDS`.
+classes in :mod:`gz_testauto.sampling.kinds` that are registered in :data:`OBSTACLE_KINDS`.
 :mod:`gz_testauto.sampling` draws obstacles, and :mod:`gz_testauto.worlds` writes worlds.
 
-The default of a size is that of the saved world when a saved world is multiplied, otherwise that of
-``model``, otherwise 1 m as in Gazebo's unit shapes.
+A size without a distribution is that of the obstacle in a saved world, or that of ``model``, or
+else 1 m as in the unit shapes of Gazebo.
 """
 
 from pathlib import Path
@@ -30,7 +30,8 @@ from gz_testauto.spec.model import (
 from gz_testauto.spec.regions import KeepOut, Regions
 
 MOST_OBSTACLES = 10_000
-"""Largest number in one world; the placement takes seconds, and no simulator runs with more."""
+"""Largest number of obstacles in one world. Placing them takes seconds, and no simulator can
+simulate more."""
 
 OBSTACLE_KINDS = Registry(
     "obstacle_kind",
@@ -41,14 +42,14 @@ OBSTACLE_KINDS = Registry(
         "model": "gz_testauto.sampling.kinds:ModelObstacles",
     },
 )
-"""The kinds by the ``type`` that selects them: subclasses of ``ObstacleKind`` in
-:mod:`gz_testauto.sampling.kinds`."""
+"""Registered obstacle kinds by their ``type``: subclasses of ``ObstacleKind`` in
+:mod:`gz_testauto.sampling.models`."""
 
 FULL_TURN = Uniform(min=-3.141592653589793, max=3.141592653589793)
 
 
 class CountRange(Spec):
-    """A random count: any integer from ``min`` to ``max``, with equal probabilities."""
+    """A random count: each integer from ``min`` to ``max`` has the same probability."""
 
     min: int = Field(ge=0)
     """The smallest count."""
@@ -79,31 +80,31 @@ def _count(value: Any) -> Any:
 
 
 class ObstacleGroup(Spec):
-    """The keys that all kinds of obstacles have in common, for an entry of ``obstacles``."""
+    """The keys that the entries of ``obstacles`` of all kinds have in common."""
 
     size_names: ClassVar[Tuple[str, ...]] = ()
-    """The fields that are sizes; an obstacle's ``size`` has its values in this order."""
+    """Names of the fields that are sizes. The ``size`` of an obstacle has their values in this
+    order."""
 
     name: Optional[str] = Field(None, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
-    """The label in the obstacles' names, ``obstacle_<name>_<index>``; default: the type."""
+    """Label in the names of the obstacles, ``obstacle_<name>_<index>``; default: the type."""
     count: Annotated[CountRange, BeforeValidator(_count)]
     """Number of obstacles in each world: an integer, or ``[min, max]``."""
     region: Optional[Regions] = None
-    """The area of their centers, which are uniform in it without ``x_m`` and ``y_m``; default: that
-    of the specification."""
+    """The area of the obstacles' centers; default: the ``region`` of the specification. Without
+    ``x_m`` and ``y_m``, the centers are uniformly distributed in it."""
     x_m: Optional[Distribution] = None
-    """x coordinate (m, world frame) of a center; with ``y_m``, a center outside the region is drawn
-    again."""
+    """x coordinate (m, world frame) of a center. A center outside the region is drawn again."""
     y_m: Optional[Distribution] = None
     """y coordinate (m, world frame) of a center."""
     yaw_rad: Distribution = FULL_TURN
     """Heading (rad); default: any."""
     static: Optional[bool] = None
-    """True if the obstacle does not move when it is pushed; default: as in the model."""
+    """True if a robot cannot push the obstacle; default: as in the model."""
     type: str
     """Name of the obstacle kind, such as ``box``."""
     model: Optional[SpecPath] = None
-    """An SDF file with the model, in place of the kind's unit model."""
+    """An SDF file with a model that replaces the unit model of the kind."""
 
     @model_validator(mode="after")
     def _x_with_y(self) -> "ObstacleGroup":
@@ -118,12 +119,12 @@ class ObstacleGroup(Spec):
 
     @property
     def sizes(self) -> Tuple[Tuple[str, Optional[Distribution]], ...]:  # type: ignore[valid-type]
-        """Return the kind's size parameters by name, in the order in which they are drawn."""
+        """Return the size parameters of the kind by name, in the order in which they are drawn."""
         return tuple((name, getattr(self, name)) for name in self.size_names)
 
     @classmethod
     def kind_of(cls, data: Mapping[str, Any]) -> Type[Self]:
-        """Return the class of :data:`OBSTACLE_KINDS` for ``data``; this class for an unknown
+        """Return the registered class for the ``type`` in ``data``, or this class for an unknown
         type."""
         try:
             return cast(Type[Self], OBSTACLE_KINDS.get(str(data.get("type"))))
@@ -132,7 +133,6 @@ class ObstacleGroup(Spec):
 
 
 def _as_kind(value: Any, info: ValidationInfo) -> Any:
-    """Validate an entry of ``obstacles`` as the kind of its ``type``."""
     if not isinstance(value, Mapping):
         return value
     if "type" not in value:
@@ -146,13 +146,15 @@ def _as_kind(value: Any, info: ValidationInfo) -> Any:
 
 
 AnyObstacles = SerializeAsAny[Annotated[ObstacleGroup, BeforeValidator(_as_kind)]]
-"""An entry of ``obstacles``: an instance of a class of :data:`OBSTACLE_KINDS`."""
+"""An entry of ``obstacles``: an instance of a registered class of :data:`OBSTACLE_KINDS`."""
 
 
 class SolvableMissionSpec(Spec):
-    """The mission that must be solvable. In a campaign, the campaign's mission is used instead.
+    """The mission that must be possible in each world. In a campaign, the mission of the campaign
+    is used instead.
 
-    The robot is the circle about its outline, centered on its frame, so that it can turn anywhere.
+    The robot is represented by the circle around the origin of its frame that contains its outline,
+    so that it can turn anywhere.
     """
 
     start: Optional[Point] = None
@@ -164,15 +166,16 @@ class SolvableMissionSpec(Spec):
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
     """Corners ``[x, y]`` (m) of the robot's outline in its base frame, in place of ``robot``."""
     height_m: Optional[Interval] = None
-    """Lowest and highest point (m) of the body above its origin; shapes above it do not obstruct
-    the robot. Default: those of ``robot``."""
+    """Lowest and highest point (m) of the robot's body above its origin; default: those of
+    ``robot``. Higher shapes do not obstruct the robot."""
 
 
 class SolvableSpec(Spec):
-    """The condition that a path leads from start to goal; worlds without one are drawn again.
+    """The condition that a path leads from the start to the goal. Worlds without a path are drawn
+    again.
 
-    A path exists if the circle about the robot's outline, enlarged by ``margin_m``, can be moved
-    from start to goal without touching an obstacle.
+    A path exists if the circle around the robot's outline, enlarged by ``margin_m``, can move from
+    the start to the goal without touching an obstacle.
     """
 
     margin_m: float = Field(0.1, ge=0, le=LARGEST)
@@ -184,14 +187,16 @@ class SamplingSpec(Spec):
 
 
     - ``uniform``: worlds are drawn independently.
-    - ``lhs``: Latin hypercube, in blocks of ``block`` worlds: within worlds 0 to block - 1,
-      block to 2 block - 1, ..., each parameter of each obstacle takes every ``block``-th of
-      its range exactly once. Blocks are independent, so world *i* depends only on the seed and
-      *i*. A number of worlds that is a multiple of ``block`` is fully stratified.
-    - ``sobol``: world *i* is point *i* of a scrambled Sobol sequence; powers of two cover best.
+    - ``lhs``: worlds are drawn from a Latin hypercube, in independent blocks of ``block`` worlds.
+      The range of each parameter of each obstacle is divided into ``block`` equal parts, and each
+      world of a block has a value from another part. A number of worlds that is a multiple of
+      ``block`` is fully stratified.
+    - ``sobol``: world *i* is point *i* of a scrambled Sobol sequence. Numbers of worlds that are
+      powers of two give the best coverage.
 
-    The first proposal for each obstacle is stratified. If it overlaps or its gap is too small,
-    another position is drawn independently; its size and heading do not change.
+    World *i* depends only on the seed and *i*. The first proposal for each obstacle is stratified.
+    If it overlaps or its gap is too small, another position is drawn independently; its size and
+    heading do not change.
     """
 
     method: Literal["uniform", "lhs", "sobol"] = "uniform"
@@ -214,26 +219,28 @@ class ObstacleSpec(Spec):
     """The random obstacles of a world, and the conditions for a valid world."""
 
     obstacles: List[AnyObstacles] = Field(min_length=1)
-    """The groups of obstacles of one kind."""
+    """Groups of obstacles, each of one kind."""
     region: Optional[Regions] = None
-    """The area of the centers of groups without a separate ``region``."""
+    """The area of the centers in groups without a separate ``region``."""
     keep_out: List[KeepOut] = Field(default_factory=list)
     """Areas in which no part of an obstacle is allowed; default: none."""
     min_gap_m: float = Field(0.0, ge=0, le=LARGEST)
-    """Least distance (m) between the outlines of two obstacles."""
+    """Smallest distance (m) between the outlines of two obstacles."""
     wall_gap_m: Optional[float] = Field(None, ge=0, le=LARGEST)
-    """Least distance (m) to shapes of the base world; default: ``min_gap_m``."""
+    """Smallest distance (m) between an obstacle and a shape of the base world; default:
+    ``min_gap_m``."""
     ground_z_m: Bounded = 0.0
     """Height (m) of the ground on which obstacles are placed."""
     mission: Optional[SolvableMissionSpec] = None
-    """Start, goal and robot of ``gz_testauto multiply``; campaigns ignore it."""
+    """Start, goal and robot for ``gz_testauto multiply``. Campaigns ignore this key."""
     solvable: Annotated[Optional[SolvableSpec], BeforeValidator(_solvable)] = None
-    """True, or its parameters: worlds without a path for the robot are drawn again. Default:
+    """True, or parameters, if worlds without a path for the robot are drawn again; default:
     false."""
     sampling: Annotated[SamplingSpec, BeforeValidator(_method)] = SamplingSpec()
-    """The name of a method, or the method with its parameters."""
+    """The name of a sampling method, or the method with its parameters."""
     max_tries: int = Field(5000, ge=1, le=100_000)
-    """Number of positions that are tried for the obstacles of one world before an error."""
+    """Number of positions that are tried for the obstacles of one world before an error is
+    reported."""
 
     @model_validator(mode="after")
     def _complete(self) -> "ObstacleSpec":
@@ -248,8 +255,8 @@ class ObstacleSpec(Spec):
         for index, group in enumerate(self.obstacles):
             if self.region is None and group.region is None and group.x_m is None:
                 raise ValueError(
-                    f"obstacles[{index}] needs a region (its own or the specification's) "
-                    "or x_m and y_m"
+                    f"obstacles[{index}] has no position; set its region, the region of "
+                    "the specification, or x_m and y_m"
                 )
         return self
 
@@ -260,7 +267,7 @@ class ObstacleSpec(Spec):
 
     @property
     def files(self) -> List[Path]:
-        """Return every file that the specification names, sorted and without repetitions."""
+        """Return all files that the specification names, sorted and unique."""
         named = [group.model for group in self.obstacles]
         named.append(self.mission.robot if self.mission else None)
         return sorted({path for path in named if path is not None})

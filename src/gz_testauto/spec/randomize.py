@@ -25,31 +25,32 @@ from gz_testauto.spec.stack import NAME
 
 
 class EverySpec(Spec):
-    """Repetition after an interval that is drawn each time."""
+    """A repetition after random intervals."""
 
     every_s: PositiveDistribution
-    """The interval (s of simulated time)."""
+    """Interval between two draws (s of simulated time)."""
 
 
 class SelectSpec(Spec):
-    """The selected elements of the world."""
+    """The elements of the world that a term changes."""
 
     names: Expression
-    """A regular expression that matches their scoped names (``model::link::collision``) in full."""
+    """A regular expression that matches the full scoped names of the elements
+    (``model::link::collision``)."""
     number: Optional[int] = Field(None, ge=1)
-    """Number of matching elements that are drawn; default: all."""
+    """Number of matching elements that are selected at random; default: all."""
 
 
 class RandomizationTermSpec(Spec):
-    """The keys that all terms have in common. Exactly one of ``set``, ``add`` and ``scale`` has the
-    distribution."""
+    """The keys that all terms have in common. Exactly one of ``set``, ``add`` and ``scale`` must
+    have a distribution."""
 
     name: str = Field(pattern=NAME)
-    """The name of the value in results, ``drawn_<name>``."""
+    """Name of the term. Results have its value as ``drawn_<name>``."""
     term: str
     """The property or fault that the term changes, or the name of a plug-in."""
     when: Union[Literal["world", "trial"], EverySpec] = "trial"
-    """The time of a draw: once per world, once per trial, or at intervals."""
+    """Time of the draws: once per world, once per trial, or at intervals."""
     set: Optional[Distribution] = None
     """The new value, in the unit of the term."""
     add: Optional[Distribution] = None
@@ -57,7 +58,7 @@ class RandomizationTermSpec(Spec):
     scale: Optional[Distribution] = None
     """A factor of the value in the world."""
     shared: bool = False
-    """True if all selected elements have one value; otherwise each has a separate value."""
+    """True if all selected elements get the same value; otherwise, each gets a separate value."""
 
     @model_validator(mode="after")
     def _has_one_operation(self) -> "RandomizationTermSpec":
@@ -103,7 +104,7 @@ class LightTerm(_Selecting):
 
 
 class PushTerm(_Selecting):
-    """A horizontal force (N) of the drawn magnitude on links, in a random direction."""
+    """A horizontal force (N) on links, in a random direction."""
 
     term: Literal["push"]
     duration_s: PositiveDistribution = Fixed(value=0.1)
@@ -111,7 +112,7 @@ class PushTerm(_Selecting):
 
 
 class PoseTerm(_Selecting):
-    """A displacement of models in the plane: x and y (m) by independent draws."""
+    """A displacement (m) of models in the plane, with independent draws for x and y."""
 
     term: Literal["pose"]
     yaw_rad: Distribution = Fixed(value=0.0)

@@ -20,12 +20,12 @@ from typing_extensions import Annotated, Literal
 from gz_testauto.spec.model import LARGEST, Bounded, Interval, Point, Spec
 
 CIRCLE_SEGMENTS = 32
-"""Segments per quarter of a circular region: its outline has an error of at most 0.03 % of its
-radius."""
+"""Number of segments per quarter circle of a circular region, which gives an error of at most 0.03
+% of the radius."""
 
 
 class Rectangle(Spec):
-    """A rectangle along the axes."""
+    """A rectangle whose sides are parallel to the axes."""
 
     x_m: Interval
     """Lowest and highest x coordinate (m)."""
@@ -41,7 +41,7 @@ class Rectangle(Spec):
 
 
 class Circle(Spec):
-    """A disc."""
+    """The area of a circle."""
 
     x_m: Bounded
     """x coordinate (m) of the center."""
@@ -84,15 +84,15 @@ class Region(Spec):
 
 class KeepOut(Spec):
     """An area in which no part of an obstacle is allowed: a shape, or a disc around the start or
-    goal."""
+    the goals."""
 
     center: Optional[Literal["start", "goal"]] = None
     """The center of a disc: the robot's start, or each of its goals."""
     radius_m: Optional[float] = Field(None, gt=0, le=LARGEST)
     """Radius (m) of the disc."""
     shape: Optional[Region] = None
-    """The shape of another area; ``rectangle``, ``polygon`` and ``circle`` can be written directly
-    in its place."""
+    """The shape of an area. ``rectangle``, ``polygon`` or ``circle`` can also be written without
+    this key."""
 
     @model_validator(mode="before")
     @classmethod

@@ -29,10 +29,11 @@ from gz_testauto.spec.loader import load
 from gz_testauto.spec.model import Point, Spec, as_tuple, require_different, resolve_path
 
 ROAD_READERS = Registry("road reader", {})
-"""Functions that read lanes from a file: ``(path, lane types) -> fields of LaneSpec``."""
+"""Registered functions that read lanes from a file. Each returns the fields of ``LaneSpec`` for a
+path and the types of lanes to read."""
 
 JOIN_M = 0.5
-"""Largest distance between the end of a lane and the start of its successor."""
+"""Largest distance (m) between the end of a lane and the start of its successor."""
 
 Width = Annotated[float, Field(gt=0, le=100)]
 
@@ -45,13 +46,13 @@ class LaneSpec(Spec):
     center_m: Annotated[Tuple[Point, ...], BeforeValidator(as_tuple)] = Field(min_length=2)
     """Points ``[x, y]`` (m, world frame) of its center line."""
     width_m: Union[Width, List[Width]] = 3.5
-    """Width (m): one for the whole lane, or one at each point of the center line."""
+    """Width (m) of the whole lane, or a list with the width at each point of the center line."""
     left: Optional[str] = None
-    """The lane to its left that can be used as well, in either direction; default: none."""
+    """Name of the lane to the left that can be used too, in either direction; default: none."""
     right: Optional[str] = None
-    """The lane to its right that can be used as well, in either direction; default: none."""
+    """Name of the lane to the right that can be used too, in either direction; default: none."""
     successors: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = ()
-    """The lanes that start at the end of this lane."""
+    """Names of the lanes that start at the end of this lane."""
 
     @property
     def widths_m(self) -> Tuple[float, ...]:
@@ -72,21 +73,18 @@ class LaneSpec(Spec):
 
 
 class RoadSpec(Spec):
-    """Lanes, and the robot's route. ``opendrive`` with the path of an OpenDRIVE file, and
-    ``lane_types`` with the types of lanes to read from it (default: ``driving``), replace
-    ``lanes``."""
+    """Lanes, and the route of the robot. Instead of ``lanes``, ``opendrive`` can name an OpenDRIVE
+    file. ``lane_types`` then selects the types of lanes to read from it (default: ``driving``)."""
 
     lanes: Annotated[Tuple[LaneSpec, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     """The lanes of the road."""
     route: Annotated[Tuple[str, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
-    """Names of the lanes that lead from start to goal, in order; each is a successor of the one
-    before."""
+    """Names of the lanes that lead from the start to the goal, in order. Each lane must be a
+    successor of the previous one."""
 
     @model_validator(mode="before")
     @classmethod
     def _read_opendrive(cls, data: Any, info: ValidationInfo) -> Any:
-        """Read lanes of the types ``lane_types`` from the file ``opendrive``, if that key is
-        present."""
         if not isinstance(data, dict) or "opendrive" not in data:
             return data
         known = {"opendrive", "lane_types", "route"}
@@ -142,11 +140,10 @@ class RoadSpec(Spec):
 
 
 def _road(value: Any, info: ValidationInfo) -> Any:
-    """Read the road from the file that a path names; other values are roads already."""
     if not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), RoadSpec)
 
 
 RoadOrFile = Annotated[Optional[RoadSpec], BeforeValidator(_road)]
-"""A road, or the path of a file with one."""
+"""A road, or the path of a YAML file with a road."""

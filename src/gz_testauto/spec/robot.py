@@ -22,7 +22,7 @@ from gz_testauto.spec.model import Interval, Point, PoseSpec, Spec, SpecPath
 from gz_testauto.spec.stack import NAME, with_files
 
 MOST_ROBOTS = 20
-"""Largest number of further robots; each has a planner cycle in every control period."""
+"""Largest number of further robots, since each needs a planner cycle in every control period."""
 
 BODY_MISSING = "has no model; add footprint_m and height_m"
 
@@ -40,19 +40,21 @@ class RobotSpec(Spec):
     """The robot: its model, its start, and the limits of its base."""
 
     model: Optional[SpecPath] = None
-    """The file of its SDF model; optional on a stack that has ``footprint_m`` and ``height_m``."""
+    """The file of the robot's SDF model. On a stack, it is optional if ``footprint_m`` and
+    ``height_m`` are set."""
     name: str = "robot"
     """The model's name in the simulator."""
     start: Optional[PoseSpec] = None
-    """Required, unless a world source sets it (``mission.start`` of ``scenic``)."""
+    """Pose of the robot at the start of a trial. It is required unless a world source sets it
+    (``mission.start`` of ``scenic``)."""
     footprint_m: Optional[List[Point]] = Field(None, min_length=3)
-    """Corners ``[x, y]`` (m) of its outline in the base frame; default: the convex outline of the
-    model's collision shapes except the contact patches of drive wheels."""
+    """Corners ``[x, y]`` (m) of the robot's outline in its base frame. The default is the convex
+    outline of the collision shapes of the model, except the contact patches of drive wheels."""
     height_m: Optional[Interval] = None
-    """Lowest and highest point (m) of the body above the model's origin as the simulator reports it
-    (the root link of a URDF); default: from the model."""
+    """Lowest and highest point (m) of the body above the model's origin; default: from the model.
+    The origin is that of the pose in the simulator (for a URDF, the root link)."""
     scan_height_m: Optional[float] = Field(None, gt=0)
-    """Height (m) of the lidar, at which the static map is cut; default: from the model."""
+    """Height (m) of the lidar, for which the static map is computed; default: from the model."""
     max_linear_mps: float = Field(1.0, gt=0)
     """Largest linear velocity (m/s) of a command."""
     max_angular_radps: float = Field(1.5, gt=0)
@@ -102,8 +104,8 @@ class BuiltinRobotSpec(RobotSpec):
 
 
 class StackRobotSpec(RobotSpec):
-    """A robot that the user's launch files spawn, with any name that Gazebo accepts (``limo/``).
-    Without ``model``, ``footprint_m`` and ``height_m`` describe its body."""
+    """A robot that the user's launch files spawn. Its name can be any name that Gazebo accepts,
+    such as ``limo/``. Without ``model``, ``footprint_m`` and ``height_m`` describe its body."""
 
     @model_validator(mode="after")
     def _has_a_body(self) -> Self:
@@ -121,13 +123,13 @@ class CompanionSpec(Spec):
     model: Optional[SpecPath] = None
     """The file of its SDF model; default: the model of ``robot:``."""
     start: PoseSpec
-    """Its pose at the start of each trial."""
+    """Pose of the robot at the start of each trial."""
     goal: PoseSpec
-    """Its goal."""
+    """Pose that the robot must reach."""
     planner: str = ""
-    """Name of a planner plug-in that it has in every trial; default: the planner under test."""
+    """Name of a planner plug-in for this robot; default: the planner under test."""
     parameters: Annotated[Dict[str, Any], BeforeValidator(with_files)] = Field(default_factory=dict)
-    """The parameters of ``planner``."""
+    """Parameters of the planner plug-in ``planner``."""
 
     @model_validator(mode="after")
     def _parameters_of_a_planner(self) -> "CompanionSpec":

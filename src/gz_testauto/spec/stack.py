@@ -33,7 +33,7 @@ FILE_PREFIXES = ("./", "../", "package://", "file://")
 MIN_REAL_TIME_FACTOR = 0.8
 """Real-time factor below which a stack counts as overloaded. A navigation with less than four
 fifths of the simulated time plans late, executes old commands, and collides where it would
-otherwise reach the goal. The other fifth is the start of a trial on an idle machine."""
+otherwise reach the goal. One fifth allows for the slow start of a trial."""
 
 PLACEHOLDERS = {
     "world": "the trial's .world file, obstacles included",
@@ -83,7 +83,6 @@ def fill(text: str, values: Mapping[str, object]) -> str:
 
 
 def _text(value: Any) -> Any:
-    """Check that every placeholder of a text is known."""
     if isinstance(value, str):
         try:
             fill(value, PLACEHOLDERS)
@@ -93,8 +92,8 @@ def _text(value: Any) -> Any:
 
 
 def with_files(values: Any, info: ValidationInfo) -> Any:
-    """Return a planner's parameters; a value that starts with ``./``, ``../``, ``package://`` or
-    ``file://`` is replaced by the absolute path of the file."""
+    """Return the parameters of a planner. A value that starts with ``./``, ``../``, ``package://``
+    or ``file://`` is replaced by the absolute path of the file."""
     if not isinstance(values, dict):
         return values
     return {
@@ -109,13 +108,13 @@ class LaunchSpec(Spec):
     """A launch file with arguments."""
 
     package: Optional[str] = None
-    """The ROS package of the launch file; default: ``file`` is a path."""
+    """The ROS package that contains the launch file; default: ``file`` is a path."""
     file: Optional[Union[str, Path]] = None
     """Name of the launch file in ``package``, or its path."""
     args: Dict[str, Argument] = Field(default_factory=dict)
-    """Arguments of the launch file, which can have placeholders. One that starts with ``./``,
-    ``../``, ``package://`` or ``file://`` names a file relative to the campaign's, and becomes its
-    absolute path."""
+    """Arguments of the launch file, which can contain placeholders. An argument that starts with
+    ``./``, ``../``, ``package://`` or ``file://`` names a file relative to the campaign file, and
+    becomes an absolute path."""
 
     @field_validator("file", mode="before")
     @classmethod
@@ -132,17 +131,17 @@ class LaunchSpec(Spec):
     @model_validator(mode="after")
     def _package_has_file(self) -> "LaunchSpec":
         if self.package is not None and self.file is None:
-            raise ValueError(f"package {self.package} needs a file, the launch file's name")
+            raise ValueError(f"package {self.package} has no file; add the name of the launch file")
         return self
 
     @property
     def named(self) -> str:
-        """Return the launch file as the user writes it."""
+        """Return the name of the launch file as the user writes it."""
         return f"{self.package}/{self.file}" if self.package else str(self.file)
 
     def overridden_by(self, other: "LaunchSpec") -> "LaunchSpec":
-        """Return this launch with the arguments of ``other`` added; if ``other`` has a launch file,
-        return ``other``."""
+        """Return this launch with the arguments of ``other`` added, or ``other`` if it has a launch
+        file."""
         if other.file is not None:
             return other
         return self.model_copy(update={"args": {**self.args, **other.args}})
@@ -160,12 +159,12 @@ def _argument(name: Any, value: Any, info: ValidationInfo) -> Any:
 
 
 class PartSpec(LaunchSpec):
-    """A launch of the stack, for which a file is required."""
+    """A launch of a part of the stack, which must have a file."""
 
     @model_validator(mode="after")
     def _names_file(self) -> "PartSpec":
         if self.file is None:
-            raise ValueError("either package and file, or file as a path is needed")
+            raise ValueError("no launch file is set; add package and file, or file as a path")
         return self
 
 
@@ -177,24 +176,24 @@ class NumberTopicSpec(Spec):
     field: str = Field("data", pattern=FIELD)
     """Path of the number in the message: ``data``, ``pose.position.x``, ``values[0]``."""
     type: Optional[str] = None
-    """``package/Message``; default: the publisher's type."""
+    """Type of the message, ``package/Message``; default: the type of the publisher."""
 
 
 class StackMetricSpec(NumberTopicSpec):
     """A number that the stack publishes, reduced to one value per trial."""
 
     name: str = Field(pattern=NAME)
-    """The name of the metric in results."""
+    """Name of the metric in results."""
     reduce: Literal["last", "mean", "max", "min", "sum"] = "last"
-    """The value of a trial, computed from all messages."""
+    """The value that is computed from all messages of a trial."""
     unit: str = ""
     """The unit in reports; default: none."""
     better: Literal["lower", "higher", "neither"] = "neither"
-    """The direction in which values are better: lower, higher, or none."""
+    """The values that are better: lower ones, higher ones, or neither."""
 
 
 class BagSpec(Spec):
-    """The bags of trials, in ``bags/`` of the results directory."""
+    """The bags of trials, which are stored in ``bags/`` of the results directory."""
 
     topics: List[Annotated[str, Field(pattern=TOPIC)]] = Field(default_factory=list)
     """The topics that rosbag records; default: all."""
@@ -203,7 +202,7 @@ class BagSpec(Spec):
 
 
 class StackNamesSpec(Spec):
-    """Topics, services and the action of the stack; relative names are global."""
+    """Names of topics, services and the action of the stack. Relative names are global."""
 
     scan: str = Field("/scan", pattern=TOPIC)
     """sensor_msgs/LaserScan of the lidar."""
@@ -247,7 +246,7 @@ class StackNamesSpec(Spec):
 
 
 class FramesSpec(Spec):
-    """Names of tf frames. The map frame is the world frame."""
+    """Names of tf frames. The map frame must be equal to the world frame."""
 
     map: str = "map"
     """The map frame."""
@@ -256,7 +255,7 @@ class FramesSpec(Spec):
 
 
 class StackSpec(Spec):
-    """The stack under test: launches, names, real-time limits, and stored bags."""
+    """The stack under test: launches, names, limits of the real-time factor, and bags."""
 
     run: Literal["fresh", "warm"] = "fresh"
     """``fresh``: every process, including roscore, is restarted for every trial. ``warm``:
@@ -266,29 +265,30 @@ class StackSpec(Spec):
     robot: Optional[PartSpec] = None
     """The launch that spawns the robot; default: the simulator's launch spawns it."""
     navigation: Optional[PartSpec] = None
-    """The launch of the navigation, with the changes of each planner; default: each planner has a
-    separate launch file."""
+    """The launch of the navigation, to which each planner adds its changes; default: each planner
+    has a separate launch file."""
     names: StackNamesSpec = StackNamesSpec()
     """Names of topics, services and the action."""
     frames: FramesSpec = FramesSpec()
     """Names of tf frames."""
     start_timeout_s: float = Field(90.0, gt=0)
-    """Wall time (s) until each launch provides the expected topics and services."""
+    """Largest wall time (s) until a launch provides the expected topics and services."""
     max_localization_error_m: Optional[float] = Field(0.5, gt=0)
-    """Largest difference between the robot's pose in tf and its true pose when the goal is sent;
+    """Largest distance (m) between the robot's pose in tf and its true pose when the goal is sent;
     null: no check."""
     max_real_time_factor: Optional[float] = Field(1.0, gt=0)
-    """Limit of the real-time factor, so that the stack can keep up; null: the simulator's own."""
+    """Limit of the real-time factor, so that the stack can keep up; null: the limit of the
+    simulator."""
     min_real_time_factor: Optional[float] = Field(MIN_REAL_TIME_FACTOR, gt=0)
-    """A trial slower than this is invalid, and repeated when no other trial runs; null: no limit.
-    With a ``max_real_time_factor`` below 1, the default is this share of it."""
+    """Real-time factor below which a trial is invalid, and is repeated when no other trial runs;
+    null: no limit. If ``max_real_time_factor`` is below 1, the default is 0.8 times this limit."""
     max_truth_gap_s: float = Field(1.0, gt=0)
-    """A trial is invalid if more simulated time than this passed between two observations of the
-    true state, since events in between are unknown."""
+    """Largest simulated time (s) between two observations of the true state. With a larger gap, a
+    trial is invalid, since events in it are unknown."""
     metrics: List[StackMetricSpec] = Field(default_factory=list)
-    """Numbers that the stack publishes and that are metrics of the campaign."""
+    """Numbers that the stack publishes, as metrics of the campaign."""
     bag: Optional[BagSpec] = None
-    """Bags of trials; default: none."""
+    """The bags of trials to store; default: none."""
 
     @model_validator(mode="before")
     @classmethod

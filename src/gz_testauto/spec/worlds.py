@@ -1,9 +1,9 @@
-"""The worlds of a campaign, and published facts about each.
+"""The worlds of a campaign, and published facts about each world.
 
-Defines ``worlds`` in ``campaign.yaml``: a base world to be multiplied, the section of a registered
-world source, or a directory of worlds, all or a list, each with an optional mission; the names of
-random obstacles; and numbers that a benchmark publishes. :mod:`gz_testauto.campaign.world_source`
-reads the files.
+Defines the keys of ``worlds`` in ``campaign.yaml``. Worlds are generated from a base world or by a
+world source, or they are the files of a directory, with optional missions. Further keys describe
+names of random obstacles and numbers that a benchmark publishes.
+:mod:`gz_testauto.campaign.world_source` reads the files.
 """
 
 import re
@@ -39,36 +39,35 @@ from gz_testauto.spec.road import RoadOrFile
 from gz_testauto.spec.stack import NAME
 
 SEEDS = 2**63
-"""Upper bound of a campaign's seed, exclusive."""
+"""Exclusive upper bound of the seed of a campaign."""
 MOST_TRIALS = 1_000_000
-"""Largest number of trials in a campaign; each has a row in the results and a file."""
+"""Largest number of trials in a campaign, since each has a file and a row in the results."""
 
 PATH_M = "path_m"
-"""Key in ``published`` for the length of the shortest path, which the BARN score needs."""
+"""Key in ``published`` for the length (m) of the shortest path, which the BARN score needs."""
 
 
 def _obstacles(value: Any, info: ValidationInfo) -> Any:
-    """Read the specification from the file that a path names; other values are specifications."""
     if not isinstance(value, (str, Path)):
         return value
     return load(resolve_path(value, info), ObstacleSpec)
 
 
 class WorldFileSpec(ViaSpec):
-    """A ``.world`` file of the directory, as a name or with these keys. A file can appear several
-    times, with different names, for several missions. Without ``goal``, ``via`` defaults to the
-    campaign's."""
+    """A ``.world`` file of the directory, as a file name or with these keys. A file can occur
+    several times with different names, for several missions. Without ``goal``, the default of
+    ``via`` is that of the campaign."""
 
     file: str = Field(pattern=r"\.world$")
-    """The file's name in the directory."""
+    """Name of the file in the directory."""
     name: str = Field("", pattern=rf"^$|{NAME}")
-    """The world's name in results; default: the file's name without ``.world``."""
+    """Name of the world in results; default: the name of the file without ``.world``."""
     start: Optional[PoseSpec] = None
-    """The robot's start in this world; default: the campaign's."""
+    """The robot's start in this world; default: that of the campaign."""
     goal: Optional[PoseSpec] = None
-    """The goal in this world; default: the campaign's."""
+    """The goal in this world; default: that of the campaign."""
     road: RoadOrFile = None
-    """The road of this world, or the path of its file; default: the campaign's."""
+    """The road of this world, or the path of its file; default: that of the campaign."""
 
     @model_validator(mode="before")
     @classmethod
@@ -82,29 +81,29 @@ class WorldFileSpec(ViaSpec):
 
 
 class PublishedSpec(Spec):
-    """The source of one published number of each world: exactly one of ``points``, ``match`` and
-    ``table``."""
+    """The source of a number that is published for each world. Exactly one of ``points``, ``match``
+    and ``table`` must be set."""
 
     points: Optional[str] = None
-    """A NumPy file, or a text file with two columns, in the directory of the worlds: the points of
-    a path. The number is the length (m) from the start, through all points, to the goal.
-    ``{number}`` is replaced by the number at the end of the world file's name."""
+    """A NumPy file, or a text file with two columns, with the points of a path, in the directory of
+    the worlds. The published number is the length (m) of the path from the start through all points
+    to the goal. ``{number}`` stands for the number at the end of the world's file name."""
     cell_m: float = Field(1.0, gt=0)
-    """The unit (m) of ``points``."""
+    """Length (m) of one unit of the coordinates in ``points``."""
     origin_m: Point = (0.0, 0.0)
-    """The origin ``[x, y]`` (m, world frame) of ``points``."""
+    """Position ``[x, y]`` (m, world frame) of the origin of ``points``."""
     match: Optional[Expression] = None
-    """A regular expression. The number is its first group at the first match in the world's
-    file."""
+    """A regular expression that is searched in the world file. The published number is the first
+    group of the first match."""
     table: Optional[SpecPath] = None
-    """A CSV file whose column ``world`` names the world."""
+    """A CSV file whose column ``world`` has the name of the world."""
     column: str = ""
-    """The column of ``table`` that has the number."""
+    """Name of the column of ``table`` that has the number."""
 
     @model_validator(mode="after")
     def _one_source(self) -> "PublishedSpec":
         if sum(given is not None for given in (self.points, self.match, self.table)) != 1:
-            raise ValueError("exactly one of points, match and table is needed")
+            raise ValueError("exactly one of points, match and table must be set")
         if (self.table is not None) != bool(self.column):
             raise ValueError("table and column must both be set")
         if self.match is not None and re.compile(self.match).groups < 1:
@@ -113,16 +112,17 @@ class PublishedSpec(Spec):
 
 
 class WorldSourceSpec(Spec):
-    """The section of a world source in ``worlds``. A subclass has the keys of its source."""
+    """The section of a world source in ``worlds``. A subclass has the keys of the world source."""
 
     @property
     def sets_start(self) -> bool:
-        """Return whether each world has its own start of the robot, in place of ``robot.start``."""
+        """Return whether the source sets the robot's start in each world, in place of
+        ``robot.start``."""
         return False
 
     @property
     def sets_goal(self) -> bool:
-        """Return whether each world has its own goals of the robot, in place of ``goal``'s."""
+        """Return whether the source sets the robot's goals in each world, in place of ``goal``."""
         return False
 
     @property
@@ -132,20 +132,20 @@ class WorldSourceSpec(Spec):
 
 
 WORLD_SOURCES = Registry("world source", {})
-"""Classes of :class:`~gz_testauto.worlds.source.WorldSource`, by the name of their section in
-``worlds``."""
+"""Registered subclasses of :class:`~gz_testauto.worlds.source.WorldSource`, by the name of their
+section in ``worlds``."""
 
 
 class WorldsSpec(Spec):
-    """The source of the worlds: a base world and an obstacle specification (in place, or the path
-    of its file); a directory of ``.world`` files (with or without ``worlds.json``); or the section
-    of a world source, such as ``scenic``."""
+    """The source of the worlds: a base world with an obstacle specification (its keys, or the path
+    of its file), a directory of ``.world`` files, or the section of a world source, such as
+    ``scenic``."""
 
     source_name: ClassVar[str] = ""
-    """The key of the section of the world source; empty without one."""
+    """Key of the section of the world source; empty without a world source."""
 
     base: Optional[SpecPath] = None
-    """The base world, to which random obstacles are added."""
+    """The base world to which random obstacles are added."""
     obstacles: Annotated[Optional[ObstacleSpec], BeforeValidator(_obstacles)] = None
     """The obstacle specification for ``base``, or the path of its file."""
     count: Optional[int] = Field(None, ge=1, le=MOST_TRIALS)
@@ -153,19 +153,21 @@ class WorldsSpec(Spec):
     directory: Optional[SpecPath] = None
     """A directory of ``.world`` files, with or without ``worlds.json``."""
     files: Optional[List[WorldFileSpec]] = Field(None, min_length=1)
-    """The worlds of the directory, in this order; default: all, by name."""
+    """The worlds of the directory to use, in this order; default: all, sorted by name."""
     obstacle_names: Optional[Expression] = None
-    """Matches the full names of the random obstacles: those that the static map does not contain
-    and that differ between worlds. Default: the spawner's names."""
+    """A regular expression that matches the full names of the random obstacles, which differ
+    between worlds and which the static map does not contain. The default matches the names of the
+    spawner."""
     repair: bool = False
-    """True if XML that Gazebo accepts but parsers reject is repaired; trials then use copies."""
+    """True if malformed XML that Gazebo accepts is repaired. Trials then use copies of the
+    worlds."""
     allow_missing: List[str] = Field(default_factory=list)
-    """URIs of models, meshes and height maps, and file names of plug-ins, that can be missing.
-    Elements that name a missing one are omitted, trials use copies of the worlds, and the results
-    list them. ``*`` and ``?`` match any text and any character."""
+    """URIs of models, meshes and height maps, and file names of plug-ins, that are allowed to be
+    missing; ``*`` and ``?`` match any text and any character. Elements that name a missing file are
+    omitted, trials use copies of the worlds, and the results list the missing files."""
     plugins: bool = True
-    """True if the simulator loads the libraries in ``<plugin>`` elements of the worlds; the robot's
-    plug-ins are always loaded."""
+    """True if the simulator loads the libraries in ``<plugin>`` elements of the worlds. The
+    plug-ins of the robot are always loaded."""
     published: Dict[str, PublishedSpec] = Field(default_factory=dict)
     """Numbers that a benchmark publishes for its worlds, by the name of their column."""
 
@@ -180,7 +182,7 @@ class WorldsSpec(Spec):
 
     @property
     def source(self) -> Optional[WorldSourceSpec]:
-        """Return the section of the world source; None for a base world and a directory."""
+        """Return the section of the world source, or None for a base world or a directory."""
         return getattr(self, self.source_name) if self.source_name else None
 
     @property
@@ -208,13 +210,13 @@ class WorldsSpec(Spec):
     def _one_source(self) -> "WorldsSpec":
         if sum(one is not None for one in (self.base, self.source, self.directory)) != 1:
             raise ValueError(
-                "one of base (with obstacles and count), directory, and a world source with count "
-                f"({', '.join(WORLD_SOURCES.names())}) is needed"
+                "set exactly one of base (with obstacles and count), directory, and a world source "
+                f"with count ({', '.join(WORLD_SOURCES.names())})"
             )
         if self.base is not None and (self.obstacles is None or self.count is None):
-            raise ValueError("base also needs obstacles and count")
+            raise ValueError("base needs obstacles and count; add the missing key")
         if self.source is not None and self.count is None:
-            raise ValueError(f"{self.source_name} also needs count")
+            raise ValueError(f"{self.source_name} needs count; add the number of worlds")
         self._reject_keys_of_other_sources()
         require_different(
             [entry.world for entry in self.files or ()], "names of worlds", "; set name"
@@ -230,16 +232,15 @@ class WorldsSpec(Spec):
             name, keys = self.source_name, ["obstacles", "files", "published", "repair"]
         for key in keys:
             if getattr(self, key):
-                raise ValueError(f"{key} is not valid with {name}")
+                raise ValueError(f"{key} is not allowed with {name}; remove one of them")
 
     @property
     def obstacle_pattern(self) -> Optional[Pattern[str]]:
-        """Return ``obstacle_names``, compiled; None denotes the spawner's names."""
+        """Return ``obstacle_names`` as a compiled pattern, or None for the names of the spawner."""
         return None if self.obstacle_names is None else re.compile(self.obstacle_names)
 
 
 def _named_source(data: Mapping[str, Any]) -> Optional[str]:
-    """Return the first key that is the name of a world source."""
     further = [key for key in data if key not in WorldsSpec.model_fields]
     return next((name for name in further if name in WORLD_SOURCES.names()), None)
 
@@ -254,5 +255,4 @@ def _with_section(name: str, section: Type[WorldSourceSpec]) -> Type[WorldsSpec]
 
 
 def _restore(fields: Dict[str, Any], was_set: Set[str]) -> WorldsSpec:
-    """Return the unpickled specification."""
     return WorldsSpec.kind_of(fields).model_construct(was_set, **fields)

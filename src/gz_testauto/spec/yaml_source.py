@@ -1,9 +1,9 @@
 """YAML text with the line of each of its values.
 
 Defines the parsing (safe YAML; duplicate keys are errors; ``1e-3`` is a number and ``2024-01-01``
-is text, as in YAML 1.2) and the line of a field's path. It rejects YAML that no specification needs
-and that costs more than its file's size: deep nesting, aliases that multiply, tags other than of
-plain values. It does not depend on the fields of specifications.
+is text, as in YAML 1.2) and the line of a value. It rejects YAML that no specification needs and
+that costs more than the size of its file: deep nesting, aliases that multiply, and tags for other
+than plain values. It does not depend on the fields of specifications.
 """
 
 import re
@@ -16,10 +16,10 @@ from gz_testauto.base.disk import read_input
 from gz_testauto.base.errors import SpecError
 
 MOST_BYTES = 1_000_000
-"""Largest file size; reading a larger file as YAML would take minutes."""
+"""Largest size (bytes) of a file; larger files would take minutes to read."""
 MOST_LEVELS = 50
 MOST_VALUES = 100_000
-"""Largest number of values of a document, with every alias expanded."""
+"""Largest number of values in a document after all aliases are expanded."""
 
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 """Characters that escapes can express but file names and UTF-8 text cannot contain."""
@@ -31,8 +31,8 @@ _BEYOND_PLAIN = (
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader for safe YAML of plain values only: numbers as in YAML 1.2, no dates, and at most
-    :data:`MOST_VALUES` values with every alias expanded."""
+    """A loader for safe YAML with plain values. It reads numbers as in YAML 1.2 and no dates, and
+    accepts at most :data:`MOST_VALUES` values after all aliases are expanded."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -40,7 +40,6 @@ class _Loader(yaml.SafeLoader):
         self._extent: Dict[int, Tuple[int, int]] = {}  # values and levels below each node
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Compose a node; reject deep nesting and aliases that multiply."""
         mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
         self._level += 1
         if self._level > MOST_LEVELS:
@@ -72,7 +71,6 @@ class _Loader(yaml.SafeLoader):
         return values, levels
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
-        """Construct a value; report one that its tag does not allow with its line."""
         try:
             return super().construct_object(node, deep)
         except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
@@ -102,7 +100,7 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml_text(path: Path) -> str:
-    """Return the text of a YAML file. Raises ``SpecError`` for a file that cannot be read, is not
+    """Return the text of a YAML file. Raises ``SpecError`` if the file cannot be read, is not
     UTF-8, or is too large."""
     content = read_input(path, SpecError, MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -115,9 +113,9 @@ def read_yaml_text(path: Path) -> str:
 
 
 class YamlSource:
-    """A YAML document. ``data`` is plain dicts, lists and scalars.
+    """A YAML document. ``data`` consists of plain dicts, lists and scalars.
 
-    Raises ``SpecError`` for text that is not YAML and for keys that appear twice in one mapping.
+    Raises ``SpecError`` for text that is not YAML, and for keys that appear twice in one mapping.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -144,11 +142,11 @@ class YamlSource:
             loader.dispose()
 
     def locate(self, path: Iterable[Any], missing: bool = False) -> Tuple[int, Tuple[Any, ...]]:
-        """Return the line (from 1) of the value at ``path``, and the part of the path that the file
-        has.
+        """Return the line (from 1) of the value at ``path``, and the part of the path that exists
+        in the file.
 
-        Parts that the file does not have, such as the names of union members, are skipped. With
-        ``missing``, the last part is kept although the file lacks it.
+        Parts that do not exist in the file, such as the names of union members, are skipped. With
+        ``missing``, the last part is kept even if it does not exist.
         """
         parts = list(path)
         line, found = 1, []
@@ -166,7 +164,6 @@ class YamlSource:
 
     @staticmethod
     def _child(node: Any, part: Any) -> Any:
-        """Return (line, node) of the entry ``part`` of a mapping or sequence, or None."""
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 if key.value == str(part):

@@ -49,10 +49,7 @@ def sha256_of(content: bytes) -> str:
 
 
 def manifest_bytes(worlds: WorldSet) -> bytes:
-    """Return the content of ``worlds.json`` in UTF-8, with one line per world.
-
-    The same worlds always give the same bytes.
-    """
+    """Return the content of ``worlds.json`` in UTF-8, with one line per world."""
     head = {"schema_version": SCHEMA_VERSION, "count": len(worlds), "inputs": dict(worlds.inputs)}
     if worlds.coverage is not None:
         head["coverage"] = dict(worlds.coverage)

@@ -145,10 +145,8 @@ def _enclosed(segments: np.ndarray) -> BaseGeometry:
 
 
 def _oriented_section(triangles: np.ndarray, z: float) -> np.ndarray:
-    """Return the segments (m, 2, 2) in which triangles intersect the plane at height ``z``.
-
-    All segments have the solid on the same side.
-    """
+    """Return the segments (m, 2, 2) of triangles at height ``z``, all with the solid on
+    one side."""
     above = triangles[:, :, 2] >= z  # a vertex at ``z`` counts as above: no segment occurs twice
     count = above.sum(axis=1)
     segments = []

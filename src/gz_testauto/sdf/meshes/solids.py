@@ -52,10 +52,7 @@ def find_solids(triangles: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def numbered_corners(triangles: np.ndarray) -> np.ndarray:
-    """Return an index for each corner (n, 3) of triangles (n, 3, 3).
-
-    Corners with equal positions have the same index.
-    """
+    """Return the index of the position of each corner (n, 3) of triangles (n, 3, 3)."""
     corners = triangles.reshape(-1, 3)
     span = float(np.ptp(corners, axis=0).max()) or 1.0
     _, index = np.unique(np.round(corners / span, _DIGITS), axis=0, return_inverse=True)
