@@ -228,7 +228,7 @@ def test_changed_alpha_is_rejected_for_an_existing_results_directory(endless, tm
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        ("stop: {when: decided, max_worlds: 9}", "max_worlds is 9; it must be at most worlds.count, 2"),
+        ("stop: {when: decided, max_worlds: 9}", "stop: max_worlds is 9; "),
         ("stop: {when: decided, baseline: dwa}", "unknown planner 'dwa'"),
         ("stop: {when: soon}", "'decided'"),
         ("stop: {when: decided, alpha: 0.9}", "it must be < 0.5"),
