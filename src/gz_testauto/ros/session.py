@@ -1,11 +1,12 @@
 """A session: a child process with its own ROS master. This module has both sides of the pipe.
 
-rospy connects to one master per process, so a worker that needs several masters in succession
-starts a session for each. It sends its settings and then one request after another, by
-:mod:`~gz_testauto.processes.remote`. A session exits when the pipe closes, and its subreaper ends
-the processes that it started. This module does not import rospy.
+rospy connects to only one master per process. A worker that needs several masters in succession
+therefore starts a session for each, and sends it requests by :mod:`~gz_testauto.processes.remote`.
+A session exits when the pipe closes, and its subreaper ends the processes that it started. This
+module does not import rospy.
 """
 
+import abc
 import contextlib
 import multiprocessing
 import os
@@ -13,7 +14,7 @@ import sys
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.processes.remote import (
@@ -24,27 +25,31 @@ from gz_testauto.processes.remote import (
     serve_requests,
 )
 from gz_testauto.ros.launched_process import LaunchedProcess
-from gz_testauto.trial.executor import StopRequest, TrialStopped
+from gz_testauto.trial.executor import StopRequest, TrialExecutor, TrialStopped
 
 DEATH_TIMEOUT_S = 5.0
 
 ProgressCallback = Callable[[str], None]
 """Reports the current activity to the parent process."""
 RequestHandler = Callable[[Any], object]
+"""Handles a request in the session and returns the response."""
+SessionStart = Callable[[Any, ProgressCallback], RequestHandler]
+"""Starts a ROS master and further processes for the settings of a session."""
 
 
 class Session:
-    """A running session, as the parent process sees it."""
+    """A running session in the parent process."""
 
-    def __init__(self, module: str, settings: object, log_file: Path) -> None:
-        """Start ``python -m module`` and send it ``settings``, which must support pickle."""
+    def __init__(self, start: SessionStart, settings: object, log_file: Path) -> None:
+        """Start a process that calls ``start`` with ``settings`` at the first request. Both must
+        support pickle."""
         self._connection, theirs = multiprocessing.Pipe()
-        command = [sys.executable, "-m", module, str(theirs.fileno())]
+        command = [sys.executable, "-m", "gz_testauto.ros.session", str(theirs.fileno())]
         self._process = LaunchedProcess(
             "the trial's process", command, log_file, pass_fds=[theirs.fileno()]
         )
         theirs.close()
-        self._connection.send(settings)
+        self._connection.send((start, settings))
 
     def request(self, request: object, should_stop: StopRequest, silence_timeout_s: float) -> Any:
         """Send a request and return its response.
@@ -82,6 +87,44 @@ class Session:
         return self._process.failure() or "the trial's process closed its connection"
 
 
+class SessionExecutor(TrialExecutor):
+    """An executor that runs its trials in a session.
+
+    The session starts at the first request. It is closed after each error.
+    """
+
+    _session: Optional[Session] = None
+
+    def recover(self) -> None:
+        """Close the session; the next trial starts a new session."""
+        self.close()
+
+    def close(self) -> None:
+        """End the session and all processes that it started."""
+        running, self._session = self._session, None
+        if running is not None:
+            running.close()
+
+    @abc.abstractmethod
+    def _start_session(self, request: Any) -> Session:
+        """Start the session whose first request is ``request``."""
+
+    @property
+    @abc.abstractmethod
+    def _silence_timeout_s(self) -> float:
+        """Wall time without a progress report after which the session counts as hung."""
+
+    def _request(self, request: object, should_stop: StopRequest) -> Any:
+        """Send a request to the running session, or to a new one, and return the response."""
+        try:
+            if self._session is None:
+                self._session = self._start_session(request)
+            return self._session.request(request, should_stop, self._silence_timeout_s)
+        except BaseException:
+            self.close()
+            raise
+
+
 def new_log_directory(parent: Path, name: str) -> Path:
     """Return a new path in ``parent``: ``name``, or ``name.2`` and so on if it exists."""
     directory, number = parent / name, 1
@@ -91,9 +134,8 @@ def new_log_directory(parent: Path, name: str) -> Path:
     return directory
 
 
-def run(start: Callable[[Any, ProgressCallback], RequestHandler]) -> None:
-    """Run the session in a process that :class:`Session` started, and exit. ``start`` is called
-    with the settings at the first request, and returns the handler of requests."""
+def _serve() -> None:
+    """Run the process that :class:`Session` started, and exit."""
     parent = Connection(int(sys.argv[1]))
     handlers: List[RequestHandler] = []
 
@@ -107,7 +149,11 @@ def run(start: Callable[[Any, ProgressCallback], RequestHandler]) -> None:
         return handlers[0](request)
 
     with contextlib.suppress(EOFError, OSError):
-        settings = parent.recv()
+        start, settings = parent.recv()
         serve_requests(parent, handle)
     sys.stdout.flush()
     os._exit(0)  # rospy's threads would wait for the master, which ends with this process
+
+
+if __name__ == "__main__":
+    _serve()

@@ -24,7 +24,7 @@ from gz_testauto.ros.graph import advertise
 from gz_testauto.ros.interface import Endpoint
 from gz_testauto.ros.map_messages import object_messages, road_message
 from gz_testauto.ros.simulator import interface
-from gz_testauto.ros.simulator.shape_markers import publish
+from gz_testauto.ros.simulator.markers import publish
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedStack

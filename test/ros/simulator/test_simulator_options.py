@@ -5,7 +5,7 @@ import pytest
 from gz_testauto.base.errors import SpecError
 from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.ros.simulator.interface import SimulatorParameters
-from gz_testauto.ros.simulator.simulator_options import choose_simulator
+from gz_testauto.ros.simulator.node import choose_simulator
 
 
 def choose(campaign, **parameters):

@@ -55,7 +55,7 @@ class TestStack(ExecutorConformance):
 
     def harm(self):
         for pid, command in marked_processes(self.mark).items():
-            if "-m gz_testauto.ros.stack.session" in command and "subreaper.py" not in command:
+            if "-m gz_testauto.ros.session" in command and "subreaper.py" not in command:
                 os.kill(pid, signal.SIGKILL)
                 return True
         return False

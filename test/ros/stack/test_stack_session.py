@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("rospy")
 
 from gz_testauto.base.errors import MissingDependencyError
-from gz_testauto.ros.stack import session
-from gz_testauto.ros.stack.executor import StackSessionSettings
+from gz_testauto.ros.stack import executor
 
 DRIVE = "gz_testauto.ros.stack.trial"
 
@@ -25,12 +24,14 @@ class NoTrajectoryMessages:
 
 def test_a_missing_message_package_is_named(tmp_path, monkeypatch):
     core = SimpleNamespace(close=lambda: None)
-    monkeypatch.setattr(session, "start_master", lambda home, logs, timeout_s: core)
+    monkeypatch.setattr(executor, "start_master", lambda home, logs, timeout_s: core)
     monkeypatch.setattr(sys, "meta_path", [NoTrajectoryMessages, *sys.meta_path])
     monkeypatch.delitem(sys.modules, DRIVE, raising=False)
     stack = SimpleNamespace(start_timeout_s=90.0)
     campaign = SimpleNamespace(spec=SimpleNamespace(stack=stack))
-    with pytest.raises(MissingDependencyError) as told:
-        session.start(StackSessionSettings(campaign, tmp_path, tmp_path), None)
-    assert "ROS package trajectory_msgs" in str(told.value)
-    assert "\n" not in str(told.value)
+    with pytest.raises(MissingDependencyError) as raised:
+        executor.start_stack_session(
+            executor.StackSessionSettings(campaign, tmp_path, tmp_path), lambda doing: None
+        )
+    assert "ROS package trajectory_msgs" in str(raised.value)
+    assert "\n" not in str(raised.value)

@@ -1,30 +1,49 @@
 """Executor of trials over ROS for several workers: each has its own master and simulator node.
 
-Both run in a :mod:`session <gz_testauto.ros.session>`. It starts when the executor is opened, and
-is closed after an invalid trial, after a stopped trial, and at the end of the campaign. This module
-does not use rospy.
+Master, simulator node and planner nodes of a worker run in a
+:mod:`session <gz_testauto.ros.session>`, which starts when the executor is opened.
+:mod:`~gz_testauto.ros.campaign.executor` runs the trials in it. The module-level imports do not
+include rospy.
 """
 
 import os
+import sys
 from pathlib import Path
-from typing import Mapping, Optional
+from typing import Mapping, NamedTuple, Optional, Union
 
-from gz_testauto.ros.campaign.session import IDENTITY, NodeSessionSettings, Parameter
-from gz_testauto.ros.session import Session, new_log_directory
-from gz_testauto.trial.executor import (
-    SimulatorIdentity,
-    StopRequest,
-    TrialExecutor,
-    TrialResult,
+from gz_testauto.base.errors import MasterError, SimulatorError
+from gz_testauto.ros.launched_process import LaunchedProcess
+from gz_testauto.ros.master import start_master
+from gz_testauto.ros.session import (
+    ProgressCallback,
+    RequestHandler,
+    Session,
+    SessionExecutor,
+    new_log_directory,
 )
+from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult
 from gz_testauto.trial.plan import Trial
-from gz_testauto.trial.setup import PreparedCampaign, require_builtin
+from gz_testauto.trial.setup import PreparedBuiltin, PreparedCampaign, require_builtin
 
-SESSION = "gz_testauto.ros.campaign.session"
+MASTER_TIMEOUT_S = 60.0
+SIMULATOR = "/simulator"
+IDENTITY = "identity"
+"""The request for the simulator's identity."""
+
+Parameter = Union[str, float, int, bool]
 
 
-class IsolatedNodesExecutor(TrialExecutor):
-    """Runs trials of one campaign, with this package's planners as nodes in a separate graph."""
+class NodeSessionSettings(NamedTuple):
+    """The settings of a session with nodes. ``simulator_parameters`` are the private parameters of
+    the simulator node."""
+
+    campaign: PreparedBuiltin
+    logs: Path
+    simulator_parameters: Mapping[str, Parameter]
+
+
+class IsolatedNodesExecutor(SessionExecutor):
+    """An executor of one campaign with this package's planners as nodes in a separate graph."""
 
     def __init__(
         self,
@@ -37,18 +56,11 @@ class IsolatedNodesExecutor(TrialExecutor):
         self._campaign = require_builtin(campaign)
         self._logs = log_directory
         self._parameters = dict(simulator_parameters)
-        self._session: Optional[Session] = None
         self._identity: Optional[SimulatorIdentity] = None
 
     def open(self) -> None:
         """Start the master and the simulator node, and wait until they are ready."""
-        try:
-            self._identity = self._running_session().request(
-                IDENTITY, lambda: False, self._silence_timeout_s
-            )
-        except BaseException:
-            self.close()
-            raise
+        self._identity = self._request(IDENTITY, lambda: False)
 
     @property
     def identity(self) -> SimulatorIdentity:
@@ -58,34 +70,59 @@ class IsolatedNodesExecutor(TrialExecutor):
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial, as the interface describes."""
-        try:
-            result: TrialResult = self._running_session().request(
-                trial, should_stop, self._silence_timeout_s
-            )
-            return result
-        except BaseException:
-            self.close()
-            raise
+        result: TrialResult = self._request(trial, should_stop)
+        return result
 
-    def recover(self) -> None:
-        """Close the session; the next trial starts a new one."""
-        self.close()
-
-    def close(self) -> None:
-        """End the session and all processes that it started."""
-        running, self._session = self._session, None
-        if running is not None:
-            running.close()
-
-    def _running_session(self) -> Session:
-        """Return the running session, or start one."""
-        if self._session is None:
-            logs = new_log_directory(self._logs, f"worker_{os.getpid()}")
-            settings = NodeSessionSettings(self._campaign, logs, self._parameters)
-            self._session = Session(SESSION, settings, logs / "session.log")
-        return self._session
+    def _start_session(self, request: object) -> Session:
+        logs = new_log_directory(self._logs, f"worker_{os.getpid()}")
+        settings = NodeSessionSettings(self._campaign, logs, self._parameters)
+        return Session(start_node_session, settings, logs / "session.log")
 
     @property
     def _silence_timeout_s(self) -> float:
-        """Wall time without a finished control period after which the session counts as hung."""
         return self._campaign.spec.limits.hang_timeout_s
+
+
+def start_node_session(settings: NodeSessionSettings, report: ProgressCallback) -> RequestHandler:
+    """Start a master and a simulator node in the process of the session, and return the handler of
+    requests.
+
+    The response to a trial is its result, and that to :data:`IDENTITY` the simulator's identity.
+    """
+    home = settings.logs / "ros_home"
+    home.mkdir(parents=True, exist_ok=True)
+    start_master(home, settings.logs, MASTER_TIMEOUT_S)
+    import rospy  # after start_master has set the environment
+
+    from gz_testauto.ros.campaign.executor import RosTrialExecutor
+
+    rospy.set_param("/use_sim_time", True)
+    rospy.set_param(SIMULATOR, dict(settings.simulator_parameters))
+    rospy.init_node("campaign", disable_signals=True)
+    report("starting the simulator node")
+    simulator = LaunchedProcess(
+        "the simulator node",
+        [sys.executable, "-m", "gz_testauto.ros.simulator.node", f"__name:={SIMULATOR[1:]}"],
+        settings.logs / "simulator.log",
+    )
+
+    def check_simulator() -> bool:
+        """Check the simulator node. Return False, since the parent ends this process to stop."""
+        report("driving")
+        failure = simulator.failure()
+        if failure:
+            raise SimulatorError(failure)
+        return False
+
+    trials = RosTrialExecutor(settings.campaign, settings.logs, check_simulator)
+    trials.open()
+
+    def handle(request: Union[Trial, str]) -> Union[TrialResult, SimulatorIdentity]:
+        try:
+            if isinstance(request, Trial):
+                return trials.execute(request, check_simulator)
+            return trials.identity
+        except MasterError as error:  # the next session has another master
+            raise SimulatorError(str(error)) from error
+
+    return handle

@@ -1,8 +1,8 @@
-"""The ``obstacle_spawner`` node: random obstacles in a running Gazebo, by service calls.
+"""The nodes ``obstacle_spawner`` and ``world_multiplier``: random obstacles by service calls.
 
-Handles the requests; :mod:`~gz_testauto.worlds.spawner` places the obstacles. It works with any
-node that serves ``/gazebo/*``. :mod:`~gz_testauto.ros.obstacles.interface` has parameters, topics
-and services.
+``obstacle_spawner`` places obstacles in a running Gazebo, or in any node that serves ``/gazebo/*``;
+:mod:`~gz_testauto.worlds.spawner` implements this. ``world_multiplier`` is ``gz_testauto multiply``
+as a service. :mod:`~gz_testauto.ros.obstacles.interface` defines parameters, topics and services.
 """
 
 import functools
@@ -18,18 +18,19 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from gz_testauto import srv
-from gz_testauto.base.errors import GzTestautoError
+from gz_testauto.base.errors import GzTestautoError, SpecError
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message
 from gz_testauto.msg import Obstacle as ObstacleMessage
 from gz_testauto.msg import ObstacleSet
 from gz_testauto.ros.graph import advertise, offer
-from gz_testauto.ros.interface import user_directory
+from gz_testauto.ros.interface import existing_file, user_directory
 from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.obstacles import interface
-from gz_testauto.ros.obstacles.spec_argument import label_of, read_set
+from gz_testauto.ros.obstacles.spec_argument import label_of, read_set, read_spec
 from gz_testauto.sampling.placement import Obstacle
 from gz_testauto.simulators.gazebo_ros import GazeboRosClient
+from gz_testauto.worlds.multiply import multiply
 from gz_testauto.worlds.spawner import Draw, ObstacleSpawner
 
 COLOR = ColorRGBA(0.85, 0.45, 0.2, 0.8)
@@ -167,5 +168,28 @@ def start() -> int:
 
 
 def main() -> int:
-    """Run the node; the entry point of the script."""
+    """Run the node ``obstacle_spawner``; the entry point of the script."""
     return run_node("obstacle_spawner", start)
+
+
+def write_worlds(request: srv.MultiplyWorldRequest) -> srv.MultiplyWorldResponse:
+    """Write the worlds of a request and return their paths."""
+    if not request.out:
+        raise SpecError("out is empty; set it to the directory for the worlds")
+    out = user_directory() / Path(request.out).expanduser()
+    world = existing_file(request.world, "world")
+    worlds = multiply(world, read_spec(request.spec), request.count, request.seed, out)
+    paths = [str(entry.path) for entry in worlds]
+    return srv.MultiplyWorldResponse(True, f"{len(paths)} worlds in {out}", paths)
+
+
+def start_multiplier() -> int:
+    """Offer the service of the node ``world_multiplier`` until shutdown."""
+    offer(interface.MULTIPLIER.services, {"multiply": write_worlds}.__getitem__)
+    rospy.spin()
+    return 0
+
+
+def multiplier_main() -> int:
+    """Run the node ``world_multiplier``; the entry point of the script."""
+    return run_node("world_multiplier", start_multiplier)

@@ -6,8 +6,10 @@ simulation, :mod:`~gz_testauto.ros.simulator.gazebo_services` handles requests, 
 has parameters, topics and services.
 """
 
+import inspect
 import math
-from typing import Optional
+import os
+from typing import Any, Dict, Optional, Tuple
 
 import rospy
 from gazebo_msgs.msg import ModelState as ModelStateMessage
@@ -15,29 +17,44 @@ from gazebo_msgs.srv import SetModelStateRequest
 from geometry_msgs.msg import Twist
 
 from gz_testauto.base import ros_messages
-from gz_testauto.base.errors import GzTestautoError, SimulatorError
+from gz_testauto.base.errors import (
+    GzTestautoError,
+    MissingDependencyError,
+    SimulatorError,
+    SpecError,
+)
 from gz_testauto.base.observation import Snapshot
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.base.truncation import log_untruncated
+from gz_testauto.campaign.simulator import simulator_options
 from gz_testauto.ros.campaign_parameters import load_builtin_campaign
 from gz_testauto.ros.graph import Handler, advertise, offer, respond, subscribe
+from gz_testauto.ros.interface import existing_file
 from gz_testauto.ros.node import read_parameters, run_node
 from gz_testauto.ros.simulator import interface
-from gz_testauto.ros.simulator.actor_markers import ActorMarkers
 from gz_testauto.ros.simulator.clock import SceneClock
-from gz_testauto.ros.simulator.collider_markers import ColliderMarkers
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import Period, SimulationLoop
+from gz_testauto.ros.simulator.markers import ActorMarkers, ColliderMarkers
 from gz_testauto.ros.simulator.pace import RateLimit, make_pace
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import ScenePublisher
-from gz_testauto.ros.simulator.scene_service import SceneService, first_scene
-from gz_testauto.ros.simulator.simulator_options import choose_simulator
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
-from gz_testauto.simulators import open_simulator
-from gz_testauto.simulators.gazebo.installation import convert_urdf
+from gz_testauto.sdf.robot import read_robot
+from gz_testauto.sdf.scene import read_scene
+from gz_testauto.simulators import (
+    AUTOMATIC,
+    SIMULATORS,
+    check_options,
+    chosen_simulator,
+    open_simulator,
+)
+from gz_testauto.simulators.gazebo.installation import convert_urdf, find_gazebo
 from gz_testauto.simulators.interface import Scene, Simulator
 from gz_testauto.spec.campaign import BuiltinCampaignSpec
+from gz_testauto.srv import LoadSceneRequest, LoadSceneResponse
+from gz_testauto.trial.actors import ActorContext, TrialActors, prepare_actors, tracker_of
 
 
 class SimulatorNode:
@@ -66,7 +83,7 @@ class SimulatorNode:
         self._objects = TrackedObjectsPublisher(
             interface.OBJECTS, interface.OBSTACLE_ARRAY, interface.TRACKED
         )
-        self._scenes = SceneService(self._loop, self._clock, self._actors, self._objects, campaign)
+        self._campaign = campaign
         self._properties = PropertyServices(self._loop, self._clock)
 
     def run(self, first: Optional[Scene]) -> None:
@@ -81,7 +98,7 @@ class SimulatorNode:
 
     def _handler(self, name: str) -> Handler:
         """Return the handler that runs a method of this name on the loop's thread."""
-        owners = (self._services, self._properties, self._scenes)
+        owners = (self._services, self._properties, self)
         method: Handler = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
 
         def handle(request: object) -> object:
@@ -91,6 +108,43 @@ class SimulatorNode:
                 raise SimulatorError(str(error)) from error
 
         return handle
+
+    def load_scene(self, request: LoadSceneRequest) -> LoadSceneResponse:
+        """Load the world and the robot of a request, with the campaign's actors and terms."""
+        robot = None
+        if request.robot_model:
+            model = existing_file(request.robot_model, "robot_model")
+            robot = read_robot(model, request.robot_name or "robot")
+        start = Pose2D(request.start.x, request.start.y, request.start.theta)
+        scene = Scene(existing_file(request.world, "world"), robot, start, request.seed)
+        actors, tracker = TrialActors(), None
+        if request.with_actors:
+            context = self._actor_context(scene, request)
+            actors = prepare_actors(context)  # in this thread, as Scenic requires
+            tracker = tracker_of(context, actors)
+        self._actors.start_scene(actors)
+        self._objects.start_scene(tracker)
+        self._loop.load(scene, actors)
+        return LoadSceneResponse(
+            success=True,
+            message=f"{scene.world.name} is loaded",
+            scene=self._loop.scene_number,
+            stamp=ros_messages.time_message(self._clock.origin_ns),
+        )
+
+    def _actor_context(self, scene: Scene, request: LoadSceneRequest) -> ActorContext:
+        if self._campaign is None:
+            raise SpecError("with_actors: the simulator node has no campaign; set ~campaign")
+        assert scene.robot is not None, "a campaign's scene has a robot"
+        return ActorContext(
+            self._campaign,
+            scene.robot,
+            scene.start,
+            request.world_index,
+            scene.world,
+            read_scene(scene.world),
+            request.repetition,
+        )
 
     def _publish_period(self, period: Period) -> None:
         snapshot = period.snapshot
@@ -122,6 +176,61 @@ class SimulatorNode:
         response = respond(service, self._handler(service.handler), request)
         if not response.success:
             rospy.logerr("%s: %s", service.name, response.status_message)
+
+
+def first_scene(parameters: interface.SimulatorParameters) -> Optional[Scene]:
+    """Return the scene of the parameters, or None without a world."""
+    if parameters.world is None:
+        return None
+    model, robot = parameters.robot_model, None
+    if model is not None:
+        robot = read_robot(model, parameters.robot_name)
+    return Scene(parameters.world, robot, Pose2D(*parameters.start), parameters.seed)
+
+
+def choose_simulator(
+    parameters: interface.SimulatorParameters, campaign: Optional[BuiltinCampaignSpec]
+) -> Tuple[str, Dict[str, Any]]:
+    """Return the simulator of the parameters or the campaign, and its validated options.
+
+    The options of a campaign are completed by its limits and worlds. Raises ``SpecError``.
+    """
+    if campaign is None:
+        name = chosen_simulator(parameters.simulator or AUTOMATIC)
+        options = parameters.simulator_options or {}
+        check_options(name, options)
+        return name, {**options, **_window_options(name, parameters.gui)}
+    name = chosen_simulator(campaign.simulator)
+    update: Dict[str, Any] = {"simulator": name}
+    if parameters.simulator_options is not None:
+        update["simulator_options"] = parameters.simulator_options
+    spec = campaign.model_copy(update=update)
+    return name, simulator_options(spec, **_window_options(name, parameters.gui))
+
+
+def _window_options(simulator: str, wanted: bool) -> Dict[str, Any]:
+    """Return the options with which a simulator opens its window. Without a window it runs too,
+    after a warning."""
+    if not wanted:
+        return {}
+    try:
+        _require_window(simulator)
+    except MissingDependencyError as error:
+        rospy.logwarn("no window: %s; the simulator runs without it", error)
+        return {}
+    return {"gui": True}
+
+
+def _require_window(simulator: str) -> None:
+    if "gui" not in inspect.signature(SIMULATORS.get(simulator)).parameters:
+        raise MissingDependencyError(f"the simulator {simulator} has no window")
+    if not os.environ.get("DISPLAY"):
+        raise MissingDependencyError(
+            "gui:=true needs a display and DISPLAY is not set (over ssh, try ssh -X)"
+        )
+    installation = find_gazebo()
+    if installation.client is None:
+        raise MissingDependencyError(f"gzclient not found next to {installation.where}")
 
 
 def serve(parameters: interface.SimulatorParameters) -> None:

@@ -1,9 +1,9 @@
-"""Executor of trials on the user's stack: each runs in a process with its own ROS master.
+"""Executor of trials on the user's stack, in a process with a separate ROS master.
 
-The process is a :mod:`session <gz_testauto.ros.session>`. It starts before the first trial, and is
-closed after each trial of a fresh run, after an invalid trial, and at the end of the campaign. This
-module does not use rospy, so one process can run many sessions in succession. A session that exits
-or hangs costs one attempt.
+The process is a :mod:`session <gz_testauto.ros.session>`. It starts before the first trial. With
+``stack.run: fresh`` each trial has a new session. The module-level imports do not include rospy, so
+that one process can run many sessions in succession. A session that exits or does not respond
+costs one attempt.
 """
 
 import logging
@@ -16,38 +16,40 @@ from gz_testauto.base.errors import MissingDependencyError, SimulatorError, Spec
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
-from gz_testauto.ros.session import Session, new_log_directory
-from gz_testauto.spec.campaign import StackCampaignSpec
-from gz_testauto.trial.executor import (
-    SimulatorIdentity,
-    StopRequest,
-    TrialExecutor,
-    TrialResult,
+from gz_testauto.ros.master import start_master
+from gz_testauto.ros.session import (
+    ProgressCallback,
+    RequestHandler,
+    Session,
+    SessionExecutor,
+    new_log_directory,
 )
+from gz_testauto.spec.campaign import StackCampaignSpec
+from gz_testauto.trial.executor import SimulatorIdentity, StopRequest, TrialResult
 from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack, require_stack
 
 LOGGER = logging.getLogger(__name__)
-SESSION = "gz_testauto.ros.stack.session"
 SLACK_S = 30.0
-"""Added to the longest wait of a session before it counts as hung."""
+"""Time (s) that is added to the longest wait of a session before it counts as hung."""
 
 
 class WorldUpdateError(SimulatorError):
-    """The running stack cannot be prepared for the next trial, but a restarted one can."""
+    """Raised when the running stack cannot be prepared for the next trial and must be restarted."""
 
 
 class StackSessionSettings(NamedTuple):
-    """The settings that a session receives first."""
+    """The settings of a session with a stack: the campaign, and the directories of logs and
+    bags."""
 
     campaign: PreparedStack
     logs: Path
     bags: Path
 
 
-class StackExecutor(TrialExecutor):
-    """Runs trials of a campaign with ``stack``; logs are in ``out/logs``, bags in ``out/bags``."""
+class StackExecutor(SessionExecutor):
+    """An executor of a campaign with ``stack``. Logs are in ``out/logs``, bags in ``out/bags``."""
 
     def __init__(self, campaign: PreparedCampaign, out: Path) -> None:
         """Validate the campaign; no process starts. Raises ``SpecError`` for a campaign of this
@@ -59,7 +61,6 @@ class StackExecutor(TrialExecutor):
         check_launches(spec)
         self._stack = spec.stack
         self._logs, self._bags = out / "logs", out / "bags"
-        self._session: Optional[Session] = None
 
     def open(self) -> None:
         """Do nothing: the first trial starts the session."""
@@ -73,42 +74,50 @@ class StackExecutor(TrialExecutor):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial, as the interface describes."""
         try:
-            if self._session is not None:
-                try:
-                    return self._run(trial, should_stop)
-                except WorldUpdateError as error:
-                    LOGGER.warning("%s: the stack is restarted: %s", trial.label, error)
-                    self.close()
-            logs = new_log_directory(self._logs, trial.label)
-            settings = StackSessionSettings(self._campaign, logs, self._bags)
-            self._session = Session(SESSION, settings, logs / "session.log")
-            return self._run(trial, should_stop)
-        except BaseException:
-            self.close()
-            raise
+            try:
+                result: TrialResult = self._request(trial, should_stop)
+            except WorldUpdateError as error:
+                LOGGER.warning("%s: the stack is restarted: %s", trial.label, error)
+                result = self._request(trial, should_stop)
+            return result
         finally:
             if self._stack.run == "fresh":
                 self.close()
 
-    def recover(self) -> None:
-        """Close the session; the next trial starts a new one."""
-        self.close()
+    def _start_session(self, request: Trial) -> Session:
+        logs = new_log_directory(self._logs, request.label)
+        settings = StackSessionSettings(self._campaign, logs, self._bags)
+        return Session(start_stack_session, settings, logs / "session.log")
 
-    def close(self) -> None:
-        """End the session and all processes that it started."""
-        session, self._session = self._session, None
-        if session is not None:
-            session.close()
-
-    def _run(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        assert self._session is not None
-        result: TrialResult = self._session.request(trial, should_stop, self._silence_timeout_s())
-        return result
-
+    @property
     def _silence_timeout_s(self) -> float:
-        """Return the wall time without a report after which a session counts as hung."""
         limits = self._campaign.spec.limits
         return SLACK_S + max(limits.stall_timeout_s, 3 * self._stack.start_timeout_s)
+
+
+def start_stack_session(settings: StackSessionSettings, report: ProgressCallback) -> RequestHandler:
+    """Start a master in the process of the session, connect to it, and return the handler that runs
+    a trial."""
+    home = settings.logs / "ros_home"
+    home.mkdir(parents=True, exist_ok=True)
+    core = start_master(home, settings.logs, settings.campaign.spec.stack.start_timeout_s)
+    import rospy  # after start_master has set the environment
+
+    try:
+        from gz_testauto.ros.stack.trial import StackTrialRunner
+    except ImportError as error:
+        core.close()
+        package = (error.name or "").partition(".")[0]
+        if not package or package == "gz_testauto":
+            raise
+        raise MissingDependencyError(
+            f"the ROS package {package} for Python is missing, which a campaign with stack needs "
+            f"({error}); install or build it, and source its workspace's setup.bash in this shell"
+        ) from error
+
+    rospy.set_param("/use_sim_time", True)
+    rospy.init_node("gz_testauto_trial", disable_signals=True)
+    return StackTrialRunner(settings, home, core, report).execute
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:

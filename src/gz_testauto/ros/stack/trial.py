@@ -2,13 +2,13 @@
 
 A trial starts or resets all parts, sends the goal, passes the ground truth to the monitor once per
 control period, ends the goal, and adds the recorded topics to the result. It runs in the process of
-:mod:`~gz_testauto.ros.stack.session`, the only one that uses rospy.
+a :mod:`session <gz_testauto.ros.session>`.
 """
 
 import dataclasses
 import time
 from pathlib import Path
-from typing import Callable, Dict, Mapping, Optional, Sequence
+from typing import Dict, Mapping, Optional, Sequence
 
 import numpy as np
 import rospy
@@ -22,7 +22,7 @@ from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient
-from gz_testauto.ros.stack.bag import TrialBag
+from gz_testauto.ros.session import ProgressCallback
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
 from gz_testauto.ros.stack.executor import StackSessionSettings, WorldUpdateError
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
@@ -36,6 +36,7 @@ from gz_testauto.ros.tracked_objects import TrafficPublisher
 from gz_testauto.sdf.robot import RobotModel
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
 from gz_testauto.simulators.interface import Scene, Simulation
+from gz_testauto.spec.stack import BagSpec
 from gz_testauto.trial.actors import TrialActors
 from gz_testauto.trial.executor import TrialResult, scene_faults
 from gz_testauto.trial.launch_files import placeholder_values
@@ -53,7 +54,46 @@ SETTLE_S = 1.0
 CHECK_INTERVAL_S = 0.25
 """Wall time between two checks of the processes."""
 
-ProgressCallback = Callable[[str], None]
+BAG_EXIT_TIMEOUT_S, BAG_POLL_S = 20.0, 0.05
+"""Wall time until rosbag has closed the bag, and between two checks of its start."""
+
+
+class TrialBag:
+    """The rosbag of a trial from just before its goal; ``file`` is the path of the complete bag."""
+
+    def __init__(
+        self, spec: BagSpec, directory: Path, name: str, log_file: Path, start_timeout_s: float
+    ) -> None:
+        """Start the recording. Raises ``SimulatorError`` if rosbag does not start within
+        ``start_timeout_s`` of wall time."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self.file = directory / f"{name}.bag"
+        self._when = spec.when
+        active = self.file.with_suffix(".bag.active")
+        for old in (self.file, active):
+            if old.exists():
+                old.unlink()
+        topics = spec.topics or ["--all"]
+        # The command rosbag would exit, and stop the recorder, before the bag is closed.
+        self._part = LaunchedProcess(
+            "rosbag",
+            ["rosrun", "rosbag", "record", "--output-name", str(self.file), *topics],
+            log_file,
+        )
+        deadline = time.monotonic() + start_timeout_s
+        while not active.exists():
+            failure = self._part.failure()
+            if failure or time.monotonic() > deadline:
+                self._part.close()
+                raise SimulatorError(f"rosbag does not record: {failure or 'it does not start'}")
+            time.sleep(BAG_POLL_S)
+
+    def end(self, reached: bool) -> None:
+        """Stop the recording. Delete the bag of a trial that reached the goal if the campaign keeps
+        only the bags of failed trials."""
+        self._part.interrupt(BAG_EXIT_TIMEOUT_S)
+        if reached and self._when == "failed" and self.file.exists():
+            self.file.unlink()
 
 
 class StackTrialRunner:

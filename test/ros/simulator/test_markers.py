@@ -12,9 +12,8 @@ from gz_testauto.actors.bodies import body_sdf
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
-from gz_testauto.ros.simulator import collider_markers
-from gz_testauto.ros.simulator.collider_markers import ColliderMarkers
-from gz_testauto.ros.simulator.shape_markers import line_markers, solid_markers
+from gz_testauto.ros.simulator import markers as node_markers
+from gz_testauto.ros.simulator.markers import ColliderMarkers, line_markers, solid_markers
 from gz_testauto.sdf.meshes.surfaces import Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Polyline, Sphere
 from gz_testauto.simulators.interface import Scene
@@ -93,7 +92,7 @@ class Topic:
 @pytest.fixture
 def shown(tmp_path, monkeypatch):
     """Markers of a world with a wall, a spawned body of a robot, and areas of metrics."""
-    monkeypatch.setattr(collider_markers.rospy, "Publisher", Topic)
+    monkeypatch.setattr(node_markers.rospy, "Publisher", Topic)
     world = tmp_path / "scene.world"
     world.write_text(WORLD.format(models=WALL))
     brought = {"walker": body_sdf(Cylinder(0.25, 1.7), 70.0, (0.0, 0.0, 0.85))}

@@ -1,0 +1,239 @@
+"""RViz markers of the simulator node: collision shapes, areas of metrics, and actors.
+
+The markers of shapes have the exact collision geometry; meshes and prisms are lists of triangles.
+Planes and terrain, which are the ground, have no marker.
+"""
+
+import itertools
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
+
+import numpy as np
+import rospy
+import shapely
+from genpy import Time
+from geometry_msgs.msg import Point, Vector3
+from shapely.geometry.base import BaseGeometry
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from gz_testauto.base.errors import SdfError
+from gz_testauto.base.observation import ModelState
+from gz_testauto.base.pose import Pose
+from gz_testauto.base.ros_messages import WORLD_FRAME, pose_message
+from gz_testauto.ros.graph import advertise
+from gz_testauto.ros.simulator import interface
+from gz_testauto.sdf.meshes.surfaces import Mesh
+from gz_testauto.sdf.scene import CollisionShape, SceneModel, placed_model, read_scene
+from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Polyline, Sphere
+from gz_testauto.simulators.interface import Scene, Simulation
+from gz_testauto.spec.campaign import CampaignSpec
+from gz_testauto.spec.regions import union_of
+from gz_testauto.trial.actors import TrialActors
+
+LINE_WIDTH_M, LINE_HEIGHT_M = 0.05, 0.03
+"""Width of lines, and their height above the ground, which would otherwise hide them."""
+TEXT_HEIGHT_M = 0.3
+ACTOR_COLOR, TEXT_COLOR = ColorRGBA(0.25, 0.45, 0.7, 0.8), ColorRGBA(1.0, 1.0, 1.0, 1.0)
+STATIC_COLOR, MOVABLE_COLOR = ColorRGBA(0.6, 0.6, 0.6, 0.5), ColorRGBA(0.9, 0.5, 0.1, 0.6)
+AREA_COLOR = ColorRGBA(0.1, 0.7, 0.2, 1.0)
+
+
+def solid_markers(shape: Geometry, pose: Pose, color: ColorRGBA) -> List[Marker]:
+    """Return a collision shape at ``pose``: three markers for a capsule, none for the ground."""
+    if isinstance(shape, Capsule):
+        width = 2 * shape.radius
+        rod = _marker(Marker.CYLINDER, pose, (width, width, shape.length), color)
+        ends = (pose * Pose((0.0, 0.0, side * shape.length / 2)) for side in (-1.0, 1.0))
+        return [rod, *(_marker(Marker.SPHERE, end, (width,) * 3, color) for end in ends)]
+    if isinstance(shape, Box):
+        return [_marker(Marker.CUBE, pose, shape.size, color)]
+    if isinstance(shape, Cylinder):
+        width = 2 * shape.radius
+        return [_marker(Marker.CYLINDER, pose, (width, width, shape.length), color)]
+    if isinstance(shape, Sphere):
+        return [_marker(Marker.SPHERE, pose, (2 * shape.radius,) * 3, color)]
+    if isinstance(shape, Ellipsoid):
+        return [_marker(Marker.SPHERE, pose, tuple(2 * radius for radius in shape.radii), color)]
+    if isinstance(shape, Mesh):
+        return [_surface(shape.surface.triangles, pose, color)]
+    if isinstance(shape, Polyline):
+        return [_surface(shape.triangles, pose, color)]
+    return []
+
+
+def line_markers(lines: BaseGeometry, color: ColorRGBA) -> List[Marker]:
+    """Return lines, and outlines of areas, on the ground (m, world frame)."""
+    found = []
+    for part in shapely.get_parts(lines).tolist():
+        rings = [part.exterior, *part.interiors] if part.geom_type == "Polygon" else [part]
+        for ring in rings:
+            marker = _marker(Marker.LINE_STRIP, Pose(), (LINE_WIDTH_M, 0.0, 0.0), color)
+            marker.points = [Point(x_m, y_m, LINE_HEIGHT_M) for x_m, y_m in ring.coords]
+            found.append(marker)
+    return found
+
+
+def publish(
+    topic: rospy.Publisher, markers: List[Marker], stamp: Time, frame: str = WORLD_FRAME
+) -> None:
+    """Publish markers in ``frame``."""
+    for marker in markers:
+        marker.header.stamp, marker.header.frame_id = stamp, frame
+    topic.publish(MarkerArray(markers))
+
+
+def _surface(triangles: np.ndarray, pose: Pose, color: ColorRGBA) -> Marker:
+    marker = _marker(Marker.TRIANGLE_LIST, pose, (1.0, 1.0, 1.0), color)
+    marker.points = [Point(*corner) for corner in triangles.reshape(-1, 3).tolist()]
+    return marker
+
+
+def _marker(kind: int, pose: Pose, size: Tuple[float, ...], color: ColorRGBA) -> Marker:
+    return Marker(type=kind, pose=pose_message(pose), scale=Vector3(*size), color=color)
+
+
+class ColliderMarkers(rospy.SubscribeListener):  # type: ignore[misc]
+    """The publisher of the topic ``~colliders``.
+
+    Each model has a namespace with its collision shapes at their current poses. Gates, track and
+    regions of the campaign's metrics are lines. Static models are published once and to each new
+    subscriber, movable models in every control period if there are subscribers. ``simulation``
+    returns the current simulation.
+    """
+
+    def __init__(
+        self, simulation: Callable[[], Simulation], campaign: Optional[CampaignSpec]
+    ) -> None:
+        super().__init__()
+        self._topic = advertise(interface.COLLIDERS, listener=self)
+        self._simulation = simulation
+        self._areas = {} if campaign is None else _metric_areas(campaign)
+        self._scene: Optional[Scene] = None
+        self._models: Dict[str, SceneModel] = {}
+        self._shown: Optional[Tuple[str, ...]] = None
+
+    def start_scene(self, scene: Scene) -> None:
+        """Use a new scene from now on."""
+        self._scene, self._models, self._shown = scene, {}, None
+
+    def peer_subscribe(self, topic_name: str, topic_publish: Any, peer_publish: Any) -> None:
+        """Publish static models again; rospy calls this for each new subscriber."""
+        self._shown = None
+
+    def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
+        """Publish all models at their present poses if there are subscribers."""
+        if not self._topic.get_num_connections() or self._scene is None:
+            return
+        there = tuple(states)
+        new = there != self._shown
+        self._shown = there
+        try:
+            models = self._read(there)
+        except SdfError as error:
+            rospy.logwarn(f"~colliders: {error}")
+            self._scene = None  # do not repeat the warning in the next period
+            return
+        found: List[Marker] = []
+        for name, state in states.items():
+            model = models.get(name)
+            if model is None or (model.static and not new):
+                continue
+            color = STATIC_COLOR if model.static else MOVABLE_COLOR
+            shapes = [shape for shape in model.collisions if not shape.is_ground]
+            _add(
+                found,
+                name,
+                itertools.chain.from_iterable(
+                    solid_markers(shape.geometry, state.pose * shape.local_pose, color)
+                    for shape in shapes
+                ),
+            )
+        if new:
+            for name, lines in self._areas.items():
+                _add(found, name, line_markers(lines, AREA_COLOR))
+            found.insert(0, Marker(action=Marker.DELETEALL))
+        publish(self._topic, found, stamp)
+
+    def _read(self, names: Tuple[str, ...]) -> Mapping[str, SceneModel]:
+        """Return the models with these names whose shapes could be read."""
+        if any(name not in self._models for name in names):
+            assert self._scene is not None
+            if not self._models:
+                self._models.update(read_scene(self._scene.world).models)
+            spawned_sdf = self._simulation().spawned_sdf
+            for name in names:
+                if name in spawned_sdf and name not in self._models:
+                    self._models[name] = placed_model(spawned_sdf[name], name, Pose())
+        return self._models
+
+
+def _add(found: List[Marker], name: str, markers: Iterable[Marker]) -> None:
+    for number, marker in enumerate(markers):
+        marker.ns, marker.id = name, number
+        found.append(marker)
+
+
+def _metric_areas(campaign: CampaignSpec) -> Dict[str, BaseGeometry]:
+    """Return gates, track and regions of the campaign's metrics by name (m, world frame)."""
+    wanted = campaign.metrics
+    areas: Dict[str, BaseGeometry] = {
+        f"gate {number}": shapely.LineString(gate) for number, gate in enumerate(wanted.gates_m, 1)
+    }
+    if wanted.track is not None:
+        areas["track"] = union_of(wanted.track)
+    areas.update((f"region {name}", union_of(region)) for name, region in wanted.regions.items())
+    return areas
+
+
+class ActorMarkers:
+    """The publisher of the topic ``~actors``.
+
+    Each actor has its collision shapes and a label with its name and current activity. The activity
+    of a behavior tree is the name of the node that was ticked last. The markers are published in
+    every control period if there are subscribers.
+    """
+
+    def __init__(self) -> None:
+        self._topic = advertise(interface.ACTORS)
+        self._actors = TrialActors()
+        self._shapes: Mapping[str, Tuple[CollisionShape, ...]] = {}
+        self._shown: Optional[Tuple[str, ...]] = None
+
+    def start_scene(self, actors: TrialActors) -> None:
+        """Use the actors of a new scene."""
+        self._actors, self._shown = actors, None
+        self._shapes = {
+            model.name: placed_model(model.sdf, model.name, Pose()).collisions
+            for model in actors.all_models
+        }
+
+    def publish(self, states: Mapping[str, ModelState], stamp: Time) -> None:
+        """Publish the actors at their present poses if there are subscribers."""
+        if not self._topic.get_num_connections():
+            return
+        found: List[Marker] = []
+        activities = self._actors.activities
+        there = tuple(name for name in activities if name in states)
+        if there != self._shown:  # a new scene, or an actor was deleted
+            found.append(Marker(action=Marker.DELETEALL))
+            self._shown = there
+        numbers = itertools.count()
+        for name in there:
+            found.extend(self._of(name, states[name].pose, numbers))
+            found.append(_label(name, activities[name], found[-1], next(numbers)))
+        publish(self._topic, found, stamp)
+
+    def _of(self, name: str, pose: Pose, numbers: Iterator[int]) -> Iterator[Marker]:
+        for shape in self._shapes[name]:
+            for marker in solid_markers(shape.geometry, pose * shape.local_pose, ACTOR_COLOR):
+                marker.ns, marker.id = name, next(numbers)
+                yield marker
+
+
+def _label(name: str, activity: str, last: Marker, number: int) -> Marker:
+    marker = Marker(ns=name, id=number, type=Marker.TEXT_VIEW_FACING, color=TEXT_COLOR)
+    marker.text = f"{name}: {activity}" if activity else name
+    marker.scale.z = TEXT_HEIGHT_M
+    at = last.pose.position
+    marker.pose = pose_message(Pose((at.x, at.y, at.z + last.scale.z / 2 + TEXT_HEIGHT_M)))
+    return marker
