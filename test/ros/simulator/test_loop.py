@@ -8,7 +8,7 @@ from gz_testauto.base.observation import Contact, ModelState, Snapshot, Twist2D
 from gz_testauto.base.pose import Pose
 from gz_testauto.base.resources import share_directory
 from gz_testauto.ros.simulator.loop import SimulationLoop
-from gz_testauto.ros.simulator.pace import Hold, RateLimit
+from gz_testauto.ros.simulator.step_scheduler import LockstepScheduler, RealTimeScheduler
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 
@@ -72,13 +72,13 @@ class BeltSimulator(Simulator):
 class LoopThread:
     """A loop in a separate thread, with the periods that it published."""
 
-    def __init__(self, pace):
+    def __init__(self, scheduler):
         self.periods, self.failures, self.scenes = [], [], []
         self.shown = threading.Condition()
         self.simulator = BeltSimulator()
-        self.pace = pace
+        self.scheduler = scheduler
         self.loop = SimulationLoop(
-            self.simulator, pace, 0.1, self._scene, self._period, self.failures.append
+            self.simulator, scheduler, 0.1, self._scene, self._period, self.failures.append
         )
         self.thread = threading.Thread(target=self.loop.run)
         self.thread.start()
@@ -100,7 +100,7 @@ class LoopThread:
 
     def waits(self):
         """Return true if no period starts without a command."""
-        due_s = self.loop.perform(self.pace.wait_until)
+        due_s = self.loop.perform(self.scheduler.wait_until)
         return due_s > time.monotonic() + FOREVER_S / 2
 
 
@@ -115,11 +115,11 @@ def running(request):
 
 def held(command_timeout_s=FOREVER_S, start_timeout_s=FOREVER_S):
     return pytest.mark.parametrize(
-        "running", [Hold(0.1, command_timeout_s, start_timeout_s)], indirect=True
+        "running", [LockstepScheduler(0.1, command_timeout_s, start_timeout_s)], indirect=True
     )
 
 
-free = pytest.mark.parametrize("running", [RateLimit(float("inf"), 0.1)], indirect=True)
+free = pytest.mark.parametrize("running", [RealTimeScheduler(float("inf"), 0.1)], indirect=True)
 
 
 @held()
@@ -266,7 +266,7 @@ def test_an_error_of_a_call_is_raised_in_the_caller(running):
 
 
 def test_a_call_of_a_stopped_loop_raises():
-    running = LoopThread(RateLimit(1.0, 0.1))
+    running = LoopThread(RealTimeScheduler(1.0, 0.1))
     running.loop.end()
     running.thread.join(PATIENCE_S)
     with pytest.raises(SimulatorError, match="shutting down"):

@@ -6,11 +6,11 @@ from typing_extensions import Literal
 
 from gz_testauto.ros.campaign_parameters import CampaignParameters
 from gz_testauto.ros.interface import Node
-from gz_testauto.ros.simulator.interface import LOCKSTEP, PaceParameters
+from gz_testauto.ros.simulator.interface import LOCKSTEP, RealTimeFactorParameters
 
 
-class CampaignNodeParameters(PaceParameters, CampaignParameters):
-    """A campaign, the trials to run, and the pace of its simulator nodes."""
+class CampaignNodeParameters(RealTimeFactorParameters, CampaignParameters):
+    """A campaign, the trials to run, and the real-time factor of its simulator nodes."""
 
     retry_invalid: bool = False
     """Attempt trials again that are ``invalid``."""

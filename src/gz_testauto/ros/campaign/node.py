@@ -28,7 +28,7 @@ from gz_testauto.ros.campaign.interface import CampaignNodeParameters
 from gz_testauto.ros.campaign.isolated_executor import IsolatedNodesExecutor
 from gz_testauto.ros.campaign.progress import ProgressPublisher
 from gz_testauto.ros.node import read_parameters, run_node
-from gz_testauto.ros.simulator.interface import PaceParameters
+from gz_testauto.ros.simulator.interface import RealTimeFactorParameters
 from gz_testauto.spec.campaign import CampaignSpec, StackCampaignSpec
 from gz_testauto.workers.interface import ExecutorFactory
 from gz_testauto.workers.processes import local_workers
@@ -91,7 +91,7 @@ def _executor(
         log_directory=logs.absolute(),
         simulator_parameters={
             "campaign": str(parameters.campaign),
-            **parameters.model_dump(include={"simulator", *PaceParameters.model_fields}),
+            **parameters.model_dump(include={"simulator", *RealTimeFactorParameters.model_fields}),
         },
     )
 

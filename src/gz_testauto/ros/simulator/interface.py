@@ -14,7 +14,7 @@ LOCKSTEP: Literal["lockstep"] = "lockstep"
 COMMAND_TIMEOUT_S, START_TIMEOUT_S = 5.0, 10.0
 
 
-class PaceParameters(NodeParameters):
+class RealTimeFactorParameters(NodeParameters):
     """The relation of simulated time to wall time."""
 
     real_time_factor: Union[Literal["lockstep"], float] = 1.0
@@ -34,7 +34,7 @@ class PaceParameters(NodeParameters):
         raise PydanticCustomError("must", "must be 'lockstep' or a real-time factor, 0 or more")
 
 
-class SimulatorParameters(PaceParameters):
+class SimulatorParameters(RealTimeFactorParameters):
     """The simulator, its first scene, and frames."""
 
     campaign: OptionalPath = None

@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional, Tuple, TypeVar
 
 from gz_testauto.base.errors import SimulatorError
 from gz_testauto.base.observation import Snapshot, Twist2D
-from gz_testauto.ros.simulator.pace import Pace
+from gz_testauto.ros.simulator.step_scheduler import StepScheduler
 from gz_testauto.simulators.interface import Scene, Simulation, Simulator
 from gz_testauto.trial.actors import TrialActors
 
@@ -42,14 +42,14 @@ class SimulationLoop:
     def __init__(
         self,
         simulator: Simulator,
-        pace: Pace,
+        scheduler: StepScheduler,
         period_s: float,
         on_scene: Callable[[Scene, Period], None],
         on_period: Callable[[Period], None],
         on_failure: Callable[[SimulatorError], None],
     ) -> None:
         self._simulator = simulator
-        self._pace = pace
+        self._scheduler = scheduler
         self._period_s = period_s
         self._on_scene = on_scene
         self._on_period = on_period
@@ -118,14 +118,14 @@ class SimulationLoop:
         self._simulation, self.scene = simulation, scene
         self.scene_number += 1
         self.paused = False
-        self._pace.start_scene(time.monotonic())
-        self._on_scene(scene, Period(self.scene_number, snapshot, held=self._pace.holds))
+        self._scheduler.start_scene(time.monotonic())
+        self._on_scene(scene, Period(self.scene_number, snapshot, held=self._scheduler.holds))
         return snapshot
 
-    def set_pace(self, pace: Pace) -> None:
-        """Change the pace from now on."""
-        self._pace = pace
-        self._pace.start_scene(time.monotonic())
+    def set_scheduler(self, scheduler: StepScheduler) -> None:
+        """Use another scheduler from now on."""
+        self._scheduler = scheduler
+        self._scheduler.start_scene(time.monotonic())
 
     def run(self) -> None:
         """Run until :meth:`end` is called."""
@@ -143,7 +143,7 @@ class SimulationLoop:
         """Execute one call, or wait for one, or step."""
         idle = self._simulation is None or self.paused
         now = time.monotonic()
-        due = now + IDLE_POLL_S if idle else self._pace.wait_until()
+        due = now + IDLE_POLL_S if idle else self._scheduler.wait_until()
         try:
             if due > now:
                 call, future = self._calls.get(timeout=min(due - now, IDLE_POLL_S))
@@ -160,12 +160,14 @@ class SimulationLoop:
 
     def _step(self) -> None:
         simulation = self.simulation
-        late = self._pace.stepped(time.monotonic())
+        late = self._scheduler.stepped(time.monotonic())
         if self._command is not None and simulation.robot is not None:
             simulation.drive(self._command)
         snapshot = _merged(self._seen_early, simulation.step(self._period_s))
         self._seen_early = None
-        self._on_period(Period(self.scene_number, snapshot, self._command, late, self._pace.holds))
+        self._on_period(
+            Period(self.scene_number, snapshot, self._command, late, self._scheduler.holds)
+        )
 
     def _enqueue(self, call: Callable[[], Any]) -> "Future[Any]":
         future: Future[Any] = Future()
@@ -175,7 +177,7 @@ class SimulationLoop:
     def _on_command(self, command: Twist2D, epoch: int) -> None:
         if self._simulation is not None and epoch == self._command_epoch:
             self._command = command
-            self._pace.commanded()
+            self._scheduler.commanded()
 
 
 def _merged(earlier: Optional[Snapshot], snapshot: Snapshot) -> Snapshot:

@@ -36,10 +36,10 @@ from gz_testauto.ros.simulator.clock import SceneClock
 from gz_testauto.ros.simulator.gazebo_services import GazeboServices
 from gz_testauto.ros.simulator.loop import Period, SimulationLoop
 from gz_testauto.ros.simulator.markers import ActorMarkers, ColliderMarkers
-from gz_testauto.ros.simulator.pace import RateLimit, make_pace
 from gz_testauto.ros.simulator.physics import PhysicsProperties
 from gz_testauto.ros.simulator.property_services import PropertyServices
 from gz_testauto.ros.simulator.publishers import ScenePublisher
+from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler, make_scheduler
 from gz_testauto.ros.tracked_objects import TrackedObjectsPublisher
 from gz_testauto.sdf.robot import read_robot
 from gz_testauto.sdf.scene import read_scene
@@ -67,14 +67,19 @@ class SimulatorNode:
         campaign: Optional[BuiltinCampaignSpec],
     ) -> None:
         period_s = parameters.period or (campaign.control_period_s if campaign else 0.1)
-        pace = make_pace(parameters, period_s)
+        scheduler = make_scheduler(parameters, period_s)
         self._clock = SceneClock()
         self._publisher = ScenePublisher(self._clock, parameters, period_s)
         self._failures = advertise(interface.FAILURE, 10)
         self._loop = SimulationLoop(
-            simulator, pace, period_s, self._start_scene, self._publish_period, self._report_failure
+            simulator,
+            scheduler,
+            period_s,
+            self._start_scene,
+            self._publish_period,
+            self._report_failure,
         )
-        factor = pace.factor if isinstance(pace, RateLimit) else math.inf
+        factor = scheduler.factor if isinstance(scheduler, RealTimeScheduler) else math.inf
         self._services = GazeboServices(
             self._loop, self._clock, PhysicsProperties(period_s, factor), convert_urdf
         )

@@ -1,7 +1,8 @@
-"""``get_`` and ``set_physics_properties`` for a world file and a pace.
+"""The services ``get_physics_properties`` and ``set_physics_properties`` of gazebo_ros.
 
-Reads a world's ``<physics>`` and ``<gravity>`` with SDF's defaults. ``max_update_rate`` limits the
-pace of simulated time. A change that the simulator does not support is rejected, not ignored.
+The properties are those of ``<physics>`` and ``<gravity>`` in the world file, with SDF's defaults.
+``max_update_rate`` limits the real-time factor. A change that the simulator does not support is
+rejected, not ignored.
 """
 
 import math
@@ -19,7 +20,7 @@ from lxml import etree
 
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.ros.simulator.loop import SimulationLoop
-from gz_testauto.ros.simulator.pace import RateLimit
+from gz_testauto.ros.simulator.step_scheduler import RealTimeScheduler
 from gz_testauto.simulators.changes import SetGravity
 from gz_testauto.simulators.interface import PhysicsSettings
 
@@ -74,7 +75,7 @@ class PhysicsProperties:
             else:
                 loop.simulation.apply([SetGravity(mps2=gravity)])
         self._factor = request.max_update_rate * request.time_step or math.inf
-        loop.set_pace(RateLimit(self._factor, self._period_s))
+        loop.set_scheduler(RealTimeScheduler(self._factor, self._period_s))
         return SetPhysicsPropertiesResponse(True, "physics engine updated")
 
 

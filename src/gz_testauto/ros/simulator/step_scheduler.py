@@ -1,21 +1,21 @@
-"""The pace of simulated time: relative to the wall clock, or with the controller's answers.
+"""Schedulers that decide when the next control period of a simulation starts.
 
-Decides only when the next control period starts, without threads, simulator or ROS. All times are
-wall time of one monotonic clock, in seconds.
+A scheduler uses neither threads nor the simulator nor ROS. All times are wall time of one monotonic
+clock, in seconds.
 """
 
 import abc
 import math
 
-from gz_testauto.ros.simulator.interface import LOCKSTEP, PaceParameters
+from gz_testauto.ros.simulator.interface import LOCKSTEP, RealTimeFactorParameters
 
 
-class Pace(abc.ABC):
-    """Decides when the next control period starts.
+class StepScheduler(abc.ABC):
+    """The base class of schedulers of control periods.
 
     Call order: ``start_scene`` once per scene; then per control period ``wait_until`` and, at
-    every command, ``commanded`` and ``wait_until`` again; then ``stepped``. ``holds``: time waits
-    for the controller.
+    every command, ``commanded`` and ``wait_until`` again; then ``stepped``. ``holds`` is true if
+    simulated time waits for the commands of a controller.
     """
 
     holds: bool = False
@@ -26,35 +26,38 @@ class Pace(abc.ABC):
 
     @abc.abstractmethod
     def commanded(self) -> None:
-        """Record a command of the controller."""
+        """Record that the controller has sent a command."""
 
     @abc.abstractmethod
     def wait_until(self) -> float:
-        """Return the wall time at which the next period starts if there is no further event."""
+        """Return the wall time at which the next period starts if no command arrives before."""
 
     @abc.abstractmethod
     def stepped(self, now_s: float) -> bool:
-        """Start the next period; return true if it is late: it starts without an answer of a
-        controller for which time was held, or which has sent commands in this scene."""
+        """Start the next period, and return true if the period is late.
+
+        A period is late if it starts without a command although time was held for the command, or
+        although the controller has sent commands in this scene.
+        """
 
 
-class RateLimit(Pace):
-    """A real-time factor: 1 is real time, 2 twice as fast, infinity is unlimited."""
+class RealTimeScheduler(StepScheduler):
+    """A scheduler with a real-time factor: 1 is real time, 2 twice as fast, infinity unlimited."""
 
     def __init__(self, factor: float, period_s: float) -> None:
         self.factor = factor
         self._interval_s = period_s / factor
         self._due_s = -math.inf
-        self._spoke = self._answered = False
+        self._has_commands = self._answered = False
 
     def start_scene(self, now_s: float) -> None:
         """Start the first period immediately."""
         self._due_s = now_s
-        self._spoke = self._answered = False
+        self._has_commands = self._answered = False
 
     def commanded(self) -> None:
-        """Record the command; it does not change the time of the next period."""
-        self._spoke = self._answered = True
+        """Record a command, which does not change the time of the next period."""
+        self._has_commands = self._answered = True
 
     def wait_until(self) -> float:
         """Return the start of the previous period plus one interval."""
@@ -64,12 +67,12 @@ class RateLimit(Pace):
         """Return true if the controller has sent commands, but none since the last period."""
         # A slow machine stays behind; it does not run faster later to compensate.
         self._due_s = max(self._due_s, now_s - self._interval_s) + self._interval_s
-        late, self._answered = self._spoke and not self._answered, False
+        late, self._answered = self._has_commands and not self._answered, False
         return late
 
 
-class Hold(Pace):
-    """Holds time until the controller has answered the last published period.
+class LockstepScheduler(StepScheduler):
+    """A scheduler that holds time until the controller has sent a command for the last period.
 
     A new scene waits up to ``start_timeout_s`` for its first command, since a planner needs time to
     accept its goal. After the first command it waits up to ``command_timeout_s`` per period. After
@@ -81,7 +84,7 @@ class Hold(Pace):
 
     def __init__(self, period_s: float, command_timeout_s: float, start_timeout_s: float) -> None:
         self._limits_s = (command_timeout_s, start_timeout_s)
-        self._idle = RateLimit(1.0, period_s)
+        self._idle = RealTimeScheduler(1.0, period_s)
         self._deadline_s = -math.inf
         self._held = False
         self._answered = False
@@ -93,18 +96,18 @@ class Hold(Pace):
         self._deadline_s = now_s + self._limits_s[1]
 
     def commanded(self) -> None:
-        """Start the next period immediately, and wait for its answer."""
+        """Start the next period immediately, and then wait for the next command."""
         self._held = self._answered = True
 
     def wait_until(self) -> float:
-        """Return a past time if there was an answer, else the end of the timeout or of a period in
-        real time."""
+        """Return a past time if a command has arrived. Otherwise, return the end of the timeout, or
+        of a period in real time if the controller is inactive."""
         if self._answered:
             return -math.inf
         return self._deadline_s if self._held else self._idle.wait_until()
 
     def stepped(self, now_s: float) -> bool:
-        """Return true if time was held without an answer."""
+        """Return true if time was held, but no command arrived."""
         late = self._held and not self._answered
         self._held = self._answered
         self._answered = False
@@ -114,8 +117,8 @@ class Hold(Pace):
         return late
 
 
-def make_pace(parameters: PaceParameters, period_s: float) -> Pace:
-    """Return the pace of the parameters for control periods of ``period_s``."""
+def make_scheduler(parameters: RealTimeFactorParameters, period_s: float) -> StepScheduler:
+    """Return the scheduler that the parameters select, for control periods of ``period_s``."""
     if parameters.real_time_factor == LOCKSTEP:
-        return Hold(period_s, parameters.command_timeout, parameters.start_timeout)
-    return RateLimit(float(parameters.real_time_factor) or math.inf, period_s)
+        return LockstepScheduler(period_s, parameters.command_timeout, parameters.start_timeout)
+    return RealTimeScheduler(float(parameters.real_time_factor) or math.inf, period_s)
