@@ -10,8 +10,7 @@ import shapely
 from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.creation import ActorPlacementArea, create_actors
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
+from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.base.errors import PlacementError, SpecError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import BEHAVIORS, ActorSpec

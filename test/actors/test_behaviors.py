@@ -9,17 +9,34 @@ from actor_scenes import person, place, run, simulated
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import body_sdf, read_body
-from gz_testauto.actors.cross import Cross
-from gz_testauto.actors.door import Door
-from gz_testauto.actors.follow import Follow
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
+from gz_testauto.actors.creation import ActorPlacementArea, NewActor, ObstacleOutlines
+from gz_testauto.actors.cross import Cross, CrossSpec
+from gz_testauto.actors.door import Door, DoorSpec
+from gz_testauto.actors.follow import Follow, FollowSpec
 from gz_testauto.actors.patrol import Patrol, length_m, point_along
-from gz_testauto.actors.wander import Wander
+from gz_testauto.actors.wander import Wander, WanderSpec
 from gz_testauto.base.errors import SpecError
 from gz_testauto.base.observation import Twist2D
 from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.sdf.shapes import Box
 from gz_testauto.simulators.interface import NamedModel
+
+AT_ORIGIN = {"x_m": 0.0, "y_m": 0.0}
+
+
+def follower(speed_mps, **keys):
+    return Follow("f", FollowSpec(name="f", behavior="follow", start=AT_ORIGIN, **keys), speed_mps)
+
+
+def crossing(trigger_distance_m, delay_s=0.0):
+    keys = {"goal_m": (3.0, -2.0), "trigger_distance_m": trigger_distance_m}
+    spec = CrossSpec(name="c", behavior="cross", start=AT_ORIGIN, **keys)
+    return Cross("c", spec, 1.0, delay_s)
+
+
+def door_of(**keys):
+    pose = {"x_m": 2.5, "y_m": 0.0, "yaw_rad": math.pi / 2}
+    return Door("d", DoorSpec(name="d", behavior="door", pose=pose, **keys), 1.0)
 
 
 def positions(snapshots, name):
@@ -55,13 +72,13 @@ class TestPatrol:
 
 class TestFollow:
     def test_follower_stops_at_its_distance(self, tmp_path):
-        follow = Follow("f", (), "robot", 1.0, distance_m=2.0)
+        follow = follower(1.0, distance_m=2.0)
         simulation = simulated(tmp_path, [person("f", -6.0, 0.0)], [follow])
         last = run(simulation, 6.0)[-1]
         assert place(last, "f")[:2] == pytest.approx((-2.0, 0.0), abs=0.02)
 
     def test_follower_with_an_offset_keeps_it(self, tmp_path):
-        follow = Follow("f", (), "robot", 5.0, offset_m=(-2.0, 0.0, 1.5))
+        follow = follower(5.0, offset_m=(-2.0, 0.0, 1.5))
         simulation = simulated(tmp_path, [person("f", -2.0, 0.0)], [follow])
         simulation.drive(Twist2D(0.8, 0.0))
         last = run(simulation, 3.0)[-1]
@@ -73,7 +90,7 @@ class TestFollow:
 
 class TestCross:
     def test_actor_crosses_when_the_robot_is_near_and_stays_on_the_other_side(self, tmp_path):
-        cross = Cross("c", (), (3.0, -2.0), 1.0, trigger_distance_m=3.0)
+        cross = crossing(3.0)
         simulation = simulated(tmp_path, [person("c", 3.0, 2.0)], [cross])
         run(simulation, 1.0)
         assert place(simulation.snapshot(), "c") == pytest.approx((3.0, 2.0, 0.02), abs=1e-6)
@@ -84,7 +101,7 @@ class TestCross:
         assert place(simulation.snapshot(), "c")[:2] == pytest.approx((3.0, -2.0), abs=1e-3)
 
     def test_actor_waits_for_its_delay_before_it_crosses(self, tmp_path):
-        cross = Cross("c", (), (3.0, -2.0), 1.0, trigger_distance_m=9.0, delay_s=0.55)
+        cross = crossing(9.0, delay_s=0.55)
         path = positions(run(simulated(tmp_path, [person("c", 3.0, 2.0)], [cross]), 1.0), "c")
         assert path[5] == pytest.approx((3.0, 2.0), abs=1e-6)
         assert path[6] == pytest.approx((3.0, 1.9), abs=1e-3)
@@ -96,7 +113,7 @@ class TestDoor:
         return NamedModel("d", sdf, Pose.from_rpy(2.5, 0.0, 0.02, 0, 0, math.pi / 2))
 
     def test_door_slides_open_for_its_target_and_closes_later(self, tmp_path):
-        door = Door("d", (), Pose2D(2.5, 0.0, math.pi / 2), "walker", 1.5, 1.0, 0.5, travel_m=1.0)
+        door = door_of(trigger="walker", trigger_distance_m=1.5, hold_open_s=0.5)
         there_and_away = Patrol("walker", (), [(2.5, 4.0), (2.5, 2.0)], 1.0)
         simulation = simulated(
             tmp_path, [self.leaf(), person("walker", 2.5, 4.0)], [door, there_and_away]
@@ -105,15 +122,14 @@ class TestDoor:
         away = [abs(place(snapshot, "walker")[1]) for snapshot in snapshots]
         assert min(away) == pytest.approx(2.0, abs=0.01)
         assert place(snapshots[-1], "d")[:2] == pytest.approx((2.5, 0.0), abs=1e-3)
-        near = Door("d", (), Pose2D(2.5, 0.0, math.pi / 2), "robot", 3.0, 1.0, 0.5, travel_m=1.0)
+        near = door_of(trigger_distance_m=3.0, hold_open_s=0.5)
         simulation = simulated(tmp_path, [self.leaf()], [near])
         path = positions(run(simulation, 1.5), "d")
         assert path[4] == pytest.approx((2.5, 0.5), abs=1e-3)
         assert path[-1] == pytest.approx((2.5, 1.0), abs=1e-3)
 
     def test_door_swings_about_its_hinge(self, tmp_path):
-        at = Pose2D(2.5, 0.0, math.pi / 2)
-        door = Door("d", (), at, "robot", 3.0, 1.0, swing_rad=1.2, center_m=0.5)
+        door = door_of(kind="swinging", trigger_distance_m=3.0, swing_rad=1.2)
         simulation = simulated(tmp_path, [self.leaf(0.5)], [door])
         for snapshot in run(simulation, 2.0):
             assert place(snapshot, "d")[:2] == pytest.approx((2.5, 0.0), abs=1e-3)
@@ -125,9 +141,12 @@ class TestWander:
     wall = shapely.box(4.9, -4.0, 5.1, 4.0)
 
     def wander(self, name="w", **more):
-        return Wander(
-            name, (), self.region, ObstacleOutlines({"wall": self.wall}), 0.25, 1.0, **more
-        )
+        outlines = ObstacleOutlines({"wall": self.wall})
+        ground = ActorPlacementArea(outlines, Pose2D(0.0, 0.0, 0.0), 0.5)
+        new = NewActor(name, 0, np.random.default_rng(0), ground, ())
+        region = {"rectangle": {"x_m": [-8, 8], "y_m": [-8, 8]}}
+        spec = WanderSpec(name=name, behavior="wander", region=region, **more)
+        return Wander(new, spec, self.region, 0.25, 1.0)
 
     @pytest.mark.slow
     def test_wanderer_stays_in_its_region_and_away_from_obstacles(self, tmp_path):

@@ -7,15 +7,21 @@ import pytest
 import shapely
 from actor_scenes import PERIOD_S, person, place, simulated
 
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
-from gz_testauto.actors.social_force import Forces, SocialForce, driving, repulsion
+from gz_testauto.actors.creation import ActorPlacementArea, NewActor, ObstacleOutlines
+from gz_testauto.actors.social_force import SocialForce, SocialForceSpec, driving, repulsion
+from gz_testauto.base.pose import Pose2D
 from gz_testauto.testing.simulator_suite import WALL
 
 AHEAD = np.array([1.0, 0.0])
 
 
+def spec_of(name="person", **keys):
+    region = {"circle": {"x_m": 0.0, "y_m": 0.0, "radius_m": 1.0}}
+    return SocialForceSpec(name=name, behavior="social_force", region=region, **keys)
+
+
 def test_velocity_approaches_the_desired_one_within_the_relaxation_time():
-    found = driving(np.array([1.0, 0.0]), np.array([0.0, 0.5]), Forces(relaxation_time_s=0.5))
+    found = driving(np.array([1.0, 0.0]), np.array([0.0, 0.5]), spec_of(relaxation_time_s=0.5))
     assert found == pytest.approx([2.0, -1.0])
 
 
@@ -24,21 +30,21 @@ def test_velocity_approaches_the_desired_one_within_the_relaxation_time():
     [((-1.0, 0.0), 1.0), ((1.0, 0.0), 0.25), ((0.0, 1.0), 0.625), ((0.0, -1.0), 0.625)],
 )
 def test_neighbor_ahead_repels_most(away, share):
-    found = repulsion(np.array(away), 0.6, AHEAD, Forces())
+    found = repulsion(np.array(away), 0.6, AHEAD, spec_of())
     assert found == pytest.approx(share * 3.0 * math.exp(-0.4 / 0.2) * np.array(away))
 
 
 def test_repulsion_is_maximal_at_contact_and_zero_at_the_same_position():
-    assert repulsion(np.array([-0.6, 0.0]), 0.6, AHEAD, Forces()) == pytest.approx([-3.0, 0.0])
-    assert repulsion(np.zeros(2), 0.6, AHEAD, Forces()) == pytest.approx([0.0, 0.0])
+    assert repulsion(np.array([-0.6, 0.0]), 0.6, AHEAD, spec_of()) == pytest.approx([-3.0, 0.0])
+    assert repulsion(np.zeros(2), 0.6, AHEAD, spec_of()) == pytest.approx([0.0, 0.0])
 
 
 def bound_for(name, x_m, y_m, standing=None, **forces):
     """Return a person that walks to a point and stays there."""
     region = shapely.Point(x_m, y_m).buffer(0.01)
-    surroundings = ObstacleOutlines(standing or {})
-    options = {"pause_s": 99.0, "others_m": 0.6, "forces": Forces(**forces)}
-    return SocialForce(name, (), region, surroundings, 0.25, 1.2, **options)
+    ground = ActorPlacementArea(ObstacleOutlines(standing or {}), Pose2D(0.0, 0.0, 0.0), 0.6)
+    new = NewActor(name, 0, np.random.default_rng(0), ground, ())
+    return SocialForce(new, spec_of(name, pause_s=99.0, **forces), region, 0.25, 1.2)
 
 
 def test_single_walker_has_its_speed_and_arrives(tmp_path):

@@ -5,27 +5,19 @@ import pytest
 from actor_scenes import PERIOD_S, person, place, run, simulated
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.flow import Flow
+from gz_testauto.actors.flow import Flow, FlowSpec
 from gz_testauto.actors.hook import Hook
 from gz_testauto.actors.patrol import Patrol
 from gz_testauto.base.errors import SceneError
 from gz_testauto.base.pose import Pose
 from gz_testauto.simulators.changes import SetModel
-from gz_testauto.spec.distributions import Fixed
 
 PATH = [(-2.0, 3.0), (1.0, 3.0)]
 
 
 def flow(name="f", path=PATH, speed_mps=1.0, absence_s=1.0, min_clearance_m=0.0):
-    return Flow(
-        name,
-        (),
-        path,
-        Fixed(value=speed_mps).quantile,
-        Fixed(value=absence_s).quantile,
-        min_clearance_m,
-        0.02,
-    )
+    keys = {"speed_mps": speed_mps, "absence_s": absence_s, "min_clearance_m": min_clearance_m}
+    return Flow(name, FlowSpec(name=name, behavior="flow", waypoints_m=path, **keys))
 
 
 def present(snapshots, name):

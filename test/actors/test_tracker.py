@@ -5,7 +5,7 @@ import pytest
 import shapely
 
 from gz_testauto.actors.bodies import body_sdf
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
+from gz_testauto.actors.creation import ObstacleOutlines
 from gz_testauto.actors.script import Script, Timetable
 from gz_testauto.actors.tracker import ObjectTracker, TrackedScene, outline_m
 from gz_testauto.base.observation import ModelState, Snapshot

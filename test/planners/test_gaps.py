@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gz_testauto.planners.gaps import Gap, find_gaps, median_angle
+from gz_testauto.planners.fgm import Gap, find_gaps, median_angle
 
 HALF_CIRCLE = math.pi
 

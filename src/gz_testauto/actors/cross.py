@@ -1,6 +1,6 @@
 """``cross``: an actor that moves to the other side when the robot is near."""
 
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Tuple
 
 import shapely
 from shapely.geometry.base import BaseGeometry
@@ -35,28 +35,17 @@ class CrossSpec(PlacedActorSpec):
 
     def create(self, new: NewActor) -> Tuple["Cross", Pose2D]:
         """See :class:`ActorSpec`."""
-        speed, delay_s = new.draw(self.speed_mps), max(0.0, new.draw(self.delay_s))
-        cross = Cross(new.name, self.tags, self.goal_m, speed, self.trigger_distance_m, delay_s)
-        return cross, self.start.pose
+        speed_mps, delay_s = new.draw(self.speed_mps), max(0.0, new.draw(self.delay_s))
+        return Cross(new.name, self, speed_mps, delay_s), self.start.pose
 
 
 class Cross(Actor):
-    """An actor that waits until the robot's origin is within ``trigger_distance_m`` and for
-    ``delay_s`` more, then moves straight to ``goal_m`` (x, y in the world frame) and stays
-    there."""
+    """An actor that waits until the robot's origin is within ``spec.trigger_distance_m`` and for
+    ``delay_s`` more, then moves straight to ``spec.goal_m`` and stays there."""
 
-    def __init__(
-        self,
-        name: str,
-        tags: Sequence[str],
-        goal_m: Tuple[float, float],
-        speed_mps: float,
-        trigger_distance_m: float,
-        delay_s: float = 0.0,
-    ) -> None:
-        super().__init__(name, tags)
-        self.goal_m, self.speed_mps = goal_m, speed_mps
-        self.trigger_distance_m, self.delay_s = trigger_distance_m, delay_s
+    def __init__(self, name: str, spec: CrossSpec, speed_mps: float, delay_s: float) -> None:
+        super().__init__(name, spec.tags)
+        self._spec, self.speed_mps, self._delay_s = spec, speed_mps, delay_s
         self.reset()
 
     def reset(self) -> None:
@@ -65,9 +54,9 @@ class Cross(Actor):
 
     def act(self, context: StepContext) -> None:
         """Stop, or move to the other side."""
-        if self._start_s is None and self.nearest("robot") <= self.trigger_distance_m:
-            self._start_s = context.time_s + self.delay_s
+        if self._start_s is None and self.nearest("robot") <= self._spec.trigger_distance_m:
+            self._start_s = context.time_s + self._delay_s
         if self._start_s is None or context.time_s < self._start_s - 1e-9:
             self.stop()
         else:
-            self.go_to(*self.goal_m, self.speed_mps)
+            self.go_to(*self._spec.goal_m, self.speed_mps)

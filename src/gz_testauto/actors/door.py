@@ -1,7 +1,7 @@
 """``door``: a door that opens while a model is near."""
 
 import math
-from typing import Sequence, Tuple
+from typing import Tuple
 
 import shapely
 from pydantic import Field
@@ -63,20 +63,7 @@ class DoorSpec(ActorSpec):
 
     def create(self, new: NewActor) -> Tuple["Door", Pose2D]:
         """See :class:`ActorSpec`."""
-        slides = self.kind == "sliding"
-        door = Door(
-            new.name,
-            self.tags,
-            self.pose.pose,
-            self.trigger,
-            self.trigger_distance_m,
-            new.draw(self.opening_time_s),
-            self.hold_open_s,
-            travel_m=self.size_m[0] if slides else 0.0,
-            swing_rad=0.0 if slides else self.swing_rad,
-            center_m=0.0 if slides else self.size_m[0] / 2,
-        )
-        return door, self.pose.pose
+        return Door(new.name, self, new.draw(self.opening_time_s)), self.pose.pose
 
     @property
     def solid(self) -> Solid:
@@ -87,36 +74,25 @@ class DoorSpec(ActorSpec):
 
     @property
     def needs_free_path(self) -> bool:
-        """Return False: it fills its doorway, in which no other actor starts."""
+        """Return False, since a door fills its doorway, in which no other actor starts."""
         return False
 
 
 class Door(Actor):
-    """A door leaf that is open while any model of ``trigger`` is within ``trigger_distance_m`` of
-    the closed leaf, and for ``hold_open_s`` longer.
+    """A door leaf that is open while any model of ``spec.trigger`` is within
+    ``spec.trigger_distance_m`` of the closed leaf, and for ``spec.hold_open_s`` longer.
 
-    ``closed_pose`` is the pose of the closed leaf's origin (world frame). The leaf slides by
-    ``travel_m`` along its x axis, or turns by ``swing_rad`` about its origin; either takes
-    ``opening_time_s``. ``center_m`` is the x coordinate of its center of mass in its own frame."""
+    ``opening_time_s`` is the time (s) between closed and open.
+    """
 
-    def __init__(
-        self,
-        name: str,
-        tags: Sequence[str],
-        closed_pose: Pose2D,
-        trigger: str,
-        trigger_distance_m: float,
-        opening_time_s: float,
-        hold_open_s: float = 1.0,
-        travel_m: float = 0.0,
-        swing_rad: float = 0.0,
-        center_m: float = 0.0,
-    ) -> None:
-        super().__init__(name, tags)
-        self.closed_pose = closed_pose
-        self.trigger, self.trigger_distance_m = trigger, trigger_distance_m
-        self.opening_time_s, self.hold_open_s = opening_time_s, hold_open_s
-        self.travel_m, self.swing_rad, self.center_m = travel_m, swing_rad, center_m
+    def __init__(self, name: str, spec: DoorSpec, opening_time_s: float) -> None:
+        super().__init__(name, spec.tags)
+        slides = spec.kind == "sliding"
+        self._spec, self._opening_time_s = spec, opening_time_s
+        self._closed_pose = spec.pose.pose
+        self._travel_m = spec.size_m[0] if slides else 0.0
+        self._swing_rad = 0.0 if slides else spec.swing_rad
+        self._center_m = spec.solid[2][0]  # of mass, along the leaf's x axis
         self.reset()
 
     def reset(self) -> None:
@@ -127,14 +103,14 @@ class Door(Actor):
     def act(self, context: StepContext) -> None:
         """Continue to open or close; ``open_share`` is the opened share, from 0 to 1."""
         if self._is_triggered(context):
-            self._closes_s = context.time_s + self.hold_open_s
+            self._closes_s = context.time_s + self._spec.hold_open_s
         opens = context.time_s <= self._closes_s
-        step = context.duration_s / self.opening_time_s
+        step = context.duration_s / self._opening_time_s
         self.open_share = min(1.0, max(0.0, self.open_share + (step if opens else -step)))
-        slid_m = self.open_share * self.travel_m
-        x_m = self.closed_pose.x_m + slid_m * math.cos(self.closed_pose.yaw_rad)
-        y_m = self.closed_pose.y_m + slid_m * math.sin(self.closed_pose.yaw_rad)
-        yaw_rad = self.closed_pose.yaw_rad + self.open_share * self.swing_rad
+        slid_m = self.open_share * self._travel_m
+        x_m = self._closed_pose.x_m + slid_m * math.cos(self._closed_pose.yaw_rad)
+        y_m = self._closed_pose.y_m + slid_m * math.sin(self._closed_pose.yaw_rad)
+        yaw_rad = self._closed_pose.yaw_rad + self.open_share * self._swing_rad
         # A free body turns about its center of mass, which moves in a straight line. The center's
         # position at the end of the step gives its velocity, and with that the velocity of the
         # origin at the start.
@@ -142,25 +118,25 @@ class Door(Actor):
         before, turn = self.pose.yaw_rad, wrap_angle(yaw_rad - self.pose.yaw_rad)
         rate = turn / context.duration_s
         center = (
-            self.center_m * (math.cos(before + turn) - math.cos(before)),
-            self.center_m * (math.sin(before + turn) - math.sin(before)),
+            self._center_m * (math.cos(before + turn) - math.cos(before)),
+            self._center_m * (math.sin(before + turn) - math.sin(before)),
         )
         self.set_twist(
             (
                 (x_m - x + center[0]) / context.duration_s
-                + rate * self.center_m * math.sin(before),
+                + rate * self._center_m * math.sin(before),
                 (y_m - y + center[1]) / context.duration_s
-                - rate * self.center_m * math.cos(before),
+                - rate * self._center_m * math.cos(before),
                 0.0,
             ),
             (0.0, 0.0, rate),
         )
 
     def _is_triggered(self, context: StepContext) -> bool:
-        for name in context.names_of(self.trigger):
+        for name in context.names_of(self._spec.trigger):
             state = context.state(name)
             if state is not None and name != self.name:
                 x_m, y_m = state.pose.position[:2]
-                if self.closed_pose.distance_to(x_m, y_m) <= self.trigger_distance_m:
+                if self._closed_pose.distance_to(x_m, y_m) <= self._spec.trigger_distance_m:
                     return True
         return False

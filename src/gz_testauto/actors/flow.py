@@ -2,7 +2,7 @@
 later."""
 
 import math
-from typing import Callable, ClassVar, List, Sequence, Tuple
+from typing import ClassVar, List, Tuple
 
 import shapely
 from pydantic import Field
@@ -42,16 +42,7 @@ class FlowSpec(ActorSpec):
 
     def create(self, new: NewActor) -> Tuple["Flow", Pose2D]:
         """See :class:`ActorSpec`."""
-        flow = Flow(
-            new.name,
-            self.tags,
-            self.waypoints_m,
-            self.speed_mps.quantile,
-            self.absence_s.quantile,
-            self.min_clearance_m,
-            self.height_above_ground_m,
-        )
-        return flow, Pose2D(*self.waypoints_m[0])
+        return Flow(new.name, self), Pose2D(*self.waypoints_m[0])
 
 
 RETRY_S = 0.5
@@ -60,35 +51,22 @@ RETRY_S = 0.5
 class Flow(Actor):
     """An actor that passes through the world repeatedly.
 
-    It is absent for a random time ``absence_s`` (s), is spawned at the first waypoint (m, world
-    frame) as soon as no model is within ``min_clearance_m`` of it, moves to the last waypoint, and
-    is deleted. ``height_m`` is the height of its origin.
+    It is absent for a random time, is spawned at the first waypoint as soon as no model is within
+    ``spec.min_clearance_m`` of this, moves to the last waypoint, and is deleted.
     """
 
     spawn_later = True
 
-    def __init__(
-        self,
-        name: str,
-        tags: Sequence[str],
-        waypoints_m: Sequence[Tuple[float, float]],
-        speed_mps: Callable[[float], float],
-        absence_s: Callable[[float], float],
-        min_clearance_m: float,
-        height_m: float = 0.0,
-    ) -> None:
-        """Create the actor; ``speed_mps`` and ``absence_s`` are quantile functions, from [0, 1)."""
-        super().__init__(name, tags)
-        self.waypoints_m = [(float(x), float(y)) for x, y in waypoints_m]
-        self.min_clearance_m, self.height_m = min_clearance_m, height_m
-        self._draws = (speed_mps, absence_s)
+    def __init__(self, name: str, spec: FlowSpec) -> None:
+        super().__init__(name, spec.tags)
+        self._spec = spec
         self.speed_mps = self._spawn_s = 0.0
         self.reset()
 
     @property
     def activity(self) -> str:
         """See :class:`~gz_testauto.actors.actor.Actor`."""
-        return f"flow, to waypoint {self._next + 1} of {len(self.waypoints_m)}"
+        return f"flow, to waypoint {self._next + 1} of {len(self._spec.waypoints_m)}"
 
     def reset(self) -> None:
         """Draw the time until the first spawn. The actor is absent until then."""
@@ -98,24 +76,24 @@ class Flow(Actor):
         """Spawn the model when it is due and the first waypoint is free."""
         if context.time_s < self._spawn_s - 1e-9:
             return
-        (x_m, y_m), (to_x_m, to_y_m) = self.waypoints_m[:2]
+        (x_m, y_m), (to_x_m, to_y_m) = self._spec.waypoints_m[:2]
         if self._is_taken(x_m, y_m, context):
             self._spawn_s = context.time_s + RETRY_S
             return
         yaw_rad = math.atan2(to_y_m - y_m, to_x_m - x_m)
-        self.spawn(Pose.from_rpy(x_m, y_m, self.height_m, 0.0, 0.0, yaw_rad))
+        self.spawn(Pose.from_rpy(x_m, y_m, self._spec.height_above_ground_m, 0.0, 0.0, yaw_rad))
 
     def act(self, context: StepContext) -> None:
         """Move along the waypoints; delete the model at the last one."""
-        if self._next == len(self.waypoints_m):
+        if self._next == len(self._spec.waypoints_m):
             self.delete()
             self._draw_next(context.time_s)
-        elif self.go_to(*self.waypoints_m[self._next], self.speed_mps):
+        elif self.go_to(*self._spec.waypoints_m[self._next], self.speed_mps):
             self._next += 1
 
     def _draw_next(self, now_s: float) -> None:
-        speed_mps, absence_s = (float(draw(float(self.random.random()))) for draw in self._draws)
-        self.speed_mps = speed_mps
+        self.speed_mps = float(self._spec.speed_mps.quantile(float(self.random.random())))
+        absence_s = float(self._spec.absence_s.quantile(float(self.random.random())))
         self._spawn_s = now_s + max(0.0, absence_s)
         self._next = 1
 
@@ -124,6 +102,6 @@ class Flow(Actor):
         poses = [state.pose for state in states if state is not None]
         poses.extend(model.pose for model in context.to_spawn)
         return any(
-            math.hypot(pose.position[0] - x_m, pose.position[1] - y_m) < self.min_clearance_m
+            math.hypot(pose.position[0] - x_m, pose.position[1] - y_m) < self._spec.min_clearance_m
             for pose in poses
         )

@@ -1,7 +1,7 @@
 """``follow``: an actor that follows a model at a distance, or stays at an offset from it."""
 
 import math
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Tuple
 
 from typing_extensions import Literal
 
@@ -31,39 +31,27 @@ class FollowSpec(PlacedActorSpec):
 
     def create(self, new: NewActor) -> Tuple["Follow", Pose2D]:
         """See :class:`ActorSpec`."""
-        speed = new.draw(self.speed_mps)
-        follow = Follow(new.name, self.tags, self.target, speed, self.distance_m, self.offset_m)
-        return follow, self.start.pose
+        return Follow(new.name, self, new.draw(self.speed_mps)), self.start.pose
 
 
 class Follow(Actor):
-    """An actor that moves towards ``target`` until it is ``distance_m`` away. With ``offset_m`` (x
-    forward, y left, z up of the target's origin and heading) it stays there and faces as the target
-    does."""
+    """An actor that moves towards ``spec.target`` until it is ``spec.distance_m`` away. With
+    ``spec.offset_m`` it stays at this offset and has the heading of the target."""
 
-    def __init__(
-        self,
-        name: str,
-        tags: Sequence[str],
-        target: str,
-        speed_mps: float,
-        distance_m: float = 1.5,
-        offset_m: Optional[Tuple[float, float, float]] = None,
-    ) -> None:
-        super().__init__(name, tags)
-        self.target, self.speed_mps = target, speed_mps
-        self.distance_m, self.offset_m = distance_m, offset_m
+    def __init__(self, name: str, spec: FollowSpec, speed_mps: float) -> None:
+        super().__init__(name, spec.tags)
+        self._spec, self.speed_mps = spec, speed_mps
 
     def act(self, context: StepContext) -> None:
         """Move towards the target's current position."""
-        names = context.names_of(self.target)
+        names = context.names_of(self._spec.target)
         state = context.state(names[0]) if names else None
         if state is None:
             self.stop()
             return
         pose = state.pose
-        if self.offset_m is not None:
-            ahead_m, left_m, up_m = self.offset_m
+        if self._spec.offset_m is not None:
+            ahead_m, left_m, up_m = self._spec.offset_m
             cos, sin = math.cos(pose.yaw_rad), math.sin(pose.yaw_rad)
             x_m = pose.position[0] + cos * ahead_m - sin * left_m
             y_m = pose.position[1] + sin * ahead_m + cos * left_m
@@ -71,10 +59,10 @@ class Follow(Actor):
             return
         dx, dy = pose.position[0] - self.pose.position[0], pose.position[1] - self.pose.position[1]
         away_m = math.hypot(dx, dy)
-        if away_m <= self.distance_m:
+        if away_m <= self._spec.distance_m:
             self.stop()
             return
-        part = (away_m - self.distance_m) / away_m
+        part = (away_m - self._spec.distance_m) / away_m
         self.go_to(
             self.pose.position[0] + part * dx, self.pose.position[1] + part * dy, self.speed_mps
         )

@@ -12,8 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Annotated, Literal
 
-from gz_testauto.actors.creation import NewActor, reach_of
-from gz_testauto.actors.obstacle_outlines import TRIES as TRIES_TO_START
+from gz_testauto.actors.creation import TRIES_TO_START, NewActor, reach_of
 from gz_testauto.actors.script import Script, Timetable
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
@@ -95,7 +94,7 @@ class PolynomialSpec(ActorSpec):
         else:
             raise PlacementError(
                 f"actor {new.name!r} has no path with a free start after {TRIES_TO_START} "
-                "tries;  lower count or min_robot_gap_m"
+                "tries; lower count or min_robot_gap_m"
             )
         speeds = dynabarn_speeds(
             new.random, len(points) - 1, mean, self.speed_stddev_mps, self.speed_bounds_mps

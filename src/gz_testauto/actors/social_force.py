@@ -6,7 +6,7 @@ Helbing, Farkas, Molnár, Vicsek 2002). Positions of others are those at the sta
 """
 
 import math
-from typing import Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterator, Optional, Tuple
 
 import numpy as np
 from pydantic import Field
@@ -16,7 +16,6 @@ from typing_extensions import Annotated, Literal
 from gz_testauto.actors.actor import turn_rate
 from gz_testauto.actors.creation import NewActor
 from gz_testauto.actors.hook import OtherActor, StepContext
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.actors.wander import Wander, WanderSpec
 from gz_testauto.spec.model import Positive
 
@@ -39,20 +38,7 @@ class SocialForceSpec(WanderSpec):
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
     ) -> "SocialForce":
         """See :class:`~gz_testauto.actors.wander.WanderSpec`."""
-        return SocialForce(
-            new.name,
-            self.tags,
-            region,
-            new.ground.surroundings,
-            reach_m,
-            speed_mps,
-            self.pause_s,
-            self.yield_distance_m,
-            new.ground.robot_radius_m,
-            Forces(
-                self.relaxation_time_s, self.repulsion_mps2, self.repulsion_range_m, self.anisotropy
-            ),
-        )
+        return SocialForce(new, self, region, reach_m, speed_mps)
 
 
 FASTEST = 1.3
@@ -65,21 +51,14 @@ SLOWEST_MPS = 0.05
 """Below this speed the heading does not change."""
 
 
-class Forces(NamedTuple):
-    """Parameters of the social force model; see :class:`SocialForceSpec`."""
-
-    relaxation_time_s: float = 0.5
-    repulsion_mps2: float = 3.0
-    repulsion_range_m: float = 0.2
-    anisotropy: float = 0.25
-
-
-def driving(desired: np.ndarray, velocity: np.ndarray, forces: Forces) -> np.ndarray:
+def driving(desired: np.ndarray, velocity: np.ndarray, spec: SocialForceSpec) -> np.ndarray:
     """Return the acceleration (m/s²) towards the desired velocity, (2,)."""
-    return (desired - velocity) / forces.relaxation_time_s
+    return (desired - velocity) / spec.relaxation_time_s
 
 
-def repulsion(away: np.ndarray, touch_m: float, heading: np.ndarray, forces: Forces) -> np.ndarray:
+def repulsion(
+    away: np.ndarray, touch_m: float, heading: np.ndarray, spec: SocialForceSpec
+) -> np.ndarray:
     """Return the acceleration (m/s²) by a neighbor whose center is at -``away`` (2,) and that
     touches at the distance ``touch_m``; ``heading`` (2,) is the desired direction, of length 1 or
     0."""
@@ -88,32 +67,25 @@ def repulsion(away: np.ndarray, touch_m: float, heading: np.ndarray, forces: For
         return np.zeros(2)
     normal = away / distance
     ahead = 0.5 * (1.0 - float(normal @ heading))  # 1 straight ahead
-    share = forces.anisotropy + (1.0 - forces.anisotropy) * ahead
-    strength = forces.repulsion_mps2 * math.exp((touch_m - distance) / forces.repulsion_range_m)
+    share = spec.anisotropy + (1.0 - spec.anisotropy) * ahead
+    strength = spec.repulsion_mps2 * math.exp((touch_m - distance) / spec.repulsion_range_m)
     return np.asarray(share * strength * normal)
 
 
 class SocialForce(Wander):
     """An actor that moves to points of its region as :class:`~gz_testauto.actors.wander.Wander`
-    does, but by forces. ``others_m`` is the radius of the robot."""
+    does, but by forces."""
 
     def __init__(
         self,
-        name: str,
-        tags: Sequence[str],
+        new: NewActor,
+        spec: SocialForceSpec,
         region: BaseGeometry,
-        surroundings: ObstacleOutlines,
         radius_m: float,
         speed_mps: float,
-        pause_s: float = 0.0,
-        yield_distance_m: float = 0.0,
-        others_m: float = 0.3,
-        forces: Forces = Forces(),  # noqa: B008 (a NamedTuple)
     ) -> None:
-        super().__init__(
-            name, tags, region, surroundings, radius_m, speed_mps, pause_s, yield_distance_m
-        )
-        self._others_m, self._forces = others_m, forces
+        super().__init__(new, spec, region, radius_m, speed_mps)
+        self._forces, self._robot_radius_m = spec, new.ground.robot_radius_m
 
     @property
     def radius_m(self) -> float:
@@ -161,5 +133,5 @@ class SocialForce(Wander):
     def _radius_of(self, other: Optional[OtherActor]) -> float:
         """Return the radius of another actor; this one's for an actor without a radius."""
         if other is None:
-            return self._others_m
+            return self._robot_radius_m
         return other.radius_m if isinstance(other, SocialForce) else self._radius_m

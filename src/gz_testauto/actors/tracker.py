@@ -15,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 from shapely.geometry.polygon import orient
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
+from gz_testauto.actors.creation import ObstacleOutlines
 from gz_testauto.base.observation import Snapshot, TrackedObject
 from gz_testauto.base.pose import Pose, Pose2D, wrap_angle
 from gz_testauto.sampling.seeds import TRACKING, child_generator

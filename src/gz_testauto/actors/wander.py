@@ -1,16 +1,14 @@
 """``wander``: an actor that moves between random free points."""
 
 import math
-from typing import ClassVar, Sequence, Tuple
+from typing import ClassVar, Tuple
 
 from shapely.geometry.base import BaseGeometry
 from typing_extensions import Literal
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.creation import NewActor, reach_of
+from gz_testauto.actors.creation import TRIES_TO_START, NewActor, draw_point, reach_of
 from gz_testauto.actors.hook import StepContext
-from gz_testauto.actors.obstacle_outlines import TRIES as TRIES_TO_START
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines, draw_point
 from gz_testauto.base.errors import PlacementError
 from gz_testauto.base.pose import Pose2D
 from gz_testauto.spec.actors import ActorSpec
@@ -63,8 +61,7 @@ class WanderSpec(ActorSpec):
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
     ) -> "Wander":
         """Return the actor without its start."""
-        where = (region, new.ground.surroundings, reach_m)
-        return Wander(new.name, self.tags, *where, speed_mps, self.pause_s, self.yield_distance_m)
+        return Wander(new, self, region, reach_m, speed_mps)
 
 
 TRIES = 50
@@ -85,18 +82,15 @@ class Wander(Actor):
 
     def __init__(
         self,
-        name: str,
-        tags: Sequence[str],
+        new: NewActor,
+        spec: WanderSpec,
         region: BaseGeometry,
-        surroundings: ObstacleOutlines,
         radius_m: float,
         speed_mps: float,
-        pause_s: float = 0.0,
-        yield_distance_m: float = 0.0,
     ) -> None:
-        super().__init__(name, tags)
-        self.speed_mps, self.pause_s, self.yield_distance_m = speed_mps, pause_s, yield_distance_m
-        self._region, self._surroundings, self._radius_m = region, surroundings, radius_m
+        super().__init__(new.name, spec.tags)
+        self._spec, self._region, self._surroundings = spec, region, new.ground.surroundings
+        self._radius_m, self.speed_mps = radius_m, speed_mps
         self._target: Tuple[float, float] = (0.0, 0.0)
         self.reset()
 
@@ -115,7 +109,7 @@ class Wander(Actor):
             self.stop()
         elif self.go(context):
             self._going = False
-            self._until_s = context.time_s + context.duration_s + self.pause_s
+            self._until_s = context.time_s + context.duration_s + self._spec.pause_s
 
     def go(self, context: StepContext) -> bool:
         """Move towards the point. Return whether it arrives by the end of the step."""
@@ -133,7 +127,7 @@ class Wander(Actor):
         self._until_s = context.time_s + RETRY_S
 
     def _must_give_way(self, context: StepContext) -> bool:
-        if not self.yield_distance_m:
+        if not self._spec.yield_distance_m:
             return False
         x_m, y_m = self.pose.position[:2]
         way = (self._target[0] - x_m, self._target[1] - y_m)
@@ -145,7 +139,7 @@ class Wander(Actor):
             dx, dy = state.pose.position[0] - x_m, state.pose.position[1] - y_m
             away = math.hypot(dx, dy)
             ahead = dx * way[0] + dy * way[1] > AHEAD * away * length
-            if away - self._radius_m < self.yield_distance_m and ahead:
+            if away - self._radius_m < self._spec.yield_distance_m and ahead:
                 self._until_s += context.duration_s
                 return True
         return False

@@ -28,8 +28,7 @@ from gz_testauto.base.parameters import Fraction, NotNegative, Positive
 from gz_testauto.base.pose import wrap_angle
 from gz_testauto.planners.dwa import dynamic_window, stoppable
 from gz_testauto.planners.escape import Escape
-from gz_testauto.planners.fgm import nearest_distance, weighted_heading
-from gz_testauto.planners.gaps import Gap, find_gaps
+from gz_testauto.planners.fgm import Gap, find_gaps, nearest_distance, weighted_heading
 from gz_testauto.planners.interface import Task
 from gz_testauto.planners.reactive import ReactivePlanner, Situation, turn_towards
 from gz_testauto.planners.sweep import ConvexFootprint, Sweep, arc_poses, sweep_arcs

@@ -12,9 +12,8 @@ from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 import numpy as np
 
 from gz_testauto.actors.actor import Actor
-from gz_testauto.actors.creation import ActorPlacementArea, create_actors
+from gz_testauto.actors.creation import ActorPlacementArea, ObstacleOutlines, create_actors
 from gz_testauto.actors.hook import Hook
-from gz_testauto.actors.obstacle_outlines import ObstacleOutlines
 from gz_testauto.actors.simulation import ActorSimulation, Filter
 from gz_testauto.actors.tracker import ObjectTracker, TrackedScene
 from gz_testauto.actors.world_actors import world_actors
