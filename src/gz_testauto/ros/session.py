@@ -8,6 +8,7 @@ module does not import rospy.
 
 import abc
 import contextlib
+import logging
 import multiprocessing
 import os
 import sys
@@ -27,6 +28,7 @@ from gz_testauto.processes.remote import (
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.trial.executor import StopRequest, TrialExecutor, TrialStopped
 
+LOGGER = logging.getLogger(__name__)
 DEATH_TIMEOUT_S = 5.0
 
 ProgressCallback = Callable[[str], None]
@@ -87,10 +89,14 @@ class Session:
         return self._process.failure() or "the trial's process closed its connection"
 
 
+class SessionRestartError(SimulatorError):
+    """Raised in a session that cannot run the next trial, although a new session can."""
+
+
 class SessionExecutor(TrialExecutor):
     """An executor that runs its trials in a session.
 
-    The session starts at the first request. It is closed after each error.
+    The session starts at the first request, and is closed after each error.
     """
 
     _session: Optional[Session] = None
@@ -120,6 +126,10 @@ class SessionExecutor(TrialExecutor):
             if self._session is None:
                 self._session = self._start_session(request)
             return self._session.request(request, should_stop, self._silence_timeout_s)
+        except SessionRestartError as error:
+            LOGGER.warning("the session is restarted: %s", error)
+            self.close()
+            return self._request(request, should_stop)
         except BaseException:
             self.close()
             raise

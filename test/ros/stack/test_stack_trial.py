@@ -9,8 +9,8 @@ pytest.importorskip("rospy")
 from gz_testauto.base.errors import SceneError, SimulatorError
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
+from gz_testauto.ros.session import SessionRestartError
 from gz_testauto.ros.stack import trial
-from gz_testauto.ros.stack.executor import WorldUpdateError
 from gz_testauto.ros.stack.ground_truth import require_max_gap
 from gz_testauto.ros.stack.trial import StackTrialRunner
 from gz_testauto.trial.actors import TrialActors
@@ -27,7 +27,7 @@ def test_a_model_that_cannot_be_placed_restarts_the_stack(
     warm._campaign = warm._stack = warm._logs = None
     warm._map, warm._reset = lambda trial: None, stay
     monkeypatch.setattr(trial, "placeholder_values", lambda *arguments: {})
-    with pytest.raises(WorldUpdateError, match="not placed"):
+    with pytest.raises(SessionRestartError, match="not placed"):
         warm._prepare(None, None, TrialActors())
 
 

@@ -6,13 +6,12 @@ that one process can run many sessions in succession. A session that exits or do
 costs one attempt.
 """
 
-import logging
 import shutil
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 from gz_testauto.base import resources
-from gz_testauto.base.errors import MissingDependencyError, SimulatorError, SpecError
+from gz_testauto.base.errors import MissingDependencyError, SpecError
 from gz_testauto.base.xml_file import read_xml
 from gz_testauto.metrics.interface import METRICS
 from gz_testauto.metrics.reported import REPORTED
@@ -30,13 +29,8 @@ from gz_testauto.trial.launch_files import check_launches
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.setup import PreparedCampaign, PreparedStack, require_stack
 
-LOGGER = logging.getLogger(__name__)
 SLACK_S = 30.0
 """Time (s) that is added to the longest wait of a session before it counts as hung."""
-
-
-class WorldUpdateError(SimulatorError):
-    """Raised when the running stack cannot be prepared for the next trial and must be restarted."""
 
 
 class StackSessionSettings(NamedTuple):
@@ -74,11 +68,7 @@ class StackExecutor(SessionExecutor):
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
         """Run one trial, as the interface describes."""
         try:
-            try:
-                result: TrialResult = self._request(trial, should_stop)
-            except WorldUpdateError as error:
-                LOGGER.warning("%s: the stack is restarted: %s", trial.label, error)
-                result = self._request(trial, should_stop)
+            result: TrialResult = self._request(trial, should_stop)
             return result
         finally:
             if self._stack.run == "fresh":
@@ -117,7 +107,9 @@ def start_stack_session(settings: StackSessionSettings, report: ProgressCallback
 
     rospy.set_param("/use_sim_time", True)
     rospy.init_node("gz_testauto_trial", disable_signals=True)
-    return StackTrialRunner(settings, home, core, report).execute
+    return StackTrialRunner(
+        settings.campaign, settings.logs, settings.bags, home, core, report
+    ).execute
 
 
 def _require_ros(spec: StackCampaignSpec) -> None:

@@ -22,9 +22,8 @@ from gz_testauto.planners.interface import PlannerAborted
 from gz_testauto.ros.launched_process import LaunchedProcess
 from gz_testauto.ros.master import master_faults
 from gz_testauto.ros.move_base import MoveBaseClient
-from gz_testauto.ros.session import ProgressCallback
+from gz_testauto.ros.session import ProgressCallback, SessionRestartError
 from gz_testauto.ros.stack.costmap_check import CostmapCheck
-from gz_testauto.ros.stack.executor import StackSessionSettings, WorldUpdateError
 from gz_testauto.ros.stack.ground_truth import GroundTruth, require_max_gap
 from gz_testauto.ros.stack.launched_stack import LaunchedStack
 from gz_testauto.ros.stack.localization import Localization
@@ -43,6 +42,7 @@ from gz_testauto.trial.launch_files import placeholder_values
 from gz_testauto.trial.monitor import TrialMonitor
 from gz_testauto.trial.plan import Trial
 from gz_testauto.trial.recorder import CycleTimes
+from gz_testauto.trial.setup import PreparedStack
 from gz_testauto.trial.static_maps import MapInputs
 from gz_testauto.trial.termination import TrialEnd
 
@@ -102,15 +102,16 @@ class StackTrialRunner:
 
     def __init__(
         self,
-        settings: StackSessionSettings,
+        campaign: PreparedStack,
+        logs: Path,
+        bags: Path,
         home: Path,
         core: LaunchedProcess,
         report: ProgressCallback,
     ) -> None:
-        campaign, logs = settings.campaign, settings.logs
         self._campaign = campaign
         self._stack = campaign.spec.stack
-        self._logs, self._bags, self._home = logs, settings.bags, home
+        self._logs, self._bags, self._home = logs, bags, home
         self._report = report
         names = self._stack.names
         self._gazebo = gazebo = GazeboRosClient(
@@ -148,7 +149,7 @@ class StackTrialRunner:
             with master_faults():
                 self._prepare(trial, monitor, actors)
                 result = self._drive_recorded(trial, monitor, actors)
-        except (WorldUpdateError, SceneError):
+        except (SessionRestartError, SceneError):
             raise
         except (SimulatorError, NavigatorError) as error:
             self._report("checking whether a process died")
@@ -232,7 +233,7 @@ class StackTrialRunner:
                 self._reset(trial, values)
                 self._updater.replace_actors(actors.models, actors.spare_models)
             except SimulatorError as error:
-                raise WorldUpdateError(error.full) from error
+                raise SessionRestartError(error.full) from error
         else:
             self._start_simulator(trial, values)
             self._updater.replace_actors(actors.models, actors.spare_models)
@@ -249,7 +250,7 @@ class StackTrialRunner:
             )
         except NavigatorError as error:
             if warm:  # for example, odometry that does not follow a moved robot
-                raise WorldUpdateError(error.full) from error
+                raise SessionRestartError(error.full) from error
             raise
         self._wait_simulated(SETTLE_S)
         self._localization.clear_costmaps()
@@ -265,7 +266,7 @@ class StackTrialRunner:
             )
         except NavigatorError as error:
             if warm:  # for example, sensors with an obstacle at its previous pose
-                raise WorldUpdateError(error.full) from error
+                raise SessionRestartError(error.full) from error
             raise
 
     def _start_simulator(self, trial: Trial, values: Mapping[str, object]) -> None:

@@ -9,7 +9,7 @@ from typing import Callable, Dict, Sequence
 
 from gz_testauto.base.observation import ModelState
 from gz_testauto.base.pose import Pose
-from gz_testauto.ros.stack.executor import WorldUpdateError
+from gz_testauto.ros.session import SessionRestartError
 from gz_testauto.sdf.scene import WorldScene
 from gz_testauto.sdf.world_diff import WorldModels
 from gz_testauto.simulators.gazebo_ros.client import GazeboRosClient
@@ -34,13 +34,18 @@ class WorldUpdater:
         self._actors = {}
 
     def change_to(self, world: Path, scene: WorldScene) -> None:
-        """Change the running world to this one. Raises ``WorldUpdateError`` if the files differ in
-        more than models, and ``SimulatorError`` if a change fails."""
+        """Change the models of the running world to those of another world file.
+
+        Raises ``SessionRestartError`` if the files differ in more than models, and
+        ``SimulatorError`` if a change fails.
+        """
         ((before_path, before),) = self._models.items()
         after = before if world == before_path else WorldModels(scene)
         changes = before.changes_to(after)
         if changes.other:
-            raise WorldUpdateError(f"{before_path.name} and {world.name} differ in {changes.other}")
+            raise SessionRestartError(
+                f"{before_path.name} and {world.name} differ in {changes.other}"
+            )
         self._models = {}  # unknown until all changes are done
         if changes.to_delete:
             self._report(f"deleting {len(changes.to_delete)} models")
