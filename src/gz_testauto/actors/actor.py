@@ -1,9 +1,9 @@
-"""An actor: a model with a behavior.
+"""The base class of actors: models with a behavior.
 
-Defines the life of an actor in a trial: :meth:`Actor.start`, then before each step
-:meth:`Actor.act`, and :meth:`Actor.fixed_update` at the actor's own rate. An actor reads other
-models from the :class:`~gz_testauto.actors.hook.StepContext` and draws from its own generator, so
-the same seed repeats the same trial.
+In a trial, an actor is started once by :meth:`Actor.start`. Then :meth:`Actor.act` is called before
+each step, and :meth:`Actor.fixed_update` with a separate period. An actor reads the states of other
+models from a :class:`~gz_testauto.actors.hook.StepContext`. Each actor draws from a separate random
+generator, so that the same seed repeats the same trial.
 """
 
 import math
@@ -19,37 +19,38 @@ Vector = Tuple[float, float, float]
 ROUNDING_S = 1e-9
 
 ARRIVED_M = 1e-3
-"""Remaining distance that counts as none: simulators place a body to some micrometers, and an actor
-must not arrive one step later in one simulator than in another for these."""
+"""Distance (m) from its target within which an actor has arrived. It is larger than the rounding
+errors of simulators, so that an actor arrives in the same step in each of them."""
 
 FASTEST_TURN_RADPS = 6.0
-"""Largest yaw rate with which an actor turns to its direction of motion."""
+"""Largest yaw rate (rad/s) with which an actor turns to its direction of motion."""
 
 
 def velocity_towards(
     offset: np.ndarray, speed_mps: float, duration_s: float
 ) -> Tuple[np.ndarray, bool]:
-    """Return the velocity (m/s) along ``offset`` (m) for one step, at most to its end, and
-    whether it ends there."""
+    """Return the velocity (m/s) for one step along ``offset`` (m), and whether the step reaches the
+    end of the offset."""
     length = float(np.linalg.norm(offset))
     arrives = length <= speed_mps * duration_s + ARRIVED_M
     return (offset / duration_s if arrives else offset * (speed_mps / length)), arrives
 
 
 def turn_rate(yaw_rad: float, desired_rad: float, duration_s: float) -> float:
-    """Return the yaw rate (rad/s) that turns to another heading by the end of a step, limited."""
+    """Return the yaw rate (rad/s) that turns to another heading by the end of a step, at most
+    :data:`FASTEST_TURN_RADPS`."""
     turn = wrap_angle(desired_rad - yaw_rad) / duration_s
     return max(-FASTEST_TURN_RADPS, min(FASTEST_TURN_RADPS, turn))
 
 
 class Actor(Hook):
-    """A model with a behavior. Subclass it and implement :meth:`act`.
+    """A model with a behavior. Subclasses implement :meth:`act`.
 
-    ``name`` is the name of its model. ``tags`` are words by which other actors find it. While
-    ``enabled`` is False it does not move and :meth:`act` is not called. With ``spawn_later`` its
-    model is not in the world at the start of a trial. ``spare_models`` are further models that it
-    can spawn. ``fixed_period_s`` is the simulated time between two calls of :meth:`fixed_update`,
-    None for none.
+    ``name`` is the name of the actor's model. ``tags`` are words by which other actors find the
+    actor. While ``enabled`` is False, the model does not move and :meth:`act` is not called. With
+    ``spawn_later``, the model is not in the world at the start of a trial. ``spare_models`` are
+    further models that the actor can spawn. ``fixed_period_s`` is the simulated time between two
+    calls of :meth:`fixed_update`; with None, it is never called.
     """
 
     fixed_period_s: Optional[float] = None
@@ -67,44 +68,49 @@ class Actor(Hook):
         self._stopped = False
 
     def start(self, random: np.random.Generator) -> None:
-        """Start a trial in which the actor draws from ``random``, and call :meth:`reset`."""
+        """Prepare the actor for a trial in which it draws from ``random``, and call
+        :meth:`reset`."""
         self.random = random
         self._fixed_calls = 0
         self.reset()
 
     @property
     def activity(self) -> str:
-        """Return the current activity in a few words, for display."""
+        """Return a short text about the actor's current activity, for display."""
         return type(self).__name__.lower()
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return :attr:`activity` by the actor's name."""
+        """Return a dictionary from the actor's name to its current activity."""
         return {self.name: self.activity}
 
     # to implement
 
     def reset(self) -> None:
-        """Draw the values that are drawn once per trial. The default does nothing."""
+        """Draw the random values of the actor that hold for a whole trial. The default
+        implementation does nothing."""
 
     def expected(self, times_s: np.ndarray) -> Optional[np.ndarray]:
-        """Return the poses at future times of the scene (k,): x, y (m) and yaw (rad), (k, 3). The
-        default, None, means that they are not known."""
+        """Return the actor's poses at future times of the scene, or None if they are not known.
+
+        ``times_s`` has shape (k,). The poses have shape (k, 3): x, y (m) and yaw (rad).
+        """
         return None
 
     def act(self, context: StepContext) -> None:
-        """Request the changes of one step."""
+        """Request the changes that the actor makes in one step."""
         raise NotImplementedError
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Request changes in place of :meth:`act` while the model does not exist. The default does
-        nothing."""
+        """Request changes before a step in which the actor's model does not exist; :meth:`act` is
+        not called then. The default implementation does nothing."""
 
     def fixed_update(self, context: StepContext) -> None:
-        """Run every ``fixed_period_s``, before :meth:`act`. The default does nothing."""
+        """Update the actor; called every ``fixed_period_s`` of simulated time, before :meth:`act`.
+        The default implementation does nothing."""
 
     def before_step(self, context: StepContext) -> None:
-        """Call the methods above; see :class:`~gz_testauto.actors.hook.Hook`."""
+        """Call :meth:`act`, :meth:`fixed_update` or :meth:`update_before_spawn`, as required."""
         self.context = context
         state = context.state(self.name)
         self.pose = Pose() if state is None else state.pose
@@ -129,32 +135,33 @@ class Actor(Hook):
 
     @property
     def planar(self) -> Pose2D:
-        """Return its pose seen from above."""
+        """Return the model's pose in the horizontal plane."""
         return self.pose.planar
 
     @property
     def linear_mps(self) -> Vector:
-        """Return its mean velocity over the last step, in the world frame."""
+        """Return the model's mean velocity (m/s) over the last step, in the world frame."""
         return self.context.velocity_mps(self.name)
 
     @property
     def forward(self) -> np.ndarray:
-        """Return its x axis in the world frame, shape (3,)."""
+        """Return the x axis of the model in the world frame, a unit vector of shape (3,)."""
         return np.asarray(self.pose.rotation[:, 0])
 
     @property
     def left(self) -> np.ndarray:
-        """Return its y axis in the world frame, shape (3,)."""
+        """Return the y axis of the model in the world frame, a unit vector of shape (3,)."""
         return np.asarray(self.pose.rotation[:, 1])
 
     @property
     def up(self) -> np.ndarray:
-        """Return its z axis in the world frame, shape (3,)."""
+        """Return the z axis of the model in the world frame, a unit vector of shape (3,)."""
         return np.asarray(self.pose.rotation[:, 2])
 
     def nearest(self, selector: str) -> float:
-        """Return the distance (m) to the nearest model that ``selector`` denotes, between origins
-        in the plane; ``inf`` if none exists. ``selector`` is as in :meth:`StepContext.names_of`."""
+        """Return the horizontal distance (m) between the origins of this model and of the nearest
+        model that ``selector`` denotes (:meth:`StepContext.names_of`); ``inf`` if no such model
+        exists."""
         x_m, y_m = self.pose.position[:2]
         names = self.context.names_of(selector)
         states = (self.context.state(name) for name in names if name != self.name)
@@ -166,15 +173,16 @@ class Actor(Hook):
         return min(away, default=math.inf)
 
     def set_pose(self, pose: Pose) -> None:
-        """Place the model at rest. In Gazebo that takes 0.2 s of wall time: prefer a velocity."""
+        """Set the model's pose, at rest. In Gazebo this takes 0.2 s of wall time;
+        :meth:`set_twist` is faster."""
         self.context.change(SetModel(self.name, pose))
 
     def set_twist(self, linear_mps: Vector, angular_radps: Vector = (0.0, 0.0, 0.0)) -> None:
-        """Set its velocity for the step, in the world frame."""
+        """Set the model's velocity (m/s and rad/s, world frame) for the current step."""
         self.context.change(SetModel(self.name, None, linear_mps, angular_radps))
 
     def stop(self) -> None:
-        """Keep the model at its pose."""
+        """Set the model's velocity for the current step to zero."""
         self.set_twist((0.0, 0.0, 0.0))
 
     def go_to(
@@ -185,9 +193,11 @@ class Actor(Hook):
         z_m: Optional[float] = None,
         yaw_rad: Optional[float] = None,
     ) -> bool:
-        """Move the model straight to a point, at most. It faces its direction of motion, or
-        ``yaw_rad``; its height does not change without ``z_m``. Return whether it arrives by the
-        end of the step."""
+        """Move the model in a straight line towards a point for one step.
+
+        The model turns to its direction of motion, or to ``yaw_rad``. Without ``z_m`` its height
+        does not change. Return whether the model arrives by the end of the step.
+        """
         duration_s = self.context.duration_s
         x, y, z = self.pose.position
         offset = np.array([x_m - x, y_m - y, 0.0 if z_m is None else z_m - z])
@@ -200,16 +210,16 @@ class Actor(Hook):
         return arrives
 
     def spawn(self, pose: Pose) -> None:
-        """Spawn its model with this step, at rest; see
-        :meth:`~gz_testauto.actors.hook.StepContext.spawn`."""
+        """Spawn the actor's model in the current step, at rest at ``pose``. Raises ``ValueError``
+        as :meth:`~gz_testauto.actors.hook.StepContext.spawn` does."""
         self.context.spawn(self.name, pose)
 
     def delete(self) -> None:
-        """Delete its model with this step. It can be spawned again if it is a spare model."""
+        """Delete the actor's model in the current step. A spare model can be spawned again."""
         self.context.delete(self.name)
 
     def set_visuals(self, **properties: Any) -> None:
-        """Change all visuals of the model; see
+        """Change properties of all visuals of the model. The properties are the fields of
         :class:`~gz_testauto.simulators.changes.SetVisual`."""
         for visual in self.context.describe().visuals:
             if visual.startswith(f"{self.name}::"):

@@ -1,7 +1,7 @@
-"""SDF of actors: models of one link without weight that move at the requested velocity.
+"""SDF of the models of actors: one link without gravity, which moves at the requested velocity.
 
-Generates the SDF of upright cylinders and boxes, and reads a user's model (SDF, URDF or xacro) as
-one.
+This module generates the SDF of cylinders and boxes, and converts a user's model (SDF, URDF or
+xacro).
 """
 
 import subprocess
@@ -26,8 +26,8 @@ COLOR = (0.25, 0.45, 0.7, 1.0)
 
 
 def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, float]) -> str:
-    """Return the SDF of one cylinder or box whose center is at ``center_m`` (x, y, z) of its
-    origin."""
+    """Return the SDF of an actor with the shape of a cylinder or box. ``center_m`` is the position
+    (x, y, z) of the shape's center in the model's frame."""
     root = etree.Element("sdf", version="1.6")
     link = etree.SubElement(etree.SubElement(root, "model", name="actor"), "link", name="link")
     inertial = etree.SubElement(link, "inertial")
@@ -54,7 +54,7 @@ def body_sdf(geometry: Geometry, mass_kg: float, center_m: Tuple[float, float, f
 
 
 def read_body(path: Path) -> str:
-    """Return the model of an SDF, URDF or xacro file as a body without weight.
+    """Return the SDF of an actor with the model of an SDF, URDF or xacro file.
 
     Raises ``SpecError`` for a model with several links, ``SdfError`` for a file that cannot be
     read, and ``MissingDependencyError`` if a converter is missing.
@@ -68,7 +68,7 @@ def read_body(path: Path) -> str:
         document = SdfDocument.read(model_file(path) if path.is_dir() else path)
     model = document.model
     if model is None:
-        raise SdfError(f"{path}: has no <model>")
+        raise SdfError(f"{path}: the file has no <model>; add one, or use another file")
     library = ModelLibrary()
     library.absolutize(document, model)
     library.expand_all(document, model)
@@ -76,15 +76,15 @@ def read_body(path: Path) -> str:
 
 
 def actor_body_of(model: Element, version: str, place: str) -> str:
-    """Return a model without includes as a body without weight, in SDF of that version.
+    """Return the SDF, in that version, of an actor with a given model. The model has no includes.
 
-    Raises ``SpecError``, which starts with ``place``, for a model with several links.
+    Raises ``SpecError`` for a model with several links; the message starts with ``place``.
     """
     links = list(model.iter("link"))
     if len(links) != 1:
         raise SpecError(
-            f"{place}: has {len(links)} links, but the model of an actor must have one; join "
-            "them or use another model"
+            f"{place}: the model has {len(links)} links, but the model of an actor must have one; "
+            "join the links, or use another model"
         )
     root = etree.Element("sdf", version=version)
     root.append(parse_model(etree.tostring(model)))
@@ -92,7 +92,8 @@ def actor_body_of(model: Element, version: str, place: str) -> str:
 
 
 def _as_actor_body(root: Element) -> str:
-    """Remove weight, joints and plugins from a model, so that only requested velocities move it."""
+    """Remove gravity, joints and plugins from a model, so that only requested velocities move the
+    model."""
     model = root.find("model")
     for tag in ("static", "plugin", "joint"):
         for element in model.findall(tag):
@@ -109,14 +110,15 @@ def _as_actor_body(root: Element) -> str:
 
 
 def _urdf(path: Path) -> str:
-    """Return the output of xacro, a tool of ROS, for a file."""
+    """Return the URDF that the ROS tool xacro generates from a file."""
     command = [sys.executable, "-c", "import xacro; xacro.main()", str(path)]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=XACRO_TIMEOUT_S, check=False
     )
     if "No module named 'xacro'" in done.stderr:
         raise MissingDependencyError(
-            f"{path}: needs xacro: python3 -m pip install xacro, or install ros-noetic-xacro"
+            f"{path}: xacro is not installed; run python3 -m pip install xacro, or install "
+            "ros-noetic-xacro"
         )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or ["no output"]

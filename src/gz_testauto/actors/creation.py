@@ -1,8 +1,8 @@
-"""Creates the actors of one trial from those of a campaign.
+"""Creation of the actors of one trial from the specification of a campaign.
 
-Draws the values of each actor from a separate generator, so that an additional actor changes none
-of the others. Starts are drawn at places that are free, away from the robot and from the starts of
-other actors.
+The values of each actor are drawn from a separate random generator, so that an additional actor
+does not change the others. Start positions are free of obstacles, and at a distance from the robot
+and from the starts of other actors.
 """
 
 import math
@@ -13,6 +13,7 @@ import numpy as np
 import shapely
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
+from typing_extensions import override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.bodies import body_sdf, read_body
@@ -28,37 +29,41 @@ from gz_testauto.spec.distributions import Distribution
 from gz_testauto.spec.model import LocatedSpec
 
 START_GAP_M = 0.1
-"""Least gap between the outlines of two actors at their start."""
+"""Least gap (m) between the outlines of two actors at the start of a trial."""
 
 TRIES_TO_START = 2000
 """Largest number of draws of a free start, and of a point in a region."""
 
 
 class ObstacleOutlines:
-    """The outlines (m, world frame) of obstacles, by name."""
+    """The outlines (m, world frame) of the obstacles of a world, for actors that need a free
+    path. ``outlines`` maps the names of obstacles to polygons."""
 
     def __init__(self, outlines: Mapping[str, BaseGeometry]) -> None:
         self._names = list(outlines)
         self._tree = shapely.STRtree(list(outlines.values()))
 
     def touched_by(self, shape: BaseGeometry) -> Optional[str]:
-        """Return the name of an obstacle that a shape touches, None if it touches none."""
+        """Return the name of an obstacle that a shape touches, or None if the shape is free."""
         hits = self._tree.query(shape, predicate="intersects")
         return min((self._names[int(index)] for index in hits), default=None)
 
     def crossed(self, lines: np.ndarray) -> np.ndarray:
-        """Return which of the lines (k,) of shapely touch an obstacle, (k,)."""
+        """Return which lines touch an obstacle. ``lines`` is an array of shapely lines, shape (k,);
+        the result is boolean, shape (k,)."""
         found = np.zeros(len(lines), dtype=bool)
         found[self._tree.query(lines, predicate="intersects")[0]] = True
         return found
 
     def distance_m(self, shape: BaseGeometry) -> float:
-        """Return the distance to the nearest outline, ``inf`` if there is none and 0 on contact."""
+        """Return the distance from a shape to the nearest obstacle: 0 on contact, ``inf`` without
+        obstacles."""
         found, distance = self._tree.query_nearest(shape, return_distance=True, all_matches=False)
         return float(distance[0]) if len(found) else float("inf")
 
     def nearest_point(self, x_m: float, y_m: float) -> Optional[Tuple[float, float]]:
-        """Return the nearest point of an obstacle; None without obstacles, or inside one."""
+        """Return the nearest point (m) of an obstacle to a position; None without obstacles, or if
+        the position is inside an obstacle."""
         here = shapely.Point(x_m, y_m)
         found = self._tree.query_nearest(here, all_matches=False)
         if not len(found):
@@ -68,7 +73,7 @@ class ObstacleOutlines:
         return None if (x, y) == (x_m, y_m) else (x, y)
 
     def is_free(self, x_m: float, y_m: float, radius_m: float) -> bool:
-        """Return whether a disc touches no obstacle."""
+        """Return whether a disc at (x, y) is free of obstacles."""
         return self.distance_m(shapely.Point(x_m, y_m)) > radius_m
 
     def is_free_path(
@@ -80,7 +85,7 @@ class ObstacleOutlines:
 
 
 def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tuple[float, float]]:
-    """Return a uniformly distributed point of a region; None if the region has no area."""
+    """Return a uniformly distributed point (m) in a region; None if the region has no area."""
     if region.is_empty or region.area <= 0.0:
         return None
     min_x, min_y, max_x, max_y = region.bounds
@@ -94,8 +99,8 @@ def draw_point(region: BaseGeometry, random: np.random.Generator) -> Optional[Tu
 
 @dataclass(frozen=True)
 class ActorPlacementArea:
-    """The obstacles, the start of the robot and the radius (m) of its circle, for the starts of
-    actors."""
+    """The area in which actors start: the obstacles, the start of the robot, and the radius (m) of
+    the robot's circumscribed circle."""
 
     surroundings: ObstacleOutlines
     start: Pose2D
@@ -104,8 +109,11 @@ class ActorPlacementArea:
 
 @dataclass(frozen=True)
 class NewActor:
-    """One actor to create: its name, its index in the entry, the generator for its draws, and the
-    starts of the actors before it: x, y and radius (m)."""
+    """The input for the creation of one actor.
+
+    ``index`` counts the actors of one entry in ``actors:``. ``random`` is the generator for the
+    draws of this actor. ``started`` are the starts of all previous actors: x, y and radius (m).
+    """
 
     name: str
     index: int
@@ -114,12 +122,12 @@ class NewActor:
     started: Sequence[Tuple[float, float, float]]
 
     def draw(self, distribution: Distribution) -> float:
-        """Return a number drawn from a distribution."""
+        """Return a random number from a distribution."""
         return float(distribution.quantile(float(self.random.random())))
 
     def is_free(self, point: Tuple[float, float], reach_m: float, min_robot_gap_m: float) -> bool:
-        """Return whether a circle at a point is free of obstacles and of the starts of other
-        actors, and as far from the robot's start."""
+        """Return whether an actor can start at a point. A circle of radius ``reach_m`` must be free
+        of obstacles and of other actors, and at least ``min_robot_gap_m`` from the robot."""
         keep_m = self.ground.robot_radius_m + reach_m + min_robot_gap_m
         return (
             self.ground.start.distance_to(*point) >= keep_m
@@ -132,24 +140,24 @@ class NewActor:
 
 
 class PluginActorSpec(PlacedActorSpec, LocatedSpec):
-    """An actor whose behavior is a class of another package, by its registered name."""
+    """An actor whose behavior is a registered class of another package."""
 
     parameters: Dict[str, Any] = Field(default_factory=dict)
-    """Parameters of the constructor of the class."""
+    """Parameters of the constructor of the behavior's class."""
 
+    @override
     def create(self, new: NewActor) -> Tuple[Actor, Pose2D]:
-        """See :class:`ActorSpec`."""
         with self.locating("behavior", "parameters"):
             actor = construct(BEHAVIORS, self.behavior, self.parameters, new.name, self.tags)
             if not isinstance(actor, Actor):
                 raise SpecError(
-                    f"actor {new.name!r}: {self.behavior!r} is not a behavior; it must be a "
-                    "subclass of gz_testauto.actors.actor.Actor"
+                    f"actor {new.name!r}: the behavior {self.behavior!r} must be a subclass of "
+                    "gz_testauto.actors.actor.Actor; correct the class or behavior"
                 )
         return actor, self.start.pose
 
+    @override
     def check(self) -> None:
-        """See :class:`ActorSpec`."""
         with self.locating("behavior", "parameters"):
             check_parameters(BEHAVIORS, self.behavior, self.parameters, arguments=2)
 
@@ -157,9 +165,10 @@ class PluginActorSpec(PlacedActorSpec, LocatedSpec):
 def create_actors(
     specs: Sequence[ActorSpec], seed: int, world: int, repetition: int, ground: ActorPlacementArea
 ) -> Tuple[Actor, ...]:
-    """Return the actors of a trial, the same for all planners, with their models.
+    """Return the actors of a trial with their models. They do not depend on the planner.
 
-    Raises ``PlacementError`` if no start is free, and ``SpecError`` for an unknown behavior.
+    Raises ``PlacementError`` if an actor has no free start or path, and ``SpecError`` for an
+    unknown behavior or for two actors with the same name.
     """
     actors: Dict[str, Actor] = {}
     started: List[Tuple[float, float, float]] = []
@@ -169,13 +178,13 @@ def create_actors(
             new = NewActor(name, index, child_generator(seed, *path), ground, started)
             actor, start = spec.create(new)
             if name in actors:
-                raise SpecError(f"actor {name!r}: two actors have this name; rename one")
+                raise SpecError(f"actors: the name {name!r} appears twice; rename one")
             if spec.path is not None and spec.needs_free_path:
                 obstacle = ground.surroundings.touched_by(spec.path.buffer(reach_of(spec)))
                 if obstacle:
                     raise PlacementError(
-                        f"actor {name!r}: its path crosses {obstacle}; change the path or "
-                        "keep obstacles out of it"
+                        f"actor {name!r}: the path crosses the obstacle {obstacle}; change the "
+                        "path, or add a keep-out around it"
                     )
             actor.start(child_generator(seed, *path, 1))
             actors[name] = actor
@@ -189,7 +198,8 @@ def create_actors(
 
 
 def sdf_of(spec: ActorSpec) -> str:
-    """Return the model of an entry's actors. Raises as :func:`read_body` does."""
+    """Return the SDF of the model that all actors of a specification have. Raises the errors of
+    :func:`~gz_testauto.actors.bodies.read_body`."""
     if spec.model is not None:
         return read_body(spec.model)
     size, mass_kg, center_m = spec.solid
@@ -198,7 +208,8 @@ def sdf_of(spec: ActorSpec) -> str:
 
 
 def reach_of(spec: ActorSpec) -> float:
-    """Return the radius (m) of the circle that an entry's actor needs at its start."""
+    """Return the radius (m) of the free circle that an actor of this specification needs at its
+    start."""
     if not spec.needs_free_path:
         return 0.0
     if spec.model is None:

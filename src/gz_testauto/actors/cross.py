@@ -1,10 +1,10 @@
-"""``cross``: an actor that moves to the other side when the robot is near."""
+"""The behavior ``cross``: an actor moves to a point when the robot is near."""
 
 from typing import Optional, Tuple
 
 import shapely
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Literal
+from typing_extensions import Literal, override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -16,25 +16,26 @@ from gz_testauto.spec.model import Point, Positive
 
 
 class CrossSpec(PlacedActorSpec):
-    """An actor that waits until the robot is near, then crosses to the other side and stays."""
+    """An actor that waits until the robot is near, then crosses to another point and stays
+    there."""
 
     behavior: Literal["cross"]
     goal_m: Point
-    """The point ``[x, y]`` (m, world frame) on the other side."""
+    """The point ``[x, y]`` (m, world frame) to which the actor crosses."""
     trigger_distance_m: Positive = 4.0
     """Distance (m) between the origins of robot and actor at which the delay starts."""
     speed_mps: PositiveDistribution = Fixed(value=1.4)
-    """Speed (m/s) while it crosses."""
+    """Speed (m/s) of the actor while it crosses."""
     delay_s: Distribution = Fixed(value=0.0)
     """Time (s) between the trigger and the start of the motion."""
 
     @property
+    @override
     def path(self) -> BaseGeometry:
-        """See :class:`ActorSpec`."""
         return shapely.LineString([(self.start.x_m, self.start.y_m), self.goal_m])
 
+    @override
     def create(self, new: NewActor) -> Tuple["Cross", Pose2D]:
-        """See :class:`ActorSpec`."""
         speed_mps, delay_s = new.draw(self.speed_mps), max(0.0, new.draw(self.delay_s))
         return Cross(new.name, self, speed_mps, delay_s), self.start.pose
 
@@ -48,12 +49,12 @@ class Cross(Actor):
         self._spec, self.speed_mps, self._delay_s = spec, speed_mps, delay_s
         self.reset()
 
+    @override
     def reset(self) -> None:
-        """See :class:`Actor`."""
         self._start_s: Optional[float] = None
 
     def act(self, context: StepContext) -> None:
-        """Stop, or move to the other side."""
+        """Wait for the robot, or move to the goal."""
         if self._start_s is None and self.nearest("robot") <= self._spec.trigger_distance_m:
             self._start_s = context.time_s + self._delay_s
         if self._start_s is None or context.time_s < self._start_s - 1e-9:

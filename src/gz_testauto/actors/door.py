@@ -1,4 +1,4 @@
-"""``door``: a door that opens while a model is near."""
+"""The behavior ``door``: a door opens while a model is near."""
 
 import math
 from typing import Tuple
@@ -6,7 +6,7 @@ from typing import Tuple
 import shapely
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Annotated, Literal
+from typing_extensions import Annotated, Literal, override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -18,33 +18,33 @@ from gz_testauto.spec.model import NotNegative, PoseSpec, Positive
 
 
 class DoorSpec(ActorSpec):
-    """A door that opens while a model is near and closes later: it slides along its x axis, or
-    swings about the end at its origin."""
+    """A door that opens while a model is near and closes later. The leaf slides along its x axis,
+    or swings about the end at its origin."""
 
     behavior: Literal["door"]
     pose: PoseSpec
     """The center of a closed sliding door, or the hinge of a swinging one; the door extends along
     x."""
     kind: Literal["sliding", "swinging"] = "sliding"
-    """The motion of the leaf: along its x axis, or about its hinge."""
+    """The motion of the leaf: along the x axis of ``pose``, or about the hinge."""
     size_m: Size = (1.0, 0.08, 2.0)
     """Width, thickness and height (m) of the leaf."""
     mass_kg: Positive = 40.0
     """Mass (kg) of the leaf."""
     trigger: str = "robot"
-    """The name of the model that opens the door, or a tag of actors that do."""
+    """The name of the model that opens the door, or a tag of actors that open the door."""
     trigger_distance_m: Positive = 2.0
-    """Distance (m) of such a model from ``pose`` at which the door opens."""
+    """Distance (m) between a model of ``trigger`` and ``pose`` at which the door opens."""
     opening_time_s: PositiveDistribution = Fixed(value=1.5)
-    """Time (s) between closed and open."""
+    """Time (s) in which the door opens or closes completely."""
     hold_open_s: NotNegative = 1.0
     """Time (s) that the door remains open after the last trigger."""
     swing_rad: Annotated[float, Field(gt=-3.15, lt=3.15)] = 1.5
     """Opening angle (rad) of a swinging door, counter-clockwise."""
 
     @property
+    @override
     def path(self) -> BaseGeometry:
-        """See :class:`ActorSpec`."""
         length, width, _ = self.size_m
         hinge = shapely.Point(self.pose.x_m, self.pose.y_m)
         if self.kind == "swinging":
@@ -58,16 +58,16 @@ class DoorSpec(ActorSpec):
 
     @property
     def swept_area(self) -> BaseGeometry:
-        """Return :attr:`path`, which is the area of the leaf."""
+        """Return the area that the leaf of the door passes over."""
         return self.path
 
+    @override
     def create(self, new: NewActor) -> Tuple["Door", Pose2D]:
-        """See :class:`ActorSpec`."""
         return Door(new.name, self, new.draw(self.opening_time_s)), self.pose.pose
 
     @property
     def solid(self) -> Solid:
-        """See :class:`ActorSpec`: the leaf."""
+        """Return the size, mass and center of the door's leaf."""
         length, _, height = self.size_m
         shift = length / 2 if self.kind == "swinging" else 0.0
         return self.size_m, self.mass_kg, (shift, 0.0, height / 2)
@@ -82,7 +82,7 @@ class Door(Actor):
     """A door leaf that is open while any model of ``spec.trigger`` is within
     ``spec.trigger_distance_m`` of the closed leaf, and for ``spec.hold_open_s`` longer.
 
-    ``opening_time_s`` is the time (s) between closed and open.
+    ``opening_time_s`` is the time in which the door opens or closes completely.
     """
 
     def __init__(self, name: str, spec: DoorSpec, opening_time_s: float) -> None:
@@ -101,7 +101,8 @@ class Door(Actor):
         self._closes_s = -math.inf
 
     def act(self, context: StepContext) -> None:
-        """Continue to open or close; ``open_share`` is the opened share, from 0 to 1."""
+        """Continue to open or close the door. ``open_share`` is 0 for a closed and 1 for an open
+        door."""
         if self._is_triggered(context):
             self._closes_s = context.time_s + self._spec.hold_open_s
         opens = context.time_s <= self._closes_s

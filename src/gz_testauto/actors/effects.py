@@ -1,11 +1,10 @@
 """Effects on the visuals of models: blink, fade, invisible, flicker.
 
-Manages the layers of effects. The original visual of a model is stored when its first effect
-starts. Before each step, all active effects of the model are applied to it in the order of their
-start. Changes by other hooks apply below the effects. The original visual returns when the last
-effect ends.
+The original visual of a model is stored when its first effect starts. Before each step, all active
+effects of the model are applied to the original visual in the order of their start. Changes by
+other hooks change the original visual. It is restored when the last effect ends.
 
-Effects are a Python interface: no key of a campaign starts one (see docs/behaviors.md).
+Effects are a Python interface; the YAML file of a campaign cannot start an effect.
 """
 
 import math
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, Dict, List, Optional
 
 import numpy as np
+from typing_extensions import override
 
 from gz_testauto.actors.hook import LOW, Hook, StepContext
 from gz_testauto.sdf.appearance import Appearance, Color
@@ -22,32 +22,33 @@ Observer = Callable[["RunningEffect"], None]
 
 
 class Effect:
-    """A function from a visual to the visual with the effect, ``time_s`` after its start. ``share``
-    is the elapsed share of its duration, from 0 to 1, and 0 for one without an end."""
+    """The base class of effects on a visual."""
 
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        """Return the visual with the effect."""
+        """Return the visual with the effect, ``time_s`` after the start of the effect. ``share`` is
+        the elapsed share of the duration of the effect, from 0 to 1; 1 for an effect without
+        end."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Invisible(Effect):
-    """Hide the model."""
+    """An effect that hides the model."""
 
+    @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        """See :class:`Effect`."""
         return replace(look, visible=False)
 
 
 @dataclass(frozen=True)
 class Blink(Effect):
-    """Use another color in every second interval."""
+    """An effect that gives the model another color in every second interval."""
 
     color: Color = (1.0, 0.0, 0.0, 1.0)
     interval_s: float = 0.5
 
+    @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        """See :class:`Effect`."""
         if math.floor(time_s / self.interval_s + 1e-9) % 2:
             return look
         return replace(look, ambient=self.color, diffuse=self.color)
@@ -55,25 +56,27 @@ class Blink(Effect):
 
 @dataclass(frozen=True)
 class Fade(Effect):
-    """Fade to a transparency over the duration; one without an end has it immediately."""
+    """An effect that changes the transparency gradually to the value ``to`` over the duration of
+    the effect. Without a duration, the transparency changes immediately."""
 
     to: float = 1.0
 
+    @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        """See :class:`Effect`."""
         now = look.transparency
         return replace(look, transparency=now + (self.to - now) * share)
 
 
 class Flicker(Effect):
-    """Draw a brightness factor in each interval, between ``least`` and 1."""
+    """An effect that draws the brightness of the model in each interval: a factor between ``least``
+    and 1."""
 
     def __init__(self, random: np.random.Generator, least: float = 0.2, interval_s: float = 0.1):
         self._random, self._least, self._interval_s = random, least, interval_s
         self._drawn: List[float] = []
 
+    @override
     def apply(self, look: Appearance, time_s: float, share: float) -> Appearance:
-        """See :class:`Effect`."""
         number = math.floor(time_s / self._interval_s + 1e-9)
         while len(self._drawn) <= number:
             self._drawn.append(float(self._random.uniform(self._least, 1.0)))
@@ -93,7 +96,8 @@ class Flicker(Effect):
 
 @dataclass(eq=False)
 class RunningEffect:
-    """An effect on a model since its start. ``duration_s`` None: until it is stopped."""
+    """An effect that was started on a model. With ``duration_s`` None it lasts until :meth:`stop`
+    is called. ``on_end`` is called when the effect has ended."""
 
     effect: Effect
     model: str
@@ -108,7 +112,7 @@ class RunningEffect:
 
 
 class Effects(Hook):
-    """All effects of a simulation. Add it as a hook, and start effects on it."""
+    """A hook that starts, applies and ends all effects of a simulation."""
 
     name = "effects"
     priority = LOW
@@ -125,13 +129,14 @@ class Effects(Hook):
         duration_s: Optional[float] = None,
         on_end: Optional[Observer] = None,
     ) -> RunningEffect:
-        """Start an effect on all visuals of a model with the next step."""
+        """Start an effect on all visuals of a model in the next step, and return the running
+        effect."""
         running = RunningEffect(effect, model, duration_s, on_end)
         self._running.append(running)
         return running
 
+    @override
     def before_step(self, context: StepContext) -> None:
-        """See :class:`Hook`."""
         if not self._running and not self._originals:
             return
         ended = self._start_and_end(context.time_s)
@@ -154,7 +159,7 @@ class Effects(Hook):
                 one.on_end(one)
 
     def _start_and_end(self, time_s: float) -> List[RunningEffect]:
-        """Start new effects, and remove and return those that have ended."""
+        """Start new effects. Remove the effects that have ended, and return them."""
         ended = []
         for one in self._running:
             if one.started_s is None:
@@ -166,7 +171,8 @@ class Effects(Hook):
         return ended
 
     def _store_originals(self, context: StepContext) -> None:
-        """Store the original visuals, and the changes of other hooks to them."""
+        """Store the original visuals of models with effects, and the changes that other hooks make
+        to these visuals."""
         models = {one.model for one in self._running}
         if any(not self._has(model) for model in models):
             for visual, look in context.describe().visuals.items():

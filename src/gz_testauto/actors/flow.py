@@ -1,5 +1,5 @@
-"""``flow``: an actor that appears at its first waypoint, leaves at the last, and appears again
-later."""
+"""The behavior ``flow``: an actor repeatedly appears at its first waypoint, moves to the last, and
+disappears."""
 
 import math
 from typing import ClassVar, List, Tuple
@@ -7,7 +7,7 @@ from typing import ClassVar, List, Tuple
 import shapely
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Literal
+from typing_extensions import Literal, override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -19,8 +19,8 @@ from gz_testauto.spec.model import NotNegative, Point
 
 
 class FlowSpec(ActorSpec):
-    """An actor that passes through repeatedly: it is spawned at the first waypoint, moves to the
-    last, and is deleted. Several actors do so independently."""
+    """An actor that passes through the world repeatedly: it is spawned at the first waypoint, moves
+    to the last, and is deleted. Several actors of one entry are independent of each other."""
 
     behavior: Literal["flow"]
     waypoints_m: List[Point] = Field(min_length=2)
@@ -34,14 +34,14 @@ class FlowSpec(ActorSpec):
     actors, at which the actor is spawned."""
 
     @property
+    @override
     def path(self) -> BaseGeometry:
-        """See :class:`ActorSpec`."""
         return shapely.LineString(self.waypoints_m)
 
     has_several_starts: ClassVar[bool] = True
 
+    @override
     def create(self, new: NewActor) -> Tuple["Flow", Pose2D]:
-        """See :class:`ActorSpec`."""
         return Flow(new.name, self), Pose2D(*self.waypoints_m[0])
 
 
@@ -64,16 +64,16 @@ class Flow(Actor):
         self.reset()
 
     @property
+    @override
     def activity(self) -> str:
-        """See :class:`~gz_testauto.actors.actor.Actor`."""
         return f"flow, to waypoint {self._next + 1} of {len(self._spec.waypoints_m)}"
 
     def reset(self) -> None:
-        """Draw the time until the first spawn. The actor is absent until then."""
+        """Draw the time until the model is spawned for the first time."""
         self._draw_next(0.0)
 
     def update_before_spawn(self, context: StepContext) -> None:
-        """Spawn the model when it is due and the first waypoint is free."""
+        """Spawn the model if the drawn time has passed and the first waypoint is free."""
         if context.time_s < self._spawn_s - 1e-9:
             return
         (x_m, y_m), (to_x_m, to_y_m) = self._spec.waypoints_m[:2]

@@ -1,9 +1,9 @@
-"""``follow``: an actor that follows a model at a distance, or stays at an offset from it."""
+"""The behavior ``follow``: an actor follows a model at a distance or at a fixed offset."""
 
 import math
 from typing import Optional, Tuple
 
-from typing_extensions import Literal
+from typing_extensions import Literal, override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -15,22 +15,21 @@ from gz_testauto.spec.model import NotNegative
 
 
 class FollowSpec(PlacedActorSpec):
-    """An actor that follows a model at a distance, or stays at an offset from it, such as a
-    camera."""
+    """An actor that follows a model at a distance, or at a fixed offset, such as a camera."""
 
     behavior: Literal["follow"]
     target: str = "robot"
     """The name of a model; ``robot`` denotes the robot."""
     distance_m: NotNegative = 1.5
-    """Distance (m) from the target's origin at which it stops."""
+    """Distance (m) from the target's origin at which the actor stops."""
     offset_m: Optional[Offset] = None
     """x forward, y left, z up (m) in the frame of the target's origin and heading; replaces
     ``distance_m``."""
     speed_mps: PositiveDistribution = Fixed(value=1.0)
     """Largest speed (m/s)."""
 
+    @override
     def create(self, new: NewActor) -> Tuple["Follow", Pose2D]:
-        """See :class:`ActorSpec`."""
         return Follow(new.name, self, new.draw(self.speed_mps)), self.start.pose
 
 

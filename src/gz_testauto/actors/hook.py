@@ -1,8 +1,8 @@
-"""A hook: called before each step of a simulation, to request changes.
+"""The interface of hooks, which are called before each step of a simulation to request changes.
 
-Defines the interface of hooks. A hook reads the snapshot and requests changes, and models to spawn
-and to delete, all of which is applied in one batch before the step. Hooks have neither thread nor
-clock; each is called before every step, in order of priority, and of names within a priority.
+A hook reads the snapshot, and requests changes and models to spawn and to delete. All requests of
+one step are applied together before the step. The order of calls is by priority, and by name for
+equal priorities.
 """
 
 import abc
@@ -18,12 +18,15 @@ from gz_testauto.simulators.description import Description
 from gz_testauto.simulators.interface import NamedModel
 
 HIGH, NORMAL, LOW = 0, 1, 2
-"""Priorities: hooks that others depend on, behaviors, effects that follow them."""
+"""Priorities of hooks, in the order of their calls: hooks on which others depend, behaviors of
+actors, and effects."""
 
 
 class OtherActor(Protocol):
-    """An :class:`~gz_testauto.actors.actor.Actor` as other hooks use it: ``name`` and ``tags`` find
-    it, ``pose`` is that of its model, and it does not move while ``enabled`` is False."""
+    """The attributes of an :class:`~gz_testauto.actors.actor.Actor` that other hooks can use.
+
+    ``pose`` is the pose of the actor's model. The actor does not move while ``enabled`` is False.
+    """
 
     name: str
     tags: FrozenSet[str]
@@ -34,10 +37,11 @@ class OtherActor(Protocol):
 class StepContext:
     """The snapshot that a hook reads, and its requests, before one step of ``duration_s``.
 
-    ``snapshot`` is the current one, at ``time_s`` of the scene; ``before`` is that at the start of
-    the last step, None in the first. ``spare_models`` are the models that can be spawned, by name.
-    ``to_spawn`` and ``to_delete`` are spawned and deleted with this step. ``robot`` is the name of
-    the first robot's model, ``actors`` are those of the trial by name.
+    ``snapshot`` is the current snapshot; ``before`` is the snapshot at the start of the last step,
+    None in the first step. ``spare_models`` maps names to the models that can be spawned.
+    ``to_spawn`` and ``to_delete`` are the models that are spawned and deleted in this step.
+    ``robot`` is the name of the first robot's model. ``actors`` maps names to the actors of the
+    trial.
     """
 
     def __init__(
@@ -63,41 +67,41 @@ class StepContext:
 
     @property
     def time_s(self) -> float:
-        """Return the simulated time at which the step starts."""
+        """Return the simulated time (s) at which the step starts."""
         return self.snapshot.time_s
 
     def change(self, *changes: Change) -> None:
-        """Request changes from the start of the step. The later of two changes of one property
-        holds."""
+        """Request changes at the start of the step. If two changes set the same property, the later
+        one applies."""
         self.changes.extend(changes)
 
     def spawn(self, name: str, pose: Pose) -> None:
-        """Request that a spare model is spawned, at rest at ``pose``. Raises ``ValueError`` for a
-        model that is not a spare model, or that exists."""
+        """Request that a spare model is spawned, at rest at ``pose``. Raises ``ValueError`` if no
+        spare model has this name, or if the model already exists."""
         model = self.spare_models.get(name)
         if model is None:
             raise ValueError(
-                f"{name!r} is not a spare model (these are: {', '.join(self.spare_models) or 0}); "
-                "add it to spare_models of the hook"
+                f"no spare model is named {name!r}; add it to spare_models of the hook, which has "
+                f"{', '.join(self.spare_models) or 'none'}"
             )
         if name in self.snapshot.models or any(one.name == name for one in self.to_spawn):
-            raise ValueError(f"{name!r} exists already")
+            raise ValueError(f"the model {name!r} cannot be spawned: it already exists")
         self.to_spawn.append(replace(model, pose=pose))
 
     def delete(self, name: str) -> None:
         """Request that a model is deleted. Raises ``ValueError`` for a model that does not
         exist."""
         if name not in self.snapshot.models or name in self.to_delete:
-            raise ValueError(f"{name!r} does not exist and cannot be deleted")
+            raise ValueError(f"the model {name!r} cannot be deleted: it does not exist")
         self.to_delete.append(name)
 
     def state(self, model: str) -> Optional[ModelState]:
-        """Return the state of a model; None where it does not exist."""
+        """Return the state of a model, or None if it does not exist."""
         return self.snapshot.models.get(model)
 
     def velocity_mps(self, model: str) -> Tuple[float, float, float]:
-        """Return the mean velocity of a model over the last step, in the world frame; 0 where it is
-        not known. Not all simulators report one, and those that do report different ones."""
+        """Return the mean velocity (m/s) of a model over the last step, in the world frame; 0 if it
+        is not known. It is computed from poses, since simulators report velocities differently."""
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
             return (0.0, 0.0, 0.0)
@@ -107,7 +111,7 @@ class StepContext:
         return (x, y, z)
 
     def turn_radps(self, model: str) -> float:
-        """Return the mean yaw rate of a model over the last step; 0 where it is not known."""
+        """Return the mean yaw rate (rad/s) of a model over the last step; 0 if it is not known."""
         now, before = self.state(model), self.before
         if now is None or before is None or model not in before.models:
             return 0.0
@@ -119,18 +123,19 @@ class StepContext:
         return self._describe()
 
     def tagged(self, tag: str) -> List[OtherActor]:
-        """Return all actors with a tag, in order of their names."""
+        """Return all actors with a tag, sorted by name."""
         return [self.actors[name] for name in sorted(self.actors) if tag in self.actors[name].tags]
 
     def names_of(self, selector: str) -> Sequence[str]:
-        """Return the models that ``selector`` denotes: ``robot``, a tag, or the name of a model."""
+        """Return the names of the models that ``selector`` denotes. It is ``robot``, a tag of
+        actors, or the name of a model."""
         if selector == "robot":
             return () if self.robot is None else (self.robot,)
         return [actor.name for actor in self.tagged(selector)] or (selector,)
 
     @property
     def moving_models(self) -> Sequence[str]:
-        """Return the models of the robot and of all actors."""
+        """Return the names of the models of the robot and of all actors."""
         return [*self.names_of("robot"), *sorted(self.actors)]
 
 
@@ -138,8 +143,8 @@ class StepContext:
 class HookResults:
     """Numbers and series that a hook adds to a trial's results.
 
-    ``numbers`` are by column. ``series`` are by name, of shape (n, 2) or (n, 4): the time (s) since
-    the start of the trial, and a number or a position (m).
+    ``numbers`` maps column names to values. ``series`` maps names to arrays of shape (n, 2) or
+    (n, 4): the time (s) since the start of the trial, and a number or a position (m).
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -149,8 +154,8 @@ class HookResults:
 class Hook(abc.ABC):
     """An object that is called before each step of a trial.
 
-    ``name`` denotes it in messages. ``models`` are in the world from the start, ``spare_models``
-    can be spawned later.
+    ``name`` identifies the hook in messages. ``models`` are in the world from the start,
+    ``spare_models`` can be spawned later.
     """
 
     name: str = ""
@@ -160,22 +165,23 @@ class Hook(abc.ABC):
 
     @abc.abstractmethod
     def before_step(self, context: StepContext) -> None:
-        """Read the snapshot and request changes. An exception ends the trial; the message has the
-        hook's name."""
+        """Read the snapshot and request changes. An exception ends the trial with a message that
+        contains the hook's name."""
 
     def after_step(self, snapshot: Snapshot) -> None:
-        """Read the snapshot at the end of a step, also of the last one. Does nothing by default."""
+        """Read the snapshot at the end of each step. The default implementation does nothing."""
         return
 
     @property
     def activities(self) -> Dict[str, str]:
-        """Return the current activity of each of its models, in a few words, for display."""
+        """Return a dictionary from names of models to a short text about their current activity."""
         return {}
 
     def results(self) -> HookResults:
-        """Return what it adds to the results; called once, at the end of a complete trial."""
+        """Return the numbers and series that the hook adds to the results. Called once, at the end
+        of a complete trial."""
         return HookResults()
 
     def close(self) -> None:
-        """Release resources; the trial is over. Must be idempotent."""
+        """Release all resources at the end of the trial. Must be idempotent."""
         return

@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Literal
+from typing_extensions import Literal, override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -31,8 +31,8 @@ class PatrolSpec(ActorSpec):
     """Pause (s) at each waypoint."""
 
     @property
+    @override
     def path(self) -> BaseGeometry:
-        """See :class:`ActorSpec`."""
         ends = [*self.waypoints_m, *(self.waypoints_m[:1] if self.closed else ())]
         return shapely.LineString(ends)
 

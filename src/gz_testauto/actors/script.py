@@ -10,7 +10,7 @@ import shapely
 import shapely.affinity
 from pydantic import Field, model_validator
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Literal
+from typing_extensions import Literal, override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import NewActor
@@ -85,8 +85,8 @@ class ScriptSpec(ActorSpec):
             )
         return self
 
+    @override
     def create(self, new: NewActor) -> Tuple["Script", Pose2D]:
-        """See :class:`ActorSpec`."""
         speed, start_s = new.draw(self.speed_mps), max(0.0, new.draw(self.start_s))
         shift_m = np.array([new.draw(self.shift_x_m), new.draw(self.shift_y_m)])
         points = np.array(self.waypoints_m) + shift_m
@@ -106,7 +106,8 @@ class Timetable:
     """A path through ``points_m`` (n, 2), with a speed for each leg and ``wait_s`` at each point.
 
     It is followed once, back and forth (``back_and_forth``), or in a loop to the first point
-    (``loop``)."""
+    (``loop``).
+    """
 
     def __init__(
         self,
@@ -201,7 +202,8 @@ class Script(Actor):
     """An actor that follows a timetable.
 
     The timetable starts ``delay_s`` after the start of the trial, or after the robot's origin is
-    within ``trigger_distance_m``. With a single waypoint the actor stays there at ``yaw_rad``."""
+    within ``trigger_distance_m``. With a single waypoint the actor stays there at ``yaw_rad``.
+    """
 
     def __init__(
         self,
@@ -224,8 +226,8 @@ class Script(Actor):
         return x_m, y_m, yaw_rad
 
     @property
+    @override
     def activity(self) -> str:
-        """See :class:`~gz_testauto.actors.actor.Actor`."""
         return "script, waits for the robot" if self._start_s is None else "script"
 
     def reset(self) -> None:

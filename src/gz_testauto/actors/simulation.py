@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
+from typing_extensions import override
+
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.hook import Hook, StepContext
 from gz_testauto.base.errors import SceneError, SimulatorError
@@ -158,36 +160,36 @@ class ActorSimulation(Simulation):
             hook.after_step(after)
         return self._shown(after)
 
+    @override
     def spawn(self, models: Sequence[NamedModel]) -> None:
-        """See :class:`Simulation`."""
         self._inner.spawn(models)
         self._seen = None
 
+    @override
     def delete(self, names: Iterable[str]) -> None:
-        """See :class:`Simulation`."""
         self._inner.delete(names)
         self.robot, self._seen = self._inner.robot, None
 
+    @override
     def set_states(self, states: Mapping[str, ModelState]) -> None:
-        """See :class:`Simulation`."""
         self._inner.set_states(states)
         self._seen = None
 
+    @override
     def apply(self, changes: Sequence[Change]) -> None:
-        """See :class:`Simulation`."""
         self._inner.apply(changes)
 
+    @override
     def describe(self) -> Description:
-        """See :class:`Simulation`."""
         return self._inner.describe()
 
     @property
+    @override
     def spawned_sdf(self) -> Mapping[str, str]:
-        """See :class:`Simulation`."""
         return self._inner.spawned_sdf
 
+    @override
     def save_world(self, path: Path) -> None:
-        """See :class:`Simulation`."""
         self._inner.save_world(path)
 
     # inside

@@ -11,7 +11,7 @@ from typing import Iterator, Optional, Tuple
 import numpy as np
 from pydantic import Field
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Annotated, Literal
+from typing_extensions import Annotated, Literal, override
 
 from gz_testauto.actors.actor import turn_rate
 from gz_testauto.actors.creation import NewActor
@@ -34,10 +34,10 @@ class SocialForceSpec(WanderSpec):
     anisotropy: Annotated[float, Field(ge=0, le=1)] = 0.25
     """Repulsion by a model behind the actor, relative to one in front of it."""
 
+    @override
     def wanderer(
         self, new: NewActor, region: BaseGeometry, reach_m: float, speed_mps: float
     ) -> "SocialForce":
-        """See :class:`~gz_testauto.actors.wander.WanderSpec`."""
         return SocialForce(new, self, region, reach_m, speed_mps)
 
 

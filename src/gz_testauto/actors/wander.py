@@ -4,7 +4,7 @@ import math
 from typing import ClassVar, Tuple
 
 from shapely.geometry.base import BaseGeometry
-from typing_extensions import Literal
+from typing_extensions import Literal, override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.creation import TRIES_TO_START, NewActor, draw_point, reach_of
@@ -35,8 +35,8 @@ class WanderSpec(ActorSpec):
     stop for them."""
 
     @property
+    @override
     def ground(self) -> BaseGeometry:
-        """See :class:`ActorSpec`."""
         return union_of(self.region)
 
     has_several_starts: ClassVar[bool] = True

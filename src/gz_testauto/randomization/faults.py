@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Callable, Deque
 
 import numpy as np
+from typing_extensions import override
 
 from gz_testauto.actors.simulation import Filter
 from gz_testauto.base.observation import LaserScan, Twist2D
@@ -44,8 +45,8 @@ class ScanDropout(Filter):
     def __init__(self, share: float, draw: OfScan) -> None:
         self._share, self._draw = share, draw
 
+    @override
     def scanned(self, scan: LaserScan) -> LaserScan:
-        """See :class:`Filter`."""
         ranges = np.array(scan.ranges_m)
         ranges[self._draw(scan.stamp_s).random(len(ranges)) < self._share] = math.inf
         return _with(scan, ranges)
@@ -59,8 +60,8 @@ class ScanDelay(Filter):
         self._delay_s = delay_s
         self._kept: Deque[LaserScan] = deque()
 
+    @override
     def delayed(self, scan: LaserScan, time_s: float) -> LaserScan:
-        """See :class:`Filter`."""
         if not self._kept or scan.stamp_s > self._kept[-1].stamp_s:
             self._kept.append(scan)
         while len(self._kept) > 1 and self._kept[1].stamp_s <= time_s - self._delay_s + 1e-9:
@@ -76,8 +77,8 @@ class ActuatorLag(Filter):
         self._time_constant_s = time_constant_s
         self._now = Twist2D()
 
+    @override
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
-        """See :class:`Filter`."""
         if self._time_constant_s <= 0.0:
             return command
         share = 1.0 - math.exp(-duration_s / self._time_constant_s)
@@ -95,8 +96,8 @@ class WheelSlip(Filter):
         self._keep = (1.0 - left, 1.0 - right)
         self._separation_m = separation_m
 
+    @override
     def commanded(self, command: Twist2D, time_s: float, duration_s: float) -> Twist2D:
-        """See :class:`Filter`."""
         half = command.angular_radps * self._separation_m / 2
         left = (command.linear_mps - half) * self._keep[0]
         right = (command.linear_mps + half) * self._keep[1]

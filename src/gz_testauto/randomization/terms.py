@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Type
 
 import numpy as np
+from typing_extensions import override
 
 from gz_testauto.actors.hook import HIGH, Hook, StepContext
 from gz_testauto.actors.simulation import Filter
@@ -149,8 +150,8 @@ class AtStart(Hook):
         self.name = f"randomize.{name}"
         self._changes: Sequence[Change] = tuple(changes)
 
+    @override
     def before_step(self, context: StepContext) -> None:
-        """See :class:`Hook`."""
         context.change(*self._changes)
         self._changes = ()
 
@@ -165,8 +166,8 @@ class Repeated(Hook):
         self._drawing, self._every_s = drawing, every_s
         self._due_s = self._interval_s()
 
+    @override
     def before_step(self, context: StepContext) -> None:
-        """See :class:`Hook`."""
         while context.time_s >= self._due_s - 1e-9:
             self._drawing.where = context
             changes, _ = self._drawing()

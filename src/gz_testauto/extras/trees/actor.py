@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Optional, Sequence
 import numpy as np
 from py_trees.behaviour import Behaviour as Node
 from py_trees.common import Status
+from typing_extensions import override
 
 from gz_testauto.actors.actor import Actor
 from gz_testauto.actors.hook import StepContext
@@ -84,8 +85,8 @@ class GoTo(Leaf):
         self._x_m, self._y_m = float(x_m), float(y_m)
         self._speed_mps = _above_0("speed_mps", speed_mps)
 
+    @override
     def update(self) -> Status:
-        """See py_trees."""
         arrives = self.actor.go_to(self._x_m, self._y_m, self._speed_mps)
         return Status.SUCCESS if arrives else Status.RUNNING
 
@@ -93,8 +94,8 @@ class GoTo(Leaf):
 class Stand(Leaf):
     """A leaf that succeeds without moving the actor."""
 
+    @override
     def update(self) -> Status:
-        """See py_trees."""
         return Status.SUCCESS
 
 
@@ -108,8 +109,8 @@ class IsNear(Leaf):
         super().__init__(name, actor, trigger_distance_m=trigger_distance_m, model=model)
         self._within_m, self._model = _above_0("trigger_distance_m", trigger_distance_m), model
 
+    @override
     def update(self) -> Status:
-        """See py_trees."""
         near = self.actor.nearest(self._model) <= self._within_m
         return Status.SUCCESS if near else Status.FAILURE
 
@@ -125,8 +126,8 @@ class IsInside(Leaf):
         self._x_m, self._y_m, self._model = float(x_m), float(y_m), model
         self._radius_m = _above_0("radius_m", radius_m)
 
+    @override
     def update(self) -> Status:
-        """See py_trees."""
         for name in self.actor.context.names_of(self._model):
             state = self.actor.context.state(name)
             if state is not None:
@@ -156,8 +157,8 @@ class ChangeVisual(Leaf):
                     f"{key}={text!r} is not supported; use diffuse, transparency or visible"
                 )
 
+    @override
     def update(self) -> Status:
-        """See py_trees."""
         self.actor.set_visuals(**self._visuals)
         return Status.SUCCESS
 
@@ -169,8 +170,8 @@ class Apply(Leaf):
         super().__init__(name, actor)
         self._changes = tuple(changes)
 
+    @override
     def update(self) -> Status:
-        """See py_trees."""
         self.actor.context.change(*self._changes)
         return Status.SUCCESS
 
@@ -183,8 +184,8 @@ class Check(Leaf):
         super().__init__(name, actor)
         self._holds = holds
 
+    @override
     def update(self) -> Status:
-        """See py_trees."""
         return Status.SUCCESS if self._holds(self.actor.context) else Status.FAILURE
 
 
