@@ -69,7 +69,7 @@ def test_no_gzserver_runs_after_the_campaign(calm):
 def test_replayed_trial_on_a_new_gzserver_is_identical_bit_by_bit(calm, capsys):
     _, out = calm
     assert main(["replay", str(out), "1", "fgm"]) == 0
-    assert "the same as before, bit for bit" in capsys.readouterr().out
+    assert "identical to the stored trial" in capsys.readouterr().out
 
 
 class Assassin(CampaignListener):

@@ -82,7 +82,7 @@ def test_parallel_trials_of_a_resumed_campaign_are_identical(alone, tmp_path):
 
 def test_replay_with_actors_is_identical_bit_by_bit(alone, capsys):
     assert main(["replay", str(alone), "0", "fgm"]) == 0
-    assert "the same as before, bit for bit" in capsys.readouterr().out
+    assert "identical to the stored trial" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

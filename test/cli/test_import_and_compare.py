@@ -157,8 +157,8 @@ def test_error_for_a_damaged_table_contains_the_line(imported, tmp_path, capsys,
     [
         (("--outcome-word", "crash"), "NAME=OUTCOME"),
         (("--outcome-column", "ok=won"), "unknown outcome 'won'"),
-        (("--metric", "a=time s"), "is not a name"),
-        (("--metric", "outcome=x:more"), "'more' is not one of"),
+        (("--metric", "a=time s"), "is not a valid name"),
+        (("--metric", "outcome=x:more"), "'more' is invalid; use lower"),
         (("--world-files", "/nowhere"), r"/nowhere/w\.world: cannot be read"),
     ],
 )

@@ -56,4 +56,4 @@ def test_watch_waits_for_the_first_trial_of_a_campaign(tmp_path, capsys):
 def test_watch_rejects_an_invalid_interval(tmp_path, interval, capsys):
     with pytest.raises(SystemExit):
         main(["watch", str(tmp_path), "--interval", interval])
-    assert "is not between 0.1 and 3600 seconds" in capsys.readouterr().err
+    assert "between 0.1 and 3600 seconds" in capsys.readouterr().err

@@ -1,6 +1,7 @@
-"""Functions of the verbs that run campaigns: options, execution and exit status. No verb."""
+"""Common functions of the verbs that run campaigns: options, execution and exit status."""
 
 import argparse
+import functools
 import sys
 from pathlib import Path
 from typing import Any, Dict, Tuple
@@ -12,7 +13,7 @@ from gz_testauto.campaign.signals import StopSignals
 from gz_testauto.campaign.simulator import chosen_executor, simulator_options, with_simulator
 from gz_testauto.campaign.world_plugins import plugins_notice
 from gz_testauto.cli.progress import progress_listener
-from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors
+from gz_testauto.cli.workers import add_worker_arguments, chosen_workers, processors, whole_number
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.spec.loader import load
@@ -28,10 +29,10 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     add_worker_arguments(parser)
     parser.add_argument(
         "--seed",
-        type=_seed,
+        type=functools.partial(whole_number, below=SEEDS),
         metavar="N",
-        help="campaign seed to use instead of the campaign's: other worlds where they are "
-        "generated, other noise, other draws of planners",
+        help="seed that replaces the seed of the campaign; it changes generated worlds, noise and "
+        "the random numbers of planners",
     )
     parser.add_argument(
         "--retry-invalid",
@@ -41,13 +42,16 @@ def add_campaign_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-plugins",
         action="store_true",
-        help="do not run what <plugin> elements of the worlds name (worlds.plugins: false)",
+        help="do not run the plugins of the worlds (worlds.plugins: false)",
     )
 
 
 def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
-    """Read ``arguments.campaign`` with the values of ``--seed`` and ``--no-plugins``. Results have
-    them as the campaign's, so that a directory is continued with the same only."""
+    """Return the campaign in the file ``arguments.campaign`` with ``--seed`` and ``--no-plugins``.
+
+    Results store both values as those of the campaign, so that only a command with equal values can
+    continue them.
+    """
     spec = load(arguments.campaign, CampaignSpec)
     update: Dict[str, Any] = {} if arguments.seed is None else {"seed": arguments.seed}
     if arguments.no_plugins:
@@ -58,11 +62,13 @@ def load_campaign(arguments: argparse.Namespace) -> CampaignSpec:
 def on_two_simulators(
     spec: CampaignSpec, first: str, second: str, options: str
 ) -> Tuple[BuiltinCampaignSpec, BuiltinCampaignSpec]:
-    """Return the campaign on each of two simulators, which ``options`` name. Raises ``SpecError``,
-    before worlds are generated, if they are the same or one rejects the campaign's options."""
+    """Return the campaign for each of two simulators, whose names are values of ``options``.
+
+    Raises ``SpecError`` if the simulators are equal, or a simulator rejects ``simulator_options``.
+    """
     one, other = with_simulator(spec, first), with_simulator(spec, second)
     if one.simulator == other.simulator:
-        raise SpecError(f"{options} are both {one.simulator}; name two different simulators")
+        raise SpecError(f"{options} are both {one.simulator}; use two different simulators")
     simulator_options(one)
     simulator_options(other)
     return one, other
@@ -75,8 +81,7 @@ def run_in_simulator(
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
-    """Run or continue one of :func:`on_two_simulators`, in a directory of the simulator's name in
-    ``arguments.out``."""
+    """Run or continue a campaign of :func:`on_two_simulators` in ``arguments.out``/SIMULATOR."""
     print(f"{spec.simulator}:", file=sys.stderr, flush=True)
     return run_trials(
         spec, arguments.out / spec.simulator, arguments, selection, should_stop, resume
@@ -91,8 +96,11 @@ def run_trials(
     should_stop: StopRequest,
     resume: bool = False,
 ) -> CampaignResults:
-    """Run or continue a campaign in ``out`` with progress on standard error, and write its page
-    unless it was stopped; ``arguments`` hold the options of :func:`add_campaign_arguments`."""
+    """Run or continue a campaign in ``out``, with progress on standard error.
+
+    ``arguments`` have the options of :func:`add_campaign_arguments`. The HTML page is written
+    unless the campaign was stopped.
+    """
     notice = plugins_notice(spec)
     if notice:
         print(notice, file=sys.stderr, flush=True)
@@ -116,19 +124,16 @@ def run_trials(
     return results
 
 
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= SEEDS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: give a whole number >= 0")
-    return int(text)
-
-
 def exit_status(stop: StopSignals, *campaigns: CampaignResults) -> int:
-    """Return 0 if all trials are done and valid, 1 after printing the number of invalid ones, and
-    128 + signal if stopped."""
+    """Return the exit status of a command that has run ``campaigns``.
+
+    It is 0 if all trials are valid, 1 if trials are invalid, whose number is printed, and 128 + the
+    signal number after a stop.
+    """
     if stop():
         return stop.exit_status
     invalid = sum(len(results.invalid) for results in campaigns)
     if not invalid:
         return 0
-    print(f"invalid trials: {invalid}; to repeat them: --retry-invalid", file=sys.stderr)
+    print(f"{invalid} invalid trials; --retry-invalid repeats them", file=sys.stderr)
     return EXIT_INVALID

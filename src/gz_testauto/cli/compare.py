@@ -1,10 +1,10 @@
 """Compare planners of several campaigns, paired by world.
 
-The campaigns can be of different days, machines or versions of a planner.
-Trials are paired in worlds whose files have the same hash, with the same start and goal. A campaign
-with another robot, goal, limits or simulator than the first is left out, and the differences are
-listed; --ignore-differences includes it. Planners of one name are compared with each other, and
-planners that no campaign has both of.
+The campaigns can be from different days, machines or versions of a planner. Trials are paired in
+worlds with equal files, start and goal. A campaign with a different robot, goal, limits or
+simulator than the first campaign is excluded, and the differences are listed; --ignore-differences
+includes it. Planners with equal names are compared with each other, and so are planners of
+different campaigns.
 
 example:
   gz_testauto compare results/monday results/tuesday
@@ -29,18 +29,18 @@ from gz_testauto.results.loaded import load_campaign
 
 EXIT_LEFT_OUT = 1
 SHOWN = 8
-"""Worlds and reasons named in one list."""
+"""Number of worlds or reasons that a list contains."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument(
-        "directories", type=Path, nargs="+", metavar="DIR", help="results directories, two or more"
+        "directories", type=Path, nargs="+", metavar="DIR", help="two or more results directories"
     )
     parser.add_argument(
         "--ignore-differences",
         action="store_true",
-        help="compare campaigns although their robot, goal, limits or simulator differ",
+        help="also compare campaigns with different robots, goals, limits or simulators",
     )
     parser.add_argument(
         "--json", action="store_true", help="print everything as JSON instead of tables"
@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare the campaigns; return 1 if one is not comparable and left out, else 0."""
+    """Compare the campaigns; return 1 if a campaign was excluded, else 0."""
     paths: List[Path] = arguments.directories
     if len(paths) < 2:
-        raise SpecError("compare needs two or more results directories")
+        raise SpecError("compare requires two or more results directories; add a directory")
     campaigns = [load_campaign(path, label) for path, label in zip(paths, _labels(paths))]
     across = pair_campaigns(campaigns, arguments.ignore_differences)
     analysis = analyze(across.results, across.pairs)
@@ -64,13 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _labels(paths: Sequence[Path]) -> List[str]:
-    """Return the directories' names, or their paths if names are equal."""
     names = [path.absolute().name for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 def _print(across: PairedCampaigns, analysis: Analysis) -> None:
-    """Print which campaigns are comparable, the reasons if not, and the tables."""
     console = report_console()
     across, analysis = escape_all_texts(across), escape_all_texts(analysis)
     console.print(Group(*_heading(across)))

@@ -1,8 +1,8 @@
 """Convert results of other software into a results directory.
 
 The file has one row per trial with the columns world, planner and outcome, and optionally
-repetition, detail and metrics. Options set other names of columns. A column with the name of a
-metric of this package is imported; --metric imports others.
+repetition, detail and metrics. Options set different names of columns. Columns with names of
+metrics of this package are imported; --metric imports further columns.
 
 examples:
   gz_testauto import trials.csv --out results/theirs
@@ -36,9 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument("trials", type=Path, help="table with one row per trial (CSV, UTF-8)")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="directory to create; new or empty"
+        "--out", type=Path, required=True, metavar="DIR", help="results directory; new or empty"
     )
-    parser.add_argument("--name", default="", help="name of the campaign (default: the file's)")
+    parser.add_argument(
+        "--name", default="", help="name of the campaign (default: name of the file)"
+    )
     parser.add_argument(
         "--simulator", default="", metavar="TEXT", help="name and version of the simulator"
     )
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--world-files",
         type=Path,
         metavar="DIR",
-        help="folder with WORLD.world of each world, to pair them with worlds of other results",
+        help="folder with WORLD.world of each world, for comparisons with other results",
     )
     columns = parser.add_argument_group("columns")
     for name in ("world", "planner", "outcome", "repetition"):
@@ -54,28 +56,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", default=name, metavar="COLUMN", help=f"column of the {name}"
         )
     columns.add_argument(
-        "--planner-name", default="", metavar="NAME", help="the planner, if no column contains it"
+        "--planner-name",
+        default="",
+        metavar="NAME",
+        help="name of the planner, if no column contains it",
     )
     columns.add_argument(
         "--outcome-word",
         action="append",
         default=[],
         metavar="WORD=OUTCOME",
-        help="what a word in the column of outcomes means; repeatable",
+        help="meaning of a word in the outcome column; repeatable",
     )
     columns.add_argument(
         "--outcome-column",
         action="append",
         default=[],
         metavar="COLUMN=OUTCOME",
-        help="a column of 0 and 1 for one outcome, in place of a column of outcomes; repeatable",
+        help="column with 0 and 1 for one outcome, instead of an outcome column; repeatable",
     )
     columns.add_argument(
         "--metric",
         action="append",
         default=[],
         metavar="COLUMN[=NAME[:BETTER]]",
-        help="a column that holds a metric; BETTER is lower, higher or neither; repeatable",
+        help="column with a metric; BETTER is lower, higher or neither; repeatable",
     )
     columns.add_argument(
         "--header",
@@ -137,7 +142,7 @@ def _outcomes(option: str, texts: Sequence[str]) -> Dict[str, Outcome]:
 
 
 def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
-    """Return the metric's name of each column, and the metrics that are not of this package."""
+    """Return metric names by column, and the metrics that this package does not have."""
     mapped: Dict[str, str] = {}
     own = []
     for text in texts:
@@ -151,11 +156,11 @@ def _metrics(texts: Sequence[str]) -> Tuple[Dict[str, str], List[Metric]]:
             continue
         if not re.match(NAME, name):
             raise SpecError(
-                f"--metric {text!r}: {name!r} is not a name; use COLUMN=NAME with letters, digits "
-                "and _ only"
+                f"--metric {text!r}: {name!r} is not a valid name; use COLUMN=NAME with a name of "
+                "letters, digits and _"
             )
         if better not in ("", *BETTER):
-            raise SpecError(f"--metric {text!r}: {better!r} is not one of {', '.join(BETTER)}")
+            raise SpecError(f"--metric {text!r}: {better!r} is invalid; use {', '.join(BETTER)}")
         own.append(
             Metric(
                 name=name,

@@ -1,10 +1,10 @@
-"""The command ``gz_testauto``: finds the verb and runs it.
+"""The command ``gz_testauto``, which finds a verb and runs it.
 
-Converts errors to exit statuses: a known error prints one line per fault and exits with 2, an
-interruption exits with 130, a bug keeps its traceback. A verb is a module with a
-docstring (its help, of which the overview shows the first line), ``add_arguments(parser)`` and
-``run(arguments) -> int``. It is imported only when it is requested. Verbs are found by a registry:
-those of this folder, of the extras, and of other packages.
+A known error prints one line per fault and exits with status 2, and Ctrl-C exits with 130. Other
+exceptions are bugs and print a traceback. A verb is a module with ``add_arguments(parser)``,
+``run(arguments) -> int`` and a docstring, which is the help text; its first line is in the list of
+verbs. A registry finds the verbs of this folder, of the extras and of other packages, and imports
+them when they are requested.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def _run_verb(name: str, arguments: List[str]) -> int:
 
 
 def _kept(message: str) -> str:
-    """Write a message to a file; return its path, or why it was not written."""
+    """Write a message to a temporary file; return the path, or the error."""
     try:
         descriptor, path = tempfile.mkstemp(prefix="gz_testauto_", suffix=".txt")
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
@@ -95,7 +95,7 @@ def _overview() -> str:
             "",
             *lines,
             "",
-            "gz_testauto VERB --help prints more; gz_testauto --version the version.",
+            "gz_testauto VERB --help prints the options of a verb.",
         ]
     )
 

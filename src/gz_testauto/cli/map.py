@@ -1,8 +1,8 @@
 """Write the map of a base world as map_server's image and YAML.
 
-The map contains the collision shapes of the world at the height of the lidar,
-without the random obstacles: it is the static map of a global planner. Cells
-outside of the walls are unknown.
+The map is the static map of a global planner: it contains the collision shapes
+of the world at the height of the lidar, without the random obstacles. Cells
+outside the walls are unknown.
 
 example:
   gz_testauto map worlds/arena.world --resolution 0.05 --out maps
@@ -33,33 +33,39 @@ from gz_testauto.worlds.static_map import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
-    parser.add_argument("base", metavar="BASE", type=Path, help="the world to map")
+    parser.add_argument("base", metavar="BASE", type=Path, help="world file")
     parser.add_argument(
-        "--resolution", type=float, default=0.05, metavar="M", help="m per cell (default 0.05)"
+        "--resolution",
+        type=float,
+        default=0.05,
+        metavar="M",
+        help="size of a cell in m (default: 0.05)",
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
-    parser.add_argument("--name", metavar="NAME", help="name of the files (default: that of BASE)")
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="DIR", help="directory for the map"
+    )
+    parser.add_argument("--name", metavar="NAME", help="name of the files (default: name of BASE)")
     height = parser.add_mutually_exclusive_group()
     height.add_argument(
         "--height",
         type=float,
         metavar="M",
-        help=f"height of the map's section above the ground in m (default {DEFAULT_HEIGHT_M:g})",
+        help=f"height above the ground in m (default: {DEFAULT_HEIGHT_M:g})",
     )
     height.add_argument(
-        "--robot", type=Path, metavar="SDF", help="use the height of this robot's lidar"
+        "--robot", type=Path, metavar="SDF", help="robot model whose lidar determines the height"
     )
     parser.add_argument(
         "--bounds",
         type=float,
         nargs=4,
         metavar=("X_MIN", "Y_MIN", "X_MAX", "Y_MAX"),
-        help="area of the map in m (default: all models in BASE)",
+        help="area of the map in m (default: area of all models in BASE)",
     )
     parser.add_argument(
         "--pattern",
         metavar="REGEX",
-        help="whole names of models to leave out (default: the spawner's obstacles)",
+        help="pattern for the whole names of models to omit (default: random obstacles)",
     )
     parser.add_argument(
         "--repair", action="store_true", help="correct XML errors that Gazebo accepts"
@@ -69,9 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the map and print its properties."""
+    """Write the map, and print the paths and properties of the map."""
     if not 0 < arguments.resolution < math.inf:
-        raise SpecError(f"--resolution is {arguments.resolution:g}; it must be finite and > 0")
+        raise SpecError(
+            f"--resolution is {arguments.resolution:g}; it must be finite and greater than 0"
+        )
     height, bounds = _height_m(arguments.height, arguments.robot), _bounds(arguments.bounds)
     scene = read_scene(
         arguments.base, repair=arguments.repair, allow_missing=arguments.allow_missing
@@ -83,8 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         low_m, high_m = heights_m(scene, pattern)
         raise SpecError(
             f"{arguments.base}: no collision shape is {height:g} m above the ground, so the map "
-            f"would be empty; the shapes are between {low_m:.2f} and {high_m:.2f} m: set --height "
-            "to that of walls, or set --bounds"
+            f"would be empty; set --height to the height of walls (the shapes are between "
+            f"{low_m:.2f} and {high_m:.2f} m), or set --bounds"
         )
     unknown = unknown_outside(grid)
     name = arguments.name or arguments.base.stem
@@ -112,9 +120,7 @@ def _bounds(given: Optional[List[float]]) -> Optional[Bounds]:
         return None
     x_min, y_min, x_max, y_max = given
     if not (-math.inf < x_min < x_max < math.inf and -math.inf < y_min < y_max < math.inf):
-        raise SpecError(
-            "--bounds must be X_MIN Y_MIN X_MAX Y_MAX, finite, X_MIN < X_MAX, Y_MIN < Y_MAX"
-        )
+        raise SpecError("--bounds must be finite numbers with X_MIN < X_MAX and Y_MIN < Y_MAX")
     return x_min, y_min, x_max, y_max
 
 
@@ -126,5 +132,5 @@ def _height_m(given: Optional[float], robot: Optional[Path]) -> float:
         return height
     lidar = read_robot(robot).lidar
     if lidar is None:
-        raise SpecError(f"{robot}: the robot has no planar lidar; give --height instead")
+        raise SpecError(f"{robot}: the robot has no planar lidar; use --height instead")
     return lidar.mount.position[2]

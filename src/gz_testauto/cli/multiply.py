@@ -1,8 +1,8 @@
-"""Generate worlds from one, each with other random obstacles.
+"""Generate worlds from a base world, each with new random obstacles.
 
-BASE is a bare world, to which the obstacles of the specification are added, or
-a saved one that holds random obstacles already, which are then given other
-places, headings and sizes. World i depends on the seed and i alone.
+BASE is a world without random obstacles, to which the obstacles of the
+specification are added, or a world with random obstacles, whose positions,
+headings and sizes are then drawn again. World i depends only on the seed and i.
 
 example:
   gz_testauto multiply worlds/arena.world --spec config/obstacles.yaml \\
@@ -32,22 +32,28 @@ REPAIRS_SHOWN = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
-    parser.add_argument("base", metavar="BASE", type=Path, help="the world to multiply")
+    parser.add_argument("base", metavar="BASE", type=Path, help="base world file")
     parser.add_argument(
         "--spec", required=True, type=Path, metavar="YAML", help="obstacle specification"
     )
     parser.add_argument(
-        "--count", type=int, default=100, metavar="N", help="number of worlds (default 100)"
+        "--count", type=int, default=100, metavar="N", help="number of worlds (default: 100)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the random obstacles (default: 0)"
+    )
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="DIR", help="directory for the worlds"
+    )
     parser.add_argument(
         "--pattern",
         metavar="REGEX",
-        help="whole names of the random obstacles in BASE (default: as the spawner names them)",
+        help="pattern for whole names of random obstacles in BASE (default: spawner names)",
     )
     parser.add_argument(
-        "--force", action="store_true", help="replace worlds that were generated from other inputs"
+        "--force",
+        action="store_true",
+        help="replace worlds that were generated from different inputs",
     )
     parser.add_argument(
         "--repair", action="store_true", help="correct XML errors that Gazebo accepts"
@@ -55,14 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-plugins",
         action="store_true",
-        help="leave out what <plugin> elements of BASE have the simulator run",
+        help="remove the plugins of BASE from the generated worlds",
     )
     add_allow_missing(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Generate the worlds and print their properties."""
+    """Generate the worlds, and print their properties."""
     pattern = compile_pattern(arguments.pattern)
     spec = load(arguments.spec, ObstacleSpec)
     started = time.monotonic()
@@ -92,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
-    """Return the pattern for names of obstacles. Raises ``SpecError`` if it is invalid."""
+    """Return the compiled value of ``--pattern``. Raises ``SpecError`` if it is invalid."""
     if text is None:
         return None
     try:
@@ -102,19 +108,18 @@ def compile_pattern(text: Optional[str]) -> Optional[Pattern[str]]:
 
 
 def add_allow_missing(parser: argparse.ArgumentParser) -> None:
-    """Declare the option for missing models, meshes and height maps."""
+    """Declare the option ``--allow-missing``."""
     parser.add_argument(
         "--allow-missing",
         action="append",
         default=[],
         metavar="URI",
-        help="read BASE without this model, mesh or height map if it is missing; * matches any "
-        "text; repeatable",
+        help="omit this model, mesh or height map if it is missing; * matches any text; repeatable",
     )
 
 
 def print_repairs(scene: WorldScene) -> None:
-    """Print the corrections of a world, and its left-out parts, on standard error."""
+    """Print the repairs of a world, and the missing parts, on standard error."""
     repairs = scene.document.repairs
     for repair in repairs[:REPAIRS_SHOWN]:
         print(f"corrected: {repair}", file=sys.stderr)
@@ -125,13 +130,13 @@ def print_repairs(scene: WorldScene) -> None:
 
 
 class WorldCounter:
-    """A callback that shows a counter on one line of standard error."""
+    """A callback that shows the number of finished worlds on one line of standard error."""
 
     def __init__(self) -> None:
         self._shown = 0.0
 
     def __call__(self, done: int, count: int) -> None:
-        """Show the counter, or an empty line after the last world."""
+        """Show ``done`` of ``count`` worlds; clear the line after the last world."""
         now = time.monotonic()
         if done == count:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -141,7 +146,7 @@ class WorldCounter:
 
 
 def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
-    """Return measures of the worlds by name, for the worlds that have them."""
+    """Return properties of the worlds by name, without missing values."""
     found: Dict[str, List[Any]] = {
         "shortest_path_m": [world.shortest_path_m for world in worlds],
     }

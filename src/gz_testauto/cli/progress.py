@@ -1,6 +1,6 @@
 """Progress of a campaign on standard error.
 
-A terminal has a bar with the remaining time; a file or a build log has one line per trial.
+A terminal shows a bar with the remaining time; files and build logs have one line per trial.
 """
 
 import sys
@@ -18,7 +18,7 @@ from gz_testauto.trial.plan import Trial
 
 
 def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
-    """Return the listener for a stream; the default is standard error."""
+    """Return the listener that prints progress to a stream (default: standard error)."""
     stream = stream or sys.stderr
     if stream.isatty():
         return BarListener(Console(file=stream, highlight=False))
@@ -26,7 +26,7 @@ def progress_listener(stream: Optional[IO[str]] = None) -> CampaignListener:
 
 
 class LineListener(CampaignListener):
-    """Prints one line per trial."""
+    """A listener that prints one line per trial."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -53,7 +53,7 @@ class LineListener(CampaignListener):
         self._print(f"{trial.world} {trial.planner}: attempt {attempt} is invalid: {cause}")
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Print that a trial was too slow."""
+        """Print that a trial was too slow and will be repeated."""
         self._print(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
 
     def _print(self, text: str) -> None:
@@ -61,7 +61,7 @@ class LineListener(CampaignListener):
 
 
 class BarListener(CampaignListener):
-    """Shows a bar, with finished trials above it."""
+    """A listener that shows a progress bar, with finished trials above the bar."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -79,12 +79,12 @@ class BarListener(CampaignListener):
         self._show(notice)
 
     def began(self, progress: CampaignProgress) -> None:
-        """Draw the bar."""
+        """Start the progress bar."""
         self._bar.start()
         self._bar.update(self._task, total=progress.total, completed=progress.done)
 
     def trial_began(self, trial: Trial, progress: CampaignProgress) -> None:
-        """Show the running trial."""
+        """Show the name of the running trial."""
         self._update(f"{trial.world} {trial.planner}", progress)
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
@@ -106,7 +106,7 @@ class BarListener(CampaignListener):
         )
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Print above the bar that a trial was too slow."""
+        """Print above the bar that a trial was too slow and will be repeated."""
         self._show(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
 
     def ended(self, progress: CampaignProgress) -> None:
@@ -114,7 +114,7 @@ class BarListener(CampaignListener):
         self._bar.stop()
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
-        """Print texts, and texts with a style, without interpreting markup."""
+        """Print parts, each a text or a text with a style, without interpreting markup."""
         shown = (escape_text(part) if isinstance(part, str) else part for part in parts)
         self._console.print(Text.assemble(*shown))
 
@@ -132,12 +132,12 @@ def _too_slow(real_time_factor: float) -> str:
 
 
 def print_status(text: str) -> None:
-    """Print a line on standard error."""
+    """Print one line on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def announce_stop() -> None:
-    """Print the effect of a second Ctrl-C after the first one."""
+    """Print that a second Ctrl-C stops immediately."""
     print("\nstopping; press Ctrl-C again to stop immediately", file=sys.stderr, flush=True)
 
 

@@ -1,14 +1,14 @@
 """Run one trial of a campaign again and compare the outcome.
 
 The trial runs with the campaign, world, robot, seed and simulator of the results directory. If one
-of them has changed, the difference is printed and nothing is run. If the code of the planner has
-changed, a line reports it, and the trial shows the effect. Nothing is written. Exit status 0: the
-same outcome and the same trajectory, bit for bit; 1: a difference.
+of these has changed, the difference is printed and no trial runs. If the code of the planner has
+changed, a line reports the change, and the trial shows its effect. The results do not change.
+Exit status 0: the outcome and the trajectory are identical, bit by bit; 1: they differ.
 
-A trial on your own stack rarely has the same bits; 0 is then the same outcome. The output of the
-stack and the bag are in a new directory, which is printed. Launch files and policies of
-Stable-Baselines3 run programs of the author of the results: they are listed, and you must confirm,
-unless you use --yes.
+A trial with your own navigation stack rarely has an identical trajectory; exit status 0 then means
+that the outcome is equal. The output of the stack and the bag are in a new directory, which is
+printed. Launch files and policies of Stable-Baselines3 contain programs of the author of the
+results: they are listed, and you must confirm, unless you use --yes.
 
 example:
   gz_testauto replay results/paper 139 fgm
@@ -46,7 +46,7 @@ from gz_testauto.workers.interface import ExecutorFactory
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument("directory", type=Path, help="results directory of a campaign")
-    parser.add_argument("world", help="name of the world, or its number")
+    parser.add_argument("world", help="name or number of the world")
     parser.add_argument("planner", help="name of the planner")
     parser.add_argument(
         "--repetition",
@@ -56,25 +56,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="index of the repetition (default: %(default)s)",
     )
     parser.add_argument(
-        "--gui", action="store_true", help="show the trial, in real time unless --speed is set"
+        "--gui",
+        action="store_true",
+        help="show the trial in a window, in real time unless --speed is set",
     )
     parser.add_argument(
         "--speed",
         type=float,
         metavar="FACTOR",
-        help="simulated seconds per second (default: 1 with --gui, else unlimited)",
+        help="highest real-time factor (default: 1 with --gui, otherwise unlimited)",
     )
 
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="run the launch files of a campaign with stack, and policies that are programs, "
-        "without confirmation",
+        help="run launch files and policies that contain programs without confirmation",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the trial; return 0 for the same end, 1 for another, 128 + signal if stopped."""
+    """Run the trial and compare it with the stored trial; return the exit status."""
     directory = CampaignDirectory(arguments.directory)
     with ResultStore.read(directory) as store:
         campaign = open_for_replay(directory, store)
@@ -109,16 +110,16 @@ def run(arguments: argparse.Namespace) -> int:
         print("the campaign has no valid result of this trial to compare with")
         return 0
     if stored.outcome is not result.outcome:
-        print(f"before: {stored.outcome.value}, {escape_text(stored.detail)}")
+        print(f"stored: {stored.outcome.value}, {escape_text(stored.detail)}")
     agreement = compare_recordings(recording, result.recording)
     if agreement.identical and stored.outcome is result.outcome:
-        print(f"the same as before, bit for bit ({agreement.samples[0]} samples)")
+        print(f"identical to the stored trial, bit by bit ({agreement.samples[0]} samples)")
         return 0
     if agreement.identical:
-        print("the trajectory is the same, bit for bit; the outcome is not")
+        print("the trajectory is identical, bit by bit, but the outcome differs")
     else:
         if on_stack and stored.outcome is result.outcome:
-            print("the same outcome as before")
+            print("the outcome is equal")
         print(
             f"the trajectory differs from {agreement.first_difference_s:.2f} s on, by "
             f"{agreement.deviation_m:.3g} m at most ({agreement.samples[0]} samples before, "
@@ -128,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _require_trust(spec: CampaignSpec) -> None:
-    """Request permission of the user to run the programs. Raises ``ResultsError`` without it."""
+    """Ask the user for permission to run the programs of a campaign. Raises ``ResultsError``."""
     runs, what = _programs(spec)
     if not runs:
         return
@@ -138,14 +139,16 @@ def _require_trust(spec: CampaignSpec) -> None:
         print(f"{says}\nRun them? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
-        raise ResultsError("nothing was run")
-    raise ResultsError(f"{says}\nnothing was run; use --yes if you trust their source")
+        raise ResultsError("no trial was run, since the permission was denied")
+    raise ResultsError(
+        f"{says}\nno trial was run; use --yes if you trust the source of these files"
+    )
 
 
 def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
-    """Return the programs that a campaign runs, and their kind."""
+    """Return the files of a campaign that contain programs, and a description of them."""
     if isinstance(spec, StackCampaignSpec):
-        return launch_files(spec), "launch files, and what they start"
+        return launch_files(spec), "launch files, and the programs that they start"
     assert isinstance(spec, BuiltinCampaignSpec), "there is no third kind"
     planners = [(one.plugin, one.parameters) for one in spec.planners]
     planners += [(one.planner, one.parameters) for one in spec.robots if one.planner]
@@ -154,7 +157,7 @@ def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
 
 
 def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition: int) -> Trial:
-    """Return the requested trial. Raises ``ResultsError`` with the existing ones."""
+    """Return the requested trial. Raises ``ResultsError`` with the names that exist."""
     names = [record.name for record in campaign.worlds]
     if world not in names:
         numbers = {
@@ -170,16 +173,17 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
         if (trial.world, trial.planner, trial.repetition) == (world, planner, repetition):
             return trial
     raise ResultsError(
-        f"repetition {repetition}: the campaign has {campaign.spec.repetitions}, counted from 0"
+        f"--repetition is {repetition}; it must be less than the number of repetitions, "
+        f"{campaign.spec.repetitions}"
     )
 
 
 def _on_stack(campaign: PreparedCampaign, arguments: argparse.Namespace) -> ExecutorFactory:
-    """Return an executor with a temporary directory, to keep the campaign's logs and bags."""
+    """Return the executor of a stack, with output in a temporary directory."""
     if arguments.gui or arguments.speed:
         raise SpecError(
-            "--gui and --speed are for this package's planners; a stack has "
-            "stack.max_real_time_factor and the arguments of its launch files"
+            "--gui and --speed are not supported with stack; set stack.max_real_time_factor or "
+            "arguments of the launch files instead"
         )
     out = Path(tempfile.mkdtemp(prefix=f"gz_testauto_replay_{campaign.spec.name}_"))
     print(f"the output of the stack is in {out}", file=sys.stderr)
@@ -203,7 +207,7 @@ def _run_once(
 def _paced(
     stop: Callable[[], bool], campaign: PreparedCampaign, speed: float
 ) -> Callable[[], bool]:
-    """Return ``stop`` with a delay: it is called once per control period, at this speed."""
+    """Return ``stop`` with a delay, so that the trial runs with the real-time factor ``speed``."""
     if speed <= 0.0:
         return stop
     period_s = campaign.spec.control_period_s / speed

@@ -1,6 +1,6 @@
 """Print the results of a campaign, or write HTML, CSV or plots.
 
-A running campaign is reported with its results so far.
+The report of a running campaign contains the finished trials.
 
 example:
   gz_testauto report results/paper --html paper.html
@@ -32,44 +32,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv",
         metavar="FILE",
-        help="write one row per trial as CSV; - writes it to standard output instead of the table",
+        help="write one row per trial as CSV; - prints the CSV instead of the table",
     )
     parser.add_argument(
         "--html",
         type=Path,
         metavar="FILE",
-        help="write everything as one page that opens from disk, as campaigns do at their end",
+        help="write one HTML page with all results, as a campaign does at its end",
     )
     parser.add_argument(
         "--serve",
         action="store_true",
-        help="serve the page, live, to browsers on this machine, until Ctrl-C",
+        help="serve the page to browsers on this machine, with live updates, until Ctrl-C",
     )
     parser.add_argument(
-        "--port", type=int, default=8000, help="port for --serve, 0 for any (default: %(default)s)"
+        "--port",
+        type=int,
+        default=8000,
+        help="port for --serve; 0 selects a free port (default: %(default)s)",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print everything as JSON instead of the table"
+        "--json", action="store_true", help="print all results as JSON instead of the table"
     )
     parser.add_argument(
         "--plots",
         type=Path,
         metavar="DIR",
-        help="draw every world with the trajectories of all planners (needs matplotlib)",
+        help="plot every world with the trajectories of all planners (requires matplotlib)",
     )
     parser.add_argument(
         "--workers",
         type=worker_count,
         default=processors(),
         metavar="N",
-        help="processes that draw plots, at most (default: one per processor, here %(default)s)",
+        help="number of processes for plots (default: number of processors, here %(default)s)",
     )
     parser.add_argument(
         "--figures",
         type=Path,
         metavar="DIR",
-        help="draw success rates, differences and success against difficulty at the width of a "
-        "column (needs matplotlib)",
+        help="plot success rates, their differences, and success over difficulty, at the width of "
+        "a column (requires matplotlib)",
     )
     parser.add_argument(
         "--format",
@@ -81,18 +84,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--latex",
         type=Path,
         metavar="FILE",
-        help="write the tables with intervals and notes as LaTeX (booktabs)",
+        help="write the tables with intervals and notes in LaTeX (booktabs)",
     )
     parser.add_argument(
         "--complete",
         action="store_true",
-        help="exit with status 1 if trials of the campaign are unfinished or invalid; trials that "
-        "an early stop left out do not count",
+        help="exit with status 1 if trials are unfinished or invalid, except trials after an early "
+        "stop",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print and write the report; return 1 if the campaign must be complete and is not."""
+    """Print and write the report; with ``--complete``, return 1 for an incomplete campaign."""
     if arguments.serve:
         return _serve(arguments.directory, arguments.port)
     directory = CampaignDirectory(arguments.directory)
@@ -134,22 +137,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_complete(results: CampaignResults) -> bool:
-    """Return true if every trial is done and valid, or the campaign has stopped early."""
+    """Return whether every trial is valid, or the campaign has stopped early."""
     end = early_stop(results)
     valid = sum(record.outcome.valid for record in results.trials)
     return valid >= results.planned or (end is not None and end.decided)
 
 
 def _serve(directory: Path, port: int) -> int:
-    """Serve the page until interrupted; return 0."""
+    """Serve the page until Ctrl-C; return 0."""
     from gz_testauto.report.page.server import PageServer
 
     try:
         server = PageServer(directory, port)
     except (OSError, OverflowError) as error:
-        raise ResultsError(f"port {port}: cannot be served on: {error}; give another --port") from (
-            error
-        )
+        raise ResultsError(
+            f"--port is {port}, which cannot be used: {error}; use a different port"
+        ) from (error)
     with server:
         print(f"serving {server.url} until Ctrl-C", file=sys.stderr, flush=True)
         with contextlib.suppress(KeyboardInterrupt):

@@ -1,12 +1,13 @@
-"""Drive every planner through every world, measure, and compare.
+"""Run a campaign: every planner in every world.
 
 The simulation runs in lock-step and as fast as possible, with several trials in parallel. Results
 are stored in a directory; the same command continues with the first unfinished trial. Ctrl-C stops
 the campaign after the current control period, a second Ctrl-C immediately.
 
-With --screen and --confirm all trials run in the first simulator, in DIR/SCREEN. Selected ones
-then run in the second, in DIR/CONFIRM: different outcomes of planners, collisions, the lowest
-clearances, and a random sample of the others, which measures the reliability of the first.
+With --screen and --confirm, all trials run in the first simulator, with results in DIR/SCREEN.
+Selected trials then run in the second simulator, with results in DIR/CONFIRM: trials in which
+outcomes of planners differ, with collisions, with the lowest clearances, and a random sample of the
+other trials, which measures the reliability of the first simulator.
 
 example:
   gz_testauto run config/campaign.yaml --out results/paper
@@ -33,6 +34,7 @@ from gz_testauto.cli.campaigns import (
     run_trials,
 )
 from gz_testauto.cli.progress import announce_stop
+from gz_testauto.cli.workers import whole_number
 from gz_testauto.results.records import CampaignResults
 from gz_testauto.spec.campaign import BuiltinCampaignSpec, CampaignSpec
 from gz_testauto.trial.plan import TrialSelection
@@ -46,47 +48,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="directory for the results; a campaign in it is continued",
+        help="results directory; a campaign in this directory is continued",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="only continue a campaign; do not start a new one in DIR",
+        help="only continue a campaign in DIR; do not start a new campaign",
     )
     parser.add_argument(
         "--simulator",
         metavar="NAME",
-        help="simulator to use instead of the campaign's",
+        help="simulator that replaces the simulator of the campaign",
     )
     parser.add_argument(
         "--worlds",
         type=int,
         metavar="N",
-        help="run only the first N worlds now (default: all); the rest can follow later",
+        help="run only the first N worlds (default: all); the other worlds can run later",
     )
     parser.add_argument(
         "--planners",
         type=_names,
         metavar="A,B",
-        help="run only these planners now (default: all)",
+        help="run only these planners (default: all); the other planners can run later",
     )
     add_campaign_arguments(parser)
-    speeds = parser.add_argument_group("two speeds")
-    speeds.add_argument("--screen", metavar="NAME", help="simulator for all trials")
-    speeds.add_argument("--confirm", metavar="NAME", help="simulator for the selected trials")
+    speeds = parser.add_argument_group("fast and slow simulator")
+    speeds.add_argument("--screen", metavar="NAME", help="fast simulator, which runs all trials")
+    speeds.add_argument(
+        "--confirm", metavar="NAME", help="slow simulator, which runs selected trials"
+    )
     speeds.add_argument(
         "--closest",
-        type=_number,
+        type=whole_number,
         default=20,
         metavar="N",
-        help="confirm the N lowest clearances (default: %(default)s)",
+        help="number of trials with the lowest clearances to confirm (default: %(default)s)",
     )
     speeds.add_argument(
         "--control",
-        type=_number,
+        type=whole_number,
         default=20,
         metavar="N",
-        help="confirm N others, drawn at random (default: %(default)s)",
+        help="number of other trials to confirm, drawn at random (default: %(default)s)",
     )
     parser.add_argument(
         "--json", action="store_true", help="print the results as JSON instead of a table"
@@ -94,8 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the campaign; return 0 if all selected trials are done and valid, 1 if some are invalid,
-    128 + signal if stopped."""
+    """Run the campaign and print the results; return the exit status."""
     spec = load_campaign(arguments)
     selection = TrialSelection(arguments.worlds, arguments.planners)
     stop = StopSignals(on_first=announce_stop)
@@ -132,7 +135,10 @@ def _run_at_two_speeds(
     from gz_testauto.report.plain import report_console
 
     if not (arguments.screen and arguments.confirm) or arguments.simulator:
-        raise SpecError("--screen and --confirm belong together, and --simulator to neither")
+        raise SpecError(
+            "--screen and --confirm must be used together, and without --simulator; add the "
+            "missing option, or remove --simulator"
+        )
     screen, confirm = on_two_simulators(
         spec, arguments.screen, arguments.confirm, "--screen and --confirm"
     )
@@ -169,9 +175,3 @@ def _show(results: CampaignResults, arguments: argparse.Namespace, out: Path) ->
 
 def _names(text: str) -> Optional[Tuple[str, ...]]:
     return tuple(name.strip() for name in text.split(",") if name.strip()) or None
-
-
-def _number(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of trials")
-    return int(text)

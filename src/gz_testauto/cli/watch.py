@@ -3,21 +3,22 @@
 Shows progress, success rates with intervals, running trials, the last outcomes, and invalid
 attempts with their causes.
 
-The command only reads, so any number of terminals can watch. It ends when every trial has ended or
-the campaign has stopped early, or by Ctrl-C. It reports a killed runner, and continues when the
-runner is restarted.
+The command only reads results, so that it can run in several terminals. It ends after the last
+trial, after an early stop, or by Ctrl-C. It reports a killed campaign, and continues when the
+campaign is resumed.
 
 example:
   gz_testauto watch results/paper
 """
 
 import argparse
+import contextlib
 import sys
 import time
 from pathlib import Path
 from typing import Tuple
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
@@ -40,28 +41,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds between two updates (default: %(default)s)",
     )
-    parser.add_argument("--once", action="store_true", help="print the state once and exit")
+    parser.add_argument("--once", action="store_true", help="print the present state and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the campaign until every trial has ended; return 0."""
+    """Show the state of the campaign until the last trial has ended; return 0."""
     directory = CampaignDirectory(arguments.directory)
     directory.require_begun()
     console = report_console()
-    if arguments.once or not sys.stdout.isatty():
-        return _print(directory, console, arguments)
-    with Live(console=console, auto_refresh=False, screen=False) as live:
+    is_live = sys.stdout.isatty() and not arguments.once
+    live = Live(console=console, auto_refresh=False, screen=False)
+    with live if is_live else contextlib.nullcontext():
         while True:
-            shown, over = look(directory)
-            live.update(shown, refresh=True)
-            if over:
+            state, is_over = present_state(directory)
+            if is_live:
+                live.update(state, refresh=True)
+            else:
+                console.print(state)
+                sys.stdout.flush()
+            if is_over or arguments.once:
                 return 0
+            if not is_live:
+                console.print("")
             time.sleep(arguments.interval)
 
 
-def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
-    """Return the present state, and whether every trial has ended. A file that cannot be read now,
-    as before the first trial has ended, is reported and may exist at the next update."""
+def present_state(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
+    """Return the present state of a campaign, and whether the last trial has ended.
+
+    If the results cannot be read, for example before the first trial has ended, the state is the
+    error.
+    """
     try:
         with ResultStore.read(directory) as store:
             results = store.results()
@@ -73,23 +83,13 @@ def look(directory: CampaignDirectory) -> Tuple[RenderableType, bool]:
     return progress_report(analysis), over
 
 
-def _print(directory: CampaignDirectory, console: Console, arguments: argparse.Namespace) -> int:
-    """Print one state after another, without a terminal."""
-    while True:
-        shown, over = look(directory)
-        console.print(shown)
-        if over or arguments.once:
-            return 0
-        console.print("")
-        sys.stdout.flush()
-        time.sleep(arguments.interval)
-
-
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
     if not 0.1 <= seconds <= 3600.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not between 0.1 and 3600 seconds")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is invalid; it must be between 0.1 and 3600 seconds"
+        )
     return seconds

@@ -80,9 +80,9 @@ def test_an_episode_and_the_trial_of_the_saved_policy_have_the_same_bits(
         assert np.array_equal(store.trajectory(found).pose, recorded.pose)
     capsys.readouterr()
     assert main(["replay", str(out), "2", "learned"]) == 2
-    assert f"which are programs:\n  {file}\nnothing was run; use --yes" in capsys.readouterr().err
+    assert f"which are programs:\n  {file}\nno trial was run; use --yes" in capsys.readouterr().err
     assert main(["replay", str(out), "2", "learned", "--yes"]) == 0
-    assert "the same as before, bit for bit" in capsys.readouterr().out
+    assert "identical to the stored trial" in capsys.readouterr().out
 
 
 def test_another_algorithm_or_observation_is_rejected(environment, trained, tmp_path):
