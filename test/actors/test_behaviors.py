@@ -253,7 +253,7 @@ class TestBodies:
         path.write_text(
             '<sdf version="1.6"><model name="m"><link name="a"/><link name="b"/></model></sdf>'
         )
-        with pytest.raises(SpecError, match=r"train\.sdf: has 2 links"):
+        with pytest.raises(SpecError, match=r"train\.sdf: the model has 2 links"):
             read_body(path)
 
 

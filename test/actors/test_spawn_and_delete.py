@@ -113,10 +113,10 @@ def test_changes_of_a_deleted_model_are_dropped(tmp_path):
 @pytest.mark.parametrize(
     ("do", "message"),
     [
-        (lambda context: context.spawn("stranger", Pose()), "is not a spare model"),
-        (lambda context: context.spawn("f", Pose()), "'f' exists already"),
-        (lambda context: context.delete("stranger"), "'stranger' does not exist"),
-        (lambda context: [context.delete("f") for _ in range(2)], "'f' does not exist"),
+        (lambda context: context.spawn("stranger", Pose()), "no spare model is named 'stranger'"),
+        (lambda context: context.spawn("f", Pose()), "'f' cannot be spawned"),
+        (lambda context: context.delete("stranger"), "'stranger' cannot be deleted"),
+        (lambda context: [context.delete("f") for _ in range(2)], "'f' cannot be deleted"),
     ],
 )
 def test_invalid_spawn_or_delete_ends_the_trial_with_the_model_name(tmp_path, do, message):
@@ -132,5 +132,5 @@ def test_two_models_spawned_in_one_step_need_different_names(tmp_path):
             context.spawn("f", Pose((-2.0, 3.0, 0.02)))
 
     simulation = simulated(tmp_path, (), hooks=[Once(twice)], spare_models=[person("f", 0.0, 0.0)])
-    with pytest.raises(SceneError, match="'f' exists already"):
+    with pytest.raises(SceneError, match="'f' cannot be spawned"):
         simulation.step(PERIOD_S)
