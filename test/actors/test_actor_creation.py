@@ -135,7 +135,7 @@ def test_full_region_is_reported_with_a_remedy():
 
 def test_path_through_an_obstacle_is_rejected():
     through = GUARD.replace("[-4, 4]", "[6, 4]")
-    with pytest.raises(PlacementError, match="'guard_0': .* obstacle wall"):
+    with pytest.raises(PlacementError, match=r"'guard_0': .* obstacle wall"):
         create_actors(actors(through), 5, 0, 0, GROUND)
 
 
@@ -179,7 +179,7 @@ def test_free_path_is_checked_with_the_size_of_a_user_model(tmp_path):
         "<size>3 4 1</size></box></geometry></collision></link></model></sdf>"
     )
     narrow = f"{{name: cart, behavior: patrol, waypoints_m: [[0, -4], [0, 4]], model: {path}}}"
-    with pytest.raises(PlacementError, match="'cart': .* obstacle wall"):
+    with pytest.raises(PlacementError, match=r"'cart': .* obstacle wall"):
         create_actors(actors(narrow), 5, 0, 0, GROUND)
     wide = narrow.replace("[0, -4], [0, 4]", "[-2, -4], [-2, 4]")
     assert starts(create_actors(actors(wide), 5, 0, 0, GROUND)) == {"cart": (-2.0, -4.0)}
