@@ -87,7 +87,7 @@ LIMITS: Dict[str, Limit] = {
 
 REPEATED_CLASS_NAMES = set(
     """
-    Drive Simulator
+    Simulator
     """.split()  # noqa: SIM905
 )
 """Names that several classes still have; each is to get one class."""

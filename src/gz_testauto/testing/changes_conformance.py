@@ -64,7 +64,7 @@ class ChangesConformance(SimulatorSuite):
 
     @pytest.fixture
     def scene(self, tmp_path: Path, robot: RobotModel) -> Scene:
-        """Return the scene of the suite; its robot does not obstruct the boxes."""
+        """Return the scene of the suite, whose robot does not obstruct the boxes."""
         path = tmp_path / "changes.world"
         puck = body("puck", "0 5 2", gravity=False)
         sled = body("sled", "2 3 0.05", size="0.4 0.4 0.1")
@@ -356,15 +356,15 @@ class ChangesConformance(SimulatorSuite):
 
 
 def need(simulator: Simulator, *kinds: ChangeKind) -> None:
-    """Skip the test if the simulator does not support all of these change kinds."""
+    """Skip the test if the simulator does not support all of these kinds of property changes."""
     for kind in kinds:
         if kind not in simulator.changes:
             pytest.skip(f"{simulator.name} does not support {kind.__name__}")
 
 
 def run(simulation: Simulation, duration_s: float) -> float:
-    """Step for ``duration_s`` in periods. Return the simulated time that passed (s): more than
-    ``duration_s`` if a step can take longer than a period."""
+    """Step in control periods for ``duration_s``, and return the simulated time that passed (s). It
+    is more than ``duration_s`` if a step can take longer than a period."""
     began_s = simulation.snapshot().time_s
     return steps(simulation, duration_s)[-1].time_s - began_s
 
@@ -375,7 +375,8 @@ def position(simulation: Simulation, model: str) -> np.ndarray:
 
 
 def velocity(simulation: Simulation, model: str) -> np.ndarray:
-    """Return the mean velocity of a model (m/s) over the next period, in the world frame."""
+    """Return the mean velocity of a model (m/s) in the world frame, over the next control
+    period."""
     before = simulation.snapshot()
     after = simulation.step(PERIOD_S)
     moved = np.subtract(after.models[model].pose.position, before.models[model].pose.position)
@@ -383,12 +384,13 @@ def velocity(simulation: Simulation, model: str) -> np.ndarray:
 
 
 def circle(time_s: float) -> np.ndarray:
-    """Return the position (m) after ``time_s`` on a circle of radius 1 m, driven at 1 rad/s."""
+    """Return the position (m) of a body that has moved for ``time_s`` on a circle of radius 1 m at
+    1 rad/s."""
     return np.array([math.sin(time_s), 1 - math.cos(time_s), 0.0])
 
 
 def assert_equal_descriptions(first: Any, second: Any) -> None:
-    """Assert that all numbers of two descriptions are equal except for rounding to single
+    """Assert that all numbers of two descriptions are equal, except for rounding to single
     precision."""
     for name, value in vars(first).items():
         other = getattr(second, name)
@@ -398,7 +400,8 @@ def assert_equal_descriptions(first: Any, second: Any) -> None:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Return the poses of the moved box and the pushed box as bytes."""
+    """Return the poses of two boxes, which are moved and pushed, after each control period, as
+    bytes."""
     generator = np.random.default_rng(8)
     rows = []
     for period in range(20):

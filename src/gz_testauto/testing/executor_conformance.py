@@ -9,9 +9,9 @@ Subclass the suite in a pytest file and create the executor in ``make_executor``
             return MyExecutor(campaign, logs=directory)
 
 One executor runs all trials of the suite in succession, as in a campaign. The planner drives
-straight at the goal, in a world with a free path and in a world with a box on the path
-(:mod:`~gz_testauto.testing.two_worlds`), so the outcomes of both trials are known exactly. A third
-trial has several goals.
+straight to the goal, in a world with a free path and in a world with a box on the path
+(:mod:`~gz_testauto.testing.two_worlds`), so the outcomes of both trials are known. A third trial
+has several goals.
 """
 
 import contextlib
@@ -50,24 +50,25 @@ from gz_testauto.trial.setup import PreparedCampaign
 
 MARK = "GZ_TESTAUTO_CONFORMANCE"
 ATTEMPTS = 4
-"""Number of attempts after which a trial counts as one that cannot be run."""
+"""Maximum number of attempts at a trial before the test fails."""
 
 
 class CountingStopRequest:
-    """A stop request that counts its calls and computes its return value from their number."""
+    """A stop request that counts its calls. Its return value is a function of their number."""
 
     def __init__(self, answer: Callable[[int], bool] = lambda number: False) -> None:
         self.answer = answer
         self.calls = 0
 
     def __call__(self) -> bool:
-        """Return whether to stop."""
+        """Return whether the trial must stop, and count the call."""
         self.calls += 1
         return self.answer(self.calls)
 
 
 class _SharedExecutor:
-    """The campaign and the executor of one suite, with the results of two trials."""
+    """The campaign and the executor that all tests of a suite share, with the results of two
+    trials."""
 
     def __init__(self, campaign: PreparedCampaign, executor: TrialExecutor) -> None:
         self.campaign = campaign
@@ -77,9 +78,8 @@ class _SharedExecutor:
     def drive(
         self, world: str, answer: Callable[[int], bool] = lambda number: False
     ) -> Tuple[TrialResult, int]:
-        """Run the trial in a world, and attempt it again while it is invalid, as a campaign does:
-        the cause can be a busy machine. Return the result and the number of calls of the stop
-        request."""
+        """Run the trial in a world, and attempt it again while it is invalid, which can be due to a
+        busy machine. Return the result and the number of calls of the stop request."""
         trial = next(trial for trial in self.campaign.trials if trial.world == world)
         return _attempted(self.executor, trial, answer)
 
@@ -89,35 +89,36 @@ class ExecutorConformance:
     trials depend on a process."""
 
     repeatable = True
-    """True if trials are repeatable to the bit; False if they run in wall time."""
+    """True if trials are bit-for-bit repeatable; False if they run in wall time."""
     planners = STRAIGHT
-    """YAML of a campaign with one planner that drives straight at the goal."""
+    """YAML of a campaign with one planner that drives straight to the goal."""
     stochastic = "planners: [{name: sst, parameters: {iterations: 50}}]"
     """YAML of a campaign with one planner of this package that draws random numbers. ``sst`` is an
-    extra; without it the test is skipped. Empty for an executor that runs no planners of this
-    package."""
+    extra, without which the test is skipped. The text is empty for an executor that runs no
+    planners of this package."""
     ending_timeout_s = 60.0
     """Wall time (s) within which processes must exit after the executor is closed."""
     harm_at = 10
-    """Number of the stop request, counted within a trial, at which the trial is stopped or
-    harmed."""
+    """Number of the call of the stop request, counted within a trial, at which a test stops the
+    trial or ends a process."""
     cause = ""
-    """A text that the error message of a harmed trial must contain."""
+    """A text that the error message must contain after a process of the executor was ended."""
 
     def make_executor(self, campaign: PreparedCampaign, directory: Path) -> TrialExecutor:
-        """Return the executor under test, not opened. ``directory`` is empty, for any files of the
-        executor."""
+        """Return the executor under test, not opened. ``directory`` is empty, and the executor can
+        write files there."""
         raise NotImplementedError("override make_executor()")
 
     def make_broken_executor(
         self, campaign: PreparedCampaign, directory: Path
     ) -> Optional[TrialExecutor]:
-        """Return an executor whose opening fails; None if opening starts nothing."""
+        """Return an executor that cannot be opened; None if opening starts nothing."""
         return None
 
     def harm(self) -> bool:
         """End a process that the running trial depends on and return True; return False while that
-        process does not exist. Called from stop request number ``harm_at`` on."""
+        process does not exist. The method is called from call number ``harm_at`` of the stop
+        request on."""
         raise NotImplementedError
 
     # the executor that the tests share
@@ -126,7 +127,7 @@ class ExecutorConformance:
 
     @pytest.fixture
     def shared(self, tmp_path_factory: pytest.TempPathFactory) -> _SharedExecutor:
-        """Return the open executor of the suite, after both trials."""
+        """Return the open executor of the suite, which has run both trials."""
         suite = type(self)
         if suite._shared is None:
             directory = tmp_path_factory.mktemp("campaign")
@@ -317,7 +318,7 @@ class ExecutorConformance:
     def test_a_planner_draws_random_numbers_from_the_seed_of_the_trial(
         self, tmp_path: Path
     ) -> None:
-        """The numbers differ in each repetition, and are the same if a trial is repeated."""
+        """The random numbers differ between repetitions, and are equal if a trial is repeated."""
         if not self.stochastic:
             pytest.skip("the executor runs no planners of this package")
         if self.stochastic == ExecutorConformance.stochastic and "sst" not in PLANNERS.names():
@@ -340,8 +341,8 @@ class ExecutorConformance:
             )
 
     def assert_drives_as_before(self, shared: _SharedExecutor, world: str) -> None:
-        """Assert that a trial has the same outcome as the first time; if ``repeatable``, that its
-        recording is the same to the bit."""
+        """Assert that a trial has the same outcome as in its first execution and, if
+        ``repeatable``, a bit-identical recording."""
         (before, _), (again, _) = shared.driven[world], shared.drive(world)
         assert again.outcome is before.outcome
         if self.repeatable:
@@ -352,7 +353,6 @@ class ExecutorConformance:
 def _attempted(
     executor: TrialExecutor, trial: Trial, answer: Callable[[int], bool]
 ) -> Tuple[TrialResult, int]:
-    """Run a trial, and attempt it again while it is invalid; see :meth:`_SharedExecutor.drive`."""
     for attempt in range(ATTEMPTS):
         stop_request = CountingStopRequest(answer)
         try:
@@ -365,7 +365,7 @@ def _attempted(
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """Yield the process ids of running processes, except this one, that were started with ``mark``
+    """Yield the ids of the running processes, except this process, that were started with ``mark``
     in their environment."""
     wanted = f"{MARK}={mark}".encode()
     for entry in Path("/proc").iterdir():

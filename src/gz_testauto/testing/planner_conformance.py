@@ -30,10 +30,10 @@ from gz_testauto.base.pose import Pose, Pose2D
 from gz_testauto.planners.interface import Lane, LocalPlanner, RobotLimits, Task
 from gz_testauto.testing.planner_drive import (
     RAYS,
-    Drive,
     Lidar,
     Sense,
     Start,
+    TaskSimulation,
     hurried_clock,
     post,
     way,
@@ -44,8 +44,8 @@ START = Pose2D(0.0, 0.0, 0.0)
 GOAL = Pose2D(10.0, 0.0, 0.0)
 FAR_GOAL = Pose2D(13.0, 0.0, 0.0)
 LEAST_DRIVEN_M = 0.3
-"""Shortest distance (m) that a planner must drive in a test of repetition; a test of a shorter
-drive proves nothing."""
+"""Shortest distance (m) that a planner must drive in a test of repeatability, since a shorter path
+proves nothing."""
 
 STRANGE_SCANS = {
     "no hit": lambda generator: np.full(RAYS, np.inf),
@@ -68,19 +68,21 @@ PLACES = ("in free space", "among obstacles", "in noise")
 
 
 class PlannerConformance:
-    """The conformance suite for planners. Override :meth:`make_planner`, and ``limits`` and
-    ``mount`` for another robot."""
+    """The conformance suite for planners. Override :meth:`make_planner`, and for another robot
+    ``limits`` and ``mount``."""
 
     limits = RobotLimits(footprint_m=((-0.5, -0.325), (0.6, -0.325), (0.6, 0.325), (-0.5, 0.325)))
     mount = Pose((0.5, 0.0, 0.35))
     timeout_s = 60.0
     """Simulated time (s) within which a goal 10 m away must be reached."""
     avoids_obstacles = True
-    """False for a planner that ignores the scan by design: it must then ignore it completely."""
+    """False for a planner that ignores the scan by design, which must then ignore the scan
+    completely."""
     passes_obstacles = True
     """False for a planner that stops for an obstacle and does not drive around it."""
     draws_random_numbers = False
-    """True for a planner that draws random numbers: its commands depend on the task's seed."""
+    """True for a planner that draws random numbers, so that its commands depend on the seed of the
+    task."""
 
     def make_planner(self) -> LocalPlanner:
         """Return a new planner with the parameters under test."""
@@ -89,25 +91,25 @@ class PlannerConformance:
     # the goal
 
     def test_reaches_the_goal_in_free_space(self) -> None:
-        """The robot starts at rest, with the goal 90° to its right and no obstacle."""
+        """The robot starts at rest, with the goal 90° to its right and without obstacles."""
         self.drive(start=Start(pose=Pose2D(0.0, 0.0, math.pi / 2))).run_to_goal(self.timeout_s)
 
     def test_reaches_a_goal_far_from_the_origin_within_a_small_tolerance(self) -> None:
-        """Poses and waypoints are in the world frame, with any origin; the goal's tolerance is that
-        of the task."""
+        """Poses and waypoints are in the world frame, whose origin can be far away. The tolerance
+        of the goal is part of the task."""
         start, goal = Pose2D(-120.0, 80.0, -2.0), Pose2D(-123.0, 84.0, 0.0)
         task = self.task(goal, start, tolerance_m=0.15)
         self.drive(task, start=Start(300.0, start)).run_to_goal(self.timeout_s)
 
     def test_comes_to_rest_at_the_goal(self) -> None:
-        """A planner that starts at the goal with a rolling robot brakes and stays within the
-        tolerance."""
+        """The robot is rolling at the goal when the task starts. The planner brakes and stays
+        within the tolerance."""
         drive = self.drive(start=Start(pose=GOAL, twist=Twist2D(0.2, 0.0))).run(5.0)
         assert drive.at_goal, f"left the goal {GOAL}: the robot is at {drive.pose}"
         assert abs(drive.commands[-1].linear_mps) < 1e-3, "does not stop at the goal"
 
     def test_a_task_can_have_a_single_waypoint(self) -> None:
-        """A task whose start and goal are the same point has one waypoint."""
+        """A task whose start and goal are the same point has a single waypoint."""
         task = self.task(START, waypoints_m=np.zeros((1, 2)))
         drive = self.drive(task).run(2.0)
         assert drive.at_goal, f"left the goal {START}: the robot is at {drive.pose}"
@@ -117,18 +119,18 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("scans", list(STRANGE_SCANS))
     def test_commands_are_finite_and_within_the_limits(self, scans: str) -> None:
-        """Limits of speed, acceleration and reversing hold for any scan."""
+        """The limits of speed, acceleration and reversing apply for any scan."""
         self.check_limits(self.drive(sense=self.made_up(STRANGE_SCANS[scans])).run(6.0))
 
     def test_commands_are_within_the_limits_of_the_task(self) -> None:
-        """The limits and the control period are those of the task, also for a slow robot."""
+        """The limits and the control period of the task apply, also for a slow robot."""
         slow = RobotLimits(self.limits.footprint_m, 0.4, 0.5, 0.3, 0.6)
         task = Task(GOAL, 0.5, way(START, GOAL), slow, 0.05)
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 2))
         self.check_limits(self.drive(task, start=start).run(10.0))
 
     def test_the_first_command_continues_from_the_measured_twist(self) -> None:
-        """The robot can be rolling when a task starts."""
+        """The robot can already be moving when a task starts."""
         limits = self.limits
         twist = Twist2D(0.6 * limits.max_linear_mps, 0.0)
         for goal in (GOAL, START):
@@ -138,18 +140,19 @@ class PlannerConformance:
     def test_a_command_continues_from_the_previous_one_and_not_from_the_measured_twist(
         self,
     ) -> None:
-        """Acceleration is limited from command to command, however the base executes them."""
+        """The acceleration is limited from command to command, even if the base executes the
+        commands inaccurately."""
         start = Start(pose=Pose2D(0.0, 0.0, math.pi / 4))
         self.check_limits(self.drive(start=start, twist_error=0.3).run(4.0))
 
     # the scan
 
     def test_does_not_fail_without_a_scan(self) -> None:
-        """A planner does not fail if a scan is late or missing."""
+        """A planner does not raise an error if a scan is late or missing."""
         self.check_limits(self.drive(sense=lambda time_s, pose: None).run(6.0))
 
     def test_reaches_the_goal_with_a_late_first_scan_and_repeated_scans(self) -> None:
-        """The first cycles can have no scan, and a scan can be one sensor period old."""
+        """The first cycles can be without a scan, and a scan can be one sensor period old."""
         shown: List[LaserScan] = []
 
         def sense(time_s: float, pose: Pose2D) -> Optional[LaserScan]:
@@ -163,7 +166,7 @@ class PlannerConformance:
         self.drive(sense=sense).run_to_goal(self.timeout_s)
 
     def test_stops_if_all_ranges_are_below_the_least_range(self) -> None:
-        """A range of ``-inf`` is an object nearer than the least range (REP-117)."""
+        """A range of ``-inf`` means an object nearer than the lidar's minimum range (REP-117)."""
         self.need_avoidance()
         nearest = STRANGE_SCANS["all ranges below the least range"]
         drive = self.drive(sense=self.made_up(nearest)).run(6.0)
@@ -171,19 +174,20 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("side", list(SIDES))
     def test_passes_one_obstacle_on_each_side(self, side: str) -> None:
-        """There are two round obstacles in succession: the first on this side of the straight line
-        to the goal, the second on the other side."""
+        """Two round obstacles are in succession: the first on one side of the straight line to the
+        goal, the second on the other side."""
         sign = SIDES[side]
         self.check_avoidance([post(4.0, 0.4 * sign, 0.5), post(9.0, -0.4 * sign, 0.6)])
 
     @pytest.mark.parametrize("mount", list(MOUNTS))
     def test_the_scan_is_in_the_frame_of_the_sensor(self, mount: str) -> None:
-        """Angles are in the frame of the sensor, whose pose on the robot is ``scan.mount``."""
+        """The angles of a scan are in the frame of the sensor, whose pose on the robot is
+        ``scan.mount``."""
         lidar = Lidar(MOUNTS[mount], math.pi)
         self.check_avoidance([post(4.0, 0.4, 0.5), post(9.0, -0.4, 0.6)], lidar)
 
     def test_an_obstacle_that_appears_changes_the_command(self) -> None:
-        """An obstacle that is on no map occurs only in the scan."""
+        """A new obstacle is visible only in the scan, since no map contains it."""
         self.need_avoidance()
         task, obstacle = self.task(FAR_GOAL), [post(6.0, 0.1, 0.5)]
         drive = self.drive(task, self.see(from_s=2.0, outlines=obstacle))
@@ -191,7 +195,7 @@ class PlannerConformance:
         assert self.drive(task).differs_from(drive), "an obstacle that appeared changed no command"
 
     def test_an_obstacle_that_moves_changes_the_command(self) -> None:
-        """The obstacle moves away, from one side of the straight line to the other."""
+        """The obstacle moves from one side of the straight line to the goal to the other side."""
         self.need_avoidance()
         task, before, after = self.task(FAR_GOAL), [post(4.5, 0.3, 0.5)], [post(8.0, -0.3, 0.5)]
         near, far = self.see(before), self.see(after)
@@ -201,7 +205,7 @@ class PlannerConformance:
         assert same_place.differs_from(drive), "an obstacle that moved changed no command"
 
     def test_an_obstacle_that_disappears_changes_the_command(self) -> None:
-        """If the present scan shows a free path again, the goal is reached."""
+        """The goal is reached after the scan shows a free path again."""
         self.need_avoidance()
         wall = [post(2.6, 1.2 * place, 0.7) for place in range(-3, 4)]
         drive = self.drive(sense=self.see(wall, until_s=4.0))
@@ -228,7 +232,8 @@ class PlannerConformance:
     def test_same_observations_give_the_same_commands(
         self, place: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Two planners with the same parameters are identical to the bit, at any clock time."""
+        """Two planners with equal parameters give bit-identical commands, independent of the time
+        of the clock."""
         first = self.drive_in(place)
         with hurried_clock(monkeypatch):
             again = self.drive_in(place)
@@ -237,8 +242,8 @@ class PlannerConformance:
 
     @pytest.mark.parametrize("place", PLACES)
     def test_begin_resets_the_state_of_the_previous_task(self, place: str) -> None:
-        """A planner that has reached a goal of the trial continues with the commands of a new
-        planner."""
+        """A planner that has reached one goal of a trial gives the same commands to the next goal
+        as a new planner."""
         used = self.drive_in("among obstacles", self.task(Pose2D(3.0, 6.0, 0.0)))
         start = Start(used.time_s, used.pose, used.commands[-1])
         goal = Pose2D(start.pose.x_m + 10.0, start.pose.y_m, 0.0)
@@ -249,7 +254,7 @@ class PlannerConformance:
         assert_same(new, again, "a planner that was used before gives other commands")
 
     def test_two_planners_do_not_affect_each_other(self) -> None:
-        """A trial can have several robots, each with its own planner."""
+        """A trial can have several robots, and each robot has its own planner."""
         alone = self.drive(sense=self.see(self.crowd())).run(6.0)
         first, second = self.drive(sense=self.see(self.crowd())), self.drive(self.task(START))
         for _ in range(round(6.0 / PERIOD_S)):
@@ -258,7 +263,7 @@ class PlannerConformance:
         assert_same(alone, first, "another planner in the same process changed the commands")
 
     def test_another_seed_of_the_task_gives_other_commands(self) -> None:
-        """A planner that draws the same numbers in each trial makes many worlds one sample."""
+        """If a planner drew the same numbers in each trial, many worlds would be one sample."""
         if not self.draws_random_numbers:
             pytest.skip("this planner draws no random numbers")
         tasks = [replace(self.task(), seed=seed) for seed in range(4)]
@@ -268,7 +273,8 @@ class PlannerConformance:
         )
 
     def test_global_random_numbers_are_not_used(self) -> None:
-        """Other modules draw from the global generators; a planner draws from its own generator."""
+        """Other modules use the global random generators, so a planner must use its own
+        generator."""
         before = (random.getstate(), repr(np.random.get_state()))
         for place in PLACES:
             self.drive_in(place)
@@ -278,7 +284,7 @@ class PlannerConformance:
     # inputs and outputs
 
     def test_does_not_change_its_inputs(self) -> None:
-        """Waypoints, lanes, scans and tracked objects are used again by other modules."""
+        """Other modules use the same waypoints, lanes, scans and tracked objects again."""
         task, ranges_m, objects = self.on_a_road(), np.linspace(1.0, 12.0, RAYS), (walker(),)
         ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
         inputs = {"waypoints": task.waypoints_m, "scan": ranges_m}
@@ -294,7 +300,8 @@ class PlannerConformance:
             np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
 
     def test_numbers_have_identifiers_as_names_and_reading_them_changes_nothing(self) -> None:
-        """The numbers are stored in the results; reading them changes nothing."""
+        """The numbers of a planner are stored in the results, and reading them must not change its
+        commands."""
         drive = self.drive(sense=self.see(self.crowd()))
         for _ in range(60):
             drive.cycle()
@@ -314,12 +321,12 @@ class PlannerConformance:
         tolerance_m: float = 0.5,
         waypoints_m: Optional[np.ndarray] = None,
     ) -> Task:
-        """Return the task to drive straight from start to goal."""
+        """Return a task to drive straight from start to goal."""
         points_m = way(start, goal) if waypoints_m is None else waypoints_m
         return Task(goal, tolerance_m, points_m, self.limits, PERIOD_S)
 
     def on_a_road(self) -> Task:
-        """Return a task on a road of two lanes."""
+        """Return a task on a road with two lanes."""
         along = np.linspace(-5.0, 20.0, 26)
         width_m = np.full(len(along), 4.0)
         lanes = tuple(
@@ -336,12 +343,12 @@ class PlannerConformance:
         twist_error: float = 0.0,
         objects: Tuple[TrackedObject, ...] = (),
         planner: Optional[LocalPlanner] = None,
-    ) -> Drive:
-        """Start a task; without ``sense`` the scan shows no obstacle."""
+    ) -> TaskSimulation:
+        """Start a task and return its simulation; without ``sense`` the scan shows no obstacle."""
         planner = self.make_planner() if planner is None else planner
         task = self.task() if task is None else task
         sense = self.see() if sense is None else sense
-        return Drive(planner, task, sense, start, twist_error, objects)
+        return TaskSimulation(planner, task, sense, start, twist_error, objects)
 
     def drive_in(
         self,
@@ -349,8 +356,8 @@ class PlannerConformance:
         task: Optional[Task] = None,
         start: Start = Start(),  # noqa: B008 - frozen
         planner: Optional[LocalPlanner] = None,
-    ) -> Drive:
-        """Drive for 6 s in one of :data:`PLACES`."""
+    ) -> TaskSimulation:
+        """Drive for 6 s in the environment ``place``, which is one of :data:`PLACES`."""
         sense = {
             "in free space": self.see(),
             "among obstacles": self.see(self.crowd(start.pose)),
@@ -359,7 +366,7 @@ class PlannerConformance:
         return self.drive(task, sense, start, planner=planner).run(6.0)
 
     def crowd(self, start: Pose2D = START) -> List[BaseGeometry]:
-        """Return obstacles in front of a robot at ``start``, with gaps to drive through."""
+        """Return obstacles in front of a robot at ``start``, with gaps that the robot can pass."""
         places = ((4.0, 0.3), (5.0, 3.2), (5.0, -2.8), (8.0, -0.8), (8.5, 2.0))
         return [post(start.x_m + x_m, start.y_m + y_m, 0.4) for x_m, y_m in places]
 
@@ -370,7 +377,7 @@ class PlannerConformance:
         until_s: float = math.inf,
         lidar: Optional[Lidar] = None,
     ) -> Sense:
-        """Return a function that computes scans; it includes the outlines from ``from_s`` to
+        """Return a function that computes scans. The scans show the outlines from ``from_s`` until
         ``until_s``."""
         lidar = Lidar(self.mount) if lidar is None else lidar
 
@@ -381,7 +388,8 @@ class PlannerConformance:
         return sense
 
     def made_up(self, ranges: Callable[[np.random.Generator], np.ndarray]) -> Sense:
-        """Return a function that computes scans of synthetic ranges, the same in each call."""
+        """Return a function that computes scans with synthetic ranges, from a generator with a
+        fixed seed."""
         generator, lidar = np.random.default_rng(1), Lidar(self.mount)
         return lambda time_s, pose: lidar.scan(time_s, ranges(generator))
 
@@ -393,7 +401,8 @@ class PlannerConformance:
     def check_avoidance(
         self, outlines: Sequence[BaseGeometry], lidar: Optional[Lidar] = None
     ) -> None:
-        """Assert that the robot passes the obstacles, or stops for them."""
+        """Assert that the robot passes the obstacles or, if the planner never passes any, stops for
+        them."""
         self.need_avoidance()
         drive = self.drive(self.task(FAR_GOAL), self.see(outlines, lidar=lidar))
         if self.passes_obstacles:
@@ -401,14 +410,15 @@ class PlannerConformance:
         else:
             drive.run_without_collision(self.timeout_s, outlines)
 
-    def check_moved(self, place: str, drive: Drive) -> None:
-        """Assert that a drive is long enough for a comparison; in noise a planner can stop."""
+    def check_moved(self, place: str, drive: TaskSimulation) -> None:
+        """Assert that the robot has driven far enough for a comparison. In noise a planner can
+        stop."""
         assert drive.driven_m >= LEAST_DRIVEN_M or place == "in noise", (
             f"drove {drive.driven_m:.2f} m in 6 s {place}; at least {LEAST_DRIVEN_M} m are needed"
         )
 
-    def check_limits(self, drive: Drive) -> None:
-        """Assert that all commands of a drive are finite and within the limits of its task."""
+    def check_limits(self, drive: TaskSimulation) -> None:
+        """Assert that all commands are finite and within the limits of the task."""
         values, limits, slack = np.array(drive.commands), drive.task.limits, 1e-9
         assert np.isfinite(values).all(), "a command is not finite"
         linear, angular = values[1:].T
@@ -431,8 +441,8 @@ class PlannerConformance:
         )
 
 
-def assert_same(first: Drive, second: Drive, message: str) -> None:
-    """Assert that the commands of two drives are the same to the bit."""
+def assert_same(first: TaskSimulation, second: TaskSimulation, message: str) -> None:
+    """Assert that two planners gave bit-identical commands."""
     for number, pair in enumerate(zip(first.commands, second.commands)):
         assert pair[0] == pair[1], f"{message}: cycle {number}: {pair[0]}, then {pair[1]}"
     assert len(first.commands) == len(second.commands), f"{message}: only one raised PlannerAborted"

@@ -1,7 +1,9 @@
-"""A robot that moves exactly as a planner commands, for the planner conformance suite.
+"""A simulated robot that moves exactly as a planner commands, for the conformance suite for
+planners.
 
-This module contains the synthetic world (outlines that do not move), the lidar, and the record of a
-drive. It simulates no masses and no slip, so it does not show how well a planner drives.
+This module contains the synthetic world (outlines that do not move), the lidar, and the record of
+all commands and poses. It simulates no masses and no slip, so it does not show how well a planner
+drives.
 """
 
 import contextlib
@@ -29,24 +31,26 @@ SPACING_M = 0.5
 """Distance between two waypoints (m)."""
 
 Sense = Callable[[float, Pose2D], Optional[LaserScan]]
-"""Return the scan at a time (s) and pose of the base; None if the robot has none."""
+"""A function that returns the scan at a time (s) and a pose of the base; None if no scan is
+available."""
 
 
 @dataclass(frozen=True)
 class Lidar:
-    """A planar lidar that covers ``view_rad`` to each side of its x axis. ``mount`` is its pose on
-    the robot, which can be upside down."""
+    """A planar lidar that covers the angle ``view_rad`` to each side of its x axis. ``mount`` is
+    the pose of the lidar on the robot, which can be upside down."""
 
     mount: Pose
     view_rad: float = VIEW_RAD
 
     def scan(self, stamp_s: float, ranges_m: np.ndarray) -> LaserScan:
-        """Return a scan with these ranges (m)."""
+        """Return a scan with the distances ``ranges_m``."""
         view, least_m, most_m = self.view_rad, RANGE_MIN_M, RANGE_MAX_M
         return LaserScan(stamp_s, -view, view, least_m, most_m, ranges_m, self.mount)
 
     def see(self, stamp_s: float, base: Pose2D, outlines: Sequence[BaseGeometry]) -> LaserScan:
-        """Return the scan of a robot at ``base`` among outlines in the world frame."""
+        """Return the scan of a robot at ``base``; the outlines of the obstacles are in the world
+        frame."""
         sensor = base.to_pose() * self.mount
         forward, up = sensor.rotation[:, 0], sensor.rotation[:, 2]
         yaw_rad = math.atan2(forward[1], forward[0])
@@ -68,11 +72,12 @@ class Start(NamedTuple):
 
 
 @dataclass
-class Drive:
-    """A running task: the planner's commands so far, and the robot's poses.
+class TaskSimulation:
+    """A simulation of a task: the commands of the planner so far, and the poses of the robot.
 
-    ``commands`` start with the robot's twist at the start of the task. ``twist_error`` is the
-    largest error of the measured twist (m/s and rad/s) after the first command.
+    The first element of ``commands`` is the twist of the robot at the start of the task.
+    ``twist_error`` is the largest error of the measured twist (m/s and rad/s) after the first
+    command.
     """
 
     planner: LocalPlanner
@@ -102,18 +107,18 @@ class Drive:
 
     @property
     def driven_m(self) -> float:
-        """Return the length of the path so far (m)."""
+        """Return the length of the path that the robot has driven so far (m)."""
         path = np.array(self.poses)[:, :2]
         return float(np.hypot(*np.diff(path, axis=0).T).sum())
 
     @property
     def at_goal(self) -> bool:
-        """Return whether the robot is within the goal's tolerance."""
+        """Return whether the robot is within the tolerance of the goal."""
         goal = self.task.goal
         return self.pose.distance_to(goal.x_m, goal.y_m) <= self.task.goal_tolerance_m
 
     def cycle(self) -> None:
-        """Drive for one control period; do nothing after the planner has raised
+        """Simulate one control period; do nothing after the planner has raised
         ``PlannerAborted``."""
         if self.abort_reason:
             return
@@ -137,14 +142,15 @@ class Drive:
         self.commands.append(command)
         self.poses.append(drive_arc(self.pose, command, self.task.control_period_s))
 
-    def run(self, duration_s: float) -> "Drive":
-        """Drive for a duration (s), or until the planner raises ``PlannerAborted``."""
+    def run(self, duration_s: float) -> "TaskSimulation":
+        """Simulate a duration (s), or until the planner raises ``PlannerAborted``."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
         return self
 
     def run_to_goal(self, timeout_s: float, among: Sequence[BaseGeometry] = ()) -> None:
-        """Drive until the goal is reached; fail if the robot collides or does not arrive."""
+        """Simulate until the goal is reached. Fail if the robot collides or does not reach the goal
+        in time."""
         for _ in range(int(timeout_s / self.task.control_period_s)):
             self.cycle()
             if self.abort_reason:
@@ -159,14 +165,14 @@ class Drive:
         )
 
     def run_without_collision(self, duration_s: float, among: Sequence[BaseGeometry]) -> None:
-        """Drive for a duration (s); fail if the robot collides."""
+        """Simulate a duration (s). Fail if the robot collides."""
         for _ in range(round(duration_s / self.task.control_period_s)):
             self.cycle()
             self.fail_if_collided(among)
 
-    def differs_from(self, other: "Drive") -> bool:
-        """Drive until a command differs from that of ``other`` in the same cycle; return whether
-        one differs."""
+    def differs_from(self, other: "TaskSimulation") -> bool:
+        """Simulate until a command differs from the command of ``other`` in the same cycle. Return
+        whether a command differs."""
         for number in range(len(self.commands), len(other.commands)):
             self.cycle()
             if self.commands[number : number + 1] != other.commands[number : number + 1]:
@@ -174,7 +180,7 @@ class Drive:
         return False
 
     def fail_if_collided(self, among: Sequence[BaseGeometry]) -> None:
-        """Fail if the robot's outline intersects one of these outlines."""
+        """Fail the test if the outline of the robot intersects one of these outlines."""
         if among:
             outline = np.asarray(self.task.limits.footprint_m, dtype=float)
             body = shapely.polygons(self.pose.apply(outline))
@@ -183,7 +189,7 @@ class Drive:
 
 
 def way(start: Pose2D, goal: Pose2D) -> np.ndarray:
-    """Return waypoints (n, 2) straight from start to goal."""
+    """Return waypoints (n, 2) on the straight line from start to goal."""
     count = max(2, math.ceil(start.distance_to(goal.x_m, goal.y_m) / SPACING_M) + 1)
     return np.linspace((start.x_m, start.y_m), (goal.x_m, goal.y_m), count)
 
@@ -195,7 +201,8 @@ def post(x_m: float, y_m: float, radius_m: float) -> BaseGeometry:
 
 @contextlib.contextmanager
 def hurried_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Set the clocks of module ``time`` an hour ahead; add another second each time one is read."""
+    """Return a context in which the clocks of the module ``time`` are an hour ahead, and advance by
+    a further second each time that a clock is read."""
     readings = itertools.count(3600)
     with monkeypatch.context() as patch:
         for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):

@@ -92,8 +92,8 @@ class SeveralRobotsConformance(SimulatorSuite):
 
 
 def parts_above_floor(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """Return the pairs of models in contact, without contacts with the floor: not every simulator
-    reports which part of a robot touches it."""
+    """Return the pairs of models in contact, without the contacts with the floor, since not every
+    simulator reports which part of a robot touches the floor."""
     return [pair for pair in contacts(snapshots) if "floor" not in pair]
 
 

@@ -49,11 +49,11 @@ class SimulatorConformance(SimulatorSensing):
     """The conformance suite for simulators. Override :meth:`make_simulator`."""
 
     tolerance = 0.03
-    """Allowed relative error of motion against the commanded motion, due to slip and the time that
-    the drive controller needs to reach the commanded speed."""
+    """Allowed relative error of the robot's motion against the commanded motion, which is due to
+    slip and to the time that the drive controller needs to reach the commanded speed."""
 
     astray = 0.02
-    """Allowed deviation from a straight line of 3.2 m (m and rad)."""
+    """Allowed deviation (m and rad) from a straight line after 3.2 m."""
 
     # loading
 
@@ -190,7 +190,8 @@ class SimulatorConformance(SimulatorSensing):
     def test_the_reported_twist_is_that_of_the_motion_in_the_world_frame(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """The twist is in the world frame: the robot drives towards +y."""
+        """The twist is in the world frame: a robot with a yaw of 90° drives in the direction of
+        +y."""
         simulation = simulator.load(Scene(world, robot, Pose2D(-3.0, -3.0, math.pi / 2), seed=3))
         state = drive(simulation, Twist2D(0.5, 0.0), 2.0)[-1].models["robot"]
         if state.linear_mps is None:

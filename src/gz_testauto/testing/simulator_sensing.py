@@ -15,17 +15,17 @@ from gz_testauto.testing.simulator_suite import BOX, PERIOD_S, SimulatorSuite, d
 
 
 class SimulatorSensing(SimulatorSuite):
-    """The part of :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance` on
-    sensors."""
+    """The tests on sensors in
+    :class:`~gz_testauto.testing.simulator_conformance.SimulatorConformance`."""
 
     sees_near = True
-    """False if rays start at the lidar's least range, as in Gazebo: a nearer shape is not seen, but
-    its far side is."""
+    """False if rays start at the lidar's minimum range, as in Gazebo, so that the far side of a
+    nearer shape is detected in place of its near side."""
 
     def test_a_scan_of_the_loaded_scene_exists_at_time_zero(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
-        """The second scene is loaded after the robot has driven in the first."""
+        """The second scene is loaded after the robot has driven in the first scene."""
         assert robot.lidar is not None
         for x_m in (0.0, 2.0):
             simulation = simulator.load(Scene(world, robot, Pose2D(x_m, 0.0, 0.0), seed=3))
@@ -46,7 +46,7 @@ class SimulatorSensing(SimulatorSuite):
         assert min(stamps, default=PERIOD_S) > 0.0
 
     def test_scan_angles_increase_counter_clockwise(self, simulation: Simulation) -> None:
-        """The box is located to the left of the robot; the space to its right is free."""
+        """A box is to the left of the robot, and the space to its right is free."""
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
         assert np.isfinite(ranges_at(scan, math.radians(97.0))).all(), "no box to the left"
@@ -55,7 +55,8 @@ class SimulatorSensing(SimulatorSuite):
         )
 
     def test_a_range_below_the_least_range_is_minus_infinite(self, simulation: Simulation) -> None:
-        """REP-117: a plate nearer than the lidar's least range, above the robot's chassis."""
+        """A plate is nearer than the lidar's minimum range, above the chassis of the robot
+        (REP-117)."""
         if not self.sees_near:
             pytest.skip("sees_near = False: rays of this simulator start at the least range")
         plate = BOX.format(name="plate", static="true", pose="0", size="0.02 0.3 0.04")
@@ -82,7 +83,7 @@ class SimulatorSensing(SimulatorSuite):
     def test_samples_and_contacts_are_reported_once_in_order_of_time(
         self, simulation: Simulation
     ) -> None:
-        """A snapshot has the samples and contacts since the previous snapshot."""
+        """A snapshot contains the samples and contacts since the previous snapshot."""
         before_s, stamps = simulation.snapshot().time_s, []
         for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
             stamps += [sample.stamp_s for sample in snapshot.imu]
@@ -96,7 +97,7 @@ class SimulatorSensing(SimulatorSuite):
     def test_a_contact_has_its_position_and_a_normal_toward_the_first_shape(
         self, simulation: Simulation
     ) -> None:
-        """The robot touches the wall, whose face is at x = 4.9 m."""
+        """The robot touches the wall, whose surface is at x = 4.9 m."""
         found = False
         for snapshot in drive(simulation, Twist2D(1.0, 0.0), 5.5):
             for contact in snapshot.contacts:
@@ -112,7 +113,7 @@ class SimulatorSensing(SimulatorSuite):
         assert found, "no contact with the wall has a position and a normal"
 
     def test_a_snapshot_does_not_change_in_later_steps(self, simulation: Simulation) -> None:
-        """A snapshot is a value that its owner can keep."""
+        """A snapshot is a value that the caller can keep."""
         kept = drive(simulation, Twist2D(0.5, 0.3), 0.5)[-1]
         before = frozen(kept)
         drive(simulation, Twist2D(0.5, 0.3), 1.0)
@@ -127,7 +128,7 @@ class SimulatorSensing(SimulatorSuite):
 
 
 def ranges_at(scan: LaserScan, angle_rad: float) -> np.ndarray:
-    """Return the ranges of the rays within 1° of a direction."""
+    """Return the ranges of the rays within 1° of a direction (rad)."""
     return np.asarray(scan.ranges_m)[np.abs(scan.angles_rad - angle_rad) < math.radians(1.0)]
 
 
@@ -138,7 +139,7 @@ def drive_in_short_steps(simulation: Simulation, command: Twist2D) -> List[Snaps
 
 
 def frozen(snapshot: Snapshot) -> Tuple[object, ...]:
-    """Return the content of a snapshot as values."""
+    """Return the content of a snapshot as values that later steps cannot change."""
     ranges = b"" if snapshot.scan is None else np.asarray(snapshot.scan.ranges_m).tobytes()
     models = {
         name: (one.pose.position, one.pose.quaternion) for name, one in snapshot.models.items()

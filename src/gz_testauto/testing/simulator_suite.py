@@ -1,7 +1,7 @@
 """Base class, scene and helper functions of the simulator suites.
 
-This module starts and closes the one simulator of a suite. It contains the SDF text and the models
-of the scene, which has known sizes, and the operations on a simulation that several suites use.
+This module starts and closes the simulator of a suite. It contains the SDF text and the models of
+the scene, whose sizes are known, and operations on a simulation that several suites use.
 """
 
 import re
@@ -52,8 +52,8 @@ DOOR = """<model name="door"><pose>-4 3 0 0 0 0</pose><link name="frame"><inerti
 
 
 class SimulatorSuite:
-    """A suite of tests of one simulator. Override :meth:`make_simulator`. Its scene has a floor, a
-    wall 5 m ahead of the robot, and a box to its left."""
+    """A suite of tests of one simulator. Override :meth:`make_simulator`. The scene has a floor, a
+    wall 5 m ahead of the robot, and a box to the left of the robot."""
 
     def make_simulator(self) -> Simulator:
         """Start the simulator under test."""
@@ -63,7 +63,7 @@ class SimulatorSuite:
 
     @pytest.fixture
     def simulator(self) -> Simulator:
-        """Return the one simulator of the suite; start it in the first call."""
+        """Return the simulator of the suite, which is started in the first call."""
         suite = type(self)
         if suite._running is None:
             suite._running = self.make_simulator()
@@ -78,12 +78,12 @@ class SimulatorSuite:
 
     @pytest.fixture
     def robot(self) -> RobotModel:
-        """Return the wheelchair."""
+        """Return the model of the wheelchair."""
         return read_robot(share_directory() / "models" / "wheelchair", "robot")
 
     @pytest.fixture
     def world(self, tmp_path: Path) -> Path:
-        """Write a world with a floor, a wall and one obstacle; return its path."""
+        """Write a world file with a floor, a wall and one obstacle, and return its path."""
         path = tmp_path / "conformance.world"
         path.write_text(WORLD.format(models=WALL + PARCEL))
         return path
@@ -100,7 +100,7 @@ class SimulatorSuite:
 
 
 def rejected(message: str) -> ContextManager[object]:
-    """Assert that the block raises ``SimulatorError`` with exactly this message."""
+    """Return a context that asserts that ``SimulatorError`` is raised with exactly this message."""
     return pytest.raises(SimulatorError, match=f"^{re.escape(message)}$")
 
 
@@ -110,15 +110,16 @@ def robot_pose(snapshot: Snapshot) -> Pose2D:
 
 
 def drive(simulation: Simulation, command: Twist2D, duration_s: float) -> List[Snapshot]:
-    """Drive for ``duration_s``; return the snapshots."""
+    """Drive for ``duration_s`` with a velocity command and return the snapshot of each control
+    period."""
     simulation.drive(command)
     return steps(simulation, duration_s)
 
 
 def steps(simulation: Simulation, duration_s: float) -> List[Snapshot]:
-    """Return the snapshots of consecutive periods, until ``duration_s`` of simulated time have
-    passed. There are fewer if a step takes longer than a period, for example on a busy machine in a
-    simulator that runs continuously."""
+    """Return the snapshots of consecutive control periods, until ``duration_s`` of simulated time
+    have passed. The number of snapshots is smaller if a step takes longer than a period, for
+    example on a busy machine in a simulator that runs continuously."""
     snapshots = [simulation.step(PERIOD_S)]
     enough_s = snapshots[0].time_s + duration_s - 1.5 * PERIOD_S
     for _ in range(round(duration_s / PERIOD_S) - 1):
@@ -129,7 +130,7 @@ def steps(simulation: Simulation, duration_s: float) -> List[Snapshot]:
 
 
 def calls(simulation: Simulation) -> List[Callable[[], object]]:
-    """Return calls of all methods of the interface, in its order."""
+    """Return functions that call each method of the simulation interface."""
     return [
         simulation.snapshot,
         lambda: simulation.drive(Twist2D(0.5, 0.0)),
@@ -142,7 +143,7 @@ def calls(simulation: Simulation) -> List[Callable[[], object]]:
 
 
 def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
-    """Return the pairs of models in contact."""
+    """Return the pairs of models in contact in these snapshots."""
     return [
         {contact.first.split("::")[0], contact.second.split("::")[0]}
         for snapshot in snapshots
@@ -151,8 +152,8 @@ def contacts(snapshots: List[Snapshot]) -> List[Set[str]]:
 
 
 def trace(simulation: Simulation) -> Tuple[bytes, ...]:
-    """Return poses and scans as bytes, from time 0 on, of a drive with changing commands that ends
-    at the wall."""
+    """Return the poses and scans, as bytes from time 0 on, of a robot that drives with changing
+    commands until it touches the wall."""
     generator = np.random.default_rng(5)
     snapshots = [simulation.snapshot()]
     for _ in range(80):
@@ -169,7 +170,7 @@ def trace(simulation: Simulation) -> Tuple[bytes, ...]:
 
 
 def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedModel:
-    """Return a static box of 0.5 m for the floor; its pose in SDF must be ignored."""
+    """Return a static box of 0.5 m on the floor. The pose in its SDF must be ignored."""
     box = BOX.format(name="other", static="true", pose="9 9 9 0 0 0", size="0.5 0.5 0.5")
     return NamedModel(
         name, f'<sdf version="1.6">{box}</sdf>', Pose.from_rpy(x_m, y_m, 0.25, 0, 0, yaw_rad)
@@ -177,7 +178,7 @@ def to_spawn(name: str, x_m: float, y_m: float, yaw_rad: float = 0.0) -> NamedMo
 
 
 def body(name: str, place: str, gravity: bool = True, size: str = "0.2 0.2 0.2") -> str:
-    """Return the SDF of a box of 2 kg, of 0.02 kg m² about each axis, that can move."""
+    """Return the SDF of a movable box of 2 kg, with 0.02 kg m² about each axis."""
     box = f"<geometry><box><size>{size}</size></box></geometry>"
     return (
         f'<model name="{name}"><pose>{place} 0 0 0</pose><link name="link">'

@@ -1,10 +1,10 @@
-"""A campaign of two worlds whose trials have known outcomes, and a trial with several goals, for
-conformance suites.
+"""A campaign for conformance suites: two worlds whose trials have known outcomes, and a trial with
+several goals.
 
-The robot starts at x = -3 m and its goal is at x = 3 m, tolerance 0.5 m. In ``clear`` the straight
-line is free, so a planner that drives straight at the goal reaches it. In ``blocked`` the origin is
-occupied by a box of 0.4 m that the static map does not contain. ``several`` is ``clear`` with the
-goals :data:`PLACES`, which are also straight ahead.
+The robot starts at x = -3 m and its goal is at x = 3 m, with a tolerance of 0.5 m. In the world
+``clear`` the straight line is free, so a planner that drives straight to the goal reaches it. In
+``blocked`` the origin is occupied by a box of 0.4 m that the static map does not contain. The trial
+``several`` has the goals :data:`PLACES` in the world ``clear``, which are also straight ahead.
 """
 
 from pathlib import Path
@@ -17,9 +17,9 @@ from gz_testauto.trial.setup import PreparedCampaign, prepare, read_body
 
 CLEAR, BLOCKED, SEVERAL = "clear", "blocked", "several"
 PLACES = ((-1.0, 0.0), (1.0, 0.0), (3.0, 0.0))
-"""The goals of ``several``, in order (m)."""
+"""The goals (m) of the trial ``several``, in order."""
 WAY_M = 5.5
-"""Distance from the start to the nearest position within the goal's tolerance (m)."""
+"""Distance (m) from the start to the nearest position within the tolerance of the goal."""
 OBSTACLE = "obstacle_box_0"
 
 STRAIGHT = "planners: [straight]"
@@ -52,8 +52,8 @@ def two_worlds(
     directory: Path, planners: str = STRAIGHT, repetitions: int = 1, several: bool = False
 ) -> PreparedCampaign:
     """Return the campaign, with its worlds in ``directory``. ``planners`` is YAML with one planner
-    that drives straight at the goal, and the other campaign keys that it needs. With ``several``
-    the campaign has a third world."""
+    that drives straight to the goal, and any other campaign keys that this planner needs. With
+    ``several`` the campaign has a third trial, with several goals."""
     worlds = directory / "worlds"
     worlds.mkdir(parents=True)
     room = (share_directory() / "worlds" / "room.world").read_text(encoding="utf-8")

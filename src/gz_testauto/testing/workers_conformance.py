@@ -10,8 +10,9 @@ Subclass the suite in a pytest file and create the workers in ``make_workers``::
         def make_workers(self, make_executor, campaign):
             return MyWorkers(make_executor, campaign, size=3)
 
-The trials run in the simulator ``kinematic``, in a clear world and in a blocked world. A test can
-order events for the executor: its simulator fails, its process dies, it waits.
+The trials run in the simulator ``kinematic``, in a world with a free path and in a world with a
+blocked path. A test can request events in an executor, for example that its simulator fails, that
+its process dies, or that it waits.
 """
 
 import collections
@@ -47,7 +48,7 @@ from gz_testauto.trial.setup import PreparedCampaign
 from gz_testauto.workers.interface import Attempt, ExecutorFactory, Workers, WorkersFactory
 
 WAIT_TIMEOUT_S = 120.0
-"""Limit (s) of wall time for each wait, also on a busy machine."""
+"""Timeout (s of wall time) of each wait, long enough for a busy machine."""
 
 ERRORS = {
     "fail": SimulatorError("the simulator died"),
@@ -56,17 +57,17 @@ ERRORS = {
     "crash": ZeroDivisionError("a bug"),
 }
 EVENTS = ("die", *ERRORS, "wait", "meet")
-"""Events that a file can order."""
+"""Events that a test can request from an executor by creating a file."""
 
 
 def kinematic(campaign: PreparedCampaign) -> KinematicSimulator:
-    """Return the simulator of these trials."""
+    """Return the simulator in which the trials of the suite run."""
     return KinematicSimulator()
 
 
 class OrderedExecutor(LockstepExecutor):
-    """An executor to which files in ``directory`` order one event each: ``die-2`` ends its process
-    in trial 2. It creates a file there for each of its actions."""
+    """An executor in which a test can cause events by files in ``directory``: the file ``die-2``
+    ends the process in trial 2. The executor creates a file there for each of its actions."""
 
     def __init__(self, campaign: PreparedCampaign, directory: Path) -> None:
         super().__init__(campaign, kinematic)
@@ -90,7 +91,7 @@ class OrderedExecutor(LockstepExecutor):
         self._note("closed")
 
     def execute(self, trial: Trial, should_stop: StopRequest) -> TrialResult:
-        """Execute the ordered events, then run the trial."""
+        """Execute the requested events, then run the trial."""
         self._note(f"began-{trial.index}")
         for event in EVENTS:
             order = self._directory / f"{event}-{trial.index}"
@@ -117,24 +118,25 @@ class OrderedExecutor(LockstepExecutor):
 
 
 def started_trials(directory: Path) -> List[int]:
-    """Return the indices of the started trials, one for each start."""
+    """Return the indices of the started trials, with one element for each start."""
     return sorted(int(path.name.split("-")[1]) for path in directory.glob("began-*"))
 
 
 def executors_with(event: str, directory: Path) -> List[Tuple[int, int]]:
-    """Return the executors that noted an event, as (process id, object id), one for each note."""
+    """Return the executors that have stored an event, as (process id, object id), with one element
+    for each event."""
     notes = (path.name.split("-") for path in directory.glob(f"{event}-*-*"))
     return sorted((int(note[-3]), int(note[-2])) for note in notes)
 
 
 def never() -> bool:
-    """Return False: never stop."""
+    """Return False, as a stop request that never stops a trial."""
     return False
 
 
 def in_time(failure: str) -> StopRequest:
-    """Return a stop request that never stops; it raises ``AssertionError`` with ``failure`` after
-    :data:`WAIT_TIMEOUT_S`."""
+    """Return a stop request that never stops a trial. It raises ``AssertionError`` with the text
+    ``failure`` after :data:`WAIT_TIMEOUT_S`."""
     deadline_s = time.monotonic() + WAIT_TIMEOUT_S
 
     def ask() -> bool:
@@ -160,8 +162,9 @@ def run_all(workers: Workers, trials: Sequence[Trial]) -> List[Attempt]:
 
 
 class Bench:
-    """The workers under test with a campaign of four trials, the first two in the clear world.
-    ``directory`` contains the orders and notes of their executors."""
+    """The workers under test with a campaign of four trials, the first two in the world with a free
+    path. ``directory`` contains the requested events and the events that the executors have
+    stored."""
 
     def __init__(self, directory: Path, factory: WorkersFactory) -> None:
         self.campaign = two_worlds(directory / "campaign", repetitions=2)
@@ -171,7 +174,7 @@ class Bench:
         self.workers = factory(make_executor, self.campaign)
 
     def open(self, size: int = 1) -> None:
-        """Open the workers, and wait until there are ``size``."""
+        """Open the workers, and wait until there are ``size`` workers."""
         self.workers.open(in_time("the workers did not open"))
         waiting = in_time(f"there were not {size} workers")
         while self.workers.size < size:
@@ -179,12 +182,13 @@ class Bench:
             time.sleep(0.05)
 
     def order(self, *orders: str) -> None:
-        """Order events for executors."""
+        """Request events in executors, such as ``die-2``."""
         for order in orders:
             (self.directory / order).touch()
 
     def run(self, trials: Optional[Sequence[Trial]] = None) -> List[Attempt]:
-        """Run one attempt at each trial, by default at all four; forget earlier starts first."""
+        """Run one attempt at each trial, by default at all four trials. Earlier starts are removed
+        first."""
         for noted in self.directory.glob("began-*"):
             noted.unlink()
         return run_all(self.workers, self.campaign.trials if trials is None else trials)
@@ -195,22 +199,22 @@ Growing = Tuple[WorkersFactory, Callable[[], None]]
 
 class WorkersConformance:
     """The conformance suite for workers. Override :meth:`make_workers`. The same workers run most
-    of its trials in succession, as in a campaign."""
+    trials of the suite in succession, as in a campaign."""
 
     size = 2
-    """Number of trials that run in parallel once open."""
+    """Number of trials that the open workers run in parallel."""
     can_die = True
-    """True if trials run in separate processes, which can be killed."""
+    """True if trials run in separate processes, which a test can kill."""
     ends_processes = True
-    """True if these processes end with the workers; False if another program owns them."""
+    """True if the processes end with the workers; False if another program owns the processes."""
 
     def make_workers(self, make_executor: ExecutorFactory, campaign: PreparedCampaign) -> Workers:
         """Return the workers under test, not opened."""
         raise NotImplementedError("override make_workers()")
 
     def growing(self) -> ContextManager[Optional[Growing]]:
-        """Return a factory of one worker and a function that makes a second worker join; None if
-        none can join."""
+        """Return a factory of one worker, and a function after which a second worker joins; None if
+        no worker can join."""
         return contextlib.nullcontext()
 
     # fixtures
@@ -219,7 +223,7 @@ class WorkersConformance:
 
     @pytest.fixture
     def serving(self, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-        """Return the workers of the suite; open them in the first call."""
+        """Return the workers of the suite, which are opened in the first call."""
         suite = type(self)
         if suite._serving is None:
             suite._serving = Bench(tmp_path_factory.mktemp("serving"), self.make_workers)
@@ -235,7 +239,7 @@ class WorkersConformance:
 
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Iterator[Bench]:
-        """Yield workers for one test, not opened."""
+        """Yield workers that only one test uses, not opened."""
         bench = Bench(tmp_path, self.make_workers)
         yield bench
         bench.workers.close()
@@ -379,7 +383,7 @@ class WorkersConformance:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process runs; a zombie does not."""
+    """Return whether a process runs. A zombie does not count as running."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

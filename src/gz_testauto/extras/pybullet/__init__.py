@@ -1,4 +1,5 @@
-"""Bullet as a simulator in this process, through PyBullet: wheels drive by friction."""
+"""The simulator ``pybullet``: Bullet in this process, through PyBullet, where wheels drive by
+friction."""
 
 from gz_testauto.extras.pybullet.simulator import PyBulletSimulator
 

@@ -19,30 +19,35 @@ SOLVER = {
     "globalCFM": 1e-6,
     "deterministicOverlappingPairs": 1,
 }
-"""``solverResidualThreshold``: Bullet stops when the impulses of a step change by less; with its
+"""Settings of Bullet's solver.
+
+``solverResidualThreshold``: Bullet stops when the impulses of a step change by less; with the
 default of 1e-7 boxes creep. ``contactBreakingThreshold``: distance (m) up to which contact points
 are kept; with the default of 20 mm the friction of a sliding box has an error of up to 5 %.
 ``contactERP``: share of a penetration that is corrected per step, which adds speed; with the
 default of 0.2 a box bounces with up to a fifth of its speed. ``globalCFM``: a small compliance (a
-load of 500 N penetrates by 0.01 mm) makes the loads of six wheels unique, and a symmetric robot
-drives straight; without it, the robot deviates by 14 mrad when it starts."""
+load of 500 N penetrates by 0.01 mm), which makes the loads of six wheels unique, so that a
+symmetric robot drives straight; without it, the robot deviates by 14 mrad when it starts.
+"""
 
 LIDAR_BIT = 1 << 16
-"""Bit of Bullet's collision groups that rays detect; the bits below are ``<collide_bitmask>``."""
+"""Bit of Bullet's collision groups for shapes that rays detect. The lower bits are those of
+``<collide_bitmask>``."""
 
 NEWEST_PYTHON = (3, 11)
 """Newest Python version for which PyBullet is published."""
 
 
 class Client:
-    """PyBullet's functions and constants, for one separate world."""
+    """The functions and constants of PyBullet, for one separate world."""
 
     def __init__(self, bullet: Any) -> None:
         self._bullet = bullet
         self._number = bullet.connect(bullet.DIRECT)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function of PyBullet, bound to this world, or a constant."""
+        """Return the function or constant of PyBullet with this name. A function is bound to the
+        world of this client."""
         found = getattr(self._bullet, name)
         if inspect.isbuiltin(found):
             found = functools.partial(found, physicsClientId=self._number)
@@ -51,7 +56,8 @@ class Client:
 
 
 def open_client() -> Tuple[Any, str]:
-    """Return a client with an empty world, and the version. Raises ``MissingDependencyError``."""
+    """Return a client with an empty world, and the version of PyBullet. Raises
+    ``MissingDependencyError`` if PyBullet is not installed."""
     try:
         import pybullet
     except ImportError as error:

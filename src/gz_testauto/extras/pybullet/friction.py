@@ -1,10 +1,9 @@
-"""Friction of pairs: the smaller of two coefficients, in an engine that multiplies them.
+"""Friction of pairs in Bullet: the smaller of two coefficients, in an engine that multiplies them.
 
 This module computes coefficients for Bullet whose products equal the friction in Gazebo. An exact
-solution exists if only one model moves and all static collisions have one coefficient, or none that
-is lower than one of that model, and in many other worlds. Otherwise pairs with the ground have the
-largest weight, then those with static models, then those of moving models; the worst pair is
-logged.
+solution exists in many worlds, for example if only one model moves and all static collisions have
+the same coefficient. Otherwise pairs with the ground have the largest weight, then pairs with
+static models, then pairs of moving models, and the pair with the largest error is logged.
 """
 
 from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
@@ -12,18 +11,19 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 import numpy as np
 
 MAX_FRICTION = 10.0
-"""Larger coefficients have no further effect; Bullet uses no larger product."""
+"""Largest friction coefficient. Larger ones have no further effect, and Bullet uses no larger
+product."""
 
 ON_GROUND, ON_STATIC, ON_MOVING = 1e4, 1e2, 1.0
-"""Weight of a pair by its other collision."""
+"""Weight of a pair of collisions, by the type of the collision that a moving model touches."""
 
 WARN_ERROR = 0.05
-"""Relative error of a pair's friction from which on it is logged."""
+"""Relative error of the friction of a pair above which the pair is logged."""
 
 
 class FrictionSurface(NamedTuple):
-    """The friction of a collision: its coefficient, its model if that can move, and whether it is
-    ground (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
+    """The friction of a collision: its coefficient, the name of its model if the model can move,
+    and whether it is ground (:attr:`~gz_testauto.sdf.scene.CollisionShape.is_ground`)."""
 
     mu: float
     model: Optional[str]
@@ -31,7 +31,7 @@ class FrictionSurface(NamedTuple):
 
 
 class InexactPair(NamedTuple):
-    """Two collisions whose friction has an error."""
+    """Two collisions whose friction in Bullet differs from the wanted friction."""
 
     first: str
     second: str
@@ -41,14 +41,14 @@ class InexactPair(NamedTuple):
 
 class FrictionSolution(NamedTuple):
     """Bullet's coefficient of each collision, by name, and the pair with the largest error; None if
-    all are exact."""
+    the friction of all pairs is exact."""
 
     coefficients: Mapping[str, float]
     worst: Optional[InexactPair]
 
 
 class _FrictionClass(NamedTuple):
-    """Collisions with equal properties."""
+    """A class of collisions with equal friction that can be treated as one collision."""
 
     mu: float
     moves: bool
@@ -56,8 +56,9 @@ class _FrictionClass(NamedTuple):
 
 
 def solve(collisions: Mapping[str, FrictionSurface]) -> FrictionSolution:
-    """Return coefficients whose products are the smaller of the two in all pairs that can touch:
-    those of different models of which one can move."""
+    """Return coefficients whose product is the smaller of the two wanted coefficients, for all
+    pairs of collisions that can touch: those of different models, at least one of which can
+    move."""
     examples: Dict[_FrictionClass, str] = {}
     models: Dict[_FrictionClass, Set[str]] = {}
     for name, surface in collisions.items():
@@ -80,7 +81,8 @@ def _kind(surface: FrictionSurface) -> _FrictionClass:
 def _pairs(
     kinds: List[_FrictionClass], models: Mapping[_FrictionClass, Set[str]]
 ) -> List[Tuple[_FrictionClass, _FrictionClass]]:
-    """Return the pairs of classes that can touch; one of them can move."""
+    """Return the pairs of classes of collisions that can touch, because at least one of them can
+    move."""
     return [
         (one, other)
         for number, one in enumerate(kinds)
@@ -92,8 +94,8 @@ def _pairs(
 def _products(
     kinds: List[_FrictionClass], pairs: List[Tuple[_FrictionClass, _FrictionClass]]
 ) -> List[float]:
-    """Return coefficients with the right products, if possible: a least-squares problem of their
-    logarithms."""
+    """Return coefficients with the wanted products, if possible. They solve a least-squares problem
+    of their logarithms."""
     if not pairs:
         return [kind.mu for kind in kinds]
     rows, wanted = np.zeros((len(pairs), len(kinds))), np.empty(len(pairs))

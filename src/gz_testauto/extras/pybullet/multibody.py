@@ -25,22 +25,23 @@ from gz_testauto.simulators.engine_robot import LazyLinkStates
 from gz_testauto.simulators.engine_simulation import AT_REST, velocity_at
 
 MAX_LINKS = 127
-"""Largest number of links of a body in addition to its base."""
+"""Maximum number of links of a body in addition to its base."""
 
 BASE = -1
-"""Bullet's link index of the base of a body."""
+"""Index that Bullet uses for the base of a body in place of a link."""
 
 MAX_JOINT_SPEED = 1000.0
 """Largest speed (rad/s or m/s) of a joint; Bullet's default is 100."""
 
 Key = Tuple[int, int]
-"""A body and one of its links."""
+"""The ids of a body and of one of its links."""
 
 
 @dataclass(frozen=True)
 class LinkPlace:
     """A link in Bullet. ``center`` is the pose of Bullet's frame, at the center of mass along the
-    principal axes, in SDF's link frame; ``moments_kgm2`` are about these axes."""
+    principal axes, in SDF's link frame; ``moments_kgm2`` are the moments of inertia about these
+    axes."""
 
     body: int
     index: int
@@ -51,7 +52,7 @@ class LinkPlace:
 
 @dataclass(frozen=True)
 class JointPlace:
-    """An axis of a joint in Bullet, with the properties that this package applies."""
+    """An axis of a joint in Bullet, with the SDF properties that Bullet does not apply itself."""
 
     body: int
     index: int
@@ -60,8 +61,8 @@ class JointPlace:
 
 @dataclass
 class BulletModel:
-    """A model in Bullet. ``shapes`` has the links of each collision, ``fixed`` the shape and the
-    poses in the model of each body of a static model."""
+    """A model in Bullet. ``shapes`` has the links of each collision. ``fixed`` has, for each body
+    of a static model, the shape, the pose of the link, and the pose of the part in the shape."""
 
     model: EngineModel
     links: Dict[str, LinkPlace] = field(default_factory=dict)
@@ -72,8 +73,8 @@ class BulletModel:
 
 
 def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel:
-    """Add a model to the world. Raises ``SdfError`` for an unsupported element, and then nothing is
-    added."""
+    """Add a model to the world. Raises ``SdfError`` for an unsupported element, and then adds
+    nothing."""
     built = BulletModel(model)
     try:
         if model.static:
@@ -93,7 +94,7 @@ def build(client: Any, factory: ShapeFactory, model: EngineModel) -> BulletModel
 
 
 def static_pose(model: Pose, shape: BodyShape, link: Pose, part: Pose) -> Pose:
-    """Return the world pose of a body of a static model that is at ``model``."""
+    """Return the world pose of a body of a static model; ``model`` is the pose of the model."""
     placed = model * link * shape.pose
     if isinstance(shape.geometry, (Heightmap, Plane)):
         placed = ground_pose(shape.geometry, placed)
@@ -121,7 +122,6 @@ def _build_static(client: Any, factory: ShapeFactory, built: BulletModel) -> Non
 
 
 def _disable_collisions(client: Any, one: int, other: int) -> None:
-    """Disable collisions between two bodies."""
     for first in range(BASE, client.getNumJoints(one)):
         for second in range(BASE, client.getNumJoints(other)):
             client.setCollisionFilterPair(one, other, first, second, 0)
@@ -138,7 +138,8 @@ def _set_surface(client: Any, key: Key, shape: BodyShape, skin: bool) -> None:
 
 @dataclass
 class _LinkRow:
-    """A link to create, with Bullet's arguments; ``parent`` is its index in the list or BASE."""
+    """A link to create, with Bullet's arguments. ``parent`` is the index of the parent link in the
+    list, or ``BASE``."""
 
     parent: int
     pose: Pose
@@ -151,7 +152,7 @@ class _LinkRow:
 
 
 class _LinkTreeBuilder:
-    """A builder of one body from one tree of links."""
+    """A builder of one Bullet body from one tree of links."""
 
     def __init__(self, client: Any, factory: ShapeFactory, built: BulletModel, root: Body) -> None:
         self._client, self._factory, self._built, self._root = client, factory, built, root
@@ -160,7 +161,6 @@ class _LinkTreeBuilder:
         self._joints: Dict[str, List[int]] = {}
 
     def build(self) -> None:
-        """Create the body, and store the ids of its parts."""
         root = self._root
         moves_on_joint = root.joint is not None and root.joint.kind != "fixed"
         pose = self._built.model.pose * root.pose
@@ -177,8 +177,8 @@ class _LinkTreeBuilder:
         self._make(base)
 
     def _add(self, body: Body, parent: int, pose: Pose) -> None:
-        """Add a link that is attached to a joint, with its children. ``pose`` is that of the link
-        in Bullet's frame of its parent."""
+        """Add a link that is attached to a joint, with its children. ``pose`` is the pose of the
+        link in Bullet's frame of the parent link."""
         joint, inertial = body.joint, body.inertial
         assert joint is not None and inertial is not None, "attached, and not static"
         if joint.kind == "ball":
@@ -210,8 +210,8 @@ class _LinkTreeBuilder:
     def _add_shapes(
         self, body: Body, number: int, frame: Pose
     ) -> Tuple[Optional[Part], Optional[BodyShape]]:
-        """Add the shapes of a link except the first, which is returned; ``frame`` is the pose of
-        the link in Bullet's frame of it."""
+        """Add all shapes of a link except the first shape, which is returned. ``frame`` is the pose
+        of the link in Bullet's frame of the same link."""
         found = [
             (part, shape)
             for shape in body.shapes
@@ -263,7 +263,8 @@ class _LinkTreeBuilder:
         return int(client.JOINT_PRISMATIC if row.slides else client.JOINT_REVOLUTE)
 
     def _finish(self, body: int, index: int, row: _LinkRow) -> None:
-        """Set properties that createMultiBody has no argument for, and undo its defaults."""
+        """Set the properties for which ``createMultiBody`` has no argument, and reset its
+        defaults."""
         client = self._client
         client.changeDynamics(
             body, index, linearDamping=0.0, angularDamping=0.0, maxJointVelocity=MAX_JOINT_SPEED
@@ -288,7 +289,8 @@ class _LinkTreeBuilder:
             ]
 
     def _disable_neighbor_collisions(self, body: int) -> None:
-        """Disable collisions of links that a joint connects, and of the shapes of one link."""
+        """Disable collisions between links that a joint connects, and between the shapes of one
+        link."""
         joined = {(row.parent, number) for number, row in enumerate(self._rows)}
         joined |= {
             (one, other)
@@ -331,8 +333,8 @@ def _principal(
 
 
 def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
-    """Set limits and friction; Bullet's joints start with a motor that holds them. Friction is a
-    motor with the speed 0 and the friction as its limit."""
+    """Set the limits and the friction of a joint. Bullet's joints start with a motor that holds
+    them. Here the motor has the speed 0, and the friction of the joint as its limit."""
     client.changeDynamics(body, index, jointDamping=axis.damping)
     client.setJointMotorControl2(
         body, index, client.VELOCITY_CONTROL, targetVelocity=0.0, force=axis.friction
@@ -346,19 +348,19 @@ def _set_axis(client: Any, body: int, index: int, axis: JointAxis) -> None:
 
 @dataclass(frozen=True)
 class LinkMotion:
-    """The motion of a link: the pose of its center of mass, along the principal axes, with the
-    linear (m/s) and angular velocity (rad/s) of that, in the world frame."""
+    """The motion of a link: the pose of its center of mass, along the principal axes, and the
+    linear (m/s) and angular velocity (rad/s) of that center, in the world frame."""
 
     center: Pose
     linear_mps: Vector
     angular_radps: Vector
 
     def of_link(self, place: LinkPlace) -> ModelState:
-        """Return pose and twist of SDF's frame of the link."""
+        """Return the pose and twist of SDF's frame of the link."""
         return self.state(self.center * place.center.inverse())
 
     def state(self, pose: Pose) -> ModelState:
-        """Return the state of a frame that moves with the link and is at ``pose`` now."""
+        """Return the pose and twist of a frame that moves with the link and is at ``pose`` now."""
         moving = velocity_at(
             self.linear_mps, self.angular_radps, pose.position, self.center.position
         )
@@ -377,7 +379,7 @@ def motion(client: Any, place: LinkPlace) -> LinkMotion:
 def bullet_link_states(
     client: Any, models: Sequence[Tuple[EngineModel, BulletModel]]
 ) -> LazyLinkStates:
-    """Return the present states of all links."""
+    """Return the present states of the links of all models in a Bullet world."""
     motions: Dict[str, Tuple[LinkPlace, LinkMotion]] = {}
     still: Dict[str, Pose] = {}
     for model, built in models:

@@ -1,7 +1,7 @@
 """SDF shapes as Bullet's collision shapes, with their sizes and centers.
 
-A static mesh consists of its triangles, a moving one of convex pieces. Unsupported shapes are
-rejected by name.
+A static mesh consists of its triangles, and a moving mesh of convex pieces. Unsupported shapes are
+rejected.
 """
 
 from dataclasses import dataclass
@@ -18,20 +18,21 @@ from gz_testauto.sdf.meshes.surfaces import Heightmap, Mesh
 from gz_testauto.sdf.shapes import Box, Capsule, Cylinder, Geometry, Plane, Polyline, Sphere
 
 MAX_TRIANGLES = 40_000
-"""Largest number of triangles per shape: PyBullet accepts 131,072 vertices. A larger mesh is
-split."""
+"""Maximum number of triangles per shape; a larger mesh is split. PyBullet accepts 131,072
+vertices."""
 
 MAX_MOVING_PIECES = 24
-"""Number of convex pieces of a mesh that moves; each is a link, of which Bullet supports 127."""
+"""Maximum number of convex pieces of a moving mesh. Each piece is a link, and Bullet supports 127
+links per body."""
 
 WARN_ERROR_M = 0.01
-"""Error of a contact surface from which on a warning is logged."""
+"""Error (m) of a contact surface above which a warning is logged."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A shape in Bullet: its id, its pose in the requested frame, and whether Bullet would add a
-    margin around it."""
+    margin around the shape."""
 
     shape: int
     pose: Pose
@@ -39,7 +40,7 @@ class Part:
 
 
 class ShapeFactory:
-    """A factory of the shapes of one world; equal static shapes share one."""
+    """A factory of the Bullet shapes of one world. Equal static shapes share one Bullet shape."""
 
     def __init__(self, client: Any, coverage: SdfCoverage) -> None:
         self._client = client
@@ -47,7 +48,8 @@ class ShapeFactory:
         self._shapes: Dict[Geometry, List[Part]] = {}
 
     def static(self, shape: BodyShape) -> List[Part]:
-        """Return the parts of the shape of a static model, in the shape's frame."""
+        """Return the parts of the shape of a static model, with their poses in the frame of the
+        shape."""
         geometry = shape.geometry
         if geometry not in self._shapes:
             if isinstance(geometry, Mesh):
@@ -63,8 +65,8 @@ class ShapeFactory:
         return self._shapes[geometry]
 
     def moving(self, shape: BodyShape, at: Pose) -> List[Part]:
-        """Return the parts of the shape of a moving model. ``at`` is its pose in the frame of the
-        link, in which the parts are."""
+        """Return the parts of the shape of a moving model, with their poses in the frame of the
+        link. ``at`` is the pose of the shape in that frame."""
         geometry = shape.geometry
         if not isinstance(geometry, (Mesh, Polyline)):
             return [Part(self._primitive(shape.name, geometry, at), Pose())]
@@ -102,7 +104,8 @@ class ShapeFactory:
         return self._create_shape(name, shapeType=kind, **sizes, **frame)
 
     def _create_shape(self, name: str, **what: Any) -> int:
-        """Return the id of a new shape. Raises ``SdfError`` if Bullet cannot create it."""
+        """Return the id of a new shape in Bullet. Raises ``SdfError`` if Bullet cannot create the
+        shape."""
         try:
             return int(self._client.createCollisionShape(**what))
         except self._client.error as error:
@@ -112,7 +115,8 @@ class ShapeFactory:
             ) from error
 
     def _surface(self, name: str, triangles: np.ndarray) -> List[Part]:
-        """Return triangles without a hull, which only static models can have."""
+        """Return the parts of a surface of triangles without a hull, which only static models can
+        have."""
         client, parts = self._client, []
         for first in range(0, len(triangles), MAX_TRIANGLES):
             corners = triangles[first : first + MAX_TRIANGLES].reshape(-1, 3)
@@ -150,8 +154,8 @@ class ShapeFactory:
         return self._create_shape(name, shapeType=self._client.GEOM_MESH, vertices=points)
 
     def _terrain(self, name: str, terrain: Heightmap) -> Part:
-        """Return a height map; Bullet places the mean of the lowest and the highest point at the
-        shape's origin, and counts rows along x."""
+        """Return the part of a height map. Bullet places the mean of the lowest and the highest
+        point at the origin of the shape, and its rows are along x."""
         heights, client = terrain.heights, self._client
         rows, columns = heights.shape
         shape = self._create_shape(

@@ -1,7 +1,7 @@
 """A robot in a loaded world: its motors and its sensors in Bullet.
 
-Motors turn its wheels, which Bullet solves together with the contacts; friction moves the robot,
-also one with a skid-steer drive.
+Motors turn the wheels of the robot, and Bullet solves them together with the contacts. Friction
+moves the robot, also with a skid-steer drive.
 """
 
 from typing import Any, Dict, List, Tuple
@@ -18,21 +18,22 @@ from gz_testauto.simulators.changes import Vector
 from gz_testauto.simulators.engine_robot import ImuMotion, SimulatedRobot
 
 RAYS_PER_CALL = 16_000
-"""Rays per call; PyBullet accepts 16,384."""
+"""Number of rays per call of PyBullet, which accepts 16,384."""
 
 STANDARD_GRAVITY_MPS2 = 9.8
 
 TWO_WHEEL_SHARE = 0.5
-"""Largest share of its friction with which each of two wheels pushes: the robot starts and stops at
-half of what friction allows, and does not tip."""
+"""Largest share of its friction with which each wheel of a robot with two driven wheels pushes. The
+robot starts and stops at half of the acceleration that friction allows, and does not tip."""
 
 MORE_WHEELS_SHARE = 2.0
-"""This share on more wheels, which must slide when the robot turns: more than the friction, of
-which some wheels have a larger share than others."""
+"""Largest share of its friction with which each wheel of a robot with more driven wheels pushes.
+The wheels must slide when the robot turns, so the share is above 1; and some wheels bear more load
+than others."""
 
 
 class BulletRobot(SimulatedRobot):
-    """A robot in a world."""
+    """A robot in a Bullet world, with its motors and sensors."""
 
     def __init__(
         self, engine_robot: EngineRobot, world: BulletWorld, noise: np.random.Generator
@@ -70,7 +71,6 @@ class BulletRobot(SimulatedRobot):
             )
 
     def _present_contacts(self, stamp_s: float) -> List[Contact]:
-        """Return a contact for each pair of collisions."""
         own, names = self._own, self._world.names
         found: Dict[Tuple[str, str], List[Tuple[Vector, Vector, float, Vector]]] = {}
         for body in self._bodies if own else ():
@@ -136,8 +136,8 @@ class BulletRobot(SimulatedRobot):
 
 
 def _torque_limits_nm(engine_robot: EngineRobot) -> List[float]:
-    """Return the torque limit (N m) of each driven wheel: that of its plugin, and at most what its
-    tire can transmit if the wheels share the weight equally.
+    """Return the torque limit (N m) of each driven wheel: the limit of its plugin, and at most the
+    torque that its tire can transmit if all wheels bear the same weight.
 
     Gazebo's plugin sets the speed of the wheels directly, and only the ground acts on the robot.
     Bullet's motor turns the wheel against the body: without a limit it lifts the front of a robot

@@ -1,6 +1,6 @@
 """Bullet as a simulator in this process.
 
-The client is kept for later scenes. The world is emptied before every scene.
+The client is kept for later scenes, and its world is emptied before every scene.
 """
 
 from typing import Any, Dict, Mapping, Sequence
@@ -23,7 +23,8 @@ from gz_testauto.simulators.interface import Scene
 
 
 class PyBulletSimulation(EngineSimulation[BulletRobot]):
-    """A world in Bullet; see ``EngineSimulation``."""
+    """A world in Bullet; see
+    :class:`~gz_testauto.simulators.engine_simulation.EngineSimulation`."""
 
     _engine: BulletWorld
 
@@ -58,7 +59,7 @@ class PyBulletSimulation(EngineSimulation[BulletRobot]):
 
 
 class PyBulletSimulator(EngineSimulator[EngineRobot]):
-    """Bullet, in this process; it starts no process and opens no port.
+    """The simulator Bullet in this process. It starts no process and opens no port.
 
     ``step_s`` is the physics step, independent of the world.
     """
@@ -66,7 +67,8 @@ class PyBulletSimulator(EngineSimulator[EngineRobot]):
     name = "pybullet"
 
     def __init__(self, step_s: float = 0.001) -> None:
-        """Open a client; raises ``MissingDependencyError``."""
+        """Open a client of PyBullet. Raises ``MissingDependencyError`` if PyBullet is not
+        installed."""
         super().__init__(step_s)
         self._client, self.version = open_client()
 

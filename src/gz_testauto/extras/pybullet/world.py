@@ -1,8 +1,8 @@
 """One world in Bullet: its models, their states and properties, the forces on them, and time.
 
 Bullet clears forces after each physics step, and supports neither links without gravity nor
-springs. So this module applies them before every step. It also sets the friction coefficients,
-which depend on all collisions of the world.
+springs. So this module applies these forces before every step. It also sets the friction
+coefficients, which depend on all collisions of the world.
 """
 
 import math
@@ -34,18 +34,18 @@ from gz_testauto.simulators.changes import Push, Vector
 from gz_testauto.simulators.engine_simulation import velocity_at
 
 SETTLING_STEPS = 1000
-"""Largest number of physics steps after a placement in which bodies are separated: Bullet corrects
-a twentieth of the depth in each, at most 0.1 m, and less if it rotates the body."""
+"""Maximum number of physics steps after a placement in which bodies are separated. Bullet corrects
+a twentieth of the depth in each step, at most 0.1 m, and less if it rotates the body."""
 
 MIN_SETTLING_STEPS = 40
-"""Smallest number of these steps, also without an overlap."""
+"""Minimum number of physics steps after a placement in which bodies are separated."""
 
 OVERLAP_M = 0.002
-"""A smaller overlap is not corrected."""
+"""Largest overlap (m) of bodies that is not corrected."""
 
 
 class _Speeds(NamedTuple):
-    """Speeds of a body: of its base, and of each of its joints by index."""
+    """The speeds of a body: those of its base, and those of its joints by index."""
 
     linear_mps: Vector
     angular_radps: Vector
@@ -57,11 +57,11 @@ class _Speeds(NamedTuple):
 
 
 class BulletSettling:
-    """The separation of overlapping bodies in one world, without accelerating them.
+    """The separation of overlapping bodies in one Bullet world, without accelerating the bodies.
 
-    Bullet separates overlapping bodies by a twentieth of the depth in each step, and they keep that
-    speed: a box that starts 0.1 m deep in the floor jumps 1.1 m high. Gazebo corrects the poses
-    only. This class does the same in the first steps after a body was placed; a later overlap
+    Bullet separates overlapping bodies by a twentieth of the depth in each step, and the bodies
+    keep that speed: a box that starts 0.1 m deep in the floor jumps 1.1 m high. Gazebo corrects the
+    poses only. This class does the same in the first steps after a body was placed; a later overlap
     results from motion. Robots are excluded.
     """
 
@@ -71,11 +71,12 @@ class BulletSettling:
         self._settled = False
 
     def begin(self) -> None:
-        """Start to correct overlaps, after a body was placed."""
+        """Start to correct overlaps. Must be called after a body was placed."""
         self._steps, self._settled = 0, False
 
     def before_step(self, models: Iterable[BulletModel]) -> Dict[int, _Speeds]:
-        """Return the speeds of all bodies; none after all overlaps were corrected."""
+        """Return the speeds of all bodies of these models. The result is empty after all overlaps
+        were corrected."""
         if self._settled or self._steps == SETTLING_STEPS:
             return {}
         self._steps += 1
@@ -90,7 +91,7 @@ class BulletSettling:
         return found
 
     def after_step(self, before: Dict[int, _Speeds]) -> None:
-        """Restore the speeds of bodies that the separation has accelerated."""
+        """Restore the speeds of the bodies that the separation has accelerated."""
         client = self._client
         if not before:
             return
@@ -115,7 +116,8 @@ class BulletSettling:
 
 
 class BulletWorld:
-    """One world in Bullet, the only one of its client. ``robots`` are the names of the robots."""
+    """One world in Bullet, which is the only world of its client. ``robots`` are the names of the
+    robots."""
 
     def __init__(
         self,
@@ -144,8 +146,8 @@ class BulletWorld:
     # adding and removing models
 
     def add(self, models: Iterable[EngineModel]) -> None:
-        """Add models. Raises ``SdfError`` for one that Bullet does not support, and then none of
-        them is added."""
+        """Add models. Raises ``SdfError`` for a model that Bullet does not support, and then adds
+        none of them."""
         added: List[str] = []
         try:
             for model in models:
@@ -171,7 +173,7 @@ class BulletWorld:
         self._surfaces.update(_surfaces_of(model))
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove models."""
+        """Remove the models with these names."""
         for name in names:
             built = self.models.pop(name)
             for body in built.bodies:
@@ -187,7 +189,7 @@ class BulletWorld:
     # time
 
     def step(self, pushes: Sequence[Push]) -> None:
-        """Advance by one physics step, in which these pushes act."""
+        """Advance by one physics step, in which the forces of ``pushes`` act."""
         gravity = self.gravity_mps2
         for model, links in self._weightless.items():
             for link in links:
@@ -210,7 +212,7 @@ class BulletWorld:
         self._settling.after_step(before)
 
     def check(self) -> None:
-        """Raise ``SimulatorError`` if the state has diverged."""
+        """Raise ``SimulatorError`` if the state of a model has diverged."""
         for name, built in self.models.items():
             if not built.links:
                 continue
@@ -224,7 +226,7 @@ class BulletWorld:
     # states
 
     def state(self, model: EngineModel) -> ModelState:
-        """Return pose and twist, in the world frame, of a model that can move."""
+        """Return the pose and twist of a movable model, in the world frame."""
         first = model.roots[0]
         place = self.models[model.name].links[first.name]
         moves = motion(self.client, place)
@@ -237,7 +239,7 @@ class BulletWorld:
             self._place_body(body, static_pose(pose, shape, link, part))
 
     def place_movable(self, model: EngineModel, state: ModelState) -> None:
-        """Set pose and twist of a model that can move, with all its links."""
+        """Set the pose and twist of a movable model, with all its links."""
         self._settling.begin()
         client, built = self.client, self.models[model.name]
         present = self.state(model).pose
@@ -254,26 +256,27 @@ class BulletWorld:
         self.set_twist(model, state)
 
     def set_twist(self, model: EngineModel, state: ModelState) -> None:
-        """Set the twist of a model that is at the pose of ``state``."""
+        """Set the twist of a model, which must be at the pose of ``state``."""
         for root in model.roots:
             if root.joint is None:
                 self.set_link_twist(root.name, state)
 
     def link_state(self, link: str) -> ModelState:
-        """Return the state of a link that is not attached to a joint."""
+        """Return the pose and twist, in the world frame, of a link that is not attached to a
+        joint."""
         place = self._link(link)
         return motion(self.client, place).of_link(place)
 
     def place_link(self, link: str, state: ModelState) -> None:
-        """Set the state of a link that is not attached to a joint."""
+        """Set the pose and twist of a link that is not attached to a joint."""
         self._settling.begin()
         place = self._link(link)
         self._place_body(place.body, state.pose * place.center)
         self.set_link_twist(link, state)
 
     def set_link_twist(self, link: str, state: ModelState) -> None:
-        """Set the twist of a link without a joint, as that of a frame that moves with the link and
-        is at the pose of ``state``."""
+        """Set the twist of a link that is not attached to a joint. ``state`` has the pose and twist
+        of any frame that moves with the link."""
         linear, angular = state.linear_mps, state.angular_radps
         assert linear is not None and angular is not None, "it has a twist"
         body = self._link(link).body
@@ -282,7 +285,7 @@ class BulletWorld:
         self.client.resetBaseVelocity(body, moving, angular)
 
     def set_joint(self, joint: str, position: Optional[float], velocity: Optional[float]) -> None:
-        """Set position and speed of a joint with one axis; None does not change."""
+        """Set the position and speed of a joint with one axis; a value of None is not set."""
         (place,) = self.models[joint.split("::", 1)[0]].joints[joint]
         present = self.client.getJointState(place.body, place.index)
         self.client.resetJointState(
@@ -295,12 +298,12 @@ class BulletWorld:
     # properties
 
     def set_gravity(self, gravity_mps2: Vector) -> None:
-        """Set the gravity (m/s²)."""
+        """Set the gravity of the world (m/s²)."""
         self.gravity_mps2 = gravity_mps2
         self.client.setGravity(*gravity_mps2)
 
     def set_mass(self, link: str, mass_kg: float) -> None:
-        """Set the mass (kg) of a link, and scale its inertia."""
+        """Set the mass (kg) of a link and scale its inertia by the same factor."""
         place = self._link(link)
         factor = mass_kg / place.mass_kg
         moments = tuple(moment * factor for moment in place.moments_kgm2)
