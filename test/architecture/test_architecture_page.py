@@ -37,12 +37,12 @@ def missing_names(page: str) -> Iterator[str]:
             yield f"{path}: {name}"
 
 
-def test_page_names_existing_modules_and_their_definitions():
+def test_architecture_page_names_existing_modules_and_definitions():
     assert list(missing_modules(PAGE)) == []
     assert list(missing_names(PAGE)) == []
 
 
-def test_missing_modules_and_names_are_found():
+def test_check_of_the_architecture_page_detects_missing_names():
     page = "`Trial` in `trial/plan.py`, `walk` in `trial/plan.py`; `trial/gone.py`: `Trial`"
     page += "\n| 1. Step | `trial/plan.py` | `Trial` | a trial |\n| 2. | `trial/plan.py` | `gone` |"
     assert list(missing_modules(page)) == ["trial/gone.py"]

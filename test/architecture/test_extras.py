@@ -44,12 +44,12 @@ def test_an_extra_imports_another_only_if_its_pip_extra_requires_that():
 
 
 @pytest.mark.parametrize("folder", EXTRAS, ids=lambda folder: folder.name)
-def test_an_extra_has_a_pip_extra_and_a_page_of_its_name(folder):
+def test_each_extra_has_a_pip_extra_and_a_page_with_its_name(folder):
     assert folder.name in pip_extras(PYPROJECT)
     assert (CHECKOUT / "docs" / f"{folder.name}.md").is_file()
 
 
-def test_an_import_of_another_extra_is_found_and_can_be_declared(tmp_path):
+def test_import_of_an_undeclared_extra_is_detected(tmp_path):
     (folder := tmp_path / "one").mkdir()
     (folder / "module.py").write_text(
         "from gz_testauto.extras.one.other import a\n"

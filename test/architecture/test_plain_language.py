@@ -98,7 +98,7 @@ def figures():
     return language.figures(language.all_texts())
 
 
-def test_no_group_has_more_odd_words_than_its_limit(figures):
+def test_no_folder_has_more_odd_words_than_its_limit(figures):
     exceeded = {
         group: f"{row.per_thousand:.1f} in 1,000 words, limit {LIMITS[group].odd}"
         for group, row in figures.items()
@@ -115,17 +115,17 @@ def test_new_folders_and_pages_have_at_most_two_odd_words_per_thousand(figures):
     assert {group: row for group, row in new.items() if row.relative or row.long} == {}
 
 
-def test_no_more_docstrings_start_with_a_relative_clause(figures):
+def test_docstrings_do_not_start_with_a_relative_clause(figures):
     counts = {group: row.relative for group, row in figures.items() if group in LIMITS}
     assert {g: n for g, n in counts.items() if n > LIMITS[g].relative} == {}
 
 
-def test_no_more_sentences_of_a_page_have_over_30_words(figures):
+def test_sentences_of_documents_have_at_most_30_words(figures):
     counts = {group: row.long for group, row in figures.items() if group in LIMITS}
     assert {g: n for g, n in counts.items() if n > LIMITS[g].long} == {}
 
 
-def test_no_further_class_name_occurs_twice():
+def test_class_names_are_unique():
     repeated = language.repeated_class_names()
     further = {name: repeated[name] for name in repeated if name not in REPEATED_CLASS_NAMES}
     assert further == {}
@@ -160,11 +160,11 @@ def test_glossary_names_existing_modules():
         ("Users who install MuJoCo, which comes with the package, need no more.", []),
     ],
 )
-def test_odd_words_are_found_outside_code_and_standard_phrases(text, found):
+def test_odd_words_are_counted_outside_code_and_standard_phrases(text, found):
     assert language.oddities(text) == found
 
 
-def test_texts_of_a_module_are_docstrings_comments_messages_and_test_names(tmp_path, monkeypatch):
+def test_module_texts_include_docstrings_comments_messages_and_test_names(tmp_path, monkeypatch):
     monkeypatch.setattr(language, "CHECKOUT", tmp_path)
     monkeypatch.setattr(language, "SOURCE", "")
     (tmp_path / "module.py").write_text(
@@ -187,7 +187,7 @@ def test_texts_of_a_module_are_docstrings_comments_messages_and_test_names(tmp_p
     }
 
 
-def test_texts_of_a_page_leave_out_code_and_the_column_of_words_to_avoid(tmp_path, monkeypatch):
+def test_page_texts_exclude_code_and_the_column_of_words_to_avoid(tmp_path, monkeypatch):
     monkeypatch.setattr(language, "CHECKOUT", tmp_path)
     (tmp_path / "page.md").write_text(
         "# Title of a page\n\nOne sentence\nover [two](lines.md).\n\n```sh\nwhoever\n```\n"
@@ -197,7 +197,7 @@ def test_texts_of_a_page_leave_out_code_and_the_column_of_words_to_avoid(tmp_pat
     assert texts == ["Title of a page", "One sentence over two.", "term", "way point"]
 
 
-def test_same_seed_draws_the_same_sample():
+def test_sample_of_texts_depends_only_on_the_seed():
     sample = language.draw_sample(1)
     assert {name: len(texts) for name, texts in sample.items()} == {
         "docstrings": 40,
@@ -210,7 +210,7 @@ def test_same_seed_draws_the_same_sample():
 
 
 @pytest.mark.slow
-def test_sampled_verdicts_name_planners():
+def test_sampled_verdict_texts_name_planners():
     verdicts = language.draw_verdicts(1)
     assert len(set(verdicts)) == 20
     assert all(re.search(r"\b(?:fgm|dwa|vfh)\b", verdict) for verdict in verdicts)

@@ -34,7 +34,7 @@ def test_every_reference_in_a_docstring_has_a_target():
     assert list(dead_references()) == []
 
 
-def test_every_equivalent_mutant_has_its_line_in_its_module():
+def test_each_equivalent_mutant_quotes_a_line_of_its_module():
     text = (CHECKOUT / "benchmarks" / "mutation_equivalents.txt").read_text("utf-8")
     blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("src/")]
     assert len(blocks) == text.count("\nsrc/") > 0

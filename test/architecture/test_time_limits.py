@@ -103,7 +103,7 @@ def test_no_call_in_a_test_waits_without_a_limit():
         ("with connect(at) as peer:\n    peer.recv(8)", [2]),
     ],
 )
-def test_a_call_that_can_wait_indefinitely_is_found(code, lines):
+def test_check_detects_a_call_that_can_wait_indefinitely(code, lines):
     assert waits_without_limit(code) == lines
 
 
@@ -118,9 +118,7 @@ def test_every_rostest_has_a_time_limit(path):
 
 
 @pytest.mark.slow
-def test_a_test_that_hangs_fails_with_the_stacks_of_all_threads_and_the_next_one_runs(
-    tmp_path, request
-):
+def test_hanging_test_fails_with_the_stacks_of_all_threads(tmp_path, request):
     (tmp_path / "test_file.py").write_text(HANGS)
     ini = Path(request.config.inipath)
     command = [sys.executable, "-m", "pytest", "-c", str(ini), "--rootdir", str(tmp_path)]

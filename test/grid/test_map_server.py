@@ -49,7 +49,7 @@ def test_written_map_is_read_as_the_same_grid(tmp_path):
 
 
 @pytest.mark.parametrize("header", ["P5 3 2 255\n", "P5\n# made by hand\n3 2\n255\n"])
-def test_maps_of_other_programs_are_read(tmp_path, header):
+def test_maps_from_other_programs_are_read(tmp_path, header):
     (tmp_path / "a.pgm").write_bytes(header.encode() + bytes([0, 254, 205, 254, 0, 254]))
     (tmp_path / "a.yaml").write_text(
         "image: a.pgm\nresolution: 0.5\norigin: [1, 2, 0]\nnegate: 0\n"
@@ -59,7 +59,7 @@ def test_maps_of_other_programs_are_read(tmp_path, header):
     assert grid.occupied.tolist() == [[False, True, False], [True, False, False]]
 
 
-def test_negated_map_is_inverted(tmp_path):
+def test_map_with_negate_is_inverted(tmp_path):
     (tmp_path / "a.pgm").write_bytes(b"P2 2 1 100\n0 100\n")
     (tmp_path / "a.yaml").write_text("image: a.pgm\nresolution: 1\norigin: [0, 0, 0]\nnegate: 1\n")
     assert read_map(tmp_path / "a.yaml").occupied.tolist() == [[False, True]]
@@ -76,7 +76,7 @@ def test_negated_map_is_inverted(tmp_path):
         ("resolution: " + "[" * 500, "a.yaml:2: is not YAML: is nested more than 50 levels"),
     ],
 )
-def test_invalid_field_is_rejected_with_its_line(tmp_path, field, problem):
+def test_invalid_field_of_a_map_file_is_rejected_with_its_line(tmp_path, field, problem):
     (tmp_path / "a.pgm").write_bytes(b"P5 1 1 255\n\x00")
     (tmp_path / "a.yaml").write_text(f"image: a.pgm\n{field}\norigin: [0, 0, 0]\n")
     with pytest.raises(SpecError) as caught:
@@ -99,7 +99,7 @@ def test_invalid_field_is_rejected_with_its_line(tmp_path, field, problem):
         (b"P5 1 1 100\n\xff", "value 255; its maximum is 100"),
     ],
 )
-def test_invalid_image_is_rejected_quickly(tmp_path, content, problem):
+def test_invalid_map_image_is_rejected_quickly(tmp_path, content, problem):
     (tmp_path / "a.pgm").write_bytes(content)
     (tmp_path / "a.yaml").write_text("image: a.pgm\nresolution: 1\norigin: [0, 0, 0]\n")
     with pytest.raises(SpecError) as caught:

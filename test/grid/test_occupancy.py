@@ -10,7 +10,7 @@ from gz_testauto.grid import occupancy
 from gz_testauto.grid.occupancy import OccupancyGrid
 
 
-def test_exactly_the_cells_that_a_shape_touches_are_occupied():
+def test_cells_are_occupied_exactly_if_a_shape_touches_them():
     grid = OccupancyGrid.rasterize([shapely.box(1.0, 2.0, 2.0, 2.5)], (0, 0, 4, 4), 0.5)
     rows, columns = np.nonzero(grid.occupied)
     assert set(zip(rows, columns)) == {(4, 2), (4, 3)}
@@ -35,7 +35,7 @@ def test_occupied_cells_cover_the_shape_within_one_cell_diagonal(x, y, size, tur
     assert shape.buffer(resolution * math.sqrt(2) + 1e-6).covers(covered)
 
 
-def test_thin_wall_has_no_holes():
+def test_thin_wall_has_no_holes_on_the_grid():
     wall = shapely.LineString([(0.3, 0.1), (9.7, 7.9)])
     grid = OccupancyGrid.rasterize([wall], (0, 0, 10, 8), 0.1)
     free = OccupancyGrid(grid.occupied, 0.1, 0, 0)

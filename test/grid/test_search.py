@@ -14,7 +14,7 @@ def empty_grid(rows=20, columns=20):
     return OccupancyGrid(np.zeros((rows, columns)), 1.0, 0.0, 0.0)
 
 
-def test_path_on_an_empty_grid_is_octile_and_simplified_to_a_line():
+def test_path_on_an_empty_grid_is_simplified_to_a_line():
     path = shortest_path(empty_grid(), (0.5, 0.5), (10.5, 5.5))
     assert path_length_m(path) == pytest.approx(5 * math.sqrt(2) + 5)
     simplified = simplify(empty_grid(), path)
@@ -43,7 +43,7 @@ def test_path_does_not_pass_between_diagonal_neighbors():
 
 
 @pytest.mark.parametrize("end", [(-1.0, 1.0), (5.5, 5.5)])
-def test_no_path_leads_to_an_outside_or_occupied_cell(end):
+def test_no_path_leads_outside_the_grid_or_to_an_occupied_cell(end):
     occupied = np.zeros((10, 10), dtype=bool)
     occupied[5, 5] = True
     grid = OccupancyGrid(occupied, 1.0, 0, 0)
@@ -99,7 +99,7 @@ def test_path_has_the_length_of_a_reference_implementation_and_is_free(seed, sha
 
 
 @given(*[st.floats(0.01, 9.99)] * 4)
-def test_line_is_free_exactly_if_it_misses_the_cell(x0, y0, x1, y1):
+def test_line_is_free_exactly_if_it_misses_the_occupied_cell(x0, y0, x1, y1):
     occupied = np.zeros((10, 10), dtype=bool)
     occupied[5, 5] = True
     grid = OccupancyGrid(occupied, 1.0, 0, 0)

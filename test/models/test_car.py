@@ -21,7 +21,7 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_size_is_that_of_a_car_with_the_origin_on_the_rear_axle(robot):
+def test_car_model_has_its_origin_on_the_rear_axle_and_the_size_of_a_car(robot):
     outline = np.array(robot.footprint_m)
     assert outline.min(axis=0) == pytest.approx((-0.9, -0.9), abs=0.051)
     assert outline.max(axis=0) == pytest.approx((3.6, 0.9), abs=0.051)

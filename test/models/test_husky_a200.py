@@ -24,7 +24,7 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_masses_and_moments_of_inertia_are_the_published_ones(robot):
+def test_husky_model_has_the_published_masses_and_moments_of_inertia(robot):
     links = SdfDocument.read(MODEL).model.findall("link")
     masses = [float(link.findtext("inertial/mass")) for link in links]
     assert masses == [46.034, 2.637, 2.637, 2.637, 2.637]
@@ -38,7 +38,7 @@ def test_masses_and_moments_of_inertia_are_the_published_ones(robot):
     assert center[:3] == pytest.approx([-0.00065, -0.085, 0.062 + BASE_M])
 
 
-def test_wheels_are_at_the_published_positions(robot):
+def test_husky_model_has_its_wheels_at_the_published_positions(robot):
     (husky,) = read_scene(MODEL).models.values()
     for end, x_m in (("front", 0.256), ("rear", -0.256)):
         for side, y_m in (("left", 0.2854), ("right", -0.2854)):
@@ -49,14 +49,14 @@ def test_wheels_are_at_the_published_positions(robot):
     assert robot.height_m[0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_size_is_the_published_one(robot):
+def test_husky_model_has_the_published_size(robot):
     outline = np.array(robot.footprint_m)
     assert outline.max(axis=0) == pytest.approx((0.9874 / 2, 0.2854 + 0.1143 / 2))
     assert outline.min(axis=0) == pytest.approx((-0.9874 / 2, -0.2854 - 0.1143 / 2))
     assert robot.height_m[1] == pytest.approx(BASE_M + 0.2275)
 
 
-def test_each_axle_has_one_plugin_and_the_imu_is_at_its_published_pose(robot):
+def test_husky_model_has_a_plugin_per_axle_and_the_published_imu_pose(robot):
     assert robot.drive.plugin == "libDiffDrivePlugin.so"
     assert robot.drive.left_joints == ("front_left_wheel", "rear_left_wheel")
     assert robot.drive.right_joints == ("front_right_wheel", "rear_right_wheel")
@@ -84,7 +84,7 @@ def test_husky_rests_and_executes_a_command_to_drive_straight(robot, name):
         assert wrap_angle(pose.yaw_rad - 0.4) == pytest.approx(0.0, abs=0.03)
 
 
-def test_husky_turns_in_place_at_the_commanded_rate_in_embedded(robot):
+def test_husky_turns_in_place_at_the_commanded_rate(robot):
     with open_simulator("embedded") as simulator:
         simulation = simulator.load(Scene(PLAIN, robot))
         simulation.drive(Twist2D(0.0, 0.5))
@@ -100,7 +100,7 @@ def test_husky_turns_in_place_at_the_commanded_rate_in_embedded(robot):
         pytest.param("gazebo", {"engine": "bullet"}, marks=pytest.mark.gazebo),
     ],
 )
-def test_five_robots_in_one_scene_drive_at_separate_speeds(robot, name, options):
+def test_five_huskies_in_one_scene_drive_at_different_speeds(robot, name, options):
     speeds_mps = {f"husky_{number}": 0.1 * number for number in range(2, 6)}
     others = tuple(
         PlacedRobot(read_robot(MODEL, one), Pose2D(0.0, 2.0 * number, 0.0))

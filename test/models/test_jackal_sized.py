@@ -21,20 +21,20 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_size_is_that_of_a_jackal(robot):
+def test_jackal_model_has_the_size_of_a_jackal(robot):
     outline = np.array(robot.footprint_m)
     assert outline.max(axis=0) - outline.min(axis=0) == pytest.approx((0.508, 0.43))
     assert robot.height_m == pytest.approx((0.0, 0.25), abs=2e-3)
 
 
-def test_lidar_has_the_values_of_the_challenge_and_is_above_the_robot(robot):
+def test_jackal_model_has_the_lidar_of_the_barn_challenge(robot):
     lidar = robot.lidar
     assert lidar.samples == 720
     assert lidar.angle_max_rad - lidar.angle_min_rad == pytest.approx(math.radians(270))
     assert lidar.mount.position[2] > robot.height_m[1]
 
 
-def test_wheels_have_the_size_and_separation_of_a_jackal(robot):
+def test_jackal_model_has_the_wheel_size_and_separation_of_a_jackal(robot):
     assert robot.drive.wheel_separation_m == pytest.approx(0.37559)
     assert robot.drive.wheel_diameter_m == pytest.approx(2 * 0.098)
 
@@ -46,7 +46,7 @@ def test_model_references_no_other_files():
 
 
 @pytest.mark.parametrize("name", ["embedded", pytest.param("gazebo", marks=pytest.mark.gazebo)])
-def test_robot_executes_commands_at_two_meters_per_second(robot, name):
+def test_jackal_model_executes_commands_at_two_meters_per_second(robot, name):
     def pose():
         return simulation.snapshot().models[robot.name].pose.planar
 
@@ -73,7 +73,7 @@ def test_robot_executes_commands_at_two_meters_per_second(robot, name):
 
 
 @pytest.mark.gazebo
-def test_lidar_does_not_see_the_robot_in_a_curve(robot):
+def test_lidar_of_the_jackal_model_does_not_detect_the_robot_in_a_curve(robot):
     """With a level lidar, some rays would end at the chassis below them."""
     with open_simulator("gazebo") as simulator:
         simulation = simulator.load(Scene(ARENA, robot, Pose2D(-8.0, 0.0, 1.57)))

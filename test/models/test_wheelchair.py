@@ -24,14 +24,14 @@ def robot():
     return read_robot(MODEL)
 
 
-def test_size_is_that_of_a_wheelchair(robot):
+def test_wheelchair_model_has_the_size_of_a_wheelchair(robot):
     outline = np.array(robot.footprint_m)
     assert outline.max(axis=0) - outline.min(axis=0) == pytest.approx((1.1, 0.65))
     assert RobotLimits(robot.footprint_m).circumscribed_radius_m < 0.7
     assert robot.height_m[0] == pytest.approx(0.0, abs=1e-3)
 
 
-def test_lidar_covers_270_degrees_and_does_not_see_the_wheelchair(robot):
+def test_lidar_of_the_wheelchair_covers_270_degrees_without_the_wheelchair(robot):
     lidar = robot.lidar
     assert lidar.angle_max_rad - lidar.angle_min_rad == pytest.approx(math.radians(270))
     (chair,) = read_scene(MODEL).models.values()
@@ -43,7 +43,7 @@ def test_lidar_covers_270_degrees_and_does_not_see_the_wheelchair(robot):
     assert np.isinf(ranges).all()
 
 
-def test_wheels_are_at_the_base_frame(robot):
+def test_wheelchair_model_has_its_wheels_at_the_base_frame(robot):
     models = read_scene(MODEL).models
     (chair,) = models.values()
     left, right = chair.links["left_wheel"], chair.links["right_wheel"]

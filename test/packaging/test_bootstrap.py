@@ -54,13 +54,13 @@ class Machine:
         )
 
 
-def test_a_completely_unpacked_gazebo_is_used(machine):
+def test_completely_unpacked_gazebo_is_used(machine):
     machine.provide("mmdebstrap", UNPACKS)
     assert machine.run("ensure_gazebo && have_gazebo").returncode == 0
     assert (machine.cache / "gazebo-11" / "usr" / "bin" / "gzserver-11.1.0").is_file()
 
 
-def test_an_interrupted_unpacking_starts_again(machine):
+def test_interrupted_unpacking_of_gazebo_is_repeated(machine):
     machine.provide("mmdebstrap", f"{UNPACKS}; touch half; kill -9 $PPID $$")
     machine.run(f'cd "{machine.cache.parent}"; ensure_gazebo')
     assert (machine.cache / "gazebo-11.partial" / "usr").is_dir()
@@ -69,7 +69,7 @@ def test_an_interrupted_unpacking_starts_again(machine):
     assert machine.run("ensure_gazebo && have_gazebo").returncode == 0
 
 
-def test_without_gazebo_bootstrap_prints_the_effect_and_continues(machine):
+def test_bootstrap_reports_a_missing_gazebo_and_continues(machine):
     machine.provide("mmdebstrap", "echo no mirror; exit 1")
     done = machine.run("ensure_gazebo; echo went on")
     assert "no mirror" in done.stdout
@@ -77,20 +77,20 @@ def test_without_gazebo_bootstrap_prints_the_effect_and_continues(machine):
     assert done.stdout.endswith("went on\n")
 
 
-def test_without_a_required_gazebo_bootstrap_exits_with_1(machine):
+def test_bootstrap_fails_if_a_required_gazebo_is_missing(machine):
     machine.provide("mmdebstrap", "exit 1")
     done = machine.run("ensure_gazebo; echo went on", GZ_TESTAUTO_REQUIRE_GAZEBO="1")
     assert done.returncode == 1
     assert "went on" not in done.stdout
 
 
-def test_a_wrong_gazebo_root_is_named(machine, tmp_path):
+def test_bootstrap_names_an_invalid_gazebo_root(machine, tmp_path):
     done = machine.run("ensure_gazebo", GZ_TESTAUTO_GAZEBO_ROOT=str(tmp_path))
     assert done.returncode == 1
     assert f"GZ_TESTAUTO_GAZEBO_ROOT is {tmp_path}" in done.stdout
 
 
-def test_a_gazebo_of_another_version_on_path_is_not_used(machine):
+def test_gazebo_with_an_unsupported_version_on_path_is_not_used(machine):
     machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 9.19.0'")
     assert machine.run("have_gazebo").returncode != 0
     machine.provide("gzserver", "echo 'Gazebo multi-robot simulator, version 11.10.2'")
@@ -115,7 +115,7 @@ def test_bootstrap_and_the_code_find_the_same_gazebo(machine, monkeypatch):
     assert installation.find_gazebo().kind == "system"
 
 
-def test_a_second_run_waits_for_the_first(machine, tmp_path):
+def test_second_bootstrap_waits_for_the_first(machine, tmp_path):
     lock = f'take_lock "{tmp_path}/lock" "waiting"'
     held, message = tmp_path / "held", tmp_path / "message"
     limited = "for _ in $(seq 3000); do {} && break; sleep 0.02; done"
@@ -127,13 +127,13 @@ def test_a_second_run_waits_for_the_first(machine, tmp_path):
     assert message.read_text() == "==> waiting\n"
 
 
-def test_an_unexpected_failure_is_reported(machine):
+def test_unexpected_failure_of_bootstrap_is_reported(machine):
     done = machine.run("silent() { false; true; }; silent")
     assert done.returncode == 1
     assert "unexpected error" in done.stdout
 
 
-def test_exec_returns_the_exit_status_of_the_command(machine):
+def test_bootstrap_exec_returns_the_exit_status_of_the_command(machine):
     ready = subprocess.run(
         ["bash", "-c", f'source "{BOOTSTRAP}"; enter_ros; is_set_up'], stderr=subprocess.PIPE
     )
@@ -142,7 +142,7 @@ def test_exec_returns_the_exit_status_of_the_command(machine):
     assert subprocess.run([str(BOOTSTRAP), "exec", "bash", "-c", "exit 7"]).returncode == 7
 
 
-def test_continuous_integration_runs_the_tests_and_nothing_else():
+def test_continuous_integration_runs_only_bootstrap_test():
     commands = [
         line for line in (CHECKOUT / ".ci" / "run").read_text().splitlines() if line[:1] != "#"
     ]
@@ -171,7 +171,7 @@ def test_ros_listens_on_loopback_unless_the_user_configures_another_address(
 
 
 @pytest.mark.slow
-def test_parts_run_in_parallel_and_their_output_is_printed_at_their_end(machine):
+def test_parts_of_bootstrap_test_run_in_parallel(machine):
     done = machine.run(
         "prepare_parts;"
         'start_part first bash -c "echo first begins; sleep 2; echo first ends";'
@@ -185,7 +185,7 @@ def test_parts_run_in_parallel_and_their_output_is_printed_at_their_end(machine)
     assert re.search(r"^passed +\d+ s  first$", done.stdout, re.MULTILINE)
 
 
-def test_a_part_with_failed_results_fails(machine):
+def test_part_with_failed_rostest_results_fails(machine):
     done = machine.run(
         "prepare_parts; start_part rostest true; start_part pytest true;"
         "judge() { echo no results; return 1; }; end_parts rostest judge; conclude fine"
@@ -210,9 +210,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
-def test_the_end_of_bootstrap_interrupts_all_parts_and_ends_their_processes(
-    machine, tmp_path, number
-):
+def test_interrupted_bootstrap_stops_all_parts_and_their_processes(machine, tmp_path, number):
     commands = (
         f'prepare_parts; start_part one "{sys.executable}" -c "$PART" "{tmp_path}"; end_parts'
     )

@@ -16,14 +16,14 @@ def no_gazebo(monkeypatch, tmp_path):
     monkeypatch.delenv(installation.ROOT_VARIABLE, raising=False)
 
 
-def test_without_gazebo_doctor_prints_the_effect_and_the_remedy(no_gazebo, capsys):
+def test_doctor_prints_effect_and_remedy_of_a_missing_gazebo(no_gazebo, capsys):
     main(["doctor"])
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Gazebo"))
     assert "campaigns run in the embedded simulator" in line
     assert "./bootstrap" in line
 
 
-def test_a_missing_optional_part_does_not_fail_doctor(monkeypatch, capsys):
+def test_doctor_succeeds_if_an_optional_part_is_missing(monkeypatch, capsys):
     monkeypatch.setattr(
         doctor,
         "examine",
@@ -66,7 +66,7 @@ def no_packages(monkeypatch):
 
 
 @pytest.mark.slow
-def test_in_a_catkin_workspace_the_remedy_is_not_bootstrap(
+def test_doctor_does_not_suggest_bootstrap_in_a_catkin_workspace(
     no_packages, monkeypatch, tmp_path, capsys
 ):
     source = str(tmp_path / "src")
@@ -78,7 +78,7 @@ def test_in_a_catkin_workspace_the_remedy_is_not_bootstrap(
     assert "overlay/gazebo_msgs" in remedy
 
 
-def test_the_workspace_that_bootstrap_builds_is_a_checkout(
+def test_doctor_recognizes_the_workspace_of_bootstrap_as_a_checkout(
     no_packages, monkeypatch, tmp_path, capsys
 ):
     devel = devel_space(tmp_path / ".build", str(tmp_path))
@@ -87,14 +87,16 @@ def test_the_workspace_that_bootstrap_builds_is_a_checkout(
 
 
 @pytest.mark.slow
-def test_an_installed_ros_is_no_workspace(no_packages, monkeypatch, tmp_path, capsys):
+def test_doctor_does_not_treat_an_installed_ros_as_a_workspace(
+    no_packages, monkeypatch, tmp_path, capsys
+):
     devel = devel_space(tmp_path, "")
     monkeypatch.setenv("CMAKE_PREFIX_PATH", str(devel))
     assert remedy_of("gazebo_msgs", capsys) == "run ./bootstrap setup in a checkout"
 
 
 @pytest.mark.slow
-def test_a_pip_installation_without_sourced_ros_has_a_remedy(
+def test_doctor_has_a_remedy_for_pip_without_sourced_ros(
     no_packages, monkeypatch, tmp_path, capsys
 ):
     monkeypatch.delenv("CMAKE_PREFIX_PATH", raising=False)

@@ -56,11 +56,11 @@ def is_of_deleted_extra(path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
-def test_links_lead_to_existing_files_and_headings(page):
+def test_links_in_documents_lead_to_existing_files_and_headings(page):
     assert list(dead_links(page)) == []
 
 
-def test_a_link_to_a_missing_file_or_heading_is_found(tmp_path):
+def test_link_check_detects_a_missing_file_or_heading(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Two words\n[a](#two-words) [b](#three) [c](other.md) [d](page.md#two-words)")
     assert list(dead_links(page)) == ["#three", "other.md"]

@@ -39,14 +39,14 @@ def definitions():
     }
 
 
-def test_the_overlay_has_the_definitions_of_noetic():
+def test_overlay_has_all_message_definitions_of_noetic():
     assert len(SUMS) == 32
     assert set(definitions()) == set(SUMS) | WITHOUT_SUM
 
 
 @pytest.mark.ros
 @pytest.mark.parametrize("name", sorted(SUMS))
-def test_a_definition_of_the_overlay_has_the_md5_sum_of_noetic(name):
+def test_overlay_definition_has_the_md5_sum_of_noetic(name):
     assert md5_of_definition(definitions()[name]) == SUMS[name]
 
 

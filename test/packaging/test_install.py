@@ -78,7 +78,7 @@ def test_catkin_installs_every_module_and_file(install):
 
 
 @pytest.mark.ros
-def test_messages_and_modules_share_a_name_after_catkin_install(install):
+def test_messages_and_modules_can_be_imported_after_catkin_install(install):
     program = (
         "import gz_testauto.msg, gz_testauto.srv, gz_testauto.campaign as code\n"
         "from gz_testauto.base import resources\n"
@@ -116,7 +116,7 @@ def test_the_instructions_for_a_workspace_upgrade_pip_before_the_build():
 
 
 @pytest.mark.slow
-def test_a_wheel_contains_all_modules_and_files(tmp_path):
+def test_python_wheel_contains_all_modules_and_files(tmp_path):
     # A build writes into the source tree, so it gets a copy.
     tree = Path(shutil.copytree(str(CHECKOUT), str(tmp_path / "tree"), ignore=NOT_SOURCE))
     build = (

@@ -18,7 +18,7 @@ def requirements(first, last):
     return REQUIREMENT.findall(text[text.index(first) : text.index(last)])
 
 
-def test_one_version_is_stated_everywhere():
+def test_all_metadata_files_state_the_same_version():
     changelog = (CHECKOUT / "CHANGELOG.md").read_text()
     newest = re.search(r"^## (\S+)", changelog, re.MULTILINE).group(1)
     assert {gz_testauto.__version__, MANIFEST.findtext("version"), newest} == {
@@ -32,12 +32,12 @@ def test_every_dependency_has_a_lower_and_an_upper_bound():
     assert [name for name, lower, upper in found if not (lower and upper)] == []
 
 
-def test_doctor_looks_for_every_dependency():
+def test_doctor_checks_every_dependency():
     found = requirements("dependencies = [", "[project.optional-dependencies]")
     assert {name for name, _, _ in found} == {*doctor.LIBRARIES, "setuptools", "importlib_metadata"}
 
 
-def test_every_ros_package_that_is_imported_is_declared():
+def test_every_imported_ros_package_is_declared():
     source = CHECKOUT / "src" / "gz_testauto"
     imports = re.compile(r"^\s*(?:import|from) (\w+_msgs|std_srvs|actionlib|rospy|tf2_ros)\b", re.M)
     imported = {name for path in source.rglob("*.py") for name in imports.findall(path.read_text())}

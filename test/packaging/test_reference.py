@@ -20,13 +20,13 @@ def reference():
 @pytest.mark.skipif(
     not (3, 10) <= sys.version_info < (3, 13), reason="argparse formats help differently"
 )
-def test_each_page_is_as_generated_from_the_code(reference, capsys):
+def test_each_reference_page_equals_the_generated_page(reference, capsys):
     assert reference.main(["--check"]) == 0, (
         capsys.readouterr().out + "run ./bootstrap exec python3 docs/reference/generate.py"
     )
 
 
-def test_each_type_of_a_key_has_a_section(reference):
+def test_each_type_of_a_yaml_key_has_a_section_in_the_reference(reference):
     text = reference.pages()["campaign.md"]
     headings = {line[4:].lower() for line in text.splitlines() if line.startswith("### ")}
     assert set(reference.re.findall(r"\]\(#(\w+)\)", text)) <= headings

@@ -81,7 +81,7 @@ def follow(page, folder, environment):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_commands_of_the_tutorial_without_ros_run(tmp_path, environment):
+def test_tutorial_commands_that_need_no_ros_succeed(tmp_path, environment):
     for name in ("1_first_campaign", "2_planner", "3_world", "5_gate"):
         follow(TUTORIAL / f"{name}.md", tmp_path, environment)
 
@@ -89,11 +89,11 @@ def test_commands_of_the_tutorial_without_ros_run(tmp_path, environment):
 @pytest.mark.ros
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_commands_of_the_tutorial_with_ros_run(tmp_path, environment):
+def test_tutorial_commands_that_need_ros_succeed(tmp_path, environment):
     follow(TUTORIAL / "4_robot.md", tmp_path, environment)
 
 
-def test_a_page_has_its_files_and_commands_in_order(tmp_path):
+def test_files_and_commands_of_a_tutorial_page_are_extracted_in_order(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "Write `a/b.yaml`:\n\n```yaml\nkey: 1\n```\n\n```sh\none\ntwo # exit status 1\n```\n"

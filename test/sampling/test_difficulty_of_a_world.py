@@ -29,19 +29,19 @@ def test_an_empty_world_has_neither_clearance_nor_gap():
     assert (found.density, found.mean_clearance_m, found.narrowest_gap_m) == (0.0, None, None)
 
 
-def test_clearance_along_a_wall_is_the_distance_to_it():
+def test_mean_clearance_along_a_wall_is_the_distance_to_the_wall():
     found = difficulty([], WALL)
     assert found.mean_clearance_m == pytest.approx(2.0)
     assert found.narrowest_gap_m is None
 
 
-def test_the_mean_clearance_uses_points_every_two_tenths_of_a_meter():
+def test_mean_clearance_uses_points_every_20_centimeters():
     found = difficulty([Outline.disc(0.0, 3.0, 1.0)])
     x_m = np.linspace(-5.0, 5.0, 51)
     assert found.mean_clearance_m == pytest.approx((np.hypot(x_m, 3.0) - 1.0).mean(), rel=1e-12)
 
 
-def test_clearance_is_the_distance_to_the_nearer_of_wall_and_obstacle():
+def test_clearance_is_the_distance_to_the_nearest_wall_or_obstacle():
     beyond = difficulty([Outline.disc(0.0, 9.0, 1.0)], WALL)
     assert beyond.mean_clearance_m == pytest.approx(2.0)
     ring = shapely.box(-6, -2, 6, -1).difference(shapely.box(-1, -1.8, 1, -1.2))
@@ -52,7 +52,7 @@ def test_clearance_is_the_distance_to_the_nearer_of_wall_and_obstacle():
 @pytest.mark.parametrize(
     ("y_m", "gap_m"), [(2.0, 3.0), (3.0, 5.0), (3.1, None), (0.5, None)]
 )  # at 0.5 m the two discs touch
-def test_a_gap_is_the_free_width_between_two_obstacles_up_to_five_meters(y_m, gap_m):
+def test_gap_is_the_free_width_between_obstacles_up_to_five_meters(y_m, gap_m):
     posts = [Outline.disc(0.0, y_m, 0.5), Outline.disc(0.0, -y_m, 0.5)]
     assert difficulty(posts).narrowest_gap_m == (None if gap_m is None else pytest.approx(gap_m))
 
@@ -68,7 +68,7 @@ def test_obstacles_that_overlap_have_no_gap():
     assert difficulty(posts).narrowest_gap_m is None
 
 
-def test_the_points_of_the_mean_clearance_are_equally_spaced():
+def test_mean_clearance_uses_equally_spaced_points():
     path = np.array([[0.0, 0.0], [0.5, 0.0]])  # three steps of 1/6 m
     evaluator = DifficultyEvaluator(Site((), MISSION), 0.0, GROUND)
     found = evaluator.difficulty([Outline.disc(0.0, 0.0, 0.0)], 1.0, path)
@@ -79,7 +79,7 @@ def test_the_points_of_the_mean_clearance_are_equally_spaced():
     )
 
 
-def test_the_narrowest_gap_is_among_those_that_the_path_crosses():
+def test_narrowest_gap_is_one_that_the_path_crosses():
     posts = [
         Outline.disc(x, y, 0.5) for x, half in ((-3.0, 2.4), (3.0, 1.5)) for y in (half, -half)
     ]
@@ -125,7 +125,7 @@ def test_the_shortest_path_visits_the_goals_in_order_with_the_margin():
     assert path_length_m(narrow) > 100.0
 
 
-def test_the_search_area_extends_ten_meters_and_the_radius_around_everything():
+def test_search_area_has_a_margin_of_ten_meters_and_the_robot_radius():
     mission = RequiredMission((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
     assert Site((), mission).area().bounds == (-11.5, -10.5, 14.5, 12.5)
     walls = (shapely.box(-5, -7, 0, 0),)
@@ -134,7 +134,7 @@ def test_the_search_area_extends_ten_meters_and_the_radius_around_everything():
     assert wide.bounds == (-11.5, -10.5, 30.5, 40.5)
 
 
-def test_a_keep_out_around_the_goal_is_around_each_goal():
+def test_keep_out_around_the_goal_applies_to_each_goal():
     mission = RequiredMission((0.0, 0.0), (4.0, 2.0), 0.5, via=((-1.0, 0.0),))
     zones = [KeepOut(center="start", radius_m=1.5), KeepOut(center="goal", radius_m=2.0)]
     found = [(core.x, core.y, radius) for core, radius in Site((), mission).keep_out(zones)]

@@ -61,7 +61,7 @@ def worlds(spec, tmp_path):
     return multiply(PLAIN, spec, 2, 5, tmp_path / "worlds")
 
 
-def test_errors_in_fields_of_a_kind_name_file_line_and_known_keys():
+def test_unknown_key_of_an_added_kind_is_reported_with_the_known_keys():
     text = SPEC.replace("length_m: 0.8", "length: 0.8").replace("0.2, 0.4]", "-1, 0.4]")
     with pytest.raises(SpecError) as raised:
         parse(text, ObstacleSpec, Path("capsules.yaml"))
@@ -76,7 +76,7 @@ def test_the_error_for_an_unknown_kind_lists_the_kinds_of_other_packages():
         parse(SPEC.replace("type: capsule", "type: capsul"), ObstacleSpec, Path("c.yaml"))
 
 
-def test_obstacles_of_the_kind_are_placed_and_written_to_world_and_manifest(worlds, tmp_path):
+def test_obstacles_of_an_added_kind_are_in_world_and_manifest(worlds, tmp_path):
     record = worlds.worlds[0]
     models = read_scene(record.path).models
     sizes = [dict(each.size) for each in record.obstacles]
@@ -95,7 +95,7 @@ def test_obstacles_of_the_kind_are_placed_and_written_to_world_and_manifest(worl
     assert set(data["worlds"][0]["obstacles"][0]["size"]) == {"radius_m", "length_m"}
 
 
-def test_the_kind_obstructs_a_robot_with_its_outline_at_the_robots_heights():
+def test_added_kind_obstructs_a_robot_at_the_heights_of_the_robot():
     model = ObstacleModel.unit("capsule")
     assert model.height_m((0.5, 0.8)) == pytest.approx(1.8)
     assert model.cut((0.5, 0.8), Heights(0.0, 1.0)).polygon.area == pytest.approx(0.785, abs=0.002)
@@ -105,7 +105,7 @@ def test_the_kind_obstructs_a_robot_with_its_outline_at_the_robots_heights():
 
 
 @pytest.mark.slow
-def test_the_embedded_simulator_spawns_the_kind(worlds):
+def test_embedded_simulator_spawns_an_added_kind(worlds):
     record = worlds.worlds[0]
     first = record.obstacles[0]
     text = ObstacleModel.unit("capsule").sdf("added", Pose(), (0.5, 1.0), 9.0, True)
@@ -118,7 +118,7 @@ def test_the_embedded_simulator_spawns_the_kind(worlds):
     assert models[first.name].pose.position == pytest.approx(first.pose[:3], abs=1e-3)
 
 
-def test_plots_and_page_draw_the_kind(worlds):
+def test_plots_and_page_draw_an_added_kind(worlds):
     record = worlds.worlds[0]
     outlines = ObstacleField(read_scene(record.path), ANY_ROBOT).outlines()
     table = ShapeTable()
@@ -128,7 +128,7 @@ def test_plots_and_page_draw_the_kind(worlds):
 
 
 @pytest.mark.ros
-def test_messages_and_markers_contain_the_kind(spec):
+def test_ros_messages_and_markers_contain_an_added_kind(spec):
     from genpy import Time
     from visualization_msgs.msg import Marker
 

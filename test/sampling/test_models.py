@@ -65,7 +65,7 @@ def test_a_written_model_has_the_requested_size_pose_and_name(type_):
 
 
 @pytest.mark.parametrize("type_", sorted(SIZES))
-def test_the_outline_is_that_of_the_written_model(type_):
+def test_outline_of_an_obstacle_equals_that_of_its_written_model(type_):
     model, size = ObstacleModel.unit(type_), SIZES[type_]
     written = scene_of(model, size).models["obstacle_x_0"].footprint(-9, 9)
     outline = model.outline(size).polygon
@@ -73,7 +73,7 @@ def test_the_outline_is_that_of_the_written_model(type_):
 
 
 @pytest.mark.parametrize("type_", sorted(SIZES))
-def test_mass_is_density_times_volume(type_):
+def test_mass_of_an_obstacle_is_density_times_volume(type_):
     volumes = {
         "box": 3.0, "cylinder": math.pi * 0.16 * 1.5, "sphere": 4 / 3 * math.pi * 0.343
     }  # fmt: skip
@@ -84,12 +84,12 @@ def test_mass_is_density_times_volume(type_):
 
 
 @pytest.mark.parametrize("mass", ["-5", "nan", "heavy"])
-def test_an_impossible_mass_is_rejected(tmp_path, mass):
+def test_model_with_an_impossible_mass_is_rejected(tmp_path, mass):
     with pytest.raises(SdfError, match=r"has a mass of -5 kg|<mass> is '(nan|heavy)'"):
         read_model("box", saved(tmp_path, CRATE.replace("<mass>8</mass>", f"<mass>{mass}</mass>")))
 
 
-def test_text_after_a_number_is_ignored_as_in_gazebo(tmp_path, caplog):
+def test_text_after_the_mass_of_a_model_is_ignored_as_in_gazebo(tmp_path, caplog):
     text = CRATE.replace("<mass>8</mass>", "<mass>8 8</mass>")
     assert read_model("box", saved(tmp_path, text)).mass_kg == 8.0
     assert "<mass> is '8 8'; the text after the first 1 is ignored" in caplog.text
@@ -108,7 +108,7 @@ def moments(text):
         ("sphere", [0.4 * 12 * 0.49] * 3),
     ],
 )
-def test_the_inertia_is_that_of_the_homogeneous_shape(type_, expected):
+def test_resized_obstacle_has_the_inertia_of_the_homogeneous_shape(type_, expected):
     text = ObstacleModel.unit(type_).sdf("o", Pose(), SIZES[type_], 12.0, False)
     assert moments(text) == pytest.approx(expected)
 
@@ -159,7 +159,7 @@ def test_a_model_of_another_kind_is_rejected(tmp_path, text, type_, problem):
         read_model(type_, saved(tmp_path, text))
 
 
-def test_the_type_follows_from_the_geometry():
+def test_obstacle_type_follows_from_the_geometry_of_a_model():
     for type_ in SIZES:
         model = ObstacleModel.unit(type_)
         assert type_of(scene_of(model, SIZES[type_]).models["obstacle_x_0"]) == type_

@@ -14,7 +14,7 @@ WIDENED = Outline(shapely.box(-1, -2, 1, 2), 0.5)
 RING = Outline(shapely.box(-3, -3, 3, 3).difference(shapely.box(-1, -1, 1, 1)))
 
 
-def test_a_disc_has_the_lengths_of_a_circle():
+def test_disc_outline_has_the_area_and_radii_of_a_circle():
     disc = Outline.disc(0.3, 0.4, 2.0)
     assert disc.is_disc
     assert disc.area_m2 == pytest.approx(4 * math.pi)
@@ -25,7 +25,7 @@ def test_a_disc_has_the_lengths_of_a_circle():
     assert disc.polygon.area == pytest.approx(4 * math.pi, rel=2e-3)
 
 
-def test_a_box_has_the_lengths_of_a_rectangle():
+def test_box_outline_has_the_area_and_radii_of_a_rectangle():
     box = Outline.box(2.0, 4.0)
     assert not box.is_disc
     assert box.area_m2 == 8.0
@@ -59,14 +59,14 @@ def test_an_empty_outline_is_not_a_disc():
     assert Outline(shapely.Polygon()).extent_m == (0.0, 0.0)
 
 
-def test_scaling_moves_the_center_and_scales_the_radius_as_x():
+def test_scaled_outline_has_a_moved_center_and_a_radius_scaled_as_x():
     disc = Outline.disc(1.0, 2.0, 0.5).scaled(2.0, 3.0)
     assert (disc.core.x, disc.core.y, disc.radius_m) == (2.0, 6.0, 1.0)
     assert disc.is_disc
     assert Outline.box(2.0, 4.0).scaled(2.0, 0.5).core.bounds == (-2.0, -1.0, 2.0, 1.0)
 
 
-def test_moving_rotates_about_the_origin_and_then_translates():
+def test_moved_outline_is_rotated_about_the_origin_and_then_translated():
     box = Outline.box(2.0, 4.0).moved(10.0, 20.0, math.pi / 2)
     assert box.core.bounds == pytest.approx((8.0, 19.0, 12.0, 21.0))
     disc = Outline.disc(1.0, 0.0, 0.5).moved(3.0, 0.0, math.pi / 2)
@@ -74,7 +74,7 @@ def test_moving_rotates_about_the_origin_and_then_translates():
     assert disc.radius_m == 0.5
 
 
-def test_distances_are_between_edges_and_not_negative():
+def test_distances_between_outlines_are_between_edges_and_not_negative():
     one, other = Outline.disc(0.0, 0.0, 1.0), Outline.disc(3.0, 4.0, 1.5)
     assert one.distance_m(other) == pytest.approx(2.5)
     assert one.distance_m(Outline.disc(1.0, 0.0, 1.0)) == 0.0

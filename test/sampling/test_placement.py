@@ -116,7 +116,7 @@ def test_a_solvable_world_has_a_path_on_a_fine_grid(seed):
     assert placed.difficulty.mean_clearance_m >= MISSION.radius_m + 0.1 - 1e-6
 
 
-def test_a_set_depends_only_on_its_random_numbers():
+def test_set_of_obstacles_depends_only_on_its_random_numbers():
     placer = Placer(SPEC, SITE)
     ascending = [placer.place(child_generator(5, "world", i)) for i in range(6)]
     descending = [
@@ -149,7 +149,7 @@ def test_the_error_for_too_many_obstacles_states_progress_and_remedies():
         ("wall_gap_m: 9", "walls 100 %"),
     ],
 )
-def test_the_error_names_the_constraint_that_rejected_most_positions(line, reason):
+def test_placement_error_names_the_constraint_that_rejected_most_positions(line, reason):
     spec = spec_of(
         "obstacles: [{type: sphere, count: 2}]\nmax_tries: 300\n"
         f"region: {{rectangle: {{x_m: [-4, 4], y_m: [-4, 4]}}}}\n{line}\n"
@@ -283,7 +283,7 @@ def test_names_of_obstacles_are_recognized_and_parsed():
 
 
 @pytest.mark.slow
-def test_the_check_with_circles_agrees_with_the_distance_of_outlines():
+def test_gap_check_with_circles_agrees_with_the_distance_of_outlines():
     text = """
 obstacles:
   - {type: box, count: 6, size_x_m: [0.2, 2.0], size_y_m: [0.2, 2.0]}
@@ -325,7 +325,7 @@ def test_the_gap_is_kept_between_obstacles_of_different_sizes(sizes, min_gap_m):
             assert distance_m > 0.0
 
 
-def test_heights_are_rounded_to_nanometers():
+def test_heights_of_obstacles_are_rounded_to_nanometers():
     spec = spec_of(
         "obstacles: [{type: sphere, count: 1, radius_m: 0.1, x_m: 0, y_m: 0}]\n"
         "ground_z_m: 0.33333333333\n"
@@ -338,7 +338,7 @@ def test_heights_are_rounded_to_nanometers():
     ("heights", "radius_m"),
     [((0.1, 2.0), 0.5), ((0.8, 2.0), 0.4), ((-1.0, 0.2), 0.4), ((0.5, 0.5), 0.5)],
 )
-def test_a_sphere_obstructs_with_its_circle_nearest_to_the_center(heights, radius_m):
+def test_sphere_obstructs_with_its_largest_circle_at_the_robot_heights(heights, radius_m):
     spec = spec_of("obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 3, y_m: 0}]")
     (sphere,) = place(spec, 0).obstacles
     part = sphere.obstructing(Heights(*heights))
@@ -357,7 +357,7 @@ def test_a_solvable_first_set_is_accepted_with_the_length_of_its_path():
     assert placed.shortest_path_m == pytest.approx(10.0)
 
 
-def test_counts_and_values_use_the_random_numbers_in_order():
+def test_counts_and_sizes_use_the_random_numbers_in_order():
     spec = spec_of(
         "obstacles:\n"
         "  - {type: cylinder, count: [1, 3], radius_m: [0.2, 0.6], yaw_rad: 0}\n"
@@ -385,7 +385,7 @@ def test_counts_and_values_use_the_random_numbers_in_order():
     assert (fine.x_m, fine.y_m) == (-2.0, 1.333333)
 
 
-def test_heights_that_an_obstacle_obstructs_include_the_height_of_its_ground():
+def test_obstructed_heights_include_the_height_of_the_ground():
     spec = spec_of(
         "obstacles: [{type: sphere, count: 1, radius_m: 0.5, x_m: 3, y_m: 0}]\nground_z_m: 1\n"
     )

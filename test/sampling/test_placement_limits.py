@@ -131,7 +131,7 @@ def test_a_specified_position_outside_of_the_region_is_rejected():
 
 
 @pytest.mark.parametrize("most", [1, 2, 99, 100, 101, 250])
-def test_max_tries_limits_the_number_of_tries(most):
+def test_max_tries_limits_the_number_of_tried_positions(most):
     class CountingGenerator(np.random.Generator):
         calls = 0
 
@@ -163,7 +163,7 @@ def test_proposed_positions_are_used_if_they_are_free():
     assert [one.name for one in placed.obstacles] == [f"obstacle_cylinder_{i}" for i in (0, 1)]
 
 
-def test_at_most_two_hundred_sets_are_drawn(monkeypatch):
+def test_at_most_two_hundred_sets_of_obstacles_are_drawn(monkeypatch):
     barrier = (
         "obstacles: [{type: box, count: 1, size_x_m: 1, size_y_m: 90, yaw_rad: 0, x_m: 0, "
         "y_m: 0}]\nsolvable: true\n"
@@ -242,7 +242,7 @@ def test_the_ground_includes_the_extent_of_the_largest_obstacle():
     assert sampler.area_m2() == 0.0
 
 
-def test_the_area_is_that_of_the_largest_region_of_a_group():
+def test_region_area_in_an_error_is_that_of_the_largest_region():
     text = (
         "obstacles:\n"
         "  - {type: sphere, count: 1, region: {rectangle: {x_m: [0, 2], y_m: [0, 3]}}}\n"

@@ -20,13 +20,13 @@ UNIT = st.floats(0, 1, exclude_max=True)
 
 @settings(max_examples=200)
 @given(st.sampled_from(sorted(REGIONS)), UNIT, UNIT)
-def test_points_are_in_the_region(name, first, second):
+def test_random_points_of_a_region_are_in_the_region(name, first, second):
     point = RegionSampler(REGIONS[name]).point(first, second)
     assert REGIONS[name].distance(shapely.Point(point)) < 1e-9
 
 
 @pytest.mark.parametrize("name", sorted(REGIONS))
-def test_equal_areas_have_equally_many_points(name):
+def test_equal_areas_of_a_region_have_equally_many_points(name):
     region, n = REGIONS[name], 60
     sampler = RegionSampler(region)
     assert sampler.area_m2 == pytest.approx(region.area)
@@ -67,7 +67,7 @@ def test_a_region_without_area_is_rejected():
         (REGIONS["with a hole"], (0.5, 0.5), (None, None)),
     ],
 )
-def test_the_first_number_selects_x_by_the_area_and_the_second_y(region, numbers, point):
+def test_point_of_a_region_is_determined_by_two_numbers(region, numbers, point):
     x, y = RegionSampler(region).point(*numbers)
     if point == (None, None):
         left = region.intersection(shapely.box(0, 0, x, 4)).area
@@ -77,7 +77,7 @@ def test_the_first_number_selects_x_by_the_area_and_the_second_y(region, numbers
 
 
 @pytest.mark.parametrize("name", sorted(REGIONS))
-def test_the_first_number_is_the_share_of_the_area_to_the_left(name):
+def test_first_number_of_a_point_is_the_share_of_the_area_to_its_left(name):
     region = REGIONS[name]
     sampler = RegionSampler(region)
     for first in (0.0, 0.1, 0.37, 0.5, 0.83, 0.999):

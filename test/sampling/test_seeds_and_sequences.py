@@ -28,7 +28,7 @@ def test_child_generators_of_other_paths_and_seeds_are_different():
     assert len(first) == 12
 
 
-def test_same_path_gives_same_numbers():
+def test_child_generators_of_the_same_path_give_the_same_numbers():
     one, other = child_generator(0, "world", 5), child_generator(0, "world", 5)
     assert np.array_equal(one.random(10), other.random(10))
 
@@ -65,7 +65,7 @@ def test_a_negative_seed_or_index_is_rejected(arguments):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_point_depends_only_on_seed_and_index(method):
+def test_random_numbers_of_a_world_depend_only_on_seed_and_index(method):
     forwards = points(method, 300)
     sequence = UnitSequence(SamplingSpec(method=method, block=20), 5, 3)
     for index in (299, 0, 257, 19, 20):
@@ -82,13 +82,13 @@ def test_points_are_uniform_in_the_unit_cube(method):
         assert stats.kstest(column, "uniform").pvalue > 1e-4
 
 
-def test_hypercube_has_one_point_per_layer_in_every_block():
+def test_latin_hypercube_has_one_point_per_layer_in_every_block():
     for block in points("lhs", 60).reshape(3, 20, 5):
         for column in block.T:
             assert sorted((column * 20).astype(int)) == list(range(20))
 
 
-def test_sobol_has_one_point_per_dyadic_layer():
+def test_sobol_sequence_has_one_point_per_dyadic_layer():
     for column in points("sobol", 256).T:
         assert sorted((column * 256).astype(int)) == list(range(256))
 
@@ -106,12 +106,12 @@ def test_independent_points_have_the_expected_discrepancy():
     assert mean == pytest.approx(found[0].independent, rel=0.1)
 
 
-def test_two_blocks_of_sobol_have_one_point_per_finer_layer():
+def test_two_blocks_of_a_sobol_sequence_have_one_point_per_finer_layer():
     for column in points("sobol", 512, dimensions=2).T:
         assert sorted((column * 512).astype(int)) == list(range(512))
 
 
-def test_blocks_of_a_hypercube_differ():
+def test_blocks_of_a_latin_hypercube_differ():
     drawn = points("lhs", 40)
     assert not np.array_equal(drawn[:20], drawn[20:])
     assert len(np.unique(drawn[:, 0])) == 40

@@ -38,7 +38,7 @@ def saved(tmp_path, text):
     return path
 
 
-def test_sizes_are_ratios_of_the_first_and_last_values():
+def test_scale_factors_are_ratios_of_the_first_and_last_sizes():
     assert BoxObstacles.factors((1.0, 2.0, 4.0), (3.0, 1.0, 2.0)) == (3.0, 0.5, 0.5)
     assert CylinderObstacles.factors((2.0, 4.0), (3.0, 1.0)) == (1.5, 1.5, 0.25)
     assert SPHERE.kind.factors((0.5,), (2.0,)) == (4.0, 4.0, 4.0)
@@ -92,7 +92,7 @@ def test_a_model_of_several_links_has_the_sum_of_their_masses(tmp_path):
     ("heights", "empty"),
     [((-1.0, -0.1), True), ((-1.0, 0.0), False), ((2.0, 3.0), False), ((2.1, 3.0), True)],
 )
-def test_a_cut_is_empty_above_the_top_and_below_the_lowest_point(heights, empty):
+def test_outline_above_or_below_an_obstacle_is_empty(heights, empty):
     part = BOX.cut((1.0, 1.0, 2.0), Heights(*heights))
     assert (part is not None and part.core.is_empty) == empty
     assert empty or part is None  # the whole box
@@ -102,7 +102,7 @@ def test_a_cut_is_empty_above_the_top_and_below_the_lowest_point(heights, empty)
     ("low_m", "high_m", "radius_m"),
     [(1.6, 9.0, 0.8), (1.8, 1.9, 0.6), (-1.0, 0.4, 0.8), (0.1, 0.2, 0.6)],
 )
-def test_a_cut_through_a_sphere_is_a_circle(low_m, high_m, radius_m):
+def test_outline_of_a_sphere_between_heights_is_a_circle(low_m, high_m, radius_m):
     part = SPHERE.cut((1.0,), Heights(low_m, high_m))
     assert part.radius_m == pytest.approx(radius_m)
     assert SPHERE.cut((1.0,), Heights(low_m, 9.0) if low_m < 1 else Heights(0, 1)) is None
@@ -155,7 +155,7 @@ def static_of(text, static):
     return [child.text for child in document.model.findall("static")]
 
 
-def test_static_is_written_unless_it_is_false_by_default():
+def test_static_element_is_written_unless_it_is_false_by_default():
     assert static_of("", False) == []
     assert static_of("", True) == ["true"]
     assert static_of("<static>1</static>", False) == ["false"]
@@ -181,7 +181,7 @@ def test_an_include_is_named_by_a_child_and_cannot_be_resized(tmp_path):
     assert "<name>again</name>" in text
 
 
-def test_distances_to_outlines_are_those_of_cores_without_the_radii():
+def test_distances_to_outlines_are_distances_to_cores_minus_radii():
     outlines = [Outline.disc(0, 0, 1), Outline(shapely.box(0, 0, 1, 1), 0.5)]
     cores, radii = cores_and_radii(outlines)
     assert [core.geom_type for core in cores] == ["Point", "Polygon"]

@@ -38,7 +38,7 @@ class TestInertial:
         assert inertial.mass_kg == 1.0
         assert np.array_equal(inertial.matrix, np.eye(3))
 
-    def test_tensor_is_rotated_into_the_link_frame(self):
+    def test_inertia_tensor_is_rotated_into_the_link_frame(self):
         document, model = model_of(
             f"""<link name="base"><inertial><pose>0.1 0 0 0 0 {math.pi / 2}</pose><mass>2</mass>
             <inertia><ixx>1</ixx><iyy>2</iyy><izz>2.5</izz></inertia></inertial></link>"""
@@ -48,7 +48,7 @@ class TestInertial:
         assert np.diag(inertial.matrix) == pytest.approx((2, 1, 2.5))
         assert inertial.is_possible
 
-    def test_impossible_moments_are_detected(self):
+    def test_impossible_moments_of_inertia_are_detected(self):
         document, model = model_of(
             """<link name="base"><inertial><mass>1</mass>
             <inertia><ixx>1</ixx><iyy>1</iyy><izz>3</izz></inertia></inertial></link>"""
@@ -77,7 +77,7 @@ class TestSurface:
         surface = read_surface(document, model.links[0].element.find("collision"))
         assert (surface.mu, surface.mu2, surface.collide_bitmask) == (1.0, 1.0, 0xFFFF)
 
-    def test_coefficients_and_bit_mask_are_read(self):
+    def test_friction_coefficients_and_bit_mask_are_read(self):
         document, model = model_of(
             """<link name="a"><collision name="c"><surface><friction><ode><mu>0.2</mu>
             <mu2>0.4</mu2></ode></friction><contact><collide_bitmask>0x02</collide_bitmask></contact>
@@ -88,7 +88,7 @@ class TestSurface:
 
 
 class TestJoints:
-    def test_axis_is_in_the_joint_frame(self):
+    def test_joint_axis_is_in_the_joint_frame_by_default(self):
         (found,) = joints_of(joint(), pose=TURNED)
         assert (found.parent, found.child) == ("base", "arm")
         assert found.axes[0].direction == pytest.approx((1, 0, 0))
@@ -101,11 +101,13 @@ class TestJoints:
             ("1.7", "", ' expressed_in="__model__"'),
         ],
     )
-    def test_axis_is_in_the_model_frame_if_specified_or_in_old_versions(self, version, frame, more):
+    def test_joint_axis_is_in_the_model_frame_on_request_or_in_old_versions(
+        self, version, frame, more
+    ):
         (found,) = joints_of(joint(frame=frame, more=more), version, TURNED)
         assert found.axes[0].direction == pytest.approx((0, -1, 0))
 
-    def test_huge_limits_are_ignored(self):
+    def test_huge_joint_limits_are_ignored(self):
         wide = "<limit><lower>-1e16</lower><upper>1e16</upper></limit>"
         narrow = "<limit><lower>-1</lower><upper>0.5</upper></limit>"
         assert joints_of(joint(limit=wide))[0].axes[0].limits is None

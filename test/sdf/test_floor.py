@@ -47,7 +47,7 @@ ROBOT = """<sdf version="1.6"><model name="robot"><link name="base">
 @pytest.mark.parametrize(
     "caster,body", [(0.069, {"body"}), (0.071, {"body", "caster"}), (math.pi, {"body", "caster"})]
 )
-def test_shape_within_two_centimeters_of_the_ground_is_not_body(caster, body):
+def test_shape_near_the_ground_does_not_belong_to_the_body_of_a_robot(caster, body):
     scene = read_scene(SdfDocument.parse(ROBOT.format(caster=caster), "robot"))
     shapes = scene.models["robot"].body_shapes
     assert {shape.scoped_name.rsplit("::", 1)[-1] for shape in shapes} == body

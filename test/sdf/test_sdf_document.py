@@ -49,7 +49,7 @@ def test_reverted_edit_results_in_the_original_bytes():
     assert document.to_bytes() == WORLD.encode()
 
 
-def test_copy_is_independent():
+def test_document_copy_is_independent():
     document = SdfDocument.parse(WORLD)
     duplicate = document.copy()
     duplicate.world.set("name", "other")

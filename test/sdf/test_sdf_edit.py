@@ -42,7 +42,7 @@ def test_moving_a_model_changes_only_its_pose():
     assert after == before
 
 
-def test_moved_model_is_placed_in_the_world_frame_instead_of_relative_to_another():
+def test_moved_model_has_a_pose_in_the_world_frame():
     placed = '<pose relative_to="a" degrees="true">1 0 0 0 0 90</pose>'
     document = SdfDocument.parse(
         world(model("a", pose="5 0 0 0 0 0"), model("b", pose=placed), version="1.7")
@@ -128,7 +128,7 @@ def test_resizing_changes_collision_visual_mass_and_inertia():
     assert inertial.findtext("inertia/ixy") == "0"
 
 
-def test_specified_mass_is_used():
+def test_resized_model_has_the_specified_mass():
     document = SdfDocument.parse(boxed())
     resize_model(document, document.world.find("model"), Box((2.0, 2.0, 3.0)), mass_kg=1.0)
     assert document.world.findtext(".//mass") == "1"

@@ -160,7 +160,7 @@ def test_robot_has_the_requested_name(read):
     assert SdfDocument.parse(found.sdf).model.get("name") == "other"
 
 
-def test_sdf_has_absolute_uris_and_expanded_includes(model_directory):
+def test_sdf_of_a_robot_has_absolute_uris_and_expanded_includes(model_directory):
     sensor = model_directory(
         "eye", model("eye", link("lens", shape="<mesh><uri>e.stl</uri></mesh>"))
     )

@@ -56,7 +56,7 @@ def test_pose_of_a_collision_is_the_product_along_its_parents(outer, inner, on_l
 
 @settings(deadline=None, max_examples=50)
 @given(VALUES, VALUES, VALUES)
-def test_relative_to_composes_through_frames_and_links(frame, first, second):
+def test_relative_to_attribute_is_resolved_through_frames_and_links(frame, first, second):
     body = (
         f'<frame name="f" attached_to="a"><pose>{text(frame)}</pose></frame>'
         + link("a", text(first))
@@ -67,7 +67,7 @@ def test_relative_to_composes_through_frames_and_links(frame, first, second):
     assert np.allclose(scene.models["m"].links["b"].matrix, expected, atol=1e-9)
 
 
-def test_relative_to_can_name_a_joint_a_nested_link_or_another_model():
+def test_relative_to_attribute_can_name_a_joint_nested_link_or_model():
     body = (
         link("a", "1 0 0 0 0 0")
         + link("b", '<pose relative_to="j">0 0 1 0 0 0</pose>')
@@ -132,7 +132,7 @@ AS_GAZEBO_READS = {
 
 
 @pytest.mark.parametrize("written", AS_GAZEBO_READS)
-def test_poses_are_read_as_in_gazebo(written):
+def test_poses_with_missing_or_extra_numbers_are_read_as_in_gazebo(written):
     scene = scene_of(world(model("m", pose=written)))
     expected = map(float, AS_GAZEBO_READS[written].split())
     found = (*scene.models["m"].pose.position, *scene.models["m"].pose.rpy)
@@ -150,7 +150,7 @@ def test_frame_attribute_of_a_pose_is_used_up_to_sdf_1_6(version, x):
 
 
 @pytest.mark.parametrize("version", ["1.8", "1.9", "1.11"])
-def test_newer_versions_are_read_as_in_gazebo_11(version):
+def test_newer_sdf_versions_are_read_as_in_gazebo_11(version):
     scene = scene_of(world(model("m", pose="1 2 3 0 0 0"), version=version))
     assert scene.models["m"].pose.position == (1, 2, 3)
 
@@ -226,7 +226,7 @@ def test_include_resolves_relative_paths_and_file_uris(model_directory, tmp_path
     assert set(read_scene(path, ()).models) == {"relative", "absolute", "file"}
 
 
-def test_newest_version_that_gazebo_11_supports_is_read(model_directory):
+def test_newest_sdf_version_that_gazebo_11_supports_is_read(model_directory):
     directory = model_directory(
         "crate",
         model("old"),

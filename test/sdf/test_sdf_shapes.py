@@ -150,7 +150,7 @@ def test_section_of_a_sphere_off_its_center_is_a_smaller_circle(sphere, share):
 
 @settings(max_examples=50, deadline=None)
 @given(SOLIDS, POSES)
-def test_slab_above_or_below_the_shape_is_empty(shape, pose):
+def test_outline_above_or_below_the_shape_is_empty(shape, pose):
     low, high = shape.bounds(pose)[2]
     assert shape.footprint(pose, high + 1e-6, high + 1).is_empty
     assert shape.footprint(pose, low - 1, low - 1e-6).is_empty

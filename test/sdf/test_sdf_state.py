@@ -68,7 +68,7 @@ def test_first_state_is_applied_with_any_world_name():
     assert applied(text).world.find("model/pose").text.startswith("5.0")
 
 
-def test_pose_of_the_canonical_link_moves_the_model():
+def test_saved_pose_of_the_canonical_link_moves_the_model():
     text = world(
         model("m", link("a", "0 0 1 0 0 0"), link("b", "1 0 0 0 0 0")),
         state(state_of("m", "5 0 0 0 0 0", link_state("a", "5 0 4 0 0 0"))),
@@ -80,7 +80,7 @@ def test_pose_of_the_canonical_link_moves_the_model():
     assert found["m::b"].position == pytest.approx((6, 0, 0))
 
 
-def test_links_at_their_pose_in_the_model_keep_their_text():
+def test_unmoved_links_in_a_state_keep_their_text():
     text = world(
         model("m", link("a"), link("b", "0.1  0 0 0 0 0")),
         state(
@@ -98,7 +98,7 @@ def test_links_at_their_pose_in_the_model_keep_their_text():
 
 @settings(deadline=None, max_examples=40)
 @given(VALUES, VALUES, VALUES, VALUES, VALUES)
-def test_links_have_the_poses_of_the_state_in_the_world_frame(outer, inner, a, b, deep):
+def test_links_get_their_saved_poses_in_the_world_frame(outer, inner, a, b, deep):
     def text(values):
         return " ".join(map(repr, values))
 
@@ -168,7 +168,7 @@ def test_link_state_applies_to_an_include_within_a_model(model_directory):
     assert library_file.read_bytes() == before
 
 
-def test_scale_multiplies_collision_and_visual():
+def test_saved_scale_multiplies_collision_and_visual():
     shape = "<cylinder><radius>1</radius><length>1</length></cylinder>"
     text = world(
         model("m", link("a"), link("b", shape=shape)),
@@ -200,7 +200,7 @@ def test_state_moves_lights():
     assert applied(text).world.find("light/pose").text.startswith("4.0 5.0 6.0")
 
 
-def test_comments_and_layout_are_preserved():
+def test_applying_a_state_preserves_comments_and_layout():
     text = world("<!-- the box -->", model("m"), state(state_of("m", "1 0 0 0 0 0")))
     written = applied(text).to_bytes().decode()
     assert "    <!-- the box -->\n    <model" in written

@@ -82,7 +82,7 @@ def test_submesh_is_selected_by_node_name_and_centered_on_request(collada):
         Mesh(path, submesh="top").bounds(Pose())
 
 
-def test_scale_multiplies_each_axis(collada):
+def test_mesh_scale_multiplies_each_axis(collada):
     scaled = Mesh(collada(), scale=(1.0, 2.0, -0.5)).bounds(Pose())
     assert scaled == pytest.approx(np.array([[0, 3], [0, 28], [-4, 0]]))
 
@@ -149,7 +149,7 @@ def test_mesh_with_a_huge_scale_is_rejected(box_mesh, scale):
         Mesh(box_mesh.path, (scale, 1.0, 1.0)).footprint(Pose(), 0.0, 1.0)
 
 
-def test_change_of_returned_bounds_does_not_affect_the_next_call(collada):
+def test_changed_bounds_of_a_mesh_do_not_affect_the_next_call(collada):
     mesh = Mesh(collada())
     mesh.bounds(Pose())[:] = 0.0
     assert mesh.bounds(Pose()) == pytest.approx(np.array([[0, 3], [0, 14], [0, 8]]))
@@ -354,7 +354,7 @@ def test_mesh_with_an_infinite_or_undefined_corner_is_rejected(tmp_path, number)
         Mesh(tmp_path / "a.stl").footprint(Pose(), 0.3, 0.3)
 
 
-def test_vertices_with_two_coordinates_are_rejected(tmp_path):
+def test_mesh_vertices_with_two_coordinates_are_rejected(tmp_path):
     (tmp_path / "a.obj").write_text("v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n")
     with pytest.raises(SdfError, match=r"a\.obj cannot be read"):
         Mesh(tmp_path / "a.obj").footprint(Pose(), 0.3, 0.3)

@@ -58,7 +58,7 @@ def test_present_model_with_unknown_text_is_replaced():
     assert (changes.to_delete, changes.to_spawn, changes.kept) == (("a",), ("a",), ("b",))
 
 
-def test_missing_models_are_spawned_and_others_deleted():
+def test_missing_models_are_spawned_and_extra_models_are_deleted():
     changes = world(box("a"), box("b")).changes_to(world(box("b"), box("c")))
     assert changes.to_delete == ("a",)
     assert list(changes.to_spawn) == ["c"]

@@ -48,6 +48,6 @@ def test_choice_follows_its_weights():
     assert [drawn.count(value) for value in (1.0, 2.0, 3.0)] == [100, 0, 300]
 
 
-def test_pair_means_uniform():
+def test_pair_of_numbers_is_a_uniform_distribution():
     distribution = ADAPTER.validate_python([2, 4])
     assert distribution.quantile(0.25) == 2.5

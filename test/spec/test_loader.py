@@ -138,7 +138,7 @@ def test_group_without_a_region_is_rejected(tmp_path):
     assert line.startswith("forest.yaml:1: obstacles[0] has no position")
 
 
-def test_two_groups_of_one_name_are_rejected(tmp_path):
+def test_two_groups_with_the_same_name_are_rejected(tmp_path):
     text = f"{REGION}obstacles:\n  - {{type: box, count: 1}}\n  - {{type: box, count: 2}}\n"
     (line,) = errors_of(text, tmp_path)
     assert "twice: box" in line
@@ -176,7 +176,7 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path):
     assert spec.worlds.obstacles.obstacles[0].count.max == 3
 
 
-def test_error_in_a_file_that_the_campaign_names_is_reported_in_that_file(tmp_path):
+def test_error_in_an_obstacle_file_is_reported_with_that_file(tmp_path):
     for name in ("base.world", "robot.sdf"):
         (tmp_path / name).touch()
     (tmp_path / "forest.yaml").write_text(f"{REGION}{BOX}min_gap_m: -2\n")
@@ -186,7 +186,7 @@ def test_error_in_a_file_that_the_campaign_names_is_reported_in_that_file(tmp_pa
     assert str(caught.value) == f"{tmp_path}/forest.yaml:4: min_gap_m is -2; it must be >= 0"
 
 
-def test_errors_of_a_specification_written_out_in_a_campaign_have_their_line(tmp_path):
+def test_error_in_an_inline_specification_is_reported_with_its_line(tmp_path):
     (tmp_path / "base.world").touch()
     (tmp_path / "robot.sdf").touch()
     text = CAMPAIGN.replace(

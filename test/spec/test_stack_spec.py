@@ -68,7 +68,7 @@ def test_unknown_placeholder_is_rejected_with_a_list_of_the_known_ones():
     assert "{start_yaw}" in message
 
 
-def test_launch_without_a_stack_is_rejected():
+def test_planner_launch_without_a_stack_is_rejected():
     text = EXAMPLE.read_text()
     begin, end = text.index("stack:\n"), text.index("planners:")
     text = text[:begin] + text[end:]
@@ -142,7 +142,7 @@ def test_robot_without_a_model_needs_a_body():
     assert read(EXAMPLE.read_text().replace(model, body)).robot.height_m == (0.0, 0.2)
 
 
-def test_robot_needs_a_model_without_a_stack():
+def test_robot_without_a_stack_needs_a_model():
     text = (CONFIG / "smoke_campaign.yaml").read_text()
     text = text.replace("model: package://gz_testauto/models/wheelchair/model.sdf", "name: robot")
     with pytest.raises(SpecError, match=r":\d+: robot\.model is missing"):
@@ -186,7 +186,7 @@ def test_metrics_of_a_stack_need_different_names():
     assert "names must differ; these appear twice: effort" in message
 
 
-def test_default_least_real_time_factor_of_a_stack():
+def test_default_min_real_time_factor_is_a_share_of_the_limit():
     text = EXAMPLE.read_text()
     lines = "".join(re.findall(r"  m(?:ax|in)_real_time_factor:.*\n", text))
     assert lines in text
@@ -200,7 +200,7 @@ def test_default_least_real_time_factor_of_a_stack():
     assert least("  max_real_time_factor: 0.5\n") == 0.4  # the same share of a lower cap
 
 
-def test_least_real_time_factor_above_the_limit_is_rejected():
+def test_min_real_time_factor_above_the_limit_is_rejected():
     message = refused("min_real_time_factor: 0.2", "min_real_time_factor: 2.0")
     assert "min_real_time_factor is 2; it must be below max_real_time_factor, 2" in message
 

@@ -39,7 +39,7 @@ def test_unneeded_yaml_features_are_rejected_with_their_line(text, complaint):
 
 
 @pytest.mark.parametrize("text", ["2001-99-99", "2001-01-01", "2001-12-14t21:59:43.10-05:00"])
-def test_dates_are_text(text):
+def test_dates_are_read_as_text(text):
     assert YamlSource(f"a: {text}", "x.yaml").data == {"a": text}
 
 
@@ -64,7 +64,7 @@ def test_merged_aliases_that_multiply_are_rejected():
     assert time.process_time() - began < 5
 
 
-def test_too_large_file_is_not_read(tmp_path):
+def test_too_large_yaml_file_is_rejected(tmp_path):
     (tmp_path / "x.yaml").write_bytes(b"a" * (MOST_BYTES + 1))
     with pytest.raises(SpecError, match="is larger than 1000000 bytes"):
         read_yaml_text(tmp_path / "x.yaml")

@@ -59,7 +59,7 @@ def campaign(smoke, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["bar", obstacle_name("bar", 0)])
-def test_the_shortest_path_passes_below_a_shape_that_clearance_ignores(campaign, name):
+def test_shortest_path_passes_below_a_shape_above_the_robot(campaign, name):
     spec = campaign(LOW, name)
     robot = read_body(spec)
     (world,) = gather_worlds(spec, robot, "nowhere")
@@ -69,7 +69,7 @@ def test_the_shortest_path_passes_below_a_shape_that_clearance_ignores(campaign,
     assert field.nearest(under, field.initial_states).distance_m == math.inf
 
 
-def test_the_shortest_path_of_a_higher_robot_avoids_the_shape(campaign):
+def test_shortest_path_of_a_higher_robot_avoids_the_shape(campaign):
     spec = campaign(TALL)
     (world,) = gather_worlds(spec, read_body(spec), "nowhere")
     assert world.shortest_path_m > 12.0
@@ -139,7 +139,7 @@ def test_shortest_paths_for_other_heights_are_computed_again(tmp_path, campaign)
     assert path_for([0.02, 2.0]) == pytest.approx(10.0)
 
 
-def test_the_heights_of_a_mission_are_those_of_its_robot():
+def test_obstructed_heights_of_a_mission_are_those_of_its_robot():
     model = share_directory() / "models" / "wheelchair" / "model.sdf"
     mission = f"mission: {{start: [0, 0], goal: [1, 0], robot: {model}}}"
     spec = spec_of(f"obstacles: [{{type: box, count: 1, x_m: 8, y_m: 3}}]\n{mission}")

@@ -36,7 +36,7 @@ def files_of(directory):
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
 
 
-def test_equal_inputs_give_equal_bytes_in_any_directory(tmp_path):
+def test_equal_inputs_give_identical_worlds_in_any_directory(tmp_path):
     for name in ("one", "other"):
         multiply(ROOM, spec_of(), 5, 7, tmp_path / name)
     assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
@@ -60,7 +60,7 @@ def test_a_world_depends_only_on_seed_and_index(tmp_path, method):
 
 
 @pytest.mark.parametrize("models", ["", "x", "y"])
-def test_density_is_defined_for_an_empty_base_world_and_for_one_wall(tmp_path, models):
+def test_density_is_computed_in_an_empty_base_world_and_with_one_wall(tmp_path, models):
     size = {"x": "8 0.1 1", "y": "0.1 8 1"}.get(models)
     wall = f"""<model name="wall"><static>1</static><pose>0 0 0.5 0 0 0</pose><link name="l">
         <collision name="c"><geometry><box><size>{size}</size></box></geometry></collision>
@@ -119,7 +119,7 @@ def test_a_world_has_the_obstacles_of_the_manifest(tmp_path):
             assert model.bounds[2, 0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_other_elements_of_the_base_world_are_unchanged(tmp_path):
+def test_generated_world_has_the_other_elements_of_the_base_world(tmp_path):
     base = tmp_path / "base.world"
     text = ROOM.read_text().replace(
         "    <gui", "    <!-- keep me -->\n    <plugin name='p' filename='libp.so'/>\n    <gui"
@@ -222,7 +222,7 @@ def test_the_error_for_a_pattern_without_a_match_lists_the_models(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_error_for_an_obstacle_without_entry_names_it(tmp_path):
+def test_obstacle_without_an_entry_is_reported_with_its_name(tmp_path):
     base = saved_world(tmp_path)
     only_spheres = (
         "obstacles: [{type: sphere, count: 1}]\nregion: {circle: {x_m: 0, y_m: 0, radius_m: 3}}\n"
@@ -243,7 +243,7 @@ def test_worlds_of_other_inputs_are_not_replaced(tmp_path):
     assert len(read_worlds(out)) == 3
 
 
-def test_worlds_of_the_same_inputs_are_replaced_by_more_or_fewer(tmp_path):
+def test_number_of_worlds_from_the_same_inputs_can_change(tmp_path):
     out = tmp_path / "out"
     multiply(ROOM, spec_of(), 4, 7, out)
     before = files_of(out)
@@ -294,7 +294,7 @@ def test_the_error_for_obstacles_that_do_not_fit_names_the_world(tmp_path):
         ("room.world", 1, -1, "seed is -1"),
     ],
 )
-def test_invalid_input_is_rejected(tmp_path, base, count, seed, problem):
+def test_invalid_input_of_multiply_is_rejected(tmp_path, base, count, seed, problem):
     (tmp_path / "broken.world").write_text("<sdf version='1.6'><world name='w'></sdf>")
     (tmp_path / "model.sdf").write_text("<sdf version='1.6'><model name='m'/></sdf>")
     (tmp_path / "room.world").write_bytes(ROOM.read_bytes())
@@ -302,7 +302,7 @@ def test_invalid_input_is_rejected(tmp_path, base, count, seed, problem):
         multiply(tmp_path / base, spec_of(), count, seed, tmp_path / "out")
 
 
-def test_a_directory_without_manifest_is_a_world_set(tmp_path):
+def test_worlds_of_a_directory_without_a_manifest_are_read(tmp_path):
     for name in ("b.world", "a.world"):
         (tmp_path / name).write_bytes(ROOM.read_bytes())
     worlds = read_worlds(tmp_path)
@@ -357,7 +357,7 @@ def test_the_manifest_has_all_inputs_and_obstacles(tmp_path):
     assert set(world["obstacles"][0]["size"]) == {"size_x_m", "size_y_m", "size_z_m"}
 
 
-def test_the_example_specification_generates_the_worlds_of_the_paper(tmp_path):
+def test_example_specification_generates_the_worlds_of_the_paper(tmp_path):
     spec = load(ROOT / "config" / "obstacles.yaml", ObstacleSpec)
     made = multiply(ROOT / "worlds" / "arena.world", spec, 3, 7, tmp_path / "out")
     for world in made:

@@ -87,7 +87,7 @@ def test_elements_without_clearance_are_counted_by_world():
     assert "more" not in unmeasured_notice([world(0, *"abcde")])
 
 
-def test_a_published_length_is_a_number():
+def test_text_is_not_a_published_path_length():
     assert world(0, **{PATH_M: 7.5}).published_path_m == 7.5
     assert world(0, **{PATH_M: "far"}).published_path_m is None
     assert world(0).published_path_m is None

@@ -60,7 +60,7 @@ def stand_as_answered(simulator, answered):
     return shown == {o.name: pytest.approx(o.pose.planar, abs=1e-5) for o in answered}
 
 
-def test_names_of_the_world_file_are_not_used_for_other_poses():
+def test_spawner_avoids_names_for_which_gazebo_reuses_old_poses():
     simulator = Simulator(in_file=["obstacle_box_0", "obstacle_box_1"])
     spawner = ObstacleSpawner(simulator)
     for seed in (1, 2):
@@ -69,7 +69,7 @@ def test_names_of_the_world_file_are_not_used_for_other_poses():
         assert stand_as_answered(simulator, placed)
 
 
-def test_names_of_the_world_file_are_not_used_after_clear():
+def test_spawner_avoids_names_of_the_world_file_after_clear():
     simulator = Simulator(in_file=[f"obstacle_box_{number}" for number in range(5)])
     spawner = ObstacleSpawner(simulator)
     spawner.clear()
@@ -78,7 +78,7 @@ def test_names_of_the_world_file_are_not_used_after_clear():
     assert stand_as_answered(simulator, placed)
 
 
-def test_wrong_poses_of_all_obstacles_are_an_error_and_the_obstacles_are_removed():
+def test_obstacles_with_wrong_poses_are_removed_with_an_error():
     simulator = Simulator()
     simulator.in_file = {f"obstacle_box_{number}": AWAY for number in range(99)}
     with pytest.raises(SimulatorError, match=r"obstacle_box_2 is \d+\.\d+ m from"):

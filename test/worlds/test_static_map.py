@@ -64,20 +64,20 @@ def test_only_shapes_at_the_height_of_the_lidar_are_occupied(tmp_path):
     assert not base_map(world, 0.1, 1.0).is_free(-2, 0)
 
 
-def test_origin_is_a_whole_number_of_cells():
+def test_map_origin_is_a_whole_number_of_cells():
     for resolution in (0.05, 0.1, 0.07):
         grid = base_map(ROOM, resolution)
         for value in (grid.origin_x_m, grid.origin_y_m):
             assert value / resolution == pytest.approx(round(value / resolution), abs=1e-6)
 
 
-def test_bounds_do_not_depend_on_the_height():
+def test_map_bounds_do_not_depend_on_the_height():
     above = base_map(ROOM, 0.1, 9.0)
     assert above.bounds == base_map(ROOM, 0.1).bounds
     assert not above.occupied.any()
 
 
-def test_an_empty_world_needs_bounds(tmp_path):
+def test_map_of_an_empty_world_needs_bounds(tmp_path):
     path = tmp_path / "empty.world"
     path.write_text("<sdf version='1.6'><world name='w'/></sdf>")
     with pytest.raises(SpecError, match=r"empty.world: .*--bounds"):
@@ -85,7 +85,7 @@ def test_an_empty_world_needs_bounds(tmp_path):
     assert base_map(path, 0.1, bounds=(-1, -1, 1, 1)).occupied.shape == (20, 20)
 
 
-def test_outside_of_the_walls_is_unknown():
+def test_map_is_unknown_outside_of_the_walls():
     grid = base_map(ROOM, 0.05)
     unknown = unknown_outside(grid)
     assert unknown[0, 0]
@@ -93,7 +93,7 @@ def test_outside_of_the_walls_is_unknown():
     assert not (unknown & grid.occupied).any()
 
 
-def test_without_enclosing_walls_no_cell_is_unknown():
+def test_map_without_enclosing_walls_has_no_unknown_cell():
     occupied = np.zeros((20, 20), dtype=bool)
     occupied[5:9, 5:9] = True
     occupied[6:8, 6:8] = False  # a small closed shed in an open field

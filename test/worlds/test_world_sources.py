@@ -40,7 +40,7 @@ limits: {timeout_s: 10.0}
 """
 
 
-def test_worlds_of_an_earlier_run_are_read(smoke, tmp_path):
+def test_worlds_of_a_previous_run_are_read(smoke, tmp_path):
     folder = tmp_path / "worlds"
     multiply(
         smoke.worlds.base,
@@ -54,13 +54,13 @@ def test_worlds_of_an_earlier_run_are_read(smoke, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema_version": 99}'])
-def test_damaged_worlds_are_a_results_error(tmp_path, text):
+def test_damaged_worlds_of_a_campaign_are_reported(tmp_path, text):
     (tmp_path / "worlds.json").write_text(text)
     with pytest.raises(ResultsError, match=str(tmp_path)):
         generated_worlds(tmp_path)
 
 
-def test_missing_worlds_are_a_results_error(tmp_path):
+def test_missing_worlds_of_a_campaign_are_reported(tmp_path):
     with pytest.raises(ResultsError, match="none"):
         generated_worlds(tmp_path / "none")
 
@@ -138,7 +138,7 @@ def test_a_stored_or_pickled_campaign_has_the_section_of_its_source(documented_s
 
 
 @pytest.mark.slow
-def test_a_world_depends_only_on_seed_and_number(documented_source, tmp_path):
+def test_world_of_a_source_depends_only_on_seed_and_number(documented_source, tmp_path):
     spec = campaign()
     two = gather_worlds(spec, read_body(spec), tmp_path / "two")
     more = campaign(("count: 2", "count: 3"))
