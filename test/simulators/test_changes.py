@@ -35,6 +35,6 @@ from gz_testauto.simulators.changes import (
         (lambda: SetLight("sun", range_m=-1.0), "range_m is -1.0; it must be at least 0"),
     ],
 )
-def test_invalid_value_raises_with_field_and_limit(create, match):
+def test_invalid_value_of_a_change_raises_with_field_and_limit(create, match):
     with pytest.raises(ValueError, match=match):
         create()

@@ -22,7 +22,7 @@ def test_distance_out_of_range_after_noise_is_infinite():
     assert scan(noise_m=(0.2, 0.0)).ranges_m.tolist() == [0.25, 0.1 + 0.2, np.inf, np.inf]
 
 
-def test_noise_follows_its_generator():
+def test_lidar_noise_is_drawn_from_the_generator():
     noisy = [scan((0.0, 0.01), seed, (1.0, 2.0, 3.0, 4.0)).ranges_m.tolist() for seed in (1, 1, 2)]
     assert noisy[0] == noisy[1] != noisy[2]
 

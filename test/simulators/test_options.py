@@ -24,7 +24,7 @@ def test_known_options_are_accepted():
         ("gazeebo", {}, "unknown simulator 'gazeebo'; did you mean 'gazebo'"),
     ],
 )
-def test_unknown_option_or_value_is_rejected_by_name(simulator, options, match):
+def test_unknown_option_or_value_is_rejected_with_its_name(simulator, options, match):
     with pytest.raises(SpecError, match=match):
         check_options(simulator, options)
 

@@ -180,7 +180,7 @@ SAVED = "test_a_saved_world_contains_the_changes"
 LOOKS = "test_changed_visuals_and_lights_are_described"
 STATIC, SLIDES = (
     "test_a_push_of_a_static_model_is_rejected",
-    "test_a_model_without_friction_keeps_sliding",
+    "test_a_sliding_model_without_friction_keeps_its_speed",
 )
 LIGHT, HEAVY = {"mass_kg": 2.0}, {"mass_kg": 20.0}
 
@@ -190,13 +190,13 @@ CHANGES = [
     change_fault(
         "a push lasts one step",
         changing(Push, duration_s=lambda s: 0.001),
-        "test_a_push_moves_a_model_as_its_force_and_mass_determine",
+        "test_a_push_moves_a_model_by_force_over_mass",
         "0.1875",
     ),
     change_fault(
         "a push lasts twice as long",
         changing(Push, duration_s=lambda s: 2 * s),
-        "test_a_push_moves_a_model_as_its_force_and_mass_determine",
+        "test_a_push_moves_a_model_by_force_over_mass",
         "0.1875",
     ),
     change_fault("a push in the frame of the link", PushesInTheFrameOfTheLink, WORLD, "1.0"),
@@ -213,13 +213,13 @@ CHANGES = [
     change_fault(
         "friction counts twice",
         FrictionCountsTwice,
-        "test_a_model_with_friction_stops_after_v2_over_2_mu_g",
+        "test_a_sliding_model_stops_after_the_distance_v2_over_2_mu_g",
         "0.20",
     ),
     change_fault(
         "friction only falls",
         FrictionOnlyFalls,
-        "test_friction_can_be_set_to_zero_and_back",
+        "test_friction_can_be_set_to_zero_and_then_restored",
         "0.05",
     ),
     change_fault(
@@ -278,20 +278,20 @@ CHANGES = [
     change_fault(
         "forgets changes when a model arrives",
         ForgetsChangesWhenOneArrives,
-        "test_a_spawned_model_can_be_changed_and_a_deleted_one_cannot",
+        "test_properties_of_a_spawned_model_change_until_it_is_deleted",
         "0.5",
     ),
     change_fault(
         "applies one by one",
         AppliesOneByOne,
-        "test_an_unknown_name_rejects_all_changes_of_the_call",
+        "test_if_one_name_is_unknown_no_change_is_applied",
         "9.0|1.0",
     ),
     change_fault("pushes what is static", PushesWhatIsStatic, STATIC, "DID NOT RAISE"),
     change_fault(
         "takes kinds that it does not declare",
         TakesAnyKind,
-        "test_an_unsupported_change_is_rejected_by_name",
+        "test_an_unsupported_change_is_rejected_with_its_kind",
         "DID NOT RAISE",
         changes=frozenset({SetModel}),
     ),
@@ -445,9 +445,9 @@ def robots_fault(name, made, test, message, raises=()):
     return Fault(name, test, message, {"make_simulator": lambda suite: made()}, {}, raises)
 
 
-EACH = "test_each_of_several_robots_has_its_command_scan_and_contacts"
+EACH = "test_each_of_several_robots_has_its_own_command_scan_and_contacts"
 ABSENT = "test_a_command_for_an_unknown_robot_is_rejected"
-GONE = "test_the_first_robot_keeps_driving_after_another_is_deleted"
+GONE = "test_the_first_robot_keeps_driving_after_the_second_is_deleted"
 
 ROBOTS = [
     robots_fault("drives the first for another", DrivesTheFirst, EACH, "0.0"),

@@ -347,27 +347,27 @@ CLEAR = "test_a_robot_with_a_free_path_drives_from_start_to_goal"
 BLOCKED = "test_a_collision_ends_the_trial_and_names_the_obstacle"
 SEVERAL = "test_several_goals_are_reached_in_order"
 CLEARANCE = "test_the_clearance_is_zero_at_the_collision_and_larger_before"
-TIME = "test_recorded_times_fit_the_control_period_and_the_largest_speed"
+TIME = "test_recorded_times_match_the_control_period_and_the_speed_limit"
 KEPT = "test_commands_and_cycle_times_are_recorded"
 SEEDS = "test_a_planner_draws_random_numbers_from_the_seed_of_the_trial"
 ASKED = "test_the_stop_request_is_checked_in_every_control_period"
 STOP = "test_a_stop_ends_the_trial_immediately_and_the_next_trial_runs"
-BEFORE = "test_a_stop_request_before_the_trial_ends_it"
-DIES = "test_a_process_that_dies_makes_the_trial_invalid_and_is_replaced"
-CLOSING = "test_closing_twice_ends_all_started_processes"
+BEFORE = "test_a_stop_request_before_the_start_ends_the_trial"
+DIES = "test_a_trial_whose_process_dies_is_invalid_and_the_process_is_replaced"
+CLOSING = "test_closing_an_executor_twice_ends_all_started_processes"
 BROKEN = "test_an_executor_that_fails_to_open_raises_an_error_and_can_be_closed"
 
 FAULTS = [
     fault(
         "its simulator has no name",
         Nameless,
-        "test_the_identity_has_the_name_of_the_simulator",
+        "test_the_executor_reports_the_name_of_its_simulator",
         "''",
     ),
     fault(
         "its version is a number",
         VersionIsANumber,
-        "test_the_identity_has_the_name_of_the_simulator",
+        "test_the_executor_reports_the_name_of_its_simulator",
         "str",
     ),
     fault("always timed out", AlwaysTimedOut, CLEAR, "TIMED_OUT"),

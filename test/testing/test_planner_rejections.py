@@ -470,24 +470,24 @@ def fault(name, planner, test, message, cases=None, raises=(), **declared):
     return Fault(name, test, message, of, cases or {}, raises)
 
 
-SAME = "test_same_observations_give_the_same_commands"
-FORGETS = "test_begin_resets_the_state_of_the_previous_task"
+SAME = "test_equal_observations_give_equal_commands"
+FORGETS = "test_starting_a_task_resets_the_state_of_the_previous_task"
 LIMITS = "test_commands_are_finite_and_within_the_limits"
-PASSES = "test_passes_one_obstacle_on_each_side"
+PASSES = "test_the_planner_passes_obstacles_on_both_sides"
 MOUNT = "test_the_scan_is_in_the_frame_of_the_sensor"
-INPUTS = "test_does_not_change_its_inputs"
+INPUTS = "test_the_planner_does_not_change_its_inputs"
 OTHER = "the same observations gave other commands"
 FREE, CROWD, NOISE = ({"place": p} for p in ("in free space", "among obstacles", "in noise"))
 LEFT, RIGHT = {"side": "left"}, {"side": "right"}
 BLOCKED = "collided|not at the goal"
-GLOBAL = "test_global_random_numbers_are_not_used"
-FAR = "test_reaches_a_goal_far_from_the_origin_within_a_small_tolerance"
+GLOBAL = "test_the_planner_does_not_use_global_random_generators"
+FAR = "test_the_planner_reaches_a_distant_goal_within_a_small_tolerance"
 SLOW = "test_commands_are_within_the_limits_of_the_task"
 APPEARS = "test_an_obstacle_that_appears_changes_the_command"
 MOVES = "test_an_obstacle_that_moves_changes_the_command"
 TAKEN = "test_an_obstacle_that_disappears_changes_the_command"
-LATE = "test_reaches_the_goal_with_a_late_first_scan_and_repeated_scans"
-NUMBERS = "test_numbers_have_identifiers_as_names_and_reading_them_changes_nothing"
+LATE = "test_the_planner_reaches_the_goal_with_late_and_repeated_scans"
+NUMBERS = "test_numbers_of_a_planner_have_valid_names_and_reading_them_changes_nothing"
 MIRRORED = [
     ("mirrored histogram left", Mirrored, LEFT),
     ("mirrored histogram right", Mirrored, RIGHT),
@@ -509,7 +509,7 @@ FAULTS = [
     fault(
         "ignores the seed of the task",
         IgnoresTheSeedOfTheTask,
-        "test_another_seed_of_the_task_gives_other_commands",
+        "test_the_commands_depend_on_the_seed_of_the_task",
         "the same random numbers",
         draws_random_numbers=True,
     ),
@@ -529,11 +529,14 @@ FAULTS = [
     fault(
         "turns the wrong way",
         TurnsTheWrongWay,
-        "test_reaches_the_goal_in_free_space",
+        "test_the_planner_reaches_the_goal_in_free_space",
         "not at the goal",
     ),
     fault(
-        "never rests", NeverRests, "test_comes_to_rest_at_the_goal", "left the goal|does not stop"
+        "never rests",
+        NeverRests,
+        "test_the_robot_comes_to_rest_at_the_goal",
+        "left the goal|does not stop",
     ),
     fault(
         "needs two waypoints",
@@ -599,7 +602,7 @@ FAULTS = [
     fault(
         "near is free",
         NearIsFree,
-        "test_stops_if_all_ranges_are_below_the_least_range",
+        "test_the_planner_stops_if_all_ranges_are_below_the_minimum",
         "although all ranges are -inf",
     ),
     fault(
@@ -618,7 +621,7 @@ FAULTS = [
         {"mount": "upside down"},
         timeout_s=25.0,
     ),
-    fault("needs a scan", NeedsAScan, "test_does_not_fail_without_a_scan", "assert"),
+    fault("needs a scan", NeedsAScan, "test_the_planner_does_not_fail_without_a_scan", "assert"),
     fault(
         "aborts before the first scan",
         AbortsWithoutAScan,

@@ -525,17 +525,17 @@ STARTS = "test_the_robot_has_the_start_pose_of_the_scene"
 STEPS = "test_only_steps_advance_time"
 DURATIONS = "test_short_and_long_steps_have_at_least_their_duration"
 DIVIDES = "test_a_step_that_is_not_a_multiple_of_the_physics_step_is_rejected"
-ZERO = "test_a_scan_of_the_loaded_scene_exists_at_time_zero"
+ZERO = "test_the_first_snapshot_has_a_scan_of_the_loaded_world"
 LEFT = "test_scan_angles_increase_counter_clockwise"
-NEAR = "test_a_range_below_the_least_range_is_minus_infinite"
+NEAR = "test_a_range_below_the_minimum_is_minus_infinite"
 RATE = "test_scans_have_the_update_rate_of_the_lidar"
-ONCE = "test_samples_and_contacts_are_reported_once_in_order_of_time"
+ONCE = "test_imu_samples_and_contacts_are_reported_once_in_order_of_time"
 TOUCH = "test_a_contact_has_its_position_and_a_normal_toward_the_first_shape"
-WALL = "test_a_collision_with_the_wall_is_a_contact"
+WALL = "test_a_collision_with_the_wall_is_reported_as_a_contact"
 IMU = "test_the_imu_measures_gravity_and_yaw_rate"
-TWIST = "test_the_reported_twist_is_that_of_the_motion_in_the_world_frame"
+TWIST = "test_the_reported_twist_matches_the_motion_in_the_world_frame"
 SPAWNED = "test_spawned_models_have_the_requested_poses_and_are_in_the_scan"
-TAKEN = "test_an_existing_name_rejects_all_models_of_the_call"
+TAKEN = "test_if_one_name_exists_no_model_is_spawned"
 DELETED = "test_deleted_models_are_absent_and_their_names_can_be_used_again"
 PLACED = "test_poses_of_several_models_are_set_in_one_call"
 SAVED = "test_a_saved_world_contains_the_present_models_and_can_be_loaded"
@@ -548,7 +548,7 @@ FAULTS = [
     fault(
         "ignores the models of the scene",
         IgnoresTheModelsOfTheScene,
-        "test_additional_models_of_the_scene_have_their_poses",
+        "test_additional_models_of_the_scene_have_the_requested_poses",
         "extra",
         raises=(KeyError,),
     ),
@@ -567,7 +567,7 @@ FAULTS = [
     fault(
         "errors of the parser",
         ErrorsOfTheParser,
-        "test_a_world_that_cannot_be_loaded_is_rejected_and_the_next_one_loads",
+        "test_after_an_invalid_world_is_rejected_the_next_world_loads",
         "missing_model",
         raises=(SdfError,),
     ),
@@ -575,29 +575,39 @@ FAULTS = [
     fault("one step too many", OneStepTooMany, STEPS, "0.11"),
     fault("always a period", AlwaysAPeriod, DURATIONS, "0.1"),
     fault("rounds durations", RoundsDurations, DIVIDES, "DID NOT RAISE"),
-    fault("creeps", Creeps, "test_a_robot_without_speed_does_not_move", r"0\.0(200|199)"),
+    fault("creeps", Creeps, "test_a_robot_with_a_zero_command_does_not_move", r"0\.0(200|199)"),
     fault(
         "turns clockwise",
         TurnsClockwise,
-        "test_a_yaw_rate_alone_turns_on_the_spot",
+        "test_a_yaw_rate_without_speed_turns_the_robot_in_place",
         "-2.4",
         {"rate_radps": 0.8},
     ),
-    fault("never backwards", NeverBackwards, "test_a_negative_speed_drives_backward", "-1.0"),
     fault(
-        "slower in bends", SlowerInBends, "test_an_arc_has_the_radius_speed_over_yaw_rate", "0.799"
+        "never backwards", NeverBackwards, "test_a_negative_speed_moves_the_robot_backward", "-1.0"
     ),
-    fault("pulls to one side", PullsToOneSide, "test_a_forward_command_drives_straight", "0.0"),
+    fault(
+        "slower in bends",
+        SlowerInBends,
+        "test_the_radius_of_an_arc_is_speed_over_yaw_rate",
+        "0.799",
+    ),
+    fault(
+        "pulls to one side",
+        PullsToOneSide,
+        "test_a_forward_command_moves_the_robot_straight_ahead",
+        "0.0",
+    ),
     fault(
         "forgets the command",
         ForgetsTheCommand,
-        "test_a_command_remains_active_until_the_next",
+        "test_a_velocity_command_applies_until_the_next_command",
         "0.0",
     ),
     fault(
         "takes what is not finite",
         TakesWhatIsNotFinite,
-        "test_a_command_that_is_not_finite_is_rejected",
+        "test_a_velocity_command_that_is_not_finite_is_rejected",
         "DID NOT RAISE",
         {"speed_mps": float("nan")},
     ),
@@ -607,7 +617,7 @@ FAULTS = [
     fault(
         "ranges from the base",
         RangesFromTheBase,
-        "test_the_scan_has_the_distance_of_the_wall",
+        "test_the_scan_measures_the_distance_to_the_wall",
         "4.9",
     ),
     fault(
@@ -653,7 +663,7 @@ FAULTS = [
     fault(
         "says that its samples are means",
         SaysThatItsSamplesAreMeans,
-        "test_imu_samples_are_means_of_periods_if_the_simulator_declares_it",
+        "test_imu_samples_declared_as_means_match_the_change_of_speed",
         "0.6",
     ),
     fault(
@@ -671,14 +681,14 @@ FAULTS = [
     fault(
         "the floor is an obstacle",
         FloorIsAnObstacle,
-        "test_driving_on_the_floor_is_no_contact_with_obstacles",
+        "test_driving_on_the_floor_reports_no_contact_with_obstacles",
         "wall",
     ),
     fault("composes poses", ComposesPoses, SPAWNED, "2.5"),
     fault(
         "skips what is no model",
         SkipsWhatIsNoModel,
-        "test_text_that_is_not_a_model_is_rejected",
+        "test_spawning_text_without_a_model_is_rejected",
         "DID NOT RAISE",
     ),
     fault("spawned is not seen", SpawnedIsNotSeen, SPAWNED, "2.5"),
@@ -686,12 +696,12 @@ FAULTS = [
     fault("keeps the first of several", KeepsTheFirstOfSeveral, TAKEN, "fresh"),
     fault("deleted is seen", DeletedIsSeen, DELETED, "sees a deleted model"),
     fault(
-        "deletes one by one", DeletesOneByOne, "test_deleting_an_unknown_name_is_rejected", "wall"
+        "deletes one by one", DeletesOneByOne, "test_deleting_an_unknown_model_is_rejected", "wall"
     ),
     fault(
         "places one by one",
         PlacesOneByOne,
-        "test_setting_the_pose_of_an_unknown_name_is_rejected",
+        "test_setting_the_pose_of_an_unknown_model_is_rejected",
         "5",
     ),
     fault("places positions only", PlacesPositionsOnly, PLACED, "1.0"),
@@ -699,13 +709,13 @@ FAULTS = [
     fault(
         "placed is seen where it was",
         PlacedIsSeenWhereItWas,
-        "test_scan_and_contacts_use_the_pose_that_was_set",
+        "test_scan_and_contacts_use_the_new_pose_of_a_model",
         "1.9",
     ),
     fault(
         "the robot drives on when deleted",
         RobotDrivesOnWhenDeleted,
-        "test_a_scene_whose_robot_was_deleted_has_no_robot_to_drive",
+        "test_driving_a_deleted_robot_is_rejected",
         "DID NOT RAISE",
     ),
     fault("saves the file again", SavesTheFileAgain, SAVED, "a", raises=(KeyError,)),
@@ -716,7 +726,7 @@ FAULTS = [
     fault(
         "has served before",
         ServedBefore,
-        "test_a_new_simulator_gives_the_same_bits_as_a_used_one",
+        "test_a_new_and_a_used_simulator_give_bit_identical_results",
         "==",
     ),
     fault("fails when closed twice", FailsWhenClosedTwice, CLOSED, "already closed"),

@@ -466,7 +466,7 @@ def fault(name, workers, test, message, raises=(), **declared):
 
 ONCE = "test_each_trial_is_reported_once_with_its_result"
 BITS = "test_results_are_bit_identical_to_those_of_one_executor"
-SIDE = "test_size_is_the_number_of_parallel_trials"
+SIDE = "test_the_size_of_workers_is_the_number_of_parallel_trials"
 INVALID_ONE = "test_an_invalid_trial_is_reported_with_its_cause_and_its_executor_recovers"
 BUG = "test_an_unexpected_exception_of_an_executor_is_raised"
 OPEN = "test_workers_that_fail_to_open_raise_the_cause_and_can_be_closed"
@@ -486,7 +486,7 @@ FAULTS = [
     fault(
         "of no simulator",
         OfNoSimulator,
-        "test_open_workers_have_the_identity_of_the_simulator",
+        "test_open_workers_report_the_name_and_version_of_the_simulator",
         "threads",
     ),
     fault(

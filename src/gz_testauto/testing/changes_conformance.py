@@ -87,7 +87,7 @@ class ChangesConformance(SimulatorSuite):
         speed = velocity(simulation, "puck")
         assert speed == pytest.approx((2.0 / mass_kg, 0, 0), rel=1e-3, abs=1e-6)
 
-    def test_a_push_moves_a_model_as_its_force_and_mass_determine(
+    def test_a_push_moves_a_model_by_force_over_mass(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, Push)
@@ -121,7 +121,7 @@ class ChangesConformance(SimulatorSuite):
         rate_radps = turned_rad / (after.time_s - before.time_s)
         assert rate_radps == pytest.approx(0.1 * 0.1 / 0.02, rel=0.01)
 
-    def test_a_model_without_friction_keeps_sliding(
+    def test_a_sliding_model_without_friction_keeps_its_speed(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetFriction, SetModel)
@@ -131,7 +131,7 @@ class ChangesConformance(SimulatorSuite):
         run(simulation, 1.0)
         assert velocity(simulation, "sled")[0] == pytest.approx(1.0, rel=0.01)
 
-    def test_a_model_with_friction_stops_after_v2_over_2_mu_g(
+    def test_a_sliding_model_stops_after_the_distance_v2_over_2_mu_g(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetFriction, SetModel)
@@ -145,7 +145,7 @@ class ChangesConformance(SimulatorSuite):
             assert moved[0] == pytest.approx(1 / (2 * mu * GRAVITY_MPS2), rel=0.04)
             assert velocity(simulation, "sled")[0] == pytest.approx(0.0, abs=1e-3)
 
-    def test_friction_can_be_set_to_zero_and_back(
+    def test_friction_can_be_set_to_zero_and_then_restored(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetFriction, SetModel)
@@ -279,7 +279,7 @@ class ChangesConformance(SimulatorSuite):
 
     # spawned and deleted models
 
-    def test_a_spawned_model_can_be_changed_and_a_deleted_one_cannot(
+    def test_properties_of_a_spawned_model_change_until_it_is_deleted(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         need(simulator, SetMass, Push)
@@ -297,7 +297,7 @@ class ChangesConformance(SimulatorSuite):
 
     # invalid changes
 
-    def test_an_unknown_name_rejects_all_changes_of_the_call(
+    def test_if_one_name_is_unknown_no_change_is_applied(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         if SetModel in simulator.changes:
@@ -320,7 +320,7 @@ class ChangesConformance(SimulatorSuite):
         with pytest.raises(SimulatorError, match="'wall::link' is static"):
             simulation.apply([Push("wall::link", (1, 0, 0))])
 
-    def test_an_unsupported_change_is_rejected_by_name(
+    def test_an_unsupported_change_is_rejected_with_its_kind(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         examples = (

@@ -150,7 +150,7 @@ class ExecutorConformance:
 
     # trials
 
-    def test_the_identity_has_the_name_of_the_simulator(self, shared: _SharedExecutor) -> None:
+    def test_the_executor_reports_the_name_of_its_simulator(self, shared: _SharedExecutor) -> None:
         identity = shared.executor.identity
         assert isinstance(identity, SimulatorIdentity)
         assert identity.name != ""
@@ -199,7 +199,7 @@ class ExecutorConformance:
         assert clearance_m[-1] < 0.05
         assert clearance_m[0] > 1.0
 
-    def test_recorded_times_fit_the_control_period_and_the_largest_speed(
+    def test_recorded_times_match_the_control_period_and_the_speed_limit(
         self, shared: _SharedExecutor
     ) -> None:
         recording, spec = shared.driven[CLEAR][0].recording, shared.campaign.spec
@@ -248,12 +248,12 @@ class ExecutorConformance:
         shared.executor.recover()
         self.assert_drives_as_before(shared, BLOCKED)
 
-    def test_a_stop_request_before_the_trial_ends_it(self, shared: _SharedExecutor) -> None:
+    def test_a_stop_request_before_the_start_ends_the_trial(self, shared: _SharedExecutor) -> None:
         with pytest.raises(TrialStopped):
             shared.drive(CLEAR, lambda number: True)
         shared.executor.recover()
 
-    def test_a_process_that_dies_makes_the_trial_invalid_and_is_replaced(
+    def test_a_trial_whose_process_dies_is_invalid_and_the_process_is_replaced(
         self, shared: _SharedExecutor
     ) -> None:
         if type(self).harm is ExecutorConformance.harm:
@@ -278,7 +278,7 @@ class ExecutorConformance:
         assert shared.executor.identity == identity
         self.assert_drives_as_before(shared, BLOCKED)
 
-    def test_closing_twice_ends_all_started_processes(
+    def test_closing_an_executor_twice_ends_all_started_processes(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         mark = uuid.uuid4().hex

@@ -90,18 +90,18 @@ class PlannerConformance:
 
     # the goal
 
-    def test_reaches_the_goal_in_free_space(self) -> None:
+    def test_the_planner_reaches_the_goal_in_free_space(self) -> None:
         """The robot starts at rest, with the goal 90° to its right and without obstacles."""
         self.drive(start=Start(pose=Pose2D(0.0, 0.0, math.pi / 2))).run_to_goal(self.timeout_s)
 
-    def test_reaches_a_goal_far_from_the_origin_within_a_small_tolerance(self) -> None:
+    def test_the_planner_reaches_a_distant_goal_within_a_small_tolerance(self) -> None:
         """Poses and waypoints are in the world frame, whose origin can be far away. The tolerance
         of the goal is part of the task."""
         start, goal = Pose2D(-120.0, 80.0, -2.0), Pose2D(-123.0, 84.0, 0.0)
         task = self.task(goal, start, tolerance_m=0.15)
         self.drive(task, start=Start(300.0, start)).run_to_goal(self.timeout_s)
 
-    def test_comes_to_rest_at_the_goal(self) -> None:
+    def test_the_robot_comes_to_rest_at_the_goal(self) -> None:
         """The robot is rolling at the goal when the task starts. The planner brakes and stays
         within the tolerance."""
         drive = self.drive(start=Start(pose=GOAL, twist=Twist2D(0.2, 0.0))).run(5.0)
@@ -147,11 +147,11 @@ class PlannerConformance:
 
     # the scan
 
-    def test_does_not_fail_without_a_scan(self) -> None:
+    def test_the_planner_does_not_fail_without_a_scan(self) -> None:
         """A planner does not raise an error if a scan is late or missing."""
         self.check_limits(self.drive(sense=lambda time_s, pose: None).run(6.0))
 
-    def test_reaches_the_goal_with_a_late_first_scan_and_repeated_scans(self) -> None:
+    def test_the_planner_reaches_the_goal_with_late_and_repeated_scans(self) -> None:
         """The first cycles can be without a scan, and a scan can be one sensor period old."""
         shown: List[LaserScan] = []
 
@@ -165,7 +165,7 @@ class PlannerConformance:
 
         self.drive(sense=sense).run_to_goal(self.timeout_s)
 
-    def test_stops_if_all_ranges_are_below_the_least_range(self) -> None:
+    def test_the_planner_stops_if_all_ranges_are_below_the_minimum(self) -> None:
         """A range of ``-inf`` means an object nearer than the lidar's minimum range (REP-117)."""
         self.need_avoidance()
         nearest = STRANGE_SCANS["all ranges below the least range"]
@@ -173,7 +173,7 @@ class PlannerConformance:
         assert drive.driven_m < 0.1, f"drove {drive.driven_m:.2f} m although all ranges are -inf"
 
     @pytest.mark.parametrize("side", list(SIDES))
-    def test_passes_one_obstacle_on_each_side(self, side: str) -> None:
+    def test_the_planner_passes_obstacles_on_both_sides(self, side: str) -> None:
         """Two round obstacles are in succession: the first on one side of the straight line to the
         goal, the second on the other side."""
         sign = SIDES[side]
@@ -229,7 +229,7 @@ class PlannerConformance:
     # repetition
 
     @pytest.mark.parametrize("place", PLACES)
-    def test_same_observations_give_the_same_commands(
+    def test_equal_observations_give_equal_commands(
         self, place: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Two planners with equal parameters give bit-identical commands, independent of the time
@@ -241,7 +241,7 @@ class PlannerConformance:
         assert_same(first, again, "the same observations gave other commands")
 
     @pytest.mark.parametrize("place", PLACES)
-    def test_begin_resets_the_state_of_the_previous_task(self, place: str) -> None:
+    def test_starting_a_task_resets_the_state_of_the_previous_task(self, place: str) -> None:
         """A planner that has reached one goal of a trial gives the same commands to the next goal
         as a new planner."""
         used = self.drive_in("among obstacles", self.task(Pose2D(3.0, 6.0, 0.0)))
@@ -262,7 +262,7 @@ class PlannerConformance:
             second.cycle()
         assert_same(alone, first, "another planner in the same process changed the commands")
 
-    def test_another_seed_of_the_task_gives_other_commands(self) -> None:
+    def test_the_commands_depend_on_the_seed_of_the_task(self) -> None:
         """If a planner drew the same numbers in each trial, many worlds would be one sample."""
         if not self.draws_random_numbers:
             pytest.skip("this planner draws no random numbers")
@@ -272,7 +272,7 @@ class PlannerConformance:
             "the planner draws the same random numbers for each seed of the task"
         )
 
-    def test_global_random_numbers_are_not_used(self) -> None:
+    def test_the_planner_does_not_use_global_random_generators(self) -> None:
         """Other modules use the global random generators, so a planner must use its own
         generator."""
         before = (random.getstate(), repr(np.random.get_state()))
@@ -283,7 +283,7 @@ class PlannerConformance:
 
     # inputs and outputs
 
-    def test_does_not_change_its_inputs(self) -> None:
+    def test_the_planner_does_not_change_its_inputs(self) -> None:
         """Other modules use the same waypoints, lanes, scans and tracked objects again."""
         task, ranges_m, objects = self.on_a_road(), np.linspace(1.0, 12.0, RAYS), (walker(),)
         ranges_m[::7], ranges_m[::11], ranges_m[::13] = np.inf, -np.inf, np.nan
@@ -299,7 +299,7 @@ class PlannerConformance:
         for name, array in inputs.items():
             np.testing.assert_array_equal(array, before[name], f"the planner changed the {name}")
 
-    def test_numbers_have_identifiers_as_names_and_reading_them_changes_nothing(self) -> None:
+    def test_numbers_of_a_planner_have_valid_names_and_reading_them_changes_nothing(self) -> None:
         """The numbers of a planner are stored in the results, and reading them must not change its
         commands."""
         drive = self.drive(sense=self.see(self.crowd()))

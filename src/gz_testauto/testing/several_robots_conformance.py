@@ -31,7 +31,7 @@ from gz_testauto.testing.simulator_suite import (
 class SeveralRobotsConformance(SimulatorSuite):
     """The conformance suite for several robots. Override :meth:`make_simulator`."""
 
-    def test_each_of_several_robots_has_its_command_scan_and_contacts(
+    def test_each_of_several_robots_has_its_own_command_scan_and_contacts(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         scene = Scene(world, robot, Pose2D(0.0, 0.0, 0.0), others=(second_robot(),))
@@ -74,7 +74,7 @@ class SeveralRobotsConformance(SimulatorSuite):
         with rejected(message):
             simulation.drive(Twist2D(1.0, 0.0), "wall")
 
-    def test_the_first_robot_keeps_driving_after_another_is_deleted(
+    def test_the_first_robot_keeps_driving_after_the_second_is_deleted(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         if not simulator.several_robots:

@@ -74,7 +74,7 @@ class SimulatorConformance(SimulatorSensing):
         assert pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
         assert pose.yaw_rad == pytest.approx(0.3, abs=1e-6)
 
-    def test_additional_models_of_the_scene_have_their_poses(
+    def test_additional_models_of_the_scene_have_the_requested_poses(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         scene = Scene(world, robot, models=(to_spawn("extra", 2.5, 0.0, 0.7),))
@@ -91,7 +91,7 @@ class SimulatorConformance(SimulatorSensing):
         with rejected("this simulation has no robot to drive"):
             simulation.drive(Twist2D(1.0, 0.0))
 
-    def test_a_world_that_cannot_be_loaded_is_rejected_and_the_next_one_loads(
+    def test_after_an_invalid_world_is_rejected_the_next_world_loads(
         self, simulator: Simulator, scene: Scene, tmp_path: Path
     ) -> None:
         broken = tmp_path / "broken.world"
@@ -142,22 +142,22 @@ class SimulatorConformance(SimulatorSensing):
 
     # driving
 
-    def test_a_robot_without_speed_does_not_move(self, simulation: Simulation) -> None:
+    def test_a_robot_with_a_zero_command_does_not_move(self, simulation: Simulation) -> None:
         pose = robot_pose(drive(simulation, Twist2D(0.0, 0.0), 2.0)[-1])
         assert pose == pytest.approx((0, 0, 0), abs=0.01)
 
-    def test_a_forward_command_drives_straight(self, simulation: Simulation) -> None:
+    def test_a_forward_command_moves_the_robot_straight_ahead(self, simulation: Simulation) -> None:
         last = drive(simulation, Twist2D(0.8, 0.0), 4.0)[-1]
         x_m, y_m, yaw_rad = robot_pose(last)
         assert x_m == pytest.approx(0.8 * last.time_s, rel=self.tolerance)
         assert (y_m, yaw_rad) == pytest.approx((0, 0), abs=self.astray)
 
-    def test_a_negative_speed_drives_backward(self, simulation: Simulation) -> None:
+    def test_a_negative_speed_moves_the_robot_backward(self, simulation: Simulation) -> None:
         last = drive(simulation, Twist2D(-0.5, 0.0), 2.0)[-1]
         assert robot_pose(last).x_m == pytest.approx(-0.5 * last.time_s, rel=2 * self.tolerance)
 
     @pytest.mark.parametrize("rate_radps", [0.8, -0.8])
-    def test_a_yaw_rate_alone_turns_on_the_spot(
+    def test_a_yaw_rate_without_speed_turns_the_robot_in_place(
         self, simulation: Simulation, rate_radps: float
     ) -> None:
         last = drive(simulation, Twist2D(0.0, rate_radps), 3.0)[-1]
@@ -165,14 +165,16 @@ class SimulatorConformance(SimulatorSensing):
         assert yaw_rad == pytest.approx(last.time_s * rate_radps, rel=self.tolerance)
         assert math.hypot(x_m, y_m) < 0.05
 
-    def test_an_arc_has_the_radius_speed_over_yaw_rate(self, simulation: Simulation) -> None:
+    def test_the_radius_of_an_arc_is_speed_over_yaw_rate(self, simulation: Simulation) -> None:
         drive(simulation, Twist2D(0.6, 0.6), 1.0)
         track = np.array([robot_pose(s) for s in drive(simulation, Twist2D(0.6, 0.6), 4.0)])
         length_m = np.hypot(*np.diff(track[:, :2], axis=0).T).sum()
         turned_rad = np.unwrap(track[:, 2])[-1] - track[0, 2]
         assert length_m / turned_rad == pytest.approx(1.0, rel=self.tolerance)
 
-    def test_a_command_remains_active_until_the_next(self, simulation: Simulation) -> None:
+    def test_a_velocity_command_applies_until_the_next_command(
+        self, simulation: Simulation
+    ) -> None:
         drive(simulation, Twist2D(0.5, 0.0), 1.0)
         before, after = simulation.snapshot(), simulation.step(1.0)
         moved_m = robot_pose(after).x_m - robot_pose(before).x_m
@@ -180,14 +182,14 @@ class SimulatorConformance(SimulatorSensing):
         assert moved_m == pytest.approx(0.5 * passed_s, rel=2 * self.tolerance)
 
     @pytest.mark.parametrize("speed_mps", [math.nan, math.inf])
-    def test_a_command_that_is_not_finite_is_rejected(
+    def test_a_velocity_command_that_is_not_finite_is_rejected(
         self, simulation: Simulation, speed_mps: float
     ) -> None:
         with pytest.raises(ValueError, match="a velocity command must be finite, not "):
             simulation.drive(Twist2D(speed_mps, 0.0))
         assert robot_pose(simulation.step(PERIOD_S)) == pytest.approx((0, 0, 0), abs=0.01)
 
-    def test_the_reported_twist_is_that_of_the_motion_in_the_world_frame(
+    def test_the_reported_twist_matches_the_motion_in_the_world_frame(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         """The twist is in the world frame: a robot with a yaw of 90° drives in the direction of
@@ -204,7 +206,7 @@ class SimulatorConformance(SimulatorSensing):
 
     # sensors
 
-    def test_the_scan_has_the_distance_of_the_wall(
+    def test_the_scan_measures_the_distance_to_the_wall(
         self, simulation: Simulation, robot: RobotModel
     ) -> None:
         assert robot.lidar is not None
@@ -253,7 +255,7 @@ class SimulatorConformance(SimulatorSensing):
         assert np.mean([s.angular_radps[2] for s in samples]) == pytest.approx(0.5, abs=0.03)
         assert np.mean([s.linear_mps2[2] for s in samples]) == pytest.approx(9.8, abs=0.2)
 
-    def test_imu_samples_are_means_of_periods_if_the_simulator_declares_it(
+    def test_imu_samples_declared_as_means_match_the_change_of_speed(
         self, simulator: Simulator, simulation: Simulation
     ) -> None:
         assert simulator.inertial in ("step", "period")
@@ -269,11 +271,13 @@ class SimulatorConformance(SimulatorSensing):
 
     # contacts
 
-    def test_a_collision_with_the_wall_is_a_contact(self, simulation: Simulation) -> None:
+    def test_a_collision_with_the_wall_is_reported_as_a_contact(
+        self, simulation: Simulation
+    ) -> None:
         touched = contacts(drive(simulation, Twist2D(1.0, 0.0), 5.5))
         assert {"robot", "wall"} in touched
 
-    def test_driving_on_the_floor_is_no_contact_with_obstacles(
+    def test_driving_on_the_floor_reports_no_contact_with_obstacles(
         self, simulation: Simulation
     ) -> None:
         touched = contacts(drive(simulation, Twist2D(0.5, 0.3), 3.0))
@@ -291,7 +295,7 @@ class SimulatorConformance(SimulatorSensing):
         assert snapshot.scan is not None
         assert snapshot.scan.ranges_m.min() < 2.5
 
-    def test_an_existing_name_rejects_all_models_of_the_call(self, simulation: Simulation) -> None:
+    def test_if_one_name_exists_no_model_is_spawned(self, simulation: Simulation) -> None:
         for name in ("obstacle_box_0", "fresh"):
             with rejected(f"a model named '{name}' exists already"):
                 simulation.spawn([to_spawn("fresh", 2, 2), to_spawn(name, 3, 3)])
@@ -299,7 +303,7 @@ class SimulatorConformance(SimulatorSensing):
         assert "fresh" not in models
         assert models["obstacle_box_0"].pose.position == pytest.approx((0, 4, 0.5), abs=1e-6)
 
-    def test_text_that_is_not_a_model_is_rejected(self, simulation: Simulation) -> None:
+    def test_spawning_text_without_a_model_is_rejected(self, simulation: Simulation) -> None:
         for text in ("<sdf version='1.6'><model></sdf>", "<sdf version='1.6'/>"):
             with pytest.raises(SimulatorError, match="cannot spawn 'broken': "):
                 simulation.spawn([NamedModel("broken", text)])
@@ -317,20 +321,18 @@ class SimulatorConformance(SimulatorSensing):
         simulation.spawn([to_spawn("a", -2.0, 0.0)])
         assert "a" in simulation.snapshot().models
 
-    def test_deleting_an_unknown_name_is_rejected(self, simulation: Simulation) -> None:
+    def test_deleting_an_unknown_model_is_rejected(self, simulation: Simulation) -> None:
         with rejected("there is no model named 'unknown'"):
             simulation.delete(["wall", "unknown"])
         assert "wall" in simulation.snapshot().models
 
-    def test_setting_the_pose_of_an_unknown_name_is_rejected(self, simulation: Simulation) -> None:
+    def test_setting_the_pose_of_an_unknown_model_is_rejected(self, simulation: Simulation) -> None:
         away = ModelState(Pose((2.0, 2.0, 0.75)))
         with rejected("there is no model named 'unknown'"):
             simulation.set_states({"wall": away, "unknown": away})
         assert simulation.snapshot().models["wall"].pose.position == pytest.approx((5, 0, 0.75))
 
-    def test_a_scene_whose_robot_was_deleted_has_no_robot_to_drive(
-        self, simulation: Simulation
-    ) -> None:
+    def test_driving_a_deleted_robot_is_rejected(self, simulation: Simulation) -> None:
         simulation.drive(Twist2D(0.5, 0.0))
         before = simulation.step(PERIOD_S)
         simulation.delete(["robot"])
@@ -354,7 +356,7 @@ class SimulatorConformance(SimulatorSensing):
         assert models["b"].pose.position == pytest.approx((2.5, 2.0, 0.25), abs=1e-6)
         assert models["robot"].pose.planar == pytest.approx((-1.0, -2.0, 0.5), abs=0.02)
 
-    def test_scan_and_contacts_use_the_pose_that_was_set(self, simulation: Simulation) -> None:
+    def test_scan_and_contacts_use_the_new_pose_of_a_model(self, simulation: Simulation) -> None:
         simulation.set_states({"wall": ModelState(Pose((2.5, 0.0, 0.75)))})
         scan = simulation.step(PERIOD_S).scan
         assert scan is not None
@@ -389,7 +391,7 @@ class SimulatorConformance(SimulatorSensing):
         first, second = (trace(simulator.load(scene)) for _ in range(2))
         assert first == second
 
-    def test_a_new_simulator_gives_the_same_bits_as_a_used_one(
+    def test_a_new_and_a_used_simulator_give_bit_identical_results(
         self, simulator: Simulator, scene: Scene, world: Path, robot: RobotModel
     ) -> None:
         if not simulator.repeatable:

@@ -22,7 +22,7 @@ class SimulatorSensing(SimulatorSuite):
     """False if rays start at the lidar's minimum range, as in Gazebo, so that the far side of a
     nearer shape is detected in place of its near side."""
 
-    def test_a_scan_of_the_loaded_scene_exists_at_time_zero(
+    def test_the_first_snapshot_has_a_scan_of_the_loaded_world(
         self, simulator: Simulator, world: Path, robot: RobotModel
     ) -> None:
         """The second scene is loaded after the robot has driven in the first scene."""
@@ -54,7 +54,7 @@ class SimulatorSensing(SimulatorSuite):
             "the scan has a hit on the right"
         )
 
-    def test_a_range_below_the_least_range_is_minus_infinite(self, simulation: Simulation) -> None:
+    def test_a_range_below_the_minimum_is_minus_infinite(self, simulation: Simulation) -> None:
         """A plate is nearer than the lidar's minimum range, above the chassis of the robot
         (REP-117)."""
         if not self.sees_near:
@@ -80,7 +80,7 @@ class SimulatorSensing(SimulatorSuite):
         measured = {ranges for _, ranges in shown}
         assert len(measured) == len(set(stamps)), "a stamp is not the time of measurement"
 
-    def test_samples_and_contacts_are_reported_once_in_order_of_time(
+    def test_imu_samples_and_contacts_are_reported_once_in_order_of_time(
         self, simulation: Simulation
     ) -> None:
         """A snapshot contains the samples and contacts since the previous snapshot."""

@@ -272,11 +272,13 @@ class WorkersConformance:
             assert attempt.result.detail == result.detail, "the detail differs"
             assert compare_recordings(attempt.result.recording, result.recording).identical
 
-    def test_open_workers_have_the_identity_of_the_simulator(self, serving: Bench) -> None:
+    def test_open_workers_report_the_name_and_version_of_the_simulator(
+        self, serving: Bench
+    ) -> None:
         expected = SimulatorIdentity(KinematicSimulator.name, KinematicSimulator.version)
         assert serving.workers.identity == expected
 
-    def test_size_is_the_number_of_parallel_trials(self, serving: Bench) -> None:
+    def test_the_size_of_workers_is_the_number_of_parallel_trials(self, serving: Bench) -> None:
         assert serving.workers.size == self.size
         if self.size > 1:
             serving.order("meet-0", "meet-1")

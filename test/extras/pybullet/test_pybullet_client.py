@@ -16,7 +16,9 @@ from gz_testauto.simulators import open_simulator
         ((3, 0), "published for Python 3.8 to 3.11"),
     ],
 )
-def test_error_without_pybullet_contains_the_remedy_for_this_python(monkeypatch, newest, remedy):
+def test_missing_pybullet_error_contains_the_remedy_for_this_python_version(
+    monkeypatch, newest, remedy
+):
     monkeypatch.setitem(sys.modules, "pybullet", None)
     monkeypatch.setattr(client, "NEWEST_PYTHON", newest)
     with pytest.raises(MissingDependencyError, match=f"'pybullet' needs PyBullet.*{remedy}"):
@@ -24,6 +26,6 @@ def test_error_without_pybullet_contains_the_remedy_for_this_python(monkeypatch,
 
 
 @pytest.mark.parametrize("step_s", [0.0, -0.001, 0.05])
-def test_step_out_of_range_is_rejected(step_s):
+def test_physics_step_out_of_range_is_rejected(step_s):
     with pytest.raises(SpecError, match=r"step_s must be above 0 and at most 0\.02"):
         open_simulator("pybullet", step_s=step_s)

@@ -88,7 +88,9 @@ class TestFriction:
         stopped_m = 2.0**2 / (2 * 0.3 * GRAVITY_MPS2)
         assert math.hypot(*end.pose.position[:2]) == pytest.approx(stopped_m, rel=0.02)
 
-    def test_ball_rolls_with_five_sevenths_of_the_slope(self, simulator, tmp_path):
+    def test_rolling_ball_has_five_sevenths_of_the_acceleration_without_friction(
+        self, simulator, tmp_path
+    ):
         world = scenes.write_world(tmp_path, ball("ball", 0, 0, 0.1))
         simulation = scenes.load(simulator, world)
         simulation.apply([tilted(math.radians(10))])
@@ -97,7 +99,7 @@ class TestFriction:
 
 
 class TestBodies:
-    def test_ball_falls_with_gravity(self, simulator, tmp_path):
+    def test_falling_ball_accelerates_with_gravity(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, ball("ball", 0, 0, 3.0))
         fallen_m = 3.0 - scenes.load(simulator, world).step(0.7).models["ball"].pose.position[2]
         # velocities are updated first, so it is ahead by half a step
@@ -190,7 +192,9 @@ class TestBodies:
         assert position == pytest.approx((0.3, 0, 3), abs=1e-3)
 
     @pytest.mark.parametrize(("collide", "height_m"), [("true", 1.0), ("false", 0.0)])
-    def test_links_collide_only_with_self_collide(self, simulator, tmp_path, collide, height_m):
+    def test_links_of_a_model_collide_only_if_self_collide_is_set(
+        self, simulator, tmp_path, collide, height_m
+    ):
         block = "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>"
         pile = f"""<model name="pile"><self_collide>{collide}</self_collide>
         <link name="low"><pose>0 0 0.5 0 0 0</pose>{block}</link>
@@ -200,7 +204,7 @@ class TestBodies:
         apart_m = links["pile::high"].pose.position[2] - links["pile::low"].pose.position[2]
         assert apart_m == pytest.approx(height_m, abs=5e-3)
 
-    def test_ball_joint_is_rejected_by_name(self, simulator, tmp_path):
+    def test_ball_joint_is_rejected_with_its_name(self, simulator, tmp_path):
         chain = """<model name="c"><link name="a"/><link name="b"/><joint name="knee" type="ball">
         <parent>a</parent><child>b</child></joint></model>"""
         with pytest.raises(SimulatorError, match="'knee' is of the type 'ball'"):
@@ -214,7 +218,7 @@ class TestBodies:
         simulation = scenes.load(simulator, scenes.write_world(tmp_path, arm))
         assert simulation.step(8.0).links["arm::bar"].pose.yaw_rad == pytest.approx(0.3, abs=1e-3)
 
-    def test_collisions_without_a_common_bit_do_not_collide(self, simulator, tmp_path):
+    def test_shapes_without_a_common_collision_bit_do_not_collide(self, simulator, tmp_path):
         bits = "<contact><collide_bitmask>{}</collide_bitmask></contact>"
         world = scenes.write_world(
             tmp_path,
@@ -226,7 +230,7 @@ class TestBodies:
 
     @pytest.mark.parametrize(("deep_m", "off_m"), [(0.02, 0.003), (0.1, 0.003), (4.0, 0.05)])
     @pytest.mark.parametrize("by", ["load", "spawn", "set_states"])
-    def test_model_inside_the_floor_is_lifted_without_a_jump(
+    def test_model_that_starts_inside_the_floor_rises_without_jumping(
         self, simulator, tmp_path, deep_m, off_m, by
     ):
         low = scenes.box("b", 3, 0, 4 - deep_m, "1 1 8", static=False)
@@ -245,7 +249,7 @@ class TestBodies:
         position = simulation.snapshot().models["b"].pose.position
         assert position == pytest.approx((3, 0, 4), abs=off_m)
 
-    def test_overlapping_boxes_are_separated_without_a_jump(self, simulator, tmp_path):
+    def test_overlapping_boxes_are_separated_without_jumping(self, simulator, tmp_path):
         boxes = [scenes.box(name, x, 0, 0.5, static=False) for name, x in (("a", 3), ("b", 3.6))]
         simulation = scenes.load(simulator, scenes.write_world(tmp_path, *boxes))
         models = simulation.step(1.0).models
@@ -253,7 +257,7 @@ class TestBodies:
         assert b[0] - a[0] == pytest.approx(1.0, abs=0.02)
         assert (a[0] + b[0]) / 2 == pytest.approx(3.3, abs=0.02)
 
-    def test_adding_and_removing_models_does_not_change_the_others(self, simulator, tmp_path):
+    def test_adding_and_removing_models_does_not_change_other_models(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 9.0, static=False))
         undisturbed = scenes.load(simulator, world)
         undisturbed.step(0.2)
@@ -286,7 +290,7 @@ class TestBodies:
             ("<plane><normal>0 0 1</normal></plane>", "is a plane in a model that can move"),
         ],
     )
-    def test_unsupported_shape_is_rejected_by_name(self, simulator, tmp_path, geometry, says):
+    def test_unsupported_shape_is_rejected_with_its_name(self, simulator, tmp_path, geometry, says):
         world = scenes.write_world(
             tmp_path, scenes.model("egg", geometry, "0 0 2 0 0 0", static=False), version="1.8"
         )
@@ -367,7 +371,7 @@ class TestDriving:
         assert planar(after).x_m - before.x_m == pytest.approx(1.0**2 / (2 * 4.9), rel=0.2)
         assert after.models["robot"].linear_mps[0] == pytest.approx(0.0, abs=0.02)
 
-    def test_twist_equals_the_motion(self, simulator, robot, tmp_path):
+    def test_reported_twist_matches_the_motion_of_the_robot(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot, (0, 0, 0.5))
         first, second = scenes.drive(simulation, Twist2D(0.5, 0.5), 1.5, 0.005)[-2:]
         passed_s = second.time_s - first.time_s
@@ -391,7 +395,7 @@ class TestDriving:
         state = scenes.drive(simulation, Twist2D(0.0, 0.5), 1.5)[-1].models["robot"]
         assert 0.02 < state.angular_radps[2] < 0.5  # the wheels slide
 
-    def test_torque_limit_of_gazebo_ros_limits_the_start(self, simulator, tmp_path):
+    def test_torque_limit_of_the_plugin_limits_the_acceleration(self, simulator, tmp_path):
         weak = scenes.SKID_STEER_OF_GAZEBO_ROS.replace("<torque>20", "<torque>0.6")
         simulation = scenes.load(
             simulator, scenes.write_world(tmp_path), scenes.rover(tmp_path, weak)
@@ -403,7 +407,7 @@ class TestDriving:
 
 
 class TestSensors:
-    def test_imu_samples_have_their_rate_and_stamps(self, simulator, tmp_path):
+    def test_imu_samples_have_the_update_rate_and_correct_stamps(self, simulator, tmp_path):
         robot = scenes.wheelchair()
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
         samples = [sample for _ in range(4) for sample in simulation.step(0.25).imu]
@@ -411,7 +415,9 @@ class TestSensors:
             np.arange(1, 101) / 100, abs=1e-9
         )
 
-    def test_imu_off_the_axis_measures_its_lever_arm(self, simulator, tmp_path):
+    def test_imu_away_from_the_axis_measures_the_centripetal_acceleration(
+        self, simulator, tmp_path
+    ):
         """A disc rotates freely at 3 rad/s, the sensor is 0.4 m from its axis: ω² r inwards."""
         path = tmp_path / "disc.sdf"
         path.write_text(

@@ -51,7 +51,7 @@ def ranges_of(robot):
 
 @pytest.mark.parametrize("upright", [True, False])
 @pytest.mark.parametrize("seed", range(6))
-def test_both_ray_casters_give_the_same_ranges(tmp_path, seed, upright):
+def test_both_ray_casters_give_identical_ranges(tmp_path, seed, upright):
     generator = np.random.default_rng(seed)
     world = random_world(tmp_path, generator, upright)
     x, y = generator.uniform(-3, 3, 2)

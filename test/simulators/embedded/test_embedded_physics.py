@@ -92,7 +92,7 @@ class TestDriving:
         assert planar(after).x_m - before.x_m == pytest.approx(1.0**2 / (2 * 4.5), rel=0.2)
         assert after.models["robot"].linear_mps[0] == pytest.approx(0.0, abs=0.02)
 
-    def test_twist_equals_the_motion(self, simulator, robot, tmp_path):
+    def test_reported_twist_matches_the_motion_of_the_robot(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot, (0, 0, 0.5))
         first, second = scenes.drive(simulation, Twist2D(0.5, 0.5), 3.0, 0.005)[-2:]
         passed_s = second.time_s - first.time_s
@@ -130,7 +130,7 @@ class TestDriving:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("step_s", [0.001, 0.005])
-    def test_turn_on_sliding_wheels_is_steady(self, tmp_path, step_s):
+    def test_robot_on_sliding_wheels_turns_at_a_steady_rate(self, tmp_path, step_s):
         """A heavy robot has wide wheels with equal loads on both rims."""
         husky = read_robot(share_directory() / "models" / "husky_a200")
         with EmbeddedSimulator(step_s=step_s, skid="wheels") as simulator:
@@ -141,7 +141,7 @@ class TestDriving:
         assert max(rates) - min(rates) < 1e-3 * min(rates)
 
     @pytest.mark.parametrize("drawn", [True, False])
-    def test_sliding_wheel_rests_on_an_obstacle_at_its_rim(self, tmp_path, drawn):
+    def test_sliding_wheel_rests_on_an_obstacle_under_its_rim(self, tmp_path, drawn):
         """The wheel is a cylinder, or a mesh of one."""
         path = scenes.rover(tmp_path, scenes.SKID_STEER).path
         if not drawn:
@@ -171,7 +171,7 @@ class TestDriving:
         assert stopped_m == pytest.approx(1.5**2 / (2 * 1.0 * GRAVITY_MPS2), rel=0.04)
         assert after.linear_mps == pytest.approx((0, 0, 0), abs=1e-3)
 
-    def test_skid_steer_start_is_limited_by_friction_and_keeps_the_body_down(self, tmp_path):
+    def test_skid_steer_robot_starts_as_fast_as_friction_allows_without_tipping(self, tmp_path):
         rover = scenes.rover(tmp_path, scenes.SKID_STEER.replace("<max_force>20", "<max_force>500"))
         with EmbeddedSimulator(step_s=0.001, skid="wheels") as simulator:
             simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
@@ -182,7 +182,7 @@ class TestDriving:
         assert max(abs(state.pose.rpy[1]) for state in states) < 2e-3
         assert states[-1].linear_mps[0] == pytest.approx(1.0, abs=0.01)
 
-    def test_skid_steer_wheels_continue_when_models_are_added_and_removed(self, tmp_path):
+    def test_skid_steer_wheels_keep_turning_when_models_are_added_and_removed(self, tmp_path):
         rover = scenes.rover(tmp_path, scenes.SKID_STEER)
         late = f'<sdf version="1.6">{scenes.box("x", 0, 0, 0)}</sdf>'
         ends = []
@@ -244,7 +244,7 @@ class TestDriving:
         pitches = [-snapshot.models["robot"].pose.rpy[1] for snapshot in snapshots]
         assert max(pitches) == pytest.approx(math.asin(0.06 / 0.4), abs=0.02)
 
-    def test_torque_limit_of_gazebo_ros_limits_the_start(self, simulator, tmp_path):
+    def test_torque_limit_of_the_plugin_limits_the_acceleration(self, simulator, tmp_path):
         weak = scenes.SKID_STEER_OF_GAZEBO_ROS.replace("<torque>20", "<torque>0.6")
         simulation = scenes.load(
             simulator, scenes.write_world(tmp_path), scenes.rover(tmp_path, weak)
@@ -255,7 +255,7 @@ class TestDriving:
 
 
 class TestBodies:
-    def test_dropped_box_falls_with_gravity_and_rests(self, simulator, tmp_path):
+    def test_dropped_box_accelerates_with_gravity_and_comes_to_rest(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 3.0, static=False))
         simulation = scenes.load(simulator, world)
         falling = simulation.step(0.5).models["box"]
@@ -307,7 +307,7 @@ class TestBodies:
         assert touched[0].positions_m[0][0] == pytest.approx(1.75, abs=0.05)
         assert 0 <= touched[0].depths_m[0] < 0.02
 
-    def test_collisions_without_a_common_bit_do_not_collide(self, simulator, tmp_path):
+    def test_shapes_without_a_common_collision_bit_do_not_collide(self, simulator, tmp_path):
         bits = "<contact><collide_bitmask>{}</collide_bitmask></contact>"
         world = scenes.write_world(
             tmp_path,
@@ -350,7 +350,9 @@ class TestBodies:
 
     @pytest.mark.parametrize("deep_m", [0.02, 0.1, 4.0])
     @pytest.mark.parametrize("by", ["load", "spawn", "set_states"])
-    def test_model_inside_the_floor_is_lifted_without_a_jump(self, simulator, tmp_path, deep_m, by):
+    def test_model_that_starts_inside_the_floor_rises_without_jumping(
+        self, simulator, tmp_path, deep_m, by
+    ):
         size = "1 1 8"
         low = scenes.box("b", 3, 0, 4 - deep_m, size, static=False)
         world = scenes.write_world(tmp_path, *([low] if by == "load" else []))
@@ -369,7 +371,7 @@ class TestBodies:
         assert state.pose.position == pytest.approx((3, 0, 4), abs=0.003)
         assert np.linalg.norm(state.linear_mps) < 0.01
 
-    def test_overlapping_boxes_are_separated_without_a_jump(self, simulator, tmp_path):
+    def test_overlapping_boxes_are_separated_without_jumping(self, simulator, tmp_path):
         boxes = [scenes.box(name, x, 0, 0.5, static=False) for name, x in (("a", 3), ("b", 3.6))]
         simulation = scenes.load(simulator, scenes.write_world(tmp_path, *boxes))
         models = simulation.step(1.0).models
@@ -377,7 +379,7 @@ class TestBodies:
         assert b[0] - a[0] == pytest.approx(1.0, abs=0.02)
         assert (a[0] + b[0]) / 2 == pytest.approx(3.3, abs=0.02)
 
-    def test_adding_and_removing_models_does_not_change_the_others(self, simulator, tmp_path):
+    def test_adding_and_removing_models_does_not_change_other_models(self, simulator, tmp_path):
         world = scenes.write_world(tmp_path, scenes.box("box", 0, 0, 9.0, static=False))
         undisturbed = scenes.load(simulator, world)
         undisturbed.step(0.2)
@@ -391,7 +393,7 @@ class TestBodies:
 
 
 class TestSensors:
-    def test_imu_samples_have_their_rate_and_stamps(self, simulator, robot, tmp_path):
+    def test_imu_samples_have_the_update_rate_and_correct_stamps(self, simulator, robot, tmp_path):
         simulation = scenes.load(simulator, scenes.write_world(tmp_path), robot)
         samples = [sample for _ in range(4) for sample in simulation.step(0.25).imu]
         assert [sample.stamp_s for sample in samples] == pytest.approx(
@@ -440,7 +442,7 @@ class TestSensors:
         assert np.array_equal(ranges(7), ranges(7))
 
 
-def test_static_nested_model_stays_and_holds_the_others(simulator, tmp_path):
+def test_static_nested_model_does_not_move_and_holds_joined_links(simulator, tmp_path):
     block = "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>"
     crate = f"""<model name="outer"><pose>0 0 3 0 0 0</pose><model name="shelf"><static>1</static>
     <link name="l">{block}</link></model><link name="crate"><pose>0 0 1.5 0 0 0</pose>{block}</link>

@@ -41,7 +41,7 @@ def heap(folder):
 
 
 @pytest.mark.slow
-def test_another_process_gives_identical_bits(tmp_path):
+def test_another_process_gives_bit_identical_results(tmp_path):
     world = heap(tmp_path)
     here = digest(world)
     program = f"import test_embedded_repeats as t; print(t.digest({str(world)!r}))"
@@ -71,7 +71,7 @@ def test_step_duration_does_not_change_the_result(tmp_path):
     assert ends[0] == ends[1]
 
 
-def test_saved_world_has_movables_at_their_present_poses(tmp_path):
+def test_saved_world_has_movable_models_at_their_present_poses(tmp_path):
     saved = tmp_path / "saved.world"
     with open_simulator("embedded") as simulator:
         simulation = scenes.load(simulator, heap(tmp_path), scenes.wheelchair())

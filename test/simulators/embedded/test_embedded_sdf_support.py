@@ -59,7 +59,7 @@ def hinge(parent, child, kind="revolute"):
         ),
     ],
 )
-def test_unsupported_element_is_rejected_by_name(simulator, tmp_path, inside, message):
+def test_unsupported_element_is_rejected_with_its_name(simulator, tmp_path, inside, message):
     with pytest.raises(SimulatorError, match=message):
         scenes.load(simulator, scenes.write_world(tmp_path, inside))
 
@@ -106,7 +106,7 @@ def test_ignored_element_is_logged_once(simulator, tmp_path, caplog, inside, mes
     assert message in said[0]
 
 
-def test_velocity_of_a_link_is_not_read_as_that_of_a_joint(simulator, tmp_path, caplog):
+def test_velocity_of_a_link_is_not_read_as_a_joint_velocity(simulator, tmp_path, caplog):
     moving = "<velocity>0.1 0 0 0 0 0</velocity><inertial>"
     text = scenes.box("b", 0, 0, 0.5, static=False).replace("<inertial>", moving)
     with caplog.at_level(logging.WARNING):
@@ -132,7 +132,7 @@ IMPOSSIBLE = "<ixx>{}</ixx><iyy>{}</iyy><izz>{}</izz><ixy>{}</ixy>"
     ("moments", "mean"),
     [((0.2, 0.2, 0.9, 0), 1.3 / 3), ((0.1, -0.02, 0.3, 0), 0.38 / 3), ((0.1, 0.1, 0.1, 0.5), 0.1)],
 )
-def test_impossible_moments_are_replaced_by_their_mean_with_a_warning(
+def test_impossible_moments_of_inertia_are_replaced_by_their_mean_with_a_warning(
     simulator, tmp_path, caplog, moments, mean
 ):
     box = scenes.box("b", 0, 0, 0.5, static=False)
@@ -146,7 +146,7 @@ def test_impossible_moments_are_replaced_by_their_mean_with_a_warning(
 
 
 @pytest.mark.parametrize("moments", [(0, 0, 0, 0), (-1, -1, -1, 0), (0.1, 0.1, -0.4, 0)])
-def test_moments_without_a_positive_mean_are_rejected_by_name(simulator, tmp_path, moments):
+def test_moments_of_inertia_without_a_positive_mean_are_rejected(simulator, tmp_path, moments):
     box = scenes.box("b", 0, 0, 0.5, static=False)
     start, end = box.index("<ixx>"), box.index("</inertia>")
     box = box[:start] + IMPOSSIBLE.format(*moments) + box[end:]
@@ -173,7 +173,7 @@ def test_three_thousand_models_can_be_simulated(simulator, tmp_path):
         ),
     ],
 )
-def test_world_beyond_mujocos_memory_raises_one_error(
+def test_world_that_exceeds_the_memory_of_mujoco_raises_one_error(
     simulator, tmp_path, monkeypatch, count, memory_bytes, reason
 ):
     monkeypatch.setattr(mjcf, "MANY_BODIES", 0)
@@ -183,14 +183,14 @@ def test_world_beyond_mujocos_memory_raises_one_error(
         scenes.load(simulator, scenes.write_world(tmp_path, *boxes)).step(0.1)
 
 
-def test_robot_without_a_drive_plugin_raises(simulator, tmp_path):
+def test_driving_a_robot_without_a_drive_plugin_raises(simulator, tmp_path):
     rover = scenes.rover(tmp_path, plugin="")
     simulation = scenes.load(simulator, scenes.write_world(tmp_path), rover)
     with pytest.raises(SimulatorError, match="libDiffDrive"):
         simulation.drive(Twist2D(1.0, 0.0))
 
 
-def test_world_that_has_the_robot_already_is_rejected(simulator, tmp_path):
+def test_world_that_already_contains_the_robot_is_rejected(simulator, tmp_path):
     world = scenes.write_world(tmp_path, scenes.box("robot", 3, 0, 0.5))
     with pytest.raises(SimulatorError, match="has a model 'robot' already"):
         scenes.load(simulator, world, scenes.wheelchair())
@@ -209,7 +209,7 @@ def corner(tmp_path):
     return scenes.write_world(tmp_path, scenes.model("corner", mesh))
 
 
-def test_concave_mesh_has_its_true_contacts_without_a_warning(simulator, corner, caplog):
+def test_contacts_of_a_concave_mesh_are_on_its_surface_without_a_warning(simulator, corner, caplog):
     with caplog.at_level(logging.WARNING):
         simulation = scenes.load(simulator, corner, scenes.wheelchair(), (1.2, 1.2, 0.0))
         snapshot = simulation.step(0.5)
@@ -229,20 +229,20 @@ def test_mesh_pieces_with_a_large_error_log_a_warning(simulator, corner, caplog,
     assert "0.000 m" in record.message
 
 
-def test_mesh_with_too_many_pieces_is_rejected_by_name(simulator, corner, monkeypatch):
+def test_mesh_with_too_many_convex_pieces_is_rejected(simulator, corner, monkeypatch):
     monkeypatch.setattr(geoms, "TOO_MANY_PIECES", 3)
     with pytest.raises(SimulatorError, match=r"corner::link::collision: .*corner.stl.*too rough"):
         scenes.load(simulator, corner)
 
 
-def test_world_with_too_many_pieces_is_rejected_by_name(simulator, corner, monkeypatch):
+def test_world_with_too_many_convex_pieces_is_rejected(simulator, corner, monkeypatch):
     scenes.load(simulator, corner)
     monkeypatch.setattr(geoms, "MAX_WORLD_PIECES", 3)
     with pytest.raises(SimulatorError, match=r"corner::link::collision: .*corner.stl.*supports 3;"):
         scenes.load(simulator, corner)
 
 
-def test_polyline_has_its_true_contacts(simulator, tmp_path):
+def test_contacts_of_a_polyline_are_on_its_surface(simulator, tmp_path):
     points = "".join(
         f"<point>{x} {y}</point>"
         for x, y in ((0, -1), (2, -1), (2, 1), (0, 1), (0, 0.8), (1.8, 0.8), (1.8, -0.8), (0, -0.8))
@@ -304,7 +304,7 @@ def test_terrain_has_contacts_where_the_lidar_detects_it(simulator, tmp_path):
     assert standing == pytest.approx([128 / 255, 0.0, 1.0, 0.0], abs=0.01)  # by name
 
 
-def test_sheet_without_thickness_has_contacts_and_is_detected(simulator, tmp_path):
+def test_sheet_without_thickness_has_contacts_and_is_in_the_scan(simulator, tmp_path):
     trimesh = pytest.importorskip("trimesh")
     corners = [[3, -2, 0], [3, 2, 0], [3, 2, 1], [3, -2, 1]]
     trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "sheet.stl")

@@ -43,7 +43,7 @@ def claim():
         held.release()
 
 
-def test_claims_differ_until_all_processors_are_claimed(claim):
+def test_servers_claim_different_processors_until_all_are_claimed(claim):
     assert [claim().number for _ in ALLOWED] == ALLOWED
     assert claim().number is None
 
@@ -56,7 +56,7 @@ def test_released_processor_can_be_claimed_again(claim):
 
 
 @pytest.mark.slow
-def test_claim_of_another_process_holds_until_it_is_killed(claim, names_of_our_own):
+def test_processor_claimed_by_another_process_is_free_after_it_is_killed(claim, names_of_our_own):
     command = [sys.executable, "-c", HOLDER, names_of_our_own, str(len(ALLOWED))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         try:
@@ -86,7 +86,7 @@ def test_only_children_are_bound_to_the_processor(claim):
     assert os.sched_getscheduler(0) == policy
 
 
-def test_without_a_claim_children_are_not_bound(claim):
+def test_children_are_not_bound_without_a_claimed_processor(claim):
     for _ in ALLOWED:
         claim()
     with claim().for_children():

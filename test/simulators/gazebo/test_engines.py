@@ -74,7 +74,7 @@ def terrain(tmp_path, levels):
 
 class TestChoosing:
     @pytest.mark.parametrize("engine", ["bullet", "dart"])
-    def test_another_engine_keeps_step_and_gravity(self, tmp_path, engine):
+    def test_changing_the_physics_engine_keeps_step_and_gravity(self, tmp_path, engine):
         split = split_text(write(tmp_path), engine)
         world = etree.fromstring(split.base).find("world")
         assert world.find("physics").get("type") == engine
@@ -82,7 +82,7 @@ class TestChoosing:
         assert world.findtext("physics/max_step_size") == "0.002"
         assert world.findtext("gravity") == "0 0 -3.7"
 
-    def test_default_engine_is_that_of_the_world(self, tmp_path):
+    def test_default_physics_engine_is_specified_by_the_world(self, tmp_path):
         split = split_text(write(tmp_path, engine="bullet"), None)
         assert split.engine == "bullet"
         assert split.base == split_text(write(tmp_path), "bullet").base
@@ -108,7 +108,7 @@ class TestChoosing:
 
 
 class TestTerrain:
-    def test_height_map_in_bullet_has_the_pose_that_it_has_in_ode(self, tmp_path, terrain, levels):
+    def test_height_map_has_equal_poses_in_bullet_and_ode(self, tmp_path, terrain, levels):
         text = terrain(place="1 2 0.4 0 0 0.3", above="0 0 0.5")
         split = split_text(write(tmp_path, text), "bullet")
         collision = etree.fromstring(split.base).find(".//collision")
@@ -143,7 +143,7 @@ class TestTerrain:
         assert collision.findtext("geometry/heightmap/size") == "8 8 0.3"
         assert collision.find("geometry/mesh") is None
 
-    def test_meshes_are_rejected_for_other_engines(self, tmp_path, terrain):
+    def test_height_map_meshes_are_rejected_for_engines_other_than_ode(self, tmp_path, terrain):
         world = write(tmp_path, terrain())
         split = split_world(world, 5000.0, engine="bullet", meshes=tmp_path)
         assert "<mesh>" not in split.base
@@ -152,7 +152,7 @@ class TestTerrain:
         with pytest.raises(SpecError, match="height_maps is 'no'"):
             check_options("gazebo", {"height_maps": "no"})
 
-    def test_dart_rejects_a_height_map_by_name(self, tmp_path, terrain):
+    def test_dart_rejects_a_height_map(self, tmp_path, terrain):
         with pytest.raises(SimulatorError, match="hills::l::c is a height map, and in DART"):
             split_text(write(tmp_path, terrain()), "dart")
 
@@ -247,12 +247,12 @@ def drive(engine):
 @pytest.mark.gazebo
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["ode", "bullet", "dart"])
-def test_new_servers_give_identical_bits_at_100_hz(engine):
+def test_new_servers_give_bit_identical_results_at_100_hz(engine):
     assert drive(engine) == drive(engine)
 
 
 @pytest.mark.gazebo
-def test_unsupported_change_of_an_engine_is_rejected_by_name(tmp_path):
+def test_change_that_an_engine_does_not_support_is_rejected(tmp_path):
     with GazeboSimulator(engine="bullet") as simulator:
         assert {Push, SetFriction, SetGravity} & simulator.changes == {SetGravity}
         simulation = simulator.load(Scene(PLAIN, HUSKY))

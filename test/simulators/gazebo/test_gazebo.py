@@ -122,7 +122,7 @@ def trace(simulation, periods=40):
 
 class TestRepeating:
     @pytest.mark.parametrize("static", ["true", "false"])
-    def test_readings_are_identical_bits_after_other_trials(self, tmp_path, static):
+    def test_readings_are_bit_identical_after_other_trials(self, tmp_path, static):
         world = write_world(tmp_path, "a.world", boxes(static))
         other = write_world(tmp_path, "b.world", boxes(static, 0.7))
         scene = Scene(world, ROBOT, Pose2D(0.0, 0.0, 0.1), seed=5)
@@ -134,7 +134,7 @@ class TestRepeating:
         assert fresh == second
         assert fresh == third
 
-    def test_server_is_replaced_after_its_number_of_trials(self, tmp_path):
+    def test_server_is_replaced_after_the_maximum_number_of_trials(self, tmp_path):
         worlds = [write_world(tmp_path, f"{n}.world", boxes("true", n)) for n in range(3)]
         with GazeboSimulator(trials_per_server=2) as simulator:
             assert simulator.processes == ()
@@ -147,7 +147,7 @@ class TestRepeating:
         assert servers[0] == servers[1] != servers[2]
         assert simulator.processes == ()
 
-    def test_another_base_starts_another_server(self, simulator, tmp_path):
+    def test_world_with_a_different_base_starts_a_new_server(self, simulator, tmp_path):
         simulator.load(Scene(write_world(tmp_path, "a.world"), ROBOT))
         first = simulator._server.pid
         wall = BOX.format(name="wall", static="true", x=5, y=5)
@@ -161,7 +161,7 @@ class TestSensing:
         stamps = [simulation.step(0.1).scan.stamp_s for _ in range(10)]
         assert stamps == pytest.approx([0.1 * n for n in range(1, 11)])
 
-    def test_scans_keep_their_rate_in_shorter_and_longer_steps(self, simulation):
+    def test_scans_keep_the_update_rate_for_short_and_long_steps(self, simulation):
         stamps = [simulation.step(0.02).scan.stamp_s for _ in range(10)]
         assert stamps == pytest.approx([0, 0, 0, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2])
         assert simulation.step(0.35).scan.stamp_s == pytest.approx(0.5)
@@ -192,7 +192,7 @@ class TestSensing:
         assert first.positions_m[0][0] == pytest.approx(2.5, abs=0.15)
         assert [c.stamp_s for c in contacts] == sorted(c.stamp_s for c in contacts)
 
-    def test_snapshot_has_links_and_wheels_rotate(self, simulation):
+    def test_snapshot_has_links_and_rotating_wheels(self, simulation):
         simulation.drive(Twist2D(0.5, 0.0))
         snapshot = simulation.step(1.0)
         wheel = snapshot.links["robot::left_wheel"].pose
@@ -244,11 +244,11 @@ class TestChangingTheWorld:
         assert {r.text for r in world.iter("real_time_update_rate")} == {"1000.0"}
         assert {r.text for r in world.iter("max_step_size")} == {"0.001"}
 
-    def test_description_of_a_model_has_its_name_in_the_scene(self, simulation):
+    def test_description_uses_the_names_of_models_in_the_scene(self, simulation):
         links = simulation.describe().links_of("robot")
         assert set(links) == {"robot::base", "robot::left_wheel", "robot::right_wheel"}
 
-    def test_spawned_box_falls_with_gravity(self, simulation):
+    def test_spawned_box_accelerates_with_gravity(self, simulation):
         simulation.set_physics(PhysicsSettings(0.001, 1000.0, (0.0, 0.0, -2.0)))
         model = BOX.format(name="x", static="false", x=0, y=0)
         text = f'<sdf version="1.6">{model}</sdf>'
@@ -280,7 +280,7 @@ class TestChangingTheWorld:
         assert batches == [["a", "b"], ["c", "d"], ["e"]]
         assert set("abcde") <= set(simulation.step(0.1).models)
 
-    def test_rejected_model_removes_the_models_spawned_before_it(self, simulation):
+    def test_if_one_model_is_rejected_no_spawned_model_remains(self, simulation):
         simulation._link.stall_timeout_s = 3.0  # this server is not used again
         box = BOX.format(name="x", static="false", x=0, y=0)
         good = NamedModel("good", f'<sdf version="1.6">{box}</sdf>', Pose((-6.0, -6.0, 0.5)))
@@ -306,7 +306,7 @@ class TestChangingTheWorld:
 
 
 class TestFailing:
-    def test_dead_server_raises_immediately_and_the_next_load_succeeds(
+    def test_step_on_a_dead_server_raises_and_the_next_load_succeeds(
         self, simulator, simulation, tmp_path
     ):
         simulation.step(0.1)
@@ -319,7 +319,7 @@ class TestFailing:
         again = simulator.load(Scene(write_world(tmp_path), ROBOT))
         assert again.step(0.1).time_s == pytest.approx(0.1)
 
-    def test_stalled_server_raises(self, tmp_path):
+    def test_step_on_a_stalled_server_raises(self, tmp_path):
         with GazeboSimulator(stall_timeout_s=5.0) as simulator:
             simulation = simulator.load(Scene(write_world(tmp_path), ROBOT))
             os.kill(simulator._server.pid, signal.SIGSTOP)
@@ -328,7 +328,7 @@ class TestFailing:
             assert simulator.load(Scene(write_world(tmp_path), ROBOT)).step(0.1).scan is not None
 
     @pytest.mark.parametrize("where", ["world", "robot"])
-    def test_missing_plugin_is_named(self, simulator, tmp_path, where):
+    def test_error_names_the_missing_plugin(self, simulator, tmp_path, where):
         plugin = '<plugin name="p" filename="libNobodyHasThis.so"/>'
         world, robot = write_world(tmp_path, models=plugin if where == "world" else ""), ROBOT
         if where == "robot":
@@ -352,7 +352,7 @@ class TestFailing:
             pytest.skip("this machine has no other address than loopback")
         assert greeting(outside) == b""
 
-    def test_two_simulators_do_not_disturb_each_other(self, simulator, simulation, tmp_path):
+    def test_two_simulators_do_not_affect_each_other(self, simulator, simulation, tmp_path):
         with GazeboSimulator() as other:
             second = other.load(Scene(write_world(tmp_path, "o.world"), ROBOT, Pose2D(5, 5, 1)))
             simulation.drive(Twist2D(0.5, 0.0))
@@ -363,7 +363,7 @@ class TestFailing:
         assert simulation.step(0.5).models["robot"].pose.position[0] == pytest.approx(0.5, abs=0.05)
 
     @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-    def test_gzserver_ends_with_its_parent_process(self, tmp_path, end):
+    def test_gzserver_exits_when_its_parent_process_exits(self, tmp_path, end):
         script = f"""
 import time
 from pathlib import Path

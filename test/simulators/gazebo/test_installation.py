@@ -39,14 +39,14 @@ def bare_machine(monkeypatch, tmp_path):
         pytest.skip("this machine has a Gazebo in /usr/bin")
 
 
-def test_error_without_gazebo_contains_the_remedy():
+def test_missing_gazebo_error_contains_the_remedy():
     with pytest.raises(MissingDependencyError) as refusal:
         find_gazebo()
     for part in (ROOT_VARIABLE, "PATH", "bootstrap", str(cache_directory())):
         assert part in str(refusal.value)
 
 
-def test_tree_is_started_with_its_own_loader(monkeypatch, tmp_path):
+def test_unpacked_tree_is_started_with_its_own_loader(monkeypatch, tmp_path):
     monkeypatch.setenv(ROOT_VARIABLE, str(make_tree(tmp_path / "tree")))
     found = find_gazebo()
     assert (found.kind, found.version) == ("tree", "11.1.0")
@@ -54,7 +54,7 @@ def test_tree_is_started_with_its_own_loader(monkeypatch, tmp_path):
     assert str(tmp_path / "tree/usr/lib/x86_64-linux-gnu") in found.server[2]
 
 
-def test_gazebo_on_path_precedes_the_cache(monkeypatch, tmp_path):
+def test_gazebo_on_path_has_priority_over_the_cache(monkeypatch, tmp_path):
     make_tree(cache_directory(), "11.1.0")
     write_script(tmp_path / "bin/gzserver", SERVER.format(version="11.14.0"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
@@ -67,14 +67,14 @@ def test_cache_is_used_without_another_gazebo():
     assert find_gazebo().kind == "tree"
 
 
-def test_named_tree_without_gazebo_is_rejected_despite_the_cache(monkeypatch, tmp_path):
+def test_specified_tree_without_gazebo_is_rejected_despite_the_cache(monkeypatch, tmp_path):
     make_tree(cache_directory())
     monkeypatch.setenv(ROOT_VARIABLE, str(tmp_path))
     with pytest.raises(MissingDependencyError, match="usr/bin/gzserver"):
         find_gazebo()
 
 
-def test_another_version_is_rejected(monkeypatch, tmp_path):
+def test_unsupported_gazebo_version_is_rejected(monkeypatch, tmp_path):
     monkeypatch.setenv(ROOT_VARIABLE, str(make_tree(tmp_path / "tree", "9.0.0")))
     with pytest.raises(MissingDependencyError, match=r"Gazebo 9\.0\.0; "):
         find_gazebo()
@@ -88,7 +88,7 @@ def test_gazebo_that_does_not_start_is_rejected_with_its_output(monkeypatch, tmp
         find_gazebo()
 
 
-def test_environment_has_loopback_and_the_given_model_path(monkeypatch, tmp_path):
+def test_environment_has_loopback_and_the_specified_model_path(monkeypatch, tmp_path):
     monkeypatch.setenv(ROOT_VARIABLE, str(make_tree(tmp_path / "tree")))
     monkeypatch.setenv("GAZEBO_MODEL_PATH", "/theirs")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/lib")

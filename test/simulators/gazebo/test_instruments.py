@@ -49,7 +49,7 @@ def test_static_model_has_no_probe():
     assert not sensors(instrumented.model.sdf, "ray")
 
 
-def test_every_other_scene_has_suffixed_names_on_the_server():
+def test_names_on_the_server_have_the_suffix_in_every_other_scene():
     instrumented = instrument_model(model("false"), PERIOD_NS, SUFFIX)
     assert instrumented.name == "thing"
     assert instrumented.model.name == "thing" + SUFFIX
@@ -69,7 +69,7 @@ def test_all_sensors_have_the_same_period(robot):
         assert 1e9 / float(sensor.findtext("update_rate")) == pytest.approx(PERIOD_NS, abs=1e-3)
 
 
-def test_contact_sensor_has_the_body_but_not_the_wheels(robot):
+def test_contact_sensor_covers_the_body_but_not_the_wheels(robot):
     instrumented = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS)
     (contact,) = sensors(instrumented.body.model.sdf, "contact")
     assert [c.text for c in contact.iter("collision")] == ["body"]
@@ -89,7 +89,7 @@ def test_lidar_that_needs_a_display_is_rejected(tmp_path):
         instrument_robot(read_robot(path), Pose2D(0, 0), PERIOD_NS)
 
 
-def test_saved_world_has_no_instruments(robot):
+def test_saved_world_contains_no_added_sensors(robot):
     instrumented = instrument_robot(robot, Pose2D(0, 0), PERIOD_NS).body
     world = etree.fromstring("<world/>")
     world.append(etree.fromstring(instrumented.model.sdf).find("model"))
@@ -99,6 +99,6 @@ def test_saved_world_has_no_instruments(robot):
     assert "gz_testauto" not in etree.tostring(world, encoding="unicode")
 
 
-def test_text_without_a_model_is_rejected():
+def test_sdf_text_without_a_model_is_rejected():
     with pytest.raises(SimulatorError, match="cannot spawn 'thing'"):
         instrument_model(NamedModel("thing", "<sdf version='1.6'/>"), PERIOD_NS)

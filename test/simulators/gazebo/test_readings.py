@@ -64,7 +64,7 @@ class TestModelPoses:
         assert states["m::b"].pose.position == pytest.approx((5, 2, 0))  # unchanged
         assert poses.link_states()["m::b"].pose.position == (9, 9, 9)
 
-    def test_pose_without_offset_is_identical(self):
+    def test_link_without_an_offset_has_the_exact_pose_of_its_model(self):
         poses = ModelPoses()
         poses.add("m", Pose(), {"m::a": Pose()})
         pose = Pose((0.1 + 0.2, 1e-17, 3.0), (1e-9, -0.0, 0.6, 0.8))
@@ -90,7 +90,7 @@ def test_twist_is_the_mean_between_two_poses(angle_rad):
     assert angular == pytest.approx((0, 0, 2 * angle_rad), abs=1e-12)
 
 
-def test_negated_quaternion_is_no_rotation():
+def test_negated_quaternion_causes_no_rotation():
     before = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.6, 0.8))
     after = Pose((0.0, 0.0, 0.0), (0.0, 0.0, -0.6, -0.8))
     assert mean_twist(before, after, 0.1)[1] == pytest.approx((0, 0, 0))
@@ -118,7 +118,7 @@ class TestImu:
         reader.begin(0)
         return reader
 
-    def test_acceleration_uses_simulated_time_and_not_gazebos_clock(self, reader):
+    def test_imu_acceleration_uses_simulated_time_and_not_the_clock_of_gazebo(self, reader):
         reader.receive(self.message(100_001_000, 100_001_000))
         first = reader.sample(10_000_000, Pose())
         assert first.linear_mps2 == pytest.approx((0, -100.0, 9.8))
@@ -128,7 +128,7 @@ class TestImu:
         assert second.stamp_s == 0.11
         assert second.angular_radps == (0, 0, 0.25)
 
-    def test_no_sample_without_elapsed_time(self, reader):
+    def test_imu_returns_no_sample_if_no_time_has_passed(self, reader):
         reader.receive(self.message(100_001_000, 1))
         assert reader.sample(0, Pose()) is None
         reader.receive(self.message(200_002_000, 100_001_000))
@@ -136,7 +136,7 @@ class TestImu:
         assert sample.linear_mps2 == pytest.approx((0, -10.0, 9.8))
 
     @pytest.mark.parametrize("heard", ["before it begins", "late", "never"])
-    def test_measurement_of_the_first_rest_is_ignored(self, heard):
+    def test_imu_measurement_before_the_start_is_ignored(self, heard):
         tilted = Pose.from_rpy(0, 0, 0, 0.2, -0.1, 0)
         sensor = (tilted * self.MOUNT).rotation.T
 
@@ -161,7 +161,7 @@ class TestImu:
         assert sample.linear_mps2 == pytest.approx(tuple(felt(1.0, 0.1)))
 
     @pytest.mark.parametrize("measured_at", [(), (1,), (3, 4), (1, 2, 3, 4, 5)])
-    def test_sample_does_not_depend_on_the_number_of_measurements(self, measured_at):
+    def test_imu_sample_does_not_depend_on_the_number_of_measurements(self, measured_at):
         """The robot tips over while it accelerates. Between two steps, 0.05 s pass at rest."""
         gravity = np.array(self.GRAVITY)
         steps = range(7)
@@ -187,7 +187,7 @@ class TestImu:
         sample = reader.sample(60_000_000, tilts[6])
         assert sample.linear_mps2 == pytest.approx(tuple(expected), abs=1e-6)
 
-    def test_no_sample_without_a_message(self, reader):
+    def test_imu_returns_no_sample_without_a_message(self, reader):
         assert reader.sample(100_000_000, Pose()) is None
 
     def test_imu_measures_gravity_on_a_slope(self):
@@ -209,12 +209,12 @@ class TestDrive:
         robot = replace(ROBOT, drive=replace(ROBOT.drive, plugin=plugin))
         return DriveCommand(robot).message(twist)
 
-    def test_diff_drive_gets_the_negated_rate(self):
+    def test_diff_drive_plugin_gets_the_negated_yaw_rate(self):
         message = self.message(Twist2D(0.7, 0.4))
         assert message.position.x == 0.7
         assert pose_from(message).yaw_rad == pytest.approx(-0.4)
 
-    def test_skid_steer_gets_half_the_rate(self):
+    def test_skid_steer_plugin_gets_half_the_yaw_rate(self):
         message = self.message(Twist2D(0.7, 0.4), "libSkidSteerDrivePlugin.so")
         assert pose_from(message).yaw_rad == pytest.approx(0.2)
 
@@ -235,15 +235,15 @@ class TestDrive:
             require_drive(replace(ROBOT, drive=drive, path=Path("/somewhere/rover.sdf")))
         assert caplog.text.count("/somewhere/rover.sdf: Gazebo's SkidSteerDrivePlugin") == 1
 
-    def test_rate_that_would_wrap_around_is_rejected(self):
+    def test_yaw_rate_that_would_wrap_around_is_rejected(self):
         with pytest.raises(ValueError, match="wrap"):
             self.message(Twist2D(0.0, 3.2))
 
-    def test_command_must_be_finite(self):
+    def test_velocity_command_that_is_not_finite_is_rejected(self):
         with pytest.raises(ValueError, match="finite"):
             self.message(Twist2D(np.nan, 0.0))
 
-    def test_robot_without_a_drive_plugin_raises(self):
+    def test_driving_a_robot_without_a_drive_plugin_raises(self):
         command = DriveCommand(replace(ROBOT, drive=None))
         assert not command.available
         with pytest.raises(SimulatorError, match="DiffDrivePlugin"):

@@ -71,14 +71,14 @@ def test_start_error_contains_the_log_of_the_server(tmp_path):
         ServerProcess(gazebo, "<sdf/>", seed=1)
 
 
-def test_silent_server_times_out(tmp_path):
+def test_start_of_a_silent_server_times_out(tmp_path):
     begun = time.monotonic()
     with pytest.raises(SimulatorError, match="did not start"):
         ServerProcess(fake_gazebo(tmp_path, "sleep 100"), "<sdf/>", seed=1, start_timeout_s=0.5)
     assert time.monotonic() - begun < 60
 
 
-def test_port_in_use_is_replaced_by_another(tmp_path, monkeypatch):
+def test_port_in_use_is_replaced_by_a_free_port(tmp_path, monkeypatch):
     ports = iter([7001, 7002])
     monkeypatch.setattr(server, "free_port", lambda: next(ports))
     gazebo = fake_gazebo(
@@ -99,7 +99,7 @@ def test_port_in_use_is_replaced_by_another(tmp_path, monkeypatch):
         process.close()
 
 
-def test_close_removes_process_and_files(tmp_path):
+def test_closing_the_server_removes_its_process_and_files(tmp_path):
     gazebo = fake_gazebo(tmp_path, "echo Connected to gazebo master; sleep 100")
     process = ServerProcess(gazebo, "<sdf/>", seed=1)
     group, directory = process.pid, process.directory

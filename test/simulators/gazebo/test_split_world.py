@@ -33,7 +33,7 @@ def box(name, static=True, x=2):
     return BOX.format(name=name, static=str(static).lower(), x=x)
 
 
-def test_base_has_static_models_and_movables_the_others(split_text):
+def test_static_models_are_in_the_base_and_other_models_are_movable(split_text):
     split = split_text(box("wall") + box("cart", static=False))
     assert [model.name for model in split.movables] == ["cart"]
     assert set(split.poses) == {"floor", "wall"}
@@ -55,11 +55,11 @@ def test_worlds_that_differ_in_their_obstacles_share_a_base(split_text):
     assert other.movables[0].pose.position == (5, 0, 0.5)
 
 
-def test_other_static_model_belongs_to_the_base(split_text):
+def test_static_model_that_is_no_obstacle_belongs_to_the_base(split_text):
     assert [model.name for model in split_text(box("obstacle_b")).movables] == []
 
 
-def test_more_obstacles_than_the_limit_stay_in_the_base(split_text):
+def test_obstacles_above_the_limit_belong_to_the_base(split_text):
     models = [box(f"obstacle_box_{n}", x=n) for n in range(MAX_SPAWNED + 1)]
     assert len(split_text("".join(models[1:])).movables) == MAX_SPAWNED
     split = split_text("".join(models) + box("cart", static=False))
@@ -73,7 +73,7 @@ def test_obstacle_pattern_matches_whole_names(split_text):
     assert [model.name for model in split.movables] == ["unit_cylinder_3"]
 
 
-def test_shape_on_which_gzserver_aborts_is_rejected_by_name(split_text):
+def test_shape_on_which_gzserver_aborts_is_rejected(split_text):
     capsule = "<capsule><radius>0.2</radius><length>1</length></capsule>"
     pill = box("pill").replace("<box><size>1 1 1</size></box>", capsule)
     with pytest.raises(SimulatorError, match="pill::link::c is a capsule"):
@@ -94,7 +94,7 @@ def test_worlds_that_differ_in_their_walls_have_different_bases(split_text):
     assert split_text(box("wall")).fingerprint != split_text(box("wall", x=5)).fingerprint
 
 
-def test_physics_is_that_of_the_file_except_the_rate(split_text):
+def test_base_has_the_physics_of_the_file_except_the_update_rate(split_text):
     split = split_text("")
     assert split.physics.step_size_s == 0.002
     assert split.physics.max_update_rate_hz == 500
@@ -102,7 +102,7 @@ def test_physics_is_that_of_the_file_except_the_rate(split_text):
     assert "<real_time_update_rate>50000.0<" in split.base
 
 
-def test_state_is_applied(split_text):
+def test_state_of_a_saved_world_is_applied(split_text):
     state = """<state world_name="hall"><model name="cart"><pose>7 0 0.5 0 0 0</pose>
     <link name="link"><pose>7 0 0.5 0 0 0</pose></link></model></state>"""
     split = split_text(box("cart", static=False) + state)
@@ -118,7 +118,7 @@ def test_state_is_applied(split_text):
         box("wall").replace("</link>", '<sensor name="s" type="camera"/></link>'),
     ],
 )
-def test_stateful_base_is_not_reusable(split_text, stateful):
+def test_base_that_a_trial_can_change_is_not_reusable(split_text, stateful):
     assert split_text(box("wall")).reusable
     assert not split_text(stateful).reusable
 
@@ -135,7 +135,7 @@ def test_stateful_base_is_not_reusable(split_text, stateful):
         ("<model", "hall.world:"),
     ],
 )
-def test_invalid_or_missing_model_is_named(split_text, models, named):
+def test_error_names_the_invalid_or_missing_model(split_text, models, named):
     with pytest.raises(SimulatorError, match=named):
         split_text(models)
 

@@ -54,14 +54,14 @@ class TestFrames:
             reader.receive()
         assert frames == [b"one", b"", b"three"]
 
-    def test_all_pending_frames_are_passed_on(self, pair):
+    def test_connection_delivers_all_pending_frames(self, pair):
         frames = []
         reader = connection(pair, frames)
         pair[1].send(frame(b"one") + frame(b"two") + frame(b"three")[:-1])
         reader.receive()
         assert frames == [b"one", b"two"]
 
-    def test_latest_only_passes_on_the_last_frame(self, pair):
+    def test_connection_with_latest_only_delivers_the_last_frame(self, pair):
         frames = []
         reader = connection(pair, frames, latest_only=True)
         pair[1].send(frame(b"one") + frame(b"two") + frame(b"three")[:4])
@@ -75,7 +75,7 @@ class TestFrames:
         with pytest.raises(ConnectionLostError, match="protocol"):
             connection(pair, []).receive()
 
-    def test_closed_peer_raises(self, pair):
+    def test_reading_from_a_closed_peer_raises(self, pair):
         pair[1].close()
         with pytest.raises(ConnectionLostError):
             connection(pair, []).receive()
@@ -205,12 +205,12 @@ class TestNodes:
         publisher.links[0].close()
         until(lambda: not listener.is_connected("/gazebo/default/t"), listener)
 
-    def test_closed_master_raises(self, master, nodes):
+    def test_polling_a_closed_master_raises(self, master, nodes):
         master.close()
         with pytest.raises(ConnectionLostError):
             nodes[0].wait_for(lambda: False, 5.0, "nothing")
 
-    def test_wait_for_times_out_with_its_subject(self, nodes):
+    def test_wait_for_times_out_with_the_name_of_the_missing_message(self, nodes):
         with pytest.raises(TimeoutError, match="the moon"):
             nodes[0].wait_for(lambda: False, 0.05, "the moon")
 

@@ -107,7 +107,7 @@ def test_rejected_spawn_fails_immediately_and_removes_the_other_models(fake, cli
     assert fake.names() == ["floor"]
 
 
-def test_spawn_that_reports_an_existing_entity_succeeds_if_it_is_new(fake, client):
+def test_spawn_that_reports_an_existing_entity_succeeds_if_the_model_is_new(fake, client):
     def twice(request, serve):
         serve(request)
         return serve(request)
@@ -117,7 +117,7 @@ def test_spawn_that_reports_an_existing_entity_succeeds_if_it_is_new(fake, clien
     assert fake.names() == ["floor", "one"]
 
 
-def test_name_in_use_is_rejected_and_its_model_stays(fake, client):
+def test_spawning_a_name_in_use_is_rejected_and_keeps_the_existing_model(fake, client):
     for models in ([a("one"), a("floor")], [a("one"), a("one")]):
         with pytest.raises(SimulatorError, match="exists already"):
             client.spawn_models(models)
@@ -133,7 +133,7 @@ def test_name_in_use_is_rejected_and_its_model_stays(fake, client):
         BOX.replace('<link name="link"/>', "<link/>"),
     ],
 )
-def test_invalid_sdf_is_never_sent(fake, client, sdf):
+def test_invalid_sdf_is_not_sent_to_gazebo(fake, client, sdf):
     with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
         client.spawn_models([NamedModel("broken", sdf)])
     with pytest.raises(SimulatorError, match="cannot spawn 'broken'"):
@@ -165,13 +165,13 @@ def test_connection_to_a_restarted_service_is_replaced(fake, client):
     assert list(client.states(["floor"])) == ["floor"]
 
 
-def test_missing_service_is_named_with_the_master(fake, client):
+def test_error_names_the_missing_service_and_the_master(fake, client):
     fake.withdraw("get_model_state")
     with pytest.raises(SimulatorError, match=f"/gazebo/get_model_state.*{fake.master_uri}"):
         client.states(["floor"])
 
 
-def test_missing_master_is_named():
+def test_error_names_the_missing_master():
     client = GazeboRosClient(master_uri="http://127.0.0.1:9")
     with pytest.raises(SimulatorError, match=r"master at http://127.0.0.1:9 .*start roscore"):
         client.world()
@@ -206,7 +206,7 @@ def test_set_states_raises_if_a_state_is_never_set(fake, impatient):
         impatient.set_states({"floor": ModelState(PLACE)})
 
 
-def test_from_above_ignores_the_height(fake, client, impatient):
+def test_comparison_from_above_ignores_the_height(fake, client, impatient):
     def fall(request, serve):
         request.model_state.pose.position.z -= 0.2
         return serve(request)
@@ -217,7 +217,7 @@ def test_from_above_ignores_the_height(fake, client, impatient):
         impatient.set_states({"floor": ModelState(PLACE)})
 
 
-def test_rejected_state_does_not_affect_the_others(fake, client):
+def test_rejected_state_does_not_affect_other_models(fake, client):
     with pytest.raises(SimulatorError, match="nobody: SetModelState: model does not exist"):
         client.set_states({"nobody": ModelState(PLACE), "floor": ModelState(PLACE)})
     assert fake.pose("floor").position == pytest.approx(PLACE.position)
@@ -258,7 +258,7 @@ def test_deleting_many_models_can_exceed_the_timeout_of_one(fake, impatient):
     assert fake.names() == ["floor"]
 
 
-def test_models_that_cannot_be_deleted_are_named(fake, impatient):
+def test_error_names_the_models_that_cannot_be_deleted(fake, impatient):
     fake.trouble["delete_model"] = lambda request, serve: srv.DeleteModelResponse(
         False, "timed out"
     )

@@ -41,7 +41,7 @@ def test_plugins_use_the_requested_topic_names(instrumented):
     }
 
 
-def test_ros_drive_plugin_has_the_joints_and_dimensions_of_the_original_one(instrumented):
+def test_ros_drive_plugin_has_the_joints_and_dimensions_of_the_original_plugin(instrumented):
     before, after = read_robot(WHEELCHAIR).drive, read_robot(instrumented).drive
     assert after.plugin == "libgazebo_ros_diff_drive.so"
     assert (after.left_joints, after.right_joints) == (before.left_joints, before.right_joints)

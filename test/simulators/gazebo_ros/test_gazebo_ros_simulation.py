@@ -88,7 +88,7 @@ def test_stalled_clock_ends_the_simulation_and_pauses_the_world(adaptor, fake, t
         simulation.snapshot()
 
 
-def test_time_that_continues_while_paused_raises(adaptor, fake, scene, monkeypatch):
+def test_loading_raises_if_time_continues_while_paused(adaptor, fake, scene, monkeypatch):
     def unheeding(request, serve):
         fake.time_s += 0.001
         return serve(request)
@@ -139,14 +139,14 @@ def test_step_ends_without_clock_messages(adaptor, fake, topics, scene):
     assert simulation.step(0.1).time_s == pytest.approx(0.12, abs=1e-9)
 
 
-def test_simulator_that_dies_in_a_step_raises_with_the_service(adaptor, fake, topics, scene):
+def test_step_raises_with_the_service_name_if_the_simulator_dies(adaptor, fake, topics, scene):
     simulation = adaptor.load(scene)
     fake.withdraw("pause_physics")
     with pytest.raises(SimulatorError, match="/gazebo/pause_physics"):
         simulation.step(0.1)
 
 
-def test_different_physics_is_logged_once(adaptor, scene, caplog):
+def test_different_physics_settings_are_logged_once(adaptor, scene, caplog):
     physics = "<physics type='ode'><max_step_size>0.002</max_step_size></physics>"
     scene.world.write_text(WORLD.format(physics=physics))
     with caplog.at_level(logging.WARNING):
@@ -157,7 +157,7 @@ def test_different_physics_is_logged_once(adaptor, scene, caplog):
     assert "physics step of 0.002 s" in record.getMessage()
 
 
-def test_model_of_another_process_stays_and_cannot_be_saved(adaptor, fake, scene, tmp_path):
+def test_model_of_another_process_remains_and_cannot_be_saved(adaptor, fake, scene, tmp_path):
     fake.models.append(["visitor", AWAY])
     simulation = adaptor.load(scene)
     assert fake.names() == ["floor", "visitor"]
@@ -183,7 +183,7 @@ def model(name, extra=""):
     return NamedModel(name, sdf(name, extra), AWAY)
 
 
-def test_model_with_the_same_text_is_moved():
+def test_model_with_equal_sdf_text_is_moved():
     change = diff_models(
         {"obstacle_a": model("obstacle_a")},
         ["obstacle_a"],
@@ -193,13 +193,13 @@ def test_model_with_the_same_text_is_moved():
     assert (change.delete, change.spawn, change.place) == ((), (), {"obstacle_a": AWAY})
 
 
-def test_model_with_another_text_is_replaced():
+def test_model_with_different_sdf_text_is_replaced():
     wanted = {"wall": model("wall", "<static>true</static>")}
     change = diff_models(wanted, ["wall"], {"wall": sdf("wall")}, OBSTACLES)
     assert (change.delete, change.spawn, change.place) == (("wall",), (wanted["wall"],), {})
 
 
-def test_model_with_an_unknown_text_is_replaced_only_if_it_is_an_obstacle():
+def test_model_with_unknown_sdf_text_is_replaced_if_it_is_an_obstacle():
     wanted = {name: model(name) for name in ("wall", "obstacle_a")}
     change = diff_models(wanted, ["wall", "obstacle_a"], {}, OBSTACLES)
     assert change.delete == ("obstacle_a",)

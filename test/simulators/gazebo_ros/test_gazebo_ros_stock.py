@@ -76,7 +76,7 @@ def await_services(master_uri, launch):
 
 
 @pytest.mark.gazebo_ros
-def test_conformance_on_a_stock_gazebo_ros(environment):
+def test_unmodified_gazebo_ros_passes_the_conformance_suite(environment):
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES],
         cwd=HERE,

@@ -53,7 +53,7 @@ def robot_pose(snapshot):
     return snapshot.models["robot"].pose.planar
 
 
-def test_drives_the_commanded_arc_exactly(simulation):
+def test_robot_drives_the_commanded_arc_exactly(simulation):
     simulation.drive(Twist2D(0.5, 0.8))
     pose = robot_pose(simulation.step(1.0))
     radius = 0.5 / 0.8
@@ -123,13 +123,13 @@ def test_spawned_model_has_its_pose_until_deleted(simulation):
     assert snapshot.scan.ranges_m[180] == pytest.approx(4.4)
 
 
-def test_name_in_use_spawns_no_model(simulation):
+def test_spawning_a_name_in_use_adds_no_model(simulation):
     with pytest.raises(SimulatorError, match="wall"):
         simulation.spawn([NamedModel("new", BOX), NamedModel("wall", BOX)])
     assert "new" not in simulation.snapshot().models
 
 
-def test_unknown_name_deletes_no_model(simulation):
+def test_deleting_an_unknown_name_removes_no_model(simulation):
     with pytest.raises(SimulatorError, match="ghost"):
         simulation.delete(["wall", "ghost"])
     assert "wall" in simulation.snapshot().models
@@ -146,7 +146,7 @@ def test_saved_world_has_all_models_at_their_poses(simulation, tmp_path):
     assert models["robot"].pose.position[0] == pytest.approx(1.0)
 
 
-def test_imu_has_its_rate_gravity_and_centripetal_acceleration(simulation):
+def test_imu_measures_gravity_and_centripetal_acceleration_at_the_update_rate(simulation):
     simulation.drive(Twist2D(0.5, 0.8))
     samples = simulation.step(0.1).imu
     assert len(samples) == 10
@@ -154,12 +154,12 @@ def test_imu_has_its_rate_gravity_and_centripetal_acceleration(simulation):
     assert samples[-1].linear_mps2 == pytest.approx((0.0, 0.4, 9.8), abs=1e-3)
 
 
-def test_duration_must_be_whole_steps(simulation):
+def test_step_duration_must_be_a_multiple_of_the_physics_step(simulation):
     with pytest.raises(ValueError, match="whole number"):
         simulation.step(0.0155)
 
 
-def test_loading_ends_the_previous_simulation(world, robot):
+def test_loading_another_scene_ends_the_simulation(world, robot):
     with KinematicSimulator() as simulator:
         first = simulator.load(Scene(world, robot))
         simulator.load(Scene(world, robot))
@@ -169,12 +169,12 @@ def test_loading_ends_the_previous_simulation(world, robot):
         simulator.load(Scene(world, robot))
 
 
-def test_unreadable_world_raises_with_its_name(tmp_path, robot):
+def test_unreadable_world_raises_an_error_with_its_file_name(tmp_path, robot):
     with KinematicSimulator() as simulator, pytest.raises(SimulatorError, match=r"none\.world"):
         simulator.load(Scene(tmp_path / "none.world", robot))
 
 
-def test_rays_agree_with_exact_intersection():
+def test_ray_distances_match_exact_intersections():
     generator = np.random.default_rng(4)
     discs = [
         shapely.Point(x, y).buffer(r)
@@ -198,7 +198,7 @@ def outlines(generator):
         yield shapely.Point(y, x).buffer(0.5).difference(shapely.Point(y, x).buffer(0.4))
 
 
-def test_clearance_agrees_with_shapely():
+def test_clearance_matches_the_distance_of_shapely():
     """Polygons that are separate, touch or overlap, or are inside each other or in a hole."""
     generator = np.random.default_rng(5)
     corners = np.array([(-0.1, -0.1), (0.3, -0.1), (0.3, 0.1), (-0.1, 0.1)])
@@ -241,7 +241,7 @@ def test_moved_model_has_scan_and_contacts_at_its_new_pose(simulation):
         assert end.models["wall"].pose == pose
 
 
-def test_many_moves_do_not_accumulate_error(simulation, robot):
+def test_many_moves_of_a_model_do_not_accumulate_errors(simulation, robot):
     """A moved outline is computed from the one that was read, not from the previous one."""
     before = simulation.step(0.1).scan.ranges_m
     for turn in np.linspace(0.0, 6.0, 50):
@@ -262,6 +262,6 @@ def test_imu_samples_do_not_depend_on_when_they_are_read(world, robot):
     assert [list(imu) for imu in kept] == read
 
 
-def test_arc_of_a_full_turn_returns_to_its_start():
+def test_robot_on_a_full_circle_returns_to_its_start():
     pose = drive_arc(Pose2D(1.0, 2.0, 0.3), Twist2D(1.0, 0.5), 2 * math.pi / 0.5)
     assert pose == pytest.approx((1.0, 2.0, 0.3))
