@@ -1,1 +1,1 @@
-"""All trials of a campaign: its worlds, its beginning, its resumption and its end."""
+"""All trials of a campaign: generation of worlds, start, resumption and stop."""

@@ -1,6 +1,6 @@
 """The progress of a campaign, and its listeners.
 
-Defines the numbers of a progress bar; the command line and the node display them.
+The command line and the campaign node display the progress.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,10 @@ from gz_testauto.trial.plan import Trial
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run: ``done`` of ``total`` selected trials are finished, ``done_before`` of
-    them by earlier runs. ``elapsed_s`` is the wall time of this run, ``running`` the present trial.
+    """The progress of a campaign: ``done`` of ``total`` selected trials are finished.
+
+    Earlier calls of ``run_campaign`` finished ``done_before`` of them. ``elapsed_s`` is the wall
+    time of this call, and ``running`` the trial that has just started.
     """
 
     total: int
@@ -24,7 +26,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> Optional[float]:
-        """The estimated remaining wall time; None before the first trial of this run has ended."""
+        """Return the estimated remaining wall time (s); None before a first trial has ended."""
         done_now = self.done - self.done_before
         if done_now <= 0:
             return None
@@ -32,25 +34,25 @@ class Progress:
 
 
 class CampaignListener:
-    """A receiver of the events of a campaign, in the runner's thread. Override the needed ones."""
+    """A base class for receivers of campaign events, with a method for each event."""
 
     def noticed(self, notice: str) -> None:
-        """Handle a notice about the campaign, before its start."""
+        """Handle a notice about the campaign before the simulator starts."""
 
     def began(self, progress: Progress) -> None:
         """Handle the start of the simulator, after all checks."""
 
     def trial_began(self, trial: Trial, progress: Progress) -> None:
-        """Handle the start of a trial or of its repetition."""
+        """Handle the start of an attempt at a trial."""
 
     def trial_ended(self, record: TrialRecord, progress: Progress) -> None:
-        """Handle a trial that is in the store."""
+        """Handle a finished trial, which is in the store."""
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """Handle an invalid attempt at a trial."""
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Handle a trial that was too slow in parallel and will be repeated alone, at the end."""
+        """Handle a trial that was too slow in parallel and will be repeated alone."""
 
     def ended(self, progress: Progress) -> None:
-        """Handle the end of the run: all trials are finished, or a stop was requested."""
+        """Handle the end: all trials are finished, or a stop was requested."""

@@ -1,15 +1,15 @@
 """Run a campaign: every selected trial that is not finished.
 
-Implements resuming, retrying, stopping and the order of writing. It is independent of how a trial
-is run (:mod:`gz_testauto.trial.executor`), by which worker (:mod:`gz_testauto.workers.interface`)
-and how it is stored (:mod:`gz_testauto.results.store`). If the process is killed at any moment, the
-same call continues with the first unfinished trial and repeats none.
+This module resumes, repeats and stops trials. Executors (:mod:`gz_testauto.trial.executor`) run a
+trial, workers (:mod:`gz_testauto.workers.interface`) run several trials in parallel, and a store
+(:mod:`gz_testauto.results.store`) keeps the results. If the process is killed at any time, the same
+call continues with the first unfinished trial, and repeats no finished trial.
 """
 
 import collections
 import contextlib
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Deque, Dict, List, Optional, Sequence, Set
 
@@ -41,7 +41,7 @@ from gz_testauto.workers.interface import (
 from gz_testauto.worlds.record import unmeasured_notice
 
 OTHERS_FIRST = 16
-"""Number of other trials to start before one whose worker died, in a campaign with early stop."""
+"""Number of other trials that run before a trial whose worker died, in a campaign with ``stop``."""
 
 
 def run_campaign(
@@ -57,19 +57,18 @@ def run_campaign(
     should_stop: StopRequest = lambda: False,
     world_workers: int = 1,
 ) -> CampaignResults:
-    """Run the remaining trials of a campaign and return all its results.
+    """Run the remaining trials of a campaign and return the results of all trials.
 
-    A directory with finished trials of the same campaign is continued; ``resume`` raises for a new
-    directory, ``retry_invalid`` repeats invalid trials. If ``should_stop`` returns true, the
-    running trials are abandoned. With ``stop`` in the campaign no trial starts after the decision.
-    Every check without a simulator precedes its start. ``make_workers`` determines how many trials
-    run in parallel, and where; ``world_workers`` is the number of processes that generate the
-    worlds of a scenario. Neither changes the results.
+    A campaign in the directory ``out`` is continued. ``resume`` requires such a campaign,
+    ``retry_invalid`` repeats invalid trials. If ``should_stop`` returns True, the running trials
+    are abandoned. All checks that need no simulator are done before the simulator starts.
+    ``make_workers`` creates the workers, which run trials in parallel. ``world_workers`` is the
+    number of processes that generate the worlds of a world source. Neither changes the results.
 
-    Raises ``SpecError`` for a campaign that cannot be run, ``ResultsError`` for a directory of
-    another campaign, one in use or a full disk, ``SimulatorError`` if the simulator cannot be
-    (re)started, ``LostTrialsError`` if only invalid trials can be expected. Finished trials are
-    stored in each case.
+    Raises ``SpecError`` for a campaign that cannot run, ``ResultsError`` if the directory contains
+    a different campaign or is in use, ``DiskError`` for a full disk, ``SimulatorError`` if the
+    simulator does not start, and ``LostTrialsError`` if all trials would be invalid. Finished
+    trials are stored in each case.
     """
     selection.check(spec)
     directory = CampaignDirectory(out)
@@ -95,9 +94,18 @@ def run_campaign(
                     listener.noticed(warning)
                 workers = make_workers(make_executor, campaign)
                 run = _Run(
-                    campaign, directory, store, attempts, decision, log, workers, should_stop
+                    campaign,
+                    directory,
+                    store,
+                    attempts,
+                    decision,
+                    log,
+                    workers,
+                    should_stop,
+                    listener,
+                    len(selected),
                 )
-                run.run_trials(pending, listener, len(selected))
+                run.run_trials(pending)
             return store.results()
 
 
@@ -158,44 +166,29 @@ class EarlyStopMonitor:
         self.is_decided = bool(pairs) and all(pair.decided for pair in pairs)
 
 
+@dataclass
 class _Run:
     """One call of :func:`run_campaign`, from the start of the simulator to its end."""
 
-    def __init__(
-        self,
-        campaign: PreparedCampaign,
-        directory: CampaignDirectory,
-        store: ResultStore,
-        attempts: Attempts,
-        decision: EarlyStopMonitor,
-        log: CampaignLog,
-        workers: Workers,
-        should_stop: StopRequest,
-    ) -> None:
-        self._campaign = campaign
-        self._directory = directory
-        self._store = store
-        self._heartbeat = store.heartbeat()
-        self._workers = workers
-        self._should_stop = should_stop
-        self._attempts = attempts
-        self._decision = decision
-        self._log = log
-        self._waiting: Deque[Trial] = collections.deque()
-        self._postponed: Deque[Trial] = collections.deque()
-        self._is_parallel = False
-        self._start_s = time.monotonic()
+    _campaign: PreparedCampaign
+    _directory: CampaignDirectory
+    _store: ResultStore
+    _attempts: Attempts
+    _decision: EarlyStopMonitor
+    _log: CampaignLog
+    _workers: Workers
+    _should_stop: StopRequest
+    _listener: CampaignListener
+    _selected: int
+    """Number of selected trials, including those that were finished before."""
 
-    def run_trials(
-        self, pending: Sequence[Trial], listener: CampaignListener, selected: int
-    ) -> None:
-        """Run the pending ones of ``selected`` trials until all are finished or a stop is
-        requested."""
-        self._listener = listener
-        self._total = selected
-        self._done = self._done_before = selected - len(pending)
+    def run_trials(self, pending: Sequence[Trial]) -> None:
+        """Run trials until all are finished or a stop is requested."""
+        self._done = self._done_before = self._selected - len(pending)
+        self._heartbeat = self._store.heartbeat()
+        self._start_s = time.monotonic()
         has_valid_trial = self._attempts.has_valid_trial
-        listener.began(self._progress())
+        self._listener.began(self._progress())
         try:
             # A stopped trial counts as not started.
             with contextlib.suppress(TrialStopped), self._heartbeat:
@@ -207,13 +200,16 @@ class _Run:
                 self._run_all(pending)
         finally:
             self._workers.close()
-            listener.ended(self._progress())
+            self._listener.ended(self._progress())
 
     def _run_all(self, pending: Sequence[Trial]) -> None:
-        """Run every trial until it is valid or has too many attempts. Trials that were too slow in
-        parallel are repeated at the end, one at a time."""
-        self._waiting.extend(pending)
-        alone = False
+        """Run trials until each is valid or abandoned.
+
+        Trials that were too slow in parallel are repeated at the end, one at a time.
+        """
+        self._waiting = collections.deque(pending)
+        self._postponed: Deque[Trial] = collections.deque()
+        self._is_parallel = alone = False
         running = 0
         while True:
             while self._waiting and running < self._workers.size and self._can_continue():
@@ -233,7 +229,6 @@ class _Run:
             self._waiting.append(self._postponed.popleft())
 
     def _handle_result(self, attempt: Attempt) -> None:
-        """Store the result of an attempt, or repeat its trial."""
         trial, result = attempt.trial, attempt.result
         if result is None:
             if not self._should_stop():  # a stop may look like a failure to the simulator
@@ -271,7 +266,7 @@ class _Run:
         return not (ended or self._should_stop())
 
     def _start(self, trial: Trial) -> bool:
-        """Start a trial, or abandon it after too many attempts."""
+        """Start a trial, or abandon it after too many attempts. Return whether it has started."""
         if self._attempts.has_reached_limit(trial.index):
             self._abandon(trial)
             return False
@@ -319,13 +314,8 @@ class _Run:
         self._listener.trial_ended(record, self._progress())
 
     def _progress(self, running: Optional[Trial] = None) -> Progress:
-        return Progress(
-            self._total,
-            self._done,
-            self._done_before,
-            time.monotonic() - self._start_s,
-            running,
-        )
+        elapsed_s = time.monotonic() - self._start_s
+        return Progress(self._selected, self._done, self._done_before, elapsed_s, running)
 
 
 def _without_pending(records: Sequence[TrialRecord], pending: Sequence[Trial]) -> List[TrialRecord]:

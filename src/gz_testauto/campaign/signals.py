@@ -1,7 +1,7 @@
-"""Handle Ctrl-C and SIGTERM: the first one stops the campaign cleanly, the second immediately.
+"""Handle Ctrl-C and SIGTERM: the first signal stops a campaign cleanly, the second immediately.
 
-Cleanly means: the running trial is abandoned and counts as unfinished, the simulator is closed, and
-the same command resumes the campaign.
+A clean stop abandons the running trials and closes the simulator. The same command then resumes the
+campaign.
 """
 
 import signal
@@ -12,9 +12,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """A handler of the two signals inside a ``with`` block, in the main thread.
+    """A context manager of the main thread that handles SIGINT and SIGTERM.
 
-    A call returns whether to stop. The signal handler calls ``on_first`` once.
+    The instance is a function that returns whether to stop. The first signal calls ``on_first``.
     """
 
     def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
@@ -23,12 +23,12 @@ class StopSignals:
         self.received: Optional[int] = None
 
     def __call__(self) -> bool:
-        """Return whether one of the signals was received."""
+        """Return whether SIGINT or SIGTERM was received."""
         return self.received is not None
 
     @property
     def exit_status(self) -> int:
-        """The exit status that a shell expects of a process that ended by the signal."""
+        """Return 128 + the number of the received signal; 0 without a signal."""
         return 128 + self.received if self.received else 0
 
     def __enter__(self) -> "StopSignals":

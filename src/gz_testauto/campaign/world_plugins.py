@@ -71,7 +71,6 @@ def plugins_notice(spec: CampaignSpec, worlds: Optional[Iterable[Path]] = None) 
 
 
 def _worlds(spec: CampaignSpec) -> Iterator[Path]:
-    """Yield the world files of a campaign, or the files from which its worlds are generated."""
     worlds = spec.worlds
     source = world_source(spec)
     if worlds.base is not None:

@@ -141,7 +141,6 @@ def copy_worlds(worlds: WorldSet, spec: WorldsSpec, folder: Path) -> WorldSet:
 
 
 def _missing_plugins(path: Path, spec: WorldsSpec) -> Tuple[str, ...]:
-    """Return the plugins of a world that are in ``worlds.allow_missing``."""
     document = SdfDocument.read(path, spec.repair)
     named = plugin_files(document, ModelLibrary(repair=spec.repair))
     return tuple(name for name in named if spec.plugins and is_allowed(name, spec.allow_missing))

@@ -103,7 +103,6 @@ def examine() -> Iterator[Finding]:
 
 
 def _remedies() -> Remedies:
-    """Return the remedies for this installation: in a checkout, in a catkin workspace or by pip."""
     workspace = _sourced_workspace()
     if workspace is not None:
         return Remedies(

@@ -146,7 +146,6 @@ class WorldCounter:
 
 
 def _figures(worlds: WorldSet) -> Dict[str, List[float]]:
-    """Return properties of the worlds by name, without missing values."""
     found: Dict[str, List[Any]] = {
         "shortest_path_m": [world.shortest_path_m for world in worlds],
     }

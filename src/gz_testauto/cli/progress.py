@@ -33,37 +33,44 @@ class LineListener(CampaignListener):
 
     def noticed(self, notice: str) -> None:
         """Print the notice."""
-        self._print(notice)
+        self._show(notice)
 
     def began(self, progress: CampaignProgress) -> None:
         """Print the number of remaining trials."""
         left = progress.total - progress.done
         resumed = f", {progress.done} were done before" if progress.done else ""
-        self._print(f"{left} of {progress.total} trials to run{resumed}")
+        self._show(f"{left} of {progress.total} trials to run{resumed}")
 
     def trial_ended(self, record: TrialRecord, progress: CampaignProgress) -> None:
         """Print the outcome and the remaining time."""
-        self._print(
+        self._show(
             f"[{progress.done}/{progress.total}, {time_left(progress)}] {record.world} "
             f"{record.planner}: {record.outcome.value}, {record.detail}"
         )
 
     def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
         """Print the cause of an invalid attempt."""
-        self._print(f"{trial.world} {trial.planner}: attempt {attempt} is invalid: {cause}")
+        name = f"{trial.world} {trial.planner}"
+        self._show(f"{name}: attempt {attempt} is ", ("invalid", "yellow"), f": {cause}")
 
     def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
         """Print that a trial was too slow and will be repeated."""
-        self._print(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
+        self._show(
+            f"{trial.world} {trial.planner}: real-time factor {real_time_factor:.1f}; will be "
+            "repeated alone"
+        )
 
-    def _print(self, text: str) -> None:
-        print(escape_text(text), file=self._stream, flush=True)
+    def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
+        """Print a line of texts, and of texts with a style, which is ignored here."""
+        line = "".join(part if isinstance(part, str) else part[0] for part in parts)
+        print(escape_text(line), file=self._stream, flush=True)
 
 
-class BarListener(CampaignListener):
+class BarListener(LineListener):
     """A listener that shows a progress bar, with finished trials above the bar."""
 
     def __init__(self, console: Console) -> None:
+        super().__init__(console.file)
         self._console = console
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -73,10 +80,6 @@ class BarListener(CampaignListener):
             console=console,
         )
         self._task = self._bar.add_task("starting the simulator", total=None, left="")
-
-    def noticed(self, notice: str) -> None:
-        """Print the notice above the bar."""
-        self._show(notice)
 
     def began(self, progress: CampaignProgress) -> None:
         """Start the progress bar."""
@@ -97,24 +100,12 @@ class BarListener(CampaignListener):
         )
         self._update(f"{record.world} {record.planner}", progress)
 
-    def attempt_failed(self, trial: Trial, attempt: int, cause: str) -> None:
-        """Print the cause of an invalid attempt above the bar."""
-        self._show(
-            f"{trial.world} {trial.planner}: attempt {attempt} is ",
-            ("invalid", "yellow"),
-            f": {cause}",
-        )
-
-    def trial_postponed(self, trial: Trial, real_time_factor: float) -> None:
-        """Print above the bar that a trial was too slow and will be repeated."""
-        self._show(f"{trial.world} {trial.planner}: {_too_slow(real_time_factor)}")
-
     def ended(self, progress: CampaignProgress) -> None:
         """Stop updating the bar."""
         self._bar.stop()
 
     def _show(self, *parts: Union[str, Tuple[str, str]]) -> None:
-        """Print parts, each a text or a text with a style, without interpreting markup."""
+        # Text.assemble does not interpret markup in names.
         shown = (escape_text(part) if isinstance(part, str) else part for part in parts)
         self._console.print(Text.assemble(*shown))
 
@@ -125,10 +116,6 @@ class BarListener(CampaignListener):
             completed=progress.done,
             left=time_left(progress),
         )
-
-
-def _too_slow(real_time_factor: float) -> str:
-    return f"real-time factor {real_time_factor:.1f}; will be repeated alone"
 
 
 def print_status(text: str) -> None:

@@ -146,7 +146,6 @@ def _require_trust(spec: CampaignSpec) -> None:
 
 
 def _programs(spec: CampaignSpec) -> Tuple[Sequence[Path], str]:
-    """Return the files of a campaign that contain programs, and a description of them."""
     if isinstance(spec, StackCampaignSpec):
         return launch_files(spec), "launch files, and the programs that they start"
     assert isinstance(spec, BuiltinCampaignSpec), "there is no third kind"
@@ -179,7 +178,6 @@ def find_trial(campaign: PreparedCampaign, world: str, planner: str, repetition:
 
 
 def _on_stack(campaign: PreparedCampaign, arguments: argparse.Namespace) -> ExecutorFactory:
-    """Return the executor of a stack, with output in a temporary directory."""
     if arguments.gui or arguments.speed:
         raise SpecError(
             "--gui and --speed are not supported with stack; set stack.max_real_time_factor or "

@@ -137,14 +137,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_complete(results: CampaignResults) -> bool:
-    """Return whether every trial is valid, or the campaign has stopped early."""
     end = early_stop(results)
     valid = sum(record.outcome.valid for record in results.trials)
     return valid >= results.planned or (end is not None and end.decided)
 
 
 def _serve(directory: Path, port: int) -> int:
-    """Serve the page until Ctrl-C; return 0."""
     from gz_testauto.report.page.server import PageServer
 
     try:

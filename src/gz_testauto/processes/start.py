@@ -102,27 +102,7 @@ def start_with_watchdog(
     removal = f"rm -rf -- {' '.join(shlex.quote(str(path)) for path in remove)};" if remove else ""
     shell = ["/bin/sh", "-c", _WATCHDOG_SCRIPT.format(remove=removal), "gz_testauto"]
     wrapper = [sys.executable, "-I", "-S", "-c", _PDEATHSIG_WRAPPER, str(os.getpid())]
-    read_end, write_end = os.pipe()
-
-    def start() -> "subprocess.Popen[bytes]":
-        with within or contextlib.nullcontext(), log_file.open("wb") as log:
-            return subprocess.Popen(
-                [*shell, *wrapper, *command],
-                stdin=read_end,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=dict(environment),
-                start_new_session=True,
-            )
-
-    try:
-        process = _starter_thread().run(start)
-    except BaseException:
-        os.close(write_end)
-        raise
-    finally:
-        os.close(read_end)
-    return ChildProcess(process, write_end, one_group=True)
+    return _start([*shell, *wrapper, *command], environment, log_file, within=within)
 
 
 def start_under_subreaper(
@@ -136,11 +116,24 @@ def start_under_subreaper(
     All descendants of the command end with this process or with the command, in any session. The
     command inherits the file descriptors ``pass_fds``.
     """
+    program = [sys.executable, "-I", "-S", subreaper.__file__]
+    return _start([*program, *command], environment, log_file, one_group=False, pass_fds=pass_fds)
+
+
+def _start(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log_file: Path,
+    one_group: bool = True,
+    pass_fds: Sequence[int] = (),
+    within: Optional[ContextManager[Any]] = None,
+) -> ChildProcess:
     read_end, write_end = os.pipe()
-    try:
-        with log_file.open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", subreaper.__file__, *command],
+
+    def start() -> "subprocess.Popen[bytes]":
+        with within or contextlib.nullcontext(), log_file.open("wb") as log:
+            return subprocess.Popen(
+                command,
                 stdin=read_end,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -148,12 +141,15 @@ def start_under_subreaper(
                 start_new_session=True,
                 pass_fds=pass_fds,
             )
+
+    try:
+        process = _starter_thread().run(start)
     except BaseException:
         os.close(write_end)
         raise
     finally:
         os.close(read_end)
-    return ChildProcess(process, write_end, one_group=False)
+    return ChildProcess(process, write_end, one_group)
 
 
 class _StarterThread:
@@ -166,7 +162,6 @@ class _StarterThread:
         threading.Thread(target=self._serve, name="starter", daemon=True).start()
 
     def run(self, call: Callable[[], Result]) -> Result:
-        """Run ``call`` in the thread; return its result or raise its exception."""
         future: Future[Result] = Future()
         self._calls.put((call, future))
         return future.result()
@@ -185,7 +180,6 @@ _thread_lock = threading.Lock()
 
 
 def _starter_thread() -> _StarterThread:
-    """Return the starter thread of this process, which is created if necessary."""
     global _thread
     with _thread_lock:
         if _thread is None or _thread.process != os.getpid():

@@ -89,7 +89,6 @@ def _check_missions(campaign: PreparedCampaign, trials: Sequence[Trial]) -> Dict
 
 
 def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
-    """Raise ``SpecError`` for robots that overlap at their start poses."""
     for name in {trial.world for trial in trials} if campaign.companions else ():
         places = [
             (one.robot.name, footprint_at(np.asarray(one.limits.footprint_m), start))
@@ -105,7 +104,6 @@ def _check_starts(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
 
 
 def _check_training(campaign: PreparedBuiltin, trials: Sequence[Trial]) -> None:
-    """Raise ``SpecError`` for a planner in a world in which it was trained."""
     for planner in campaign.spec.planners:
         with planner.locating("plugin", "parameters"):
             trained_in = planner_origin(planner.plugin, **planner.parameters).trained_in
@@ -138,7 +136,6 @@ def _check_all_actors(campaign: PreparedCampaign, trials: Sequence[Trial]) -> No
 
 
 def _check_scene(campaign: PreparedCampaign, scene: WorldScene, where: str) -> None:
-    """Raise ``SpecError`` for a model with the robot's name, or an unsuitable physics step."""
     name = campaign.robot.name
     if name in scene.models:
         raise SpecError(

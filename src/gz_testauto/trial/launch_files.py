@@ -190,7 +190,6 @@ def files_of(launch: Path, arguments: Arguments) -> Dict[str, Path]:
 
 
 def _follow(file: Path, given: Arguments, found: List[Path], depth: int) -> None:
-    """Add the input files of ``file`` to ``found``, recursively."""
     if file.stat().st_size > _LARGEST_READ_B or depth == 0:
         return
     try:
@@ -223,7 +222,6 @@ def _passed(include: "etree._Element", scope: Arguments, file: Path) -> Argument
 
 
 def _named_by(element: "etree._Element", scope: Arguments, file: Path) -> Iterator[Path]:
-    """Yield the existing files that the attributes of an XML element contain."""
     for text in element.attrib.values():
         value = _replaced(str(text), scope, file)
         for word in _words(value or ""):

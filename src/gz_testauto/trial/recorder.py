@@ -195,7 +195,6 @@ class Recorder:
         return self._rows[self._count - 1]
 
     def _twist(self, time_s: float, yaw: float, state: ModelState) -> Tuple[float, float, float]:
-        """Return the velocity in the base frame, from the simulator or from the displacement."""
         cos, sin = math.cos(yaw), math.sin(yaw)
         if state.linear_mps is not None and state.angular_radps is not None:
             x_mps, y_mps, turn_radps = *state.linear_mps[:2], state.angular_radps[2]

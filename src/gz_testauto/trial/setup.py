@@ -228,7 +228,6 @@ class PreparedBuiltin(PreparedCampaign):
 
 
 def _of_companion(spec: BuiltinCampaignSpec, entry: CompanionSpec) -> BuiltinCampaignSpec:
-    """Return the campaign of a companion robot, with the model and planner of that robot."""
     changed: Dict[str, Any] = {"name": entry.name}
     if entry.model is not None:  # the model has the body, not `robot:`
         body = {"footprint_m": None, "height_m": None, "scan_height_m": None}
@@ -291,8 +290,6 @@ def require_stack(campaign: PreparedCampaign) -> PreparedStack:
 
 
 class _WorldData:
-    """The data of a world file that a recording needs."""
-
     def __init__(self, scene: WorldScene, heights: Heights) -> None:
         self.scene, self.heights = scene, heights
         shapes = [shape for model in scene.models.values() for shape in model.collisions]

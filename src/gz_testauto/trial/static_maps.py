@@ -170,7 +170,6 @@ class StaticMaps:
         scene: WorldScene,
         grid: OccupancyGrid,
     ) -> str:
-        """Return the reason why the path ``leg`` does not exist, and a remedy."""
         start, goal = leg
         start_name, goal_name = map(inputs.named, leg)
         radius_m = min(self._limits.circumscribed_radius_m, self._limits.half_width_m)
@@ -201,7 +200,6 @@ class StaticMaps:
         )
 
     def _nearest(self, scene: WorldScene, pose: Pose2D) -> Tuple[str, float]:
-        """Return the name and the distance (m) of the model on the map nearest to a pose."""
         point, height_m = shapely.Point(pose.x_m, pose.y_m), self.scan_height_m
         pattern = self._spec.worlds.obstacle_pattern
         found: Optional[Tuple[float, str]] = None

@@ -257,7 +257,6 @@ class _Worker:
 
     @property
     def is_occupied(self) -> bool:
-        """Return whether the worker is starting or runs a trial."""
         return not self.is_ready or self.trial is not None
 
     def begin(self, trial: Trial) -> bool:
@@ -277,7 +276,6 @@ class _Worker:
         return trial, time.monotonic() - self._began_s
 
     def request_exit(self) -> None:
-        """Request the worker to exit after its present trial."""
         with contextlib.suppress(OSError):
             self._parent.send(None)
 
@@ -286,7 +284,6 @@ class _Worker:
         self.process.join()
 
     def kill_if_hung(self, stall_timeout_s: float, hang_timeout_s: float) -> None:
-        """Kill the worker process if it does not respond or is hung."""
         self._watchdog.check()
         if self.kill_reason:
             return
@@ -306,7 +303,6 @@ class _Worker:
 
     @property
     def exit_reason(self) -> str:
-        """Return the cause of the exit of the worker process."""
         status = self.process.exitcode
         if self.kill_reason or status is None:
             return self.kill_reason
