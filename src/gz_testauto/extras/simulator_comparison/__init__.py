@@ -1,1 +1,2 @@
-"""Simulators measured against recordings and against each other, scored, and how sure that is."""
+"""Comparison of simulators with recordings and with each other, with scores, a ranking and its
+uncertainty."""

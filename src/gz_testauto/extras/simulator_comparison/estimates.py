@@ -1,14 +1,17 @@
-"""Value and interval of a measure for an entry, and whether the entry ties with the reference.
+"""Value and confidence interval of a measure for an entry of a comparison, and whether the entry
+ties with the reference.
 
-A measure against the reference is the mean over all pairs of an entry's and the reference's
-repetitions of a case, then the mean or sum over cases. Its interval is a bootstrap over the
-repetitions of each case, of entry and reference, with expanded percentiles for few repetitions (T.
-C. Hesterberg, The American Statistician 69, 2015; without them five repetitions cover 84 % instead
-of 95 %). The interval of a measure of single recordings is Student's. The *floor* is the same mean
-over pairs of the reference's own repetitions. An entry *ties* with the reference if its value is
-not above the floor, or if a permutation test of the repetitions by the energy statistic of the
-pairs (G. J. Székely, M. L. Rizzo, J. Stat. Plan. Inference 143, 2013) finds no significant
-difference at 5 %.
+A measure against the reference is the mean distance over all pairs of a repetition of the entry and
+a repetition of the reference in the same case. These means are averaged or added over the cases.
+The interval is a bootstrap over the repetitions of both, with expanded percentiles for few
+repetitions (T. C. Hesterberg, The American Statistician 69, 2015). Without the expansion, intervals
+of five repetitions would cover 84 % instead of 95 %. A measure of single recordings has a Student
+interval.
+
+The *floor* is the mean distance over pairs of the reference's own repetitions. An entry *ties* with
+the reference if its value is not above the floor, or if a permutation test finds no significant
+difference at 5 %. The test uses the energy statistic of the pairs (G. J. Székely, M. L. Rizzo, J.
+Stat. Plan. Inference 143, 2013).
 """
 
 import math
@@ -31,12 +34,12 @@ from gz_testauto.sampling.seeds import child_generator
 RESAMPLES = 2000
 PERMUTATIONS = 999
 BOOTSTRAP, PERMUTATION = "bootstrap", "permutation"
-"""Paths of the generators."""
+"""Components of the seed paths of the random generators."""
 
 REFERENCE = "reference of all entries"
 PUBLISHED = "published"
 NOTHING = "no value is published"
-"""Reason for a missing value of an entry that was not simulated."""
+"""Reason for a missing value of an entry that was neither simulated nor recorded."""
 NO_CAMPAIGN = "the entry has no campaign"
 NO_OTHER_CAMPAIGN = "the reference has no campaign"
 
@@ -46,9 +49,10 @@ METHOD_OWN = "Student's t over repetitions"
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One measure of one entry. ``draws`` (:data:`RESAMPLES`,) are its resampled values. ``floor``
-    and ``p_tie`` are NaN without a reference or with too few repetitions. ``missing`` is the reason
-    if there is no value."""
+    """Value of one measure for one entry of a comparison. ``draws`` (:data:`RESAMPLES`,) are
+    resampled values. ``by_case`` has the value of each case. ``floor`` and ``p_tie`` are NaN
+    without a reference or with too few repetitions. ``missing`` is the reason if the measure has no
+    value, otherwise empty."""
 
     measure: Measure
     estimate: Estimate
@@ -60,18 +64,18 @@ class Measured:
 
     @property
     def ties(self) -> bool:
-        """True if there is no significant difference from the reference, or its distance from the
+        """True if the difference from the reference is not significant, or if the distance from the
         reference is not above the floor."""
         return self.p_tie > 1.0 - LEVEL or self.estimate.value <= self.floor
 
     @classmethod
     def absent(cls, measure: Measure, why: str) -> "Measured":
-        """Return a missing value with its reason."""
+        """Create a missing value with the reason ``why``."""
         return cls(measure, Estimate.unknown(), missing=why)
 
     @classmethod
     def quoted(cls, measure: Measure, value: float) -> "Measured":
-        """Return a published value, which has no interval."""
+        """Create a published value, which has no interval."""
         estimate = Estimate(value, math.nan, math.nan, PUBLISHED)
         return cls(measure, estimate, np.full(RESAMPLES, value))
 
@@ -83,7 +87,8 @@ def measure_entry(
     reference: Optional[RecordingsByCase],
     seed: int = 0,
 ) -> Measured:
-    """Return a measure of the entry called ``name``, from its recordings and the reference's."""
+    """Return a measure of the entry ``name``, computed from its recordings and those of the
+    reference."""
     if measure.own is not None:
         return _own_measure(measure, name, own, seed)
     if reference is None:
@@ -109,8 +114,8 @@ def measure_planners(
     reference: Optional[CampaignResults],
     seed: int = 0,
 ) -> Measured:
-    """Return a measure of an entry from its campaign and the reference's. Raises ``ResultsError``
-    if they have different worlds."""
+    """Return a measure of two campaigns, one of an entry and one of the reference. Raises
+    ``ResultsError`` if the campaigns have different worlds."""
     assert measure.planners is not None, "a measure of two campaigns"
     if own is None or reference is None:
         return Measured.absent(measure, NO_CAMPAIGN if own is None else NO_OTHER_CAMPAIGN)
@@ -122,11 +127,11 @@ def measure_planners(
 
 
 EXTRAS = ("load", "half_step")
-"""Fields that only some cases and some of their repetitions have."""
+"""Fields of a recording that only some cases and repetitions have."""
 
 
 def _with_extras(measure: Measure, own: RecordingsByCase) -> RecordingsByCase:
-    """Return the repetitions that have the :data:`EXTRAS` that a measure needs."""
+    """Return the repetitions that have all fields of :data:`EXTRAS` that a measure needs."""
     needed = [name for name in EXTRAS if name in measure.needs]
     kept = {
         case: [one for one in found if all(getattr(one, name) is not None for name in needed)]
@@ -175,15 +180,16 @@ def _own_measure(measure: Measure, name: str, own: RecordingsByCase, seed: int) 
 
 
 def _residuals(parts: Mapping[str, np.ndarray], value: float) -> List[np.ndarray]:
-    """Return the contribution of each repetition (n,) to a ratio, in units of its denominator,
-    times n of its case."""
+    """Return the contribution of each repetition (n,) to a ratio of sums, by case. The unit is that
+    of the denominator, and the values are scaled by the number of repetitions."""
     return [len(part) * (part[:, 0] - value * part[:, 1]) for part in parts.values()]
 
 
 def _student(parts: Mapping[str, np.ndarray], value: float) -> Estimate:
-    """Return the interval of a linearized ratio of sums: Student's t with the degrees of freedom of
-    Welch and Satterthwaite; on the logarithm if the values cannot be negative. A bootstrap of five
-    values cannot exceed them and would cover 91 %."""
+    """Return the interval of a ratio of sums, after linearization. It is Student's t interval with
+    the degrees of freedom of Welch and Satterthwaite. If the values cannot be negative, it is
+    computed for the logarithm. A bootstrap of five values would cover 91 % instead of 95 %, since
+    it cannot exceed the values."""
     residuals = _residuals(parts, value)
     _, freedom = _small_sample_correction(residuals)
     below = sum(part[:, 1].sum() for part in parts.values())
@@ -234,7 +240,8 @@ def _reference_measure(
 def _pooled(
     measure: Measure, own: Sequence[RunRecording], reference: Sequence[RunRecording]
 ) -> np.ndarray:
-    """Return the distances between all repetitions (n, n), the entry's before the reference's."""
+    """Return the distances (n, n) between all repetitions of an entry, followed by those of the
+    reference."""
     assert measure.between is not None, "a measure of two recordings"
     pool = [*own, *reference]
     found = np.zeros((len(pool), len(pool)))
@@ -245,14 +252,14 @@ def _pooled(
 
 
 def _mean_of_pairs(distances: np.ndarray) -> float:
-    """Return the mean over pairs of different repetitions, NaN for one repetition."""
+    """Return the mean distance of different repetitions, NaN if there is only one."""
     count = len(distances)
     return float(distances.sum() / (count * (count - 1))) if count > 1 else math.nan
 
 
 def _counts(count: int, seed: int, name: str, case: str) -> np.ndarray:
-    """Return how often each repetition is drawn (:data:`RESAMPLES`, count). The draws of the
-    reference are the same for every entry."""
+    """Return how often each of ``count`` repetitions is drawn in each resample (:data:`RESAMPLES`,
+    count). The draws of the reference are equal for all entries."""
     random = child_generator(seed, BOOTSTRAP, name, case)
     return random.multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES)
 
@@ -264,8 +271,9 @@ def _with_interval(
     scatter: Sequence[np.ndarray],
     by_case: Mapping[str, float],
 ) -> Measured:
-    """Return the estimate. ``scatter`` has an array (n,) per independently resampled set of n
-    repetitions; its mean is the contribution of the set, up to a factor common to all sets."""
+    """Return a measured value with its bootstrap interval. ``scatter`` has one array (n,) for each
+    independently resampled set of n repetitions. The mean of the array is the contribution of the
+    set, up to a factor that is common to all sets."""
     if min(map(len, scatter)) < 2 or not np.isfinite(draws).all():
         estimate = Estimate(
             value, math.nan, math.nan, "no interval, because a case has only one repetition"
@@ -282,7 +290,7 @@ def _with_interval(
 
 def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, float]:
     """Return the factor by which a bootstrap of few repetitions is too narrow, and the degrees of
-    freedom of its normal quantiles (Welch and Satterthwaite, over the sets)."""
+    freedom of its quantiles (Welch and Satterthwaite, over the resampled sets)."""
     counts = np.array([len(one) for one in scatter], dtype=float)
     shares = np.array([one.var() for one in scatter]) / counts  # as in the bootstrap
     if not shares.sum() > 0.0:
@@ -293,9 +301,9 @@ def _small_sample_correction(scatter: Sequence[np.ndarray]) -> Tuple[float, floa
 
 
 def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], seed: int) -> float:
-    """Return the p-value of a permutation test of equal distributions by the energy statistic,
-    within each case. It is NaN if the reference has one repetition of a case, or if there are too
-    few permutations for a small p-value."""
+    """Return the p-value of a permutation test of equal distributions by the energy statistic, with
+    permutations within each case. The value is NaN if the reference has only one repetition of a
+    case, or if the number of permutations is too small for a p-value of 5 %."""
     exchanges = math.prod(_exchange_count(own, reference) for own, reference in sizes)
     if min(reference for _, reference in sizes) < 2 or exchanges * (1.0 - LEVEL) < 1.0:
         return math.nan
@@ -311,14 +319,15 @@ def _p_tie(distances: Sequence[np.ndarray], sizes: Sequence[Tuple[int, int]], se
 
 
 def _exchange_count(own: int, reference: int) -> int:
-    """Return the number of exchanges that the energy statistic distinguishes. With equal counts,
-    exchanging the two sets as a whole changes nothing."""
+    """Return the number of permutations that the energy statistic distinguishes. With sets of equal
+    size, exchanging both sets does not change the statistic."""
     return math.comb(own + reference, own) // (2 if own == reference else 1)
 
 
 def _energy(pooled: np.ndarray, members: np.ndarray, own: int) -> np.ndarray:
-    """Return 2 E d(X, Y) - E d(X, X') - E d(Y, Y') for each row of ``members`` (m, n), which is 1
-    for the ``own`` samples of X and 0 for those of Y."""
+    """Return the energy statistic 2 E d(X, Y) - E d(X, X') - E d(Y, Y') for each row of ``members``
+    (m, n). ``members`` is 1 for the ``own`` samples of X and 0 for those of Y; ``pooled`` (n, n)
+    are the distances d."""
     other = len(pooled) - own
     towards = members @ pooled
     within = (towards * members).sum(axis=1)

@@ -1,7 +1,7 @@
-"""All results of a bench: measures, scores, ranking and their uncertainty.
+"""Results of a comparison of simulators: measures, scores, ranking and their uncertainty.
 
-Defines the order of the evaluation, from a specification to :class:`Findings`, which reports show
-and ``findings.json`` stores.
+:func:`evaluate_bench` evaluates a specification. Reports and ``findings.json`` show the result,
+:class:`Findings`.
 """
 
 import math
@@ -51,9 +51,10 @@ from gz_testauto.results.records import CampaignResults
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Scores, intervals of the totals (entries, 2), and the rank acceptability (entries, ranks):
-    ``near_ranks`` under weights within 20 %, ``any_ranks`` under any weights, both with resampled
-    measurements."""
+    """A ranking of the entries of a comparison. ``table`` has the scores and ``intervals`` the
+    intervals of the totals (entries, 2). ``near_ranks`` and ``any_ranks`` are rank acceptabilities
+    (entries, ranks), under weights within 20 % of the specified ones and under any weights. Both
+    include resampled measurements."""
 
     table: ScoreTable
     intervals: np.ndarray
@@ -71,7 +72,7 @@ class Ranking:
         seed: int,
         not_ranked: Mapping[str, str] = NONE,
     ) -> "Ranking":
-        """Create a ranking from a table and scores of resampled measurements (n, entries,
+        """Create a ranking from scores, and from the scores of resampled measurements (n, entries,
         criteria). ``not_ranked`` has the reasons why other entries are not in the table."""
         return cls(
             table,
@@ -86,8 +87,9 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Power spectral density (f,) of vertical acceleration in (m/s²)²/Hz, the mean of an entry's
-    repetitions of a case, at ``frequency_hz`` (f,), above 0 and within the band."""
+    """Power spectral density (f,) of the vertical acceleration in (m/s²)²/Hz, at ``frequency_hz``
+    (f,). It is the mean over the repetitions of one entry in one case. Frequencies are above 0 and
+    within the compared band."""
 
     entry: str
     is_reference: bool
@@ -96,14 +98,15 @@ class Spectrum:
 
 
 BASELINE = "it is the baseline"
-"""Reason why the baseline is not ranked."""
+"""Reason why the baseline is not ranked, as part of a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Results of a comparison: measured values by entry and measure, the reasons by entry that is
-    not ranked, the ranking, and spectra by case. ``published_ranking`` is the ranking by published
-    scores; it is None unless all entries have published scores."""
+    """Results of a comparison of simulators. ``measured`` has the values by entry and measure,
+    ``not_ranked`` the reasons why entries are not ranked, and ``spectra`` the spectra by case.
+    ``published_ranking`` is the ranking by published scores; it is None unless all entries have
+    published scores."""
 
     spec: BenchSpec
     measured: Mapping[str, Mapping[str, Measured]]
@@ -112,12 +115,12 @@ class Findings:
     published_ranking: Optional[Ranking]
     spectra: Mapping[str, Sequence[Spectrum]]
     aligned: AlignedRecordings
-    """Duration of each case and the frequency band."""
+    """Aligned recordings: the common duration of each case, and the common frequency band."""
     conditions: RunConditions
 
     @property
     def measures(self) -> List[Measure]:
-        """Measures that at least one entry has, the weighted ones first."""
+        """Measures with a value for at least one entry, those with a weight first."""
         names = [name for name in self.spec.weights if name in MEASURES.names()]
         names += [name for name in next(iter(self.measured.values())) if name not in names]
         return [
@@ -128,8 +131,8 @@ class Findings:
 
     @property
     def without_interval(self) -> List[str]:
-        """Measures that count but have no interval for a ranked entry, so that they are the same in
-        all draws."""
+        """Weighted measures that have no interval for a ranked entry, so that they are equal in all
+        draws."""
         table = self.ranking.table
         found = []
         for name, counts, weight in zip(table.criteria, table.counted, table.weights):
@@ -145,9 +148,9 @@ def evaluate_bench(
     recordings: Optional[Mapping[str, RecordingsByCase]] = None,
     conditions: RunConditions = NO_CONDITIONS,
 ) -> Findings:
-    """Measure, score and rank. ``recordings`` has the recordings of simulated entries by name,
-    ``conditions`` the conditions of their simulation. Raises ``ResultsError`` for recordings that
-    cannot be read or are not plausible."""
+    """Return all results of a comparison: measures, scores and ranking. ``recordings`` has the
+    recordings of simulated entries by name, ``conditions`` the conditions of these simulations.
+    Raises ``ResultsError`` for recordings that cannot be read or are not plausible."""
     all_recordings: Dict[str, RecordingsByCase] = dict(recordings or {})
     for entry in spec.entries:
         if entry.recording is not None:
@@ -180,9 +183,9 @@ def evaluate_bench(
 def _not_ranked(
     spec: BenchSpec, recordings: Mapping[str, RecordingsByCase], conditions: RunConditions
 ) -> Dict[str, str]:
-    """Return the entries that are not compared, with the reason: simulators without a valid run of
-    a case of the reference, and simulators whose ground differs from the terrain. Otherwise their
-    missing values would remove a criterion for all entries."""
+    """Return the entries that are not ranked, with the reason. A simulated entry is not ranked if
+    it has no valid run of a case of the reference, or if its ground differs from the terrain.
+    Otherwise its missing values would remove a criterion for all entries."""
     found: Dict[str, str] = {} if spec.baseline is None else {spec.baseline: BASELINE}
     for entry in spec.ranked:
         if entry.simulator is not None and not recordings.get(entry.name):
@@ -219,7 +222,8 @@ def _measured(
 def _score_entries(
     spec: BenchSpec, measured: Mapping[str, Mapping[str, Measured]]
 ) -> Tuple[ScoreTable, np.ndarray]:
-    """Return the table, and scores (n, entries, criteria) of resampled measurements."""
+    """Return the scores of all ranked entries, and the scores (n, entries, criteria) of resampled
+    measurements."""
     entries = [entry for entry in spec.ranked if entry.name in measured]
     names = [entry.name for entry in entries]
     points = np.full((len(names), len(spec.weights)), np.nan)
@@ -268,7 +272,7 @@ def _spectra(
 
 
 def _spectrum(name: str, is_reference: bool, recordings: Sequence[RunRecording]) -> Spectrum:
-    """Return the mean spectrum of the repetitions, over their common length."""
+    """Return the mean spectrum of several repetitions, over their common duration."""
     samples = [inertial(one)[:, VERTICAL] for one in recordings]
     length = min(map(len, samples))
     found = [spectrum(one[:length], RATE_HZ) for one in samples]

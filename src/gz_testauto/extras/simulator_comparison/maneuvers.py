@@ -1,7 +1,8 @@
-"""Maneuvers, the same in every simulator: their specification, commands and starting poses.
+"""Maneuvers, which are the same in every simulator: specification, velocity commands and starting
+poses.
 
-A robot starts at the terrain's center, heading along x. Repetitions start at slightly different
-poses, drawn from the seed.
+A robot starts near the center of the terrain, heading along x. Each repetition starts at a slightly
+different pose, which is drawn from the seed.
 """
 
 import math
@@ -23,34 +24,36 @@ from gz_testauto.spec.model import Spec, SpecPath
 from gz_testauto.spec.stack import NAME
 
 PERIOD_S = 0.05
-"""Control period, the same in every simulator."""
+"""Control period (s) of maneuvers, the same in every simulator."""
 
 STOP_AT = 0.5
-"""Share of its duration after which the maneuver ``stop`` brakes."""
+"""Share of the duration after which the maneuver ``stop`` brakes."""
 
 START = "start"
-"""Path of the generators."""
+"""Component of the seed paths of starting poses."""
 
 JITTER_M, JITTER_RAD = 0.1, 0.05
-"""Half widths of the uniform distributions of a starting pose's position and heading."""
+"""Half widths of the uniform distributions of the position (m) and heading (rad) of starting
+poses."""
 
 GAP_M = 0.5
-"""Gap between the paths of robots in parallel lanes."""
+"""Gap (m) between the paths of robots in parallel lanes."""
 
 SPAWN_GAP_M = 0.002
-"""Height above the highest point of the ground below it at which a robot is spawned."""
+"""Height (m) above the highest point of the ground below a robot at which the robot is spawned."""
 
 GROUND_SAMPLES = 25
-"""Points along each side of the footprint's bounding box at which the ground is sampled."""
+"""Number of points along each side of the footprint's bounding box at which the ground height is
+sampled."""
 
 BOX = "box"
-"""Name of the model that is pushed: a cube in front of the robot, the same in all simulators."""
+"""Name of the pushed model: a cube in front of the robot, the same in all simulators."""
 BOX_KG, BOX_SIDE_M = 5.0, 0.4
 BOX_AHEAD_M = 0.5
-"""Initial distance from the robot's footprint."""
+"""Initial distance (m) of the pushed box from the robot's footprint."""
 
 STEP = "step"
-"""Kind of maneuver for terrains of the same kind only."""
+"""Kind of maneuver that runs on terrains of the kind ``step`` only."""
 PUSH = "push"
 """Kind of maneuver that pushes a box, on flat terrain."""
 FLAT = "flat"
@@ -58,7 +61,7 @@ FLAT = "flat"
 
 
 class ManeuverKind(NamedTuple):
-    """Defaults of a kind of maneuver: duration (s) and speeds (m/s, rad/s)."""
+    """Default duration (s), forward speed (m/s) and yaw rate (rad/s) of a kind of maneuver."""
 
     duration_s: float
     linear_mps: float
@@ -75,20 +78,23 @@ KINDS: Dict[str, ManeuverKind] = {
     "turn": ManeuverKind(6.0, 0.0, 0.5),
     PUSH: ManeuverKind(8.0, 0.4, 0.0),
 }
-"""Kinds of maneuver. ``straight`` and ``circle`` are those of Farley et al. 2022, who do not
-specify the forward speed of the circle: here it is the same, on a radius of 1 m. ``stop`` brakes at
-half of its duration. ``rest`` is long enough that the density of white noise is accurate within 10
-% in 99.7 % of recordings. ``s_curve`` turns left and then right, as a sine. ``step`` is slow,
-``turn`` is on the spot, and ``push`` pushes a box in front of the robot."""
+"""Kinds of maneuver with their default values.
+
+``straight`` and ``circle`` are those of Farley et al. 2022. The paper does not specify the forward
+speed of the circle; here it is that of ``straight``, on a radius of 1 m. ``stop`` brakes after half
+of its duration. ``rest`` is long enough that the density of white noise is accurate within 10 % in
+99.7 % of recordings. ``s_curve`` turns left and then right, as a sine. ``step`` is slow, ``turn``
+is on the spot, and ``push`` pushes a box in front of the robot.
+"""
 
 ORDINARY = tuple(kind for kind in KINDS if kind not in ("turn", PUSH))
-"""Default maneuvers of a bench."""
+"""Kinds of maneuver that run by default."""
 
 RECORDED = "recorded"
 
 
 class RecordedCommandSpec(Spec):
-    """Commands from a recording: entry, case and repetition, counted from 0."""
+    """Source of recorded velocity commands: entry, case and repetition, counted from 0."""
 
     entry: str
     case: str
@@ -96,8 +102,9 @@ class RecordedCommandSpec(Spec):
 
 
 class ManeuverSpec(Spec):
-    """One maneuver. ``kind`` defaults to its name, other values to those of the kind. ``command``
-    uses the commands of a recording instead."""
+    """A maneuver: a prescribed series of velocity commands. The default of ``kind`` is ``name``,
+    and other defaults are those of the kind. With ``command`` the velocity commands of a recording
+    are used instead."""
 
     name: str = Field(pattern=NAME)
     kind: str = ""
@@ -109,7 +116,8 @@ class ManeuverSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _by_kind(cls, data: Any) -> Any:
-        """Expand a maneuver that is only a name, and add the defaults of its kind."""
+        """Expand a maneuver that is specified by its name only, and add the defaults of its
+        kind."""
         if isinstance(data, str):
             data = {"name": data}
         if not isinstance(data, dict) or not isinstance(data.get("name"), str):
@@ -120,7 +128,7 @@ class ManeuverSpec(Spec):
         return {**KINDS[kind]._asdict(), "kind": kind, **data} if kind in KINDS else data
 
     def is_for(self, terrain: str) -> bool:
-        """Return whether the maneuver runs on a terrain of this kind."""
+        """Return whether the maneuver runs on terrains of the kind ``terrain``."""
         return {STEP: terrain == STEP, PUSH: terrain == FLAT}.get(self.kind, True)
 
     @model_validator(mode="after")
@@ -136,7 +144,7 @@ class ManeuverSpec(Spec):
 
 
 class BenchRobotSpec(Spec):
-    """The robot of all simulators, with the limits of its base."""
+    """The robot of a comparison of simulators, with the limits of its base."""
 
     model: SpecPath
     name: str = Field("robot", pattern=NAME)
@@ -147,10 +155,8 @@ class BenchRobotSpec(Spec):
 
 
 def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarray:
-    """Return forward speed (m/s) and yaw rate (rad/s), (n, 2), one row per :data:`PERIOD_S`.
-
-    Raises ``SpecError`` for a maneuver that is faster than the robot.
-    """
+    """Return the velocity commands of a maneuver: forward speed (m/s) and yaw rate (rad/s), (n, 2),
+    one row per :data:`PERIOD_S`. Raises ``SpecError`` if the maneuver is faster than the robot."""
     for name, speed, limit in (
         ("linear_mps", maneuver.linear_mps, robot.max_linear_mps),
         ("angular_radps", maneuver.angular_radps, robot.max_angular_radps),
@@ -176,15 +182,16 @@ def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarra
 
 
 def recorded_commands(command: Series) -> np.ndarray:
-    """Return the commands of a recording, each held until the next; the robot is at rest before the
-    first."""
+    """Return the velocity commands (n, 2) of a recording, one row per :data:`PERIOD_S`. Each
+    command is held until the next one, and the robot is at rest before the first one."""
     count = max(1, math.ceil((command.time_s[-1] + PERIOD_S) / PERIOD_S - 1e-9))
     latest = np.searchsorted(command.time_s, np.arange(count) * PERIOD_S + 1e-9, side="right") - 1
     return np.where((latest >= 0)[:, None], command.values[latest], 0.0)
 
 
 def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
-    """Return the speeds that approach ``wanted`` (n,) from rest within the acceleration limit."""
+    """Return speeds (n,) that start at 0 and approach ``wanted`` (n,) within the acceleration
+    limit."""
     most = acceleration * PERIOD_S
     reached, found = 0.0, np.empty(len(wanted))
     for row, target in enumerate(wanted.tolist()):
@@ -194,8 +201,8 @@ def _limit_acceleration(wanted: np.ndarray, acceleration: float) -> np.ndarray:
 
 
 def ideal_path(commands: np.ndarray) -> np.ndarray:
-    """Return the path of an ideal robot under commands (n, 2): x, y (m), yaw (rad) (n + 1, 3), from
-    the origin, heading along x."""
+    """Return the poses (n + 1, 3) of an ideal robot that follows velocity commands (n, 2): x, y (m)
+    and yaw (rad), starting at the origin with heading 0."""
     yaw = np.concatenate([[0.0], np.cumsum(commands[:, 1]) * PERIOD_S])
     middle = (yaw[1:] + yaw[:-1]) / 2
     ahead = commands[:, 0] * PERIOD_S
@@ -205,14 +212,14 @@ def ideal_path(commands: np.ndarray) -> np.ndarray:
 
 
 def draw_start(case: str, repetition: int, seed: int) -> Pose2D:
-    """Return the starting pose of a repetition of a case."""
+    """Return the starting pose of a repetition of a case, drawn from the seed."""
     random = child_generator(seed, START, case, repetition)
     x_m, y_m = random.uniform(-JITTER_M, JITTER_M, 2).tolist()
     return Pose2D(x_m, y_m, float(random.uniform(-JITTER_RAD, JITTER_RAD)))
 
 
 def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain) -> None:
-    """Raise ``SpecError`` if an ideal robot leaves the terrain."""
+    """Raise ``SpecError`` if an ideal robot would leave the terrain with these commands."""
     path = ideal_path(commands)[:, :2]
     farthest = float(np.abs(path).max()) + _radius_m(robot) + JITTER_M
     farthest += JITTER_RAD * float(np.hypot(*path.T).max())
@@ -222,8 +229,8 @@ def require_space(case: str, commands: np.ndarray, robot: RobotBody, terrain: Te
 def parallel_starts(
     count: int, case: str, commands: np.ndarray, robot: RobotBody, terrain: Terrain
 ) -> List[Pose2D]:
-    """Return the starting poses of ``count`` robots in parallel lanes. Raises ``SpecError`` if the
-    terrain is too small."""
+    """Return the starting poses of ``count`` robots that drive in parallel lanes. Raises
+    ``SpecError`` if the terrain is too small."""
     path = ideal_path(commands)
     lane_m = float(np.ptp(path[:, 1])) + 2 * _radius_m(robot) + GAP_M
     ahead_m = float(np.abs(path[:, 0]).max()) + _radius_m(robot)
@@ -233,8 +240,8 @@ def parallel_starts(
 
 
 def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
-    """Return the height (m) at which a robot is spawned: the highest point of the ground below its
-    footprint plus a small gap."""
+    """Return the height (m) at which a robot is spawned: the highest point of the ground below the
+    footprint, plus :data:`SPAWN_GAP_M`."""
     outline = np.asarray(robot.footprint_m)
     sides = [
         np.linspace(*ends, GROUND_SAMPLES) for ends in zip(outline.min(axis=0), outline.max(axis=0))
@@ -244,7 +251,7 @@ def spawn_height_m(terrain: Terrain, robot: RobotBody, start: Pose2D) -> float:
 
 
 def _radius_m(robot: RobotBody) -> float:
-    """Return the radius of the circle around its origin that encloses the footprint."""
+    """Return the radius (m) of the circle around the origin that encloses the footprint."""
     return float(np.hypot(*np.asarray(robot.footprint_m).T).max())
 
 
@@ -266,7 +273,8 @@ _BOX_SDF = f"""<sdf version="1.6"><model name="{BOX}"><link name="link">
 
 
 def create_box(robot: RobotBody, start: Pose2D) -> NamedModel:
-    """Return the box at its initial pose for a robot that starts at ``start`` on level ground."""
+    """Return the pushed box at its initial pose, for a robot that starts at ``start`` on level
+    ground."""
     front_m = max(x for x, _ in robot.footprint_m)
     middle = Pose((front_m + BOX_AHEAD_M + BOX_SIDE_M / 2, 0.0, BOX_SIDE_M / 2))
     return NamedModel(BOX, _BOX_SDF, start.to_pose() * middle)

@@ -1,7 +1,8 @@
-"""The bench of the verb ``agreement``: one robot, and the same commands in two simulators.
+"""The comparison of the verb ``agreement``: one robot receives the same commands in two simulators.
 
-The first simulator is the reference. The robot and its limits are those of the campaign, on level
-ground: straight ahead, turning on the spot, an arc, a stop from full speed, and pushing a box.
+The first simulator is the reference. Robot and limits are those of a campaign. On level ground the
+robot drives straight ahead, turns on the spot, drives an arc, stops from full speed, and pushes a
+box.
 """
 
 import math
@@ -20,7 +21,7 @@ from gz_testauto.spec.campaign import BuiltinCampaignSpec
 REPETITIONS = 3
 DURATION_S = 5.0
 MARGIN_M = 5.0
-"""Ground beyond the longest path at the greatest speed."""
+"""Distance (m) between the longest path at the greatest speed and the edge of the ground."""
 
 PIXELS = 257
 
@@ -39,13 +40,13 @@ MEASURES = (
     "delay",
     "noise_density",
 )
-"""The reported measures, in this order."""
+"""Names of the reported measures, in the order of the report."""
 
 
 def open_loop_bench(first: BuiltinCampaignSpec, second: BuiltinCampaignSpec) -> BenchSpec:
-    """Return the bench of a campaign in two simulators, the first as the reference. Raises
-    ``SpecError`` for a robot without a model, and for a simulator or step that cannot be
-    sampled."""
+    """Return the specification that compares two simulators with the robot of a campaign; the first
+    one is the reference. Raises ``SpecError`` for a robot without a model, and for a simulator or
+    physics step that cannot be sampled."""
     robot = first.robot
     if robot.model is None:
         raise SpecError("robot.model is missing; the simulators need it")

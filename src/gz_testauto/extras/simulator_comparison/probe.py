@@ -1,10 +1,10 @@
-"""Measurement of whether a simulator's ground matches the specified terrain.
+"""Measurement of whether the ground of a simulator matches the specified terrain.
 
-Two scenes are measured in the simulator. Balls are dropped on the terrain at points drawn from a
-seed, each on a vertical joint, so that it stops and cannot roll. A sled on four balls
-slides on level ground of the same kind and friction, on a slope that is simulated by tilted
-gravity. A simulator that fails is not compared. A ``Simulation`` that moves no bodies can return
-its ground height instead (:class:`GroundHeightProvider`).
+Two scenes are measured. In the first, balls are dropped on the terrain at points drawn from a seed.
+Each ball is on a vertical joint, so that it stops and cannot roll. In the second, a sled on four
+balls slides on level ground of the same kind and friction. A slope is simulated by tilted gravity.
+A simulator whose ground differs is not compared. A ``Simulation`` that moves no bodies can return
+the height of its ground instead (:class:`GroundHeightProvider`).
 """
 
 import math
@@ -25,69 +25,71 @@ from gz_testauto.simulators.interface import NamedModel, Scene, Simulation, Simu
 
 MAX_HEIGHT_ERROR_M = 1e-3
 MAX_FRICTION_ERROR = 0.05
-"""Tolerances of the height and of the relative error of friction."""
+"""Tolerances of the height (m) and of the relative error of friction."""
 
 MIN_BALL_RADIUS_M = 0.01
 BALL_OVER_PITCH = 0.5
-"""Radius of a ball: its minimum, and its ratio to the grid's pitch. ODE's height maps do not stop
-bodies that are much smaller than their cells (measured: 0.2 falls through, 0.4 does not)."""
+"""Smallest radius (m) of a ball, and ratio of its radius to the pitch of the grid. ODE's height
+maps do not stop bodies that are much smaller than their cells: with a ratio of 0.2 balls fall
+through, with 0.4 they do not."""
 FOOT_M = 0.05
-"""Radius of the sled's feet, and half the distance between them."""
+"""Radius (m) of the feet of the sled, and half the distance between the feet."""
 SAMPLES_PER_RADIUS = 16
-"""Approximate number of points along a ball's radius at which its contact is computed."""
+"""Approximate number of points along the radius of a ball at which its contact is computed."""
 SAME_M = 1e-4
-"""Tolerance (m) within which heights on the three surfaces are equal."""
+"""Largest difference (m) of the resting heights on the three interpolated surfaces that count as
+equal."""
 ASIDE_M = 0.7e-3
-"""Height (m) above the contact with its own point from which a ball touches the slopes around
-it."""
+"""Smallest additional height (m) of a ball that touches the slopes around its point instead of the
+point."""
 LIFT_M = 0.02
-"""Height above its resting position at which a ball is dropped."""
+"""Height (m) above the resting position at which a ball is dropped."""
 FALL_MPS = 0.2
-"""Fall speed, limited by the joint's damping."""
+"""Fall speed (m/s) of a ball, limited by the damping of the joint."""
 CHECK_PERIOD_S = 0.1
 SETTLE_S = 3.0
 AT_REST_M = 2e-5
-"""Largest motion (m) of a ball at rest in one check period."""
+"""Largest motion (m) in one check period of a ball that counts as resting."""
 FALLEN_M = 0.5
-"""Distance (m) below its expected height from which a ball has fallen through the ground."""
+"""Distance (m) below the expected height from which a ball counts as fallen through the ground."""
 BALLS_PER_MODEL = 10
-"""Number of balls per model. It is above 1 since some simulators spawn models slowly."""
+"""Number of balls in one model. It is above 1, since some simulators spawn models slowly."""
 CANDIDATES_PER_POINT = 10
-"""Number of random candidates for each required point."""
+"""Number of random candidates for each required point of a probe."""
 
 EXTRA_SLOPE_RAD = math.radians(3.0)
-"""Difference between slope and angle of friction. It is small, because MuJoCo's bodies hop higher
-the faster they slide."""
+"""Difference (rad) between the slope and the angle of friction. It is small, because sliding bodies
+in MuJoCo hop, and hop higher at higher speeds."""
 SLIDE_S = 0.8
 MIN_LOAD_SHARE = 0.1
-"""Load of a sled on the ground as a share of its weight, below which it counts as falling."""
+"""Share of its weight with which a sled must load the ground; below that, it counts as falling."""
 RIM_M = 0.02
-"""Height of the edge that makes level ground a height map."""
+"""Height (m) of the edge that makes level ground a height map."""
 LEVEL_PIXELS, LEVEL_PITCH_M = 33, 1.6
-"""Number and size (m) of the cells of level ground. They are so large that the sled stays within
-one triangle of half a cell, for either diagonal. Bodies in Bullet and MuJoCo catch at level edges
-between triangles, and more so at smaller triangles (measured: balls in Bullet by 30 %, boxes in
-MuJoCo by 36 %). This is not friction."""
+"""Number and size (m) of the cells of level ground. Cells are so large that the sled stays within
+one triangle, for either diagonal of a cell. In Bullet and MuJoCo bodies are braked by level edges
+between triangles, more so at smaller triangles (measured: balls in Bullet by 30 %, boxes in MuJoCo
+by 36 %). This is not friction."""
 SLED_AT_M = (0.25, 0.1)
 
 
 @runtime_checkable
 class GroundHeightProvider(Protocol):
-    """A simulation that returns the height of its ground and moves no bodies on it."""
+    """A simulation that returns the height of its ground, and in which no bodies move on the
+    ground."""
 
     def ground_m(self, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        """Return heights (k,) above the world's zero at points (k,); NaN without ground."""
+        """Return the heights (k,) of the ground above the world's zero at points (k,); NaN where
+        there is no ground."""
 
 
 @dataclass(frozen=True)
 class GroundProbe:
-    """Result of the probe of one terrain in the simulator of an entry.
-
-    ``worst_m`` is the greatest error of the surface without its sign (m); it is infinite if bodies
-    fall through. ``friction`` is the measured coefficient. If the sled did not slide it is the
-    tangent of the slope, a lower bound. It is NaN in a simulator without friction. ``refusal`` is
-    the reason why maneuvers on this terrain are not compared, None if they are.
-    """
+    """Result of the ground probe of one terrain in the simulator of an entry. ``worst_m`` is the
+    greatest error of the surface without its sign (m); it is infinite if bodies fall through.
+    ``friction`` is the measured coefficient. If the sled did not slide, ``friction`` is the tangent
+    of the slope, a lower bound. It is NaN in a simulator without friction. ``refusal`` is the
+    reason why maneuvers on this terrain are not compared, None if they are."""
 
     entry: str
     terrain: str
@@ -104,12 +106,10 @@ def probe_ground(
     entry: str = "",
     points: int = 200,
 ) -> GroundProbe:
-    """Measure the ground of ``terrain`` in the ``simulator`` of an entry, at ``points`` random
-    points. Worlds are written into ``folder``.
-
-    Loads two scenes. Raises ``SimulatorError`` if one cannot be loaded, and ``SpecError`` for a
-    terrain with too few points at which all simulators agree.
-    """
+    """Measure the ground of a terrain in the simulator of an entry, at ``points`` random points.
+    World files are written into ``folder``, and two scenes are loaded. Raises ``SimulatorError`` if
+    a scene cannot be loaded. Raises ``SpecError`` if the terrain has too few points at which the
+    results of all simulators should be equal."""
     places, expected = _places(terrain, points)
     balls = _balls(places, expected + LIFT_M, _radius_m(terrain))
     simulation = simulator.load(Scene(write_world(terrain, folder), models=balls))
@@ -132,8 +132,8 @@ def probe_ground(
 
 
 def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Return points (k, 2) of the grid with a minimum distance, and the heights (k,) of balls at
-    rest there in any simulator."""
+    """Return random points (k, 2) of the grid with a minimum distance, and the expected heights
+    (k,) of balls that rest there."""
     draw = child_generator(0, PROBE, terrain.name)
     radius = _radius_m(terrain)
     border = int(np.ceil(2 * radius / terrain.pitch_m))
@@ -158,14 +158,15 @@ def _places(terrain: Terrain, points: int) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return heights (k,) of the centers of balls at rest above the world's zero, at points of the
-    grid ``x_m`` and ``y_m`` (k,); NaN where simulators can differ.
+    """Return the expected heights (k,) above the world's zero of the centers of resting balls, at
+    points ``x_m``, ``y_m`` (k,) of the grid; NaN where simulators can differ.
 
     A ball at rest touches the highest of all points below it, each raised by the ball's own height
-    there. Simulators agree on the points of the grid and on the lines between neighbors. Within a
-    cell one simulator has a bilinear patch, others two triangles with either diagonal. No height is
-    expected where these three differ, or where a ball touches the slopes around its point: in ODE
-    the ball sinks until it touches the point itself.
+    there. Simulators have equal surfaces at the points of the grid and on the lines between
+    neighbors. Within a cell one simulator has a bilinear patch, others two triangles with either
+    diagonal. No height is expected where these three surfaces differ. No height is expected either
+    where a ball touches the slopes around its point: in ODE the ball sinks until it touches the
+    point itself.
     """
     share = int(np.ceil(terrain.pitch_m / (radius_m / SAMPLES_PER_RADIUS)))
     step = terrain.pitch_m / share
@@ -185,7 +186,8 @@ def resting_m(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray, radius_m: floa
 
 
 def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield heights at points within the terrain: bilinear, and with either diagonal."""
+    """Yield the heights of three surfaces at points within the terrain: bilinear cells, and two
+    triangles per cell with either diagonal."""
     rising = terrain.heights_m[::-1]
     # rounded, so that a point on the line between two cells is on it
     columns, rows = (
@@ -209,7 +211,7 @@ def _surfaces(terrain: Terrain, x_m: np.ndarray, y_m: np.ndarray) -> Iterator[np
 
 
 def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
-    """Return heights (count,) of the balls at rest, or after the time limit."""
+    """Return the heights (count,) of the balls when they are at rest, or after the time limit."""
     names = [f"probe_{number // BALLS_PER_MODEL}::ball_{number}" for number in range(count)]
     look_s = _whole_steps(CHECK_PERIOD_S, simulation.step_size_s)
     before = np.full(count, np.inf)
@@ -230,12 +232,10 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
 
 
 def _friction(simulator: Simulator, terrain: Terrain, folder: Path) -> float:
-    """Return the coefficient of friction of a sled on level ground.
-
-    The coefficient is ``(g sin θ - a) / (g cos θ + b)``. Gravity is tilted by θ. a is the sled's
-    acceleration along the ground. b is its acceleration away from the ground, which is 0 unless the
-    sled hops. Returns 0 if the ground does not support the sled.
-    """
+    """Return the measured friction coefficient of level ground, from the acceleration of a sled.
+    The coefficient is ``(g sin θ - a) / (g cos θ + b)``. Gravity is tilted by θ. a is the
+    acceleration of the sled along the ground, and b that away from the ground, which is 0 unless
+    the sled hops. The result is 0 if the ground does not support the sled."""
     heights = np.zeros((LEVEL_PIXELS, LEVEL_PIXELS))
     if terrain.relief_m > 0.0:
         heights[[0, -1]] = heights[:, [0, -1]] = RIM_M
@@ -296,7 +296,7 @@ def _ball_shape(name: str, radius_m: float, friction: float, pose: str) -> str:
 
 
 def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tuple[NamedModel, ...]:
-    """Return models of balls of 1 kg, each ball on a vertical joint to the world."""
+    """Return models of balls of 1 kg, each of them on a vertical joint to the world."""
     damping = GRAVITY_MPS2 / FALL_MPS
     shape = _ball_shape("ball", radius_m, 0.0, "0 0 0 0 0 0")
     parts: Dict[str, List[str]] = {}
@@ -316,7 +316,7 @@ def _balls(places_m: np.ndarray, heights_m: np.ndarray, radius_m: float) -> Tupl
 
 
 def _sled_sdf(friction: float) -> str:
-    """Return a sled of 10 kg on four balls, with a low center of mass."""
+    """Return the SDF of a sled of 10 kg on four balls, with a low center of mass."""
     feet = "".join(
         _ball_shape(f"foot_{x:+g}_{y:+g}", FOOT_M, friction, f"{x} {y} {FOOT_M} 0 0 0")
         for x in (FOOT_M, -FOOT_M)

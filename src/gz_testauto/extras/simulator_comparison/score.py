@@ -34,17 +34,15 @@ PAPER_WEIGHTS: Mapping[str, float] = {
     "imu_angular_error": 10.0,
     "imu_linear_error": 10.0,
 }
-"""Weights of Table 11; their sum is 56."""
+"""Weights of Farley et al. 2022, Table 11; their sum is 56."""
 
 Names = Annotated[Tuple[str, ...], BeforeValidator(as_tuple)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class FeaturesSpec(Spec):
-    """Quoted features of a simulator. A feature that is not specified is not scored.
-
-    ``additional`` has additional features, each with its score.
-    """
+    """Quoted features of a simulator. Features that are not specified have no score. ``additional``
+    has the scores of other features by name."""
 
     free: Optional[bool] = None
     open_source: Optional[bool] = None
@@ -53,13 +51,13 @@ class FeaturesSpec(Spec):
     ui: Optional[Literal["full", "part", "view", "none"]] = None
     formats: Optional[Names] = None
     formats_by_plugin: Names = ()
-    """Formats of an official plug-in that needs a manual installation."""
+    """File formats that need a manual installation of an official plug-in."""
     engines: Optional[Names] = None
     additional: Dict[str, Share] = Field(default_factory=dict)
     source: str = ""
-    """Source of the features."""
+    """Source of the quoted features."""
     date: str = Field("", pattern=r"^(\d{4}-\d{2}-\d{2})?$")
-    """Date of the source: ``"2026-11-24"``."""
+    """Date of the source, such as ``"2026-11-24"``."""
 
 
 def _languages(features: FeaturesSpec) -> float:
@@ -92,23 +90,23 @@ RULES: Mapping[str, Callable[[FeaturesSpec], float]] = {
     "formats": _formats,
     "engines": lambda features: float(len(set(features.engines or ())) > 1),
 }
-"""Scores by name: languages: C or C++, Python, MATLAB and more 1, C or C++ and Python 0.667, either
-0.333; formats: URDF, SDF and more 1, either 0.5, by plugin 0.25; more than one engine 1."""
+"""Rules by name of a feature, which return a score from 0 to 1. Languages: C or C++, Python, MATLAB
+and one more 1, C or C++ and Python 0.667, one of these 0.333. Formats: URDF, SDF and one more 1,
+one of these 0.5, by a plug-in 0.25. Engines: more than one 1."""
 
 
 def feature_score(features: FeaturesSpec, name: str) -> Optional[float]:
-    """Return the score of a feature, None if it is not specified."""
+    """Return the score of a feature, None if the feature is not specified."""
     if name not in RULES:
         return features.additional.get(name)
     return None if getattr(features, name) is None else RULES[name](features)
 
 
 def compute_scores(values: np.ndarray, better: str, floor: float = 0.0) -> np.ndarray:
-    """Return the scores of ``values`` (..., entries), for which "lower" or "higher" is ``better``.
-    Values below ``floor`` count as ``floor``, since they cannot be distinguished. NaN remains NaN.
-
-    If lower is better and the least value is 0, entries with 0 score 1 and the others 0.
-    """
+    """Return the scores of ``values`` (..., entries); ``better`` is "lower" or "higher". Values
+    below ``floor`` count as ``floor``, since they cannot be distinguished. NaN remains NaN. If
+    lower values are better and the least value is 0, entries with 0 have the score 1 and all others
+    0."""
     values = np.maximum(np.asarray(values, dtype=float), floor)
     with np.errstate(invalid="ignore", divide="ignore"):
         if better == "higher":
@@ -121,7 +119,8 @@ def compute_scores(values: np.ndarray, better: str, floor: float = 0.0) -> np.nd
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """Scores (entries, criteria) with the weights (criteria,); NaN if unknown."""
+    """Scores (entries, criteria) of the entries of a comparison, and the weights (criteria,).
+    Unknown scores are NaN."""
 
     entries: Tuple[str, ...]
     criteria: Tuple[str, ...]
@@ -134,7 +133,7 @@ class ScoreTable:
         scores: Mapping[str, Mapping[str, Optional[float]]],
         weights: Mapping[str, float],
     ) -> "ScoreTable":
-        """Create a table from scores by entry and criterion, None if unknown."""
+        """Create a table from scores by entry and criterion; None is an unknown score."""
         rows = [
             [np.nan if own.get(name) is None else float(own[name] or 0.0) for name in weights]
             for own in scores.values()
@@ -143,19 +142,20 @@ class ScoreTable:
         return cls(tuple(scores), tuple(weights), np.array(list(weights.values()), float), shaped)
 
     def score(self, entry: str, criterion: str) -> float:
-        """Return one score, NaN if it is unknown or not in the table."""
+        """Return the score of an entry in a criterion; NaN if the score is unknown or not in the
+        table."""
         if entry not in self.entries or criterion not in self.criteria:
             return math.nan
         return float(self.scores[self.entries.index(entry), self.criteria.index(criterion)])
 
     @property
     def counted(self) -> np.ndarray:
-        """Mask (criteria,) of the criteria that every entry has."""
+        """Mask (criteria,) of the criteria that have a score for every entry."""
         return np.asarray(~np.isnan(self.scores).any(axis=0))
 
     @property
     def left_out(self) -> Dict[str, Tuple[str, ...]]:
-        """Criteria that do not count, with the entries that lack them."""
+        """Criteria that do not count, each with the entries whose scores are unknown."""
         return {
             name: tuple(np.array(self.entries)[np.isnan(self.scores[:, column])].tolist())
             for column, name in enumerate(self.criteria)
@@ -164,18 +164,19 @@ class ScoreTable:
 
     @property
     def totals(self) -> np.ndarray:
-        """Weighted sums (entries,) of the criteria that count."""
+        """Weighted sums (entries,) of the scores in all criteria that count."""
         counted = self.counted
         return np.asarray(self.scores[:, counted] @ self.weights[counted])
 
     @property
     def order(self) -> Sequence[int]:
-        """Indices of the entries, best first; equal ones in the original order."""
+        """Indices of the entries by total, the greatest first. Entries with equal totals keep their
+        order."""
         return [int(number) for number in np.argsort(-self.totals, kind="stable")]
 
     @property
     def bounds(self) -> np.ndarray:
-        """Least and greatest possible total (entries, 2) of each entry, for any scores in the
+        """Smallest and greatest possible total (entries, 2) of each entry, for any scores in the
         unknown criteria."""
         open_ = np.isnan(self.scores)
         least = np.where(open_, 0.0, self.scores) @ self.weights

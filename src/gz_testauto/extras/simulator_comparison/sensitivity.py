@@ -1,9 +1,10 @@
-"""Stability of the ranking under changes of weights and measurements.
+"""Stability of a ranking under changes of weights and measurements.
 
-Computes rank acceptability, the share of weights and measurements under which an entry has a rank
-(SMAA-2: R. Lahdelma, P. Salminen, Operations Research 49, 2001), intervals of the totals, the
-composition of the first entry's lead, the smallest change of one weight that changes the first
-rank, and the verdict: below :data:`SURE` there is no winner.
+The module computes rank acceptability, which is the share of weights and measurements under which
+an entry has a rank (SMAA-2: R. Lahdelma, P. Salminen, Operations Research 49, 2001). It also
+computes intervals of the totals, the composition of the lead of the first entry, and the smallest
+change of one weight that changes the first rank. There is no winner if the acceptability of the
+first rank is below :data:`SURE`.
 """
 
 import math
@@ -17,25 +18,25 @@ from gz_testauto.extras.simulator_comparison.score import ScoreTable
 from gz_testauto.sampling.seeds import child_generator
 
 SURE = 0.95
-"""Share of weights and measurements under which the winner must be first."""
+"""Smallest share of draws of weights and measurements in which the winner must be first."""
 
 SPREAD = 0.2
-"""Weights are drawn uniformly from the specified value minus to plus this share."""
+"""Relative half width of the uniform distribution from which weights are drawn."""
 
 DRAWS = 100_000
 WEIGHTS = "weights"
-"""Path of the generator."""
+"""Component of the seed path of the random generator."""
 
 NONE: Mapping[str, str] = {}
 _AT_A_TIME = 10_000
 _LIMITS = ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0)
 _ROUNDING = 1e-9
-"""Differences of totals below this are rounding errors."""
+"""Largest relative difference of totals that counts as a rounding error."""
 
 
 def can_rank(table: ScoreTable) -> bool:
-    """Return whether the table has at least two entries and a criterion with a weight that is known
-    of all of them."""
+    """Return whether a table has at least two entries, and a criterion with a positive weight that
+    is known for all entries."""
     return len(table.entries) > 1 and bool(table.weights[table.counted].any())
 
 
@@ -47,9 +48,10 @@ def acceptability(
     draws: int = DRAWS,
 ) -> np.ndarray:
     """Return the rank acceptability (entries, ranks): the share of draws in which an entry has a
-    rank; entries that tie for a rank share it. Weights are drawn within ``spread`` of the specified
-    ones; any weights (uniform on the simplex) for None, the specified ones for 0. ``measured`` (n,
-    entries, criteria) are scores of resampled measurements, which are drawn as well."""
+    rank. Entries that tie for a rank share it. Weights are drawn within ``spread`` of the specified
+    ones. With None any weights are drawn (uniform on the simplex), with 0 the specified ones are
+    used. ``measured`` (n, entries, criteria) are scores of resampled measurements, from which one
+    is drawn as well."""
     counted = table.counted
     random = child_generator(seed, WEIGHTS)
     count = len(table.entries)
@@ -73,7 +75,7 @@ def _drawn_weights(
 
 
 def _rank_shares(totals: np.ndarray) -> np.ndarray:
-    """Return how often (entries, ranks) each entry has each rank, from totals (n, entries)."""
+    """Return how often each entry has each rank (entries, ranks), for totals (n, entries)."""
     own, others = totals[:, :, None], totals[:, None, :]
     close = np.abs(others - own) <= 1e-12 * np.maximum(1.0, np.abs(own))
     above = ((others > own) & ~close).sum(axis=2)
@@ -87,8 +89,8 @@ def _rank_shares(totals: np.ndarray) -> np.ndarray:
 
 
 def total_intervals(table: ScoreTable, measured: Optional[np.ndarray] = None) -> np.ndarray:
-    """Return the interval of each total (entries, 2) at the specified weights, from resampled
-    measurements (n, entries, criteria); NaN if no measurement has an interval."""
+    """Return the interval of each total (entries, 2) with the specified weights, from resampled
+    measurements (n, entries, criteria). It is NaN if no measurement has an interval."""
     if measured is None:
         return np.full((len(table.entries), 2), np.nan)
     totals = _totals(table, measured)
@@ -104,9 +106,9 @@ def _totals(table: ScoreTable, measured: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Lead:
-    """Difference between the totals of the first and the second entry, with its interval (NaN as in
-    :func:`total_intervals`) and the contribution of each criterion, the greatest first. Criteria
-    with equal scores are left out."""
+    """Difference between the totals of the first and the second entry of a ranking. ``low`` and
+    ``high`` are its interval, NaN as in :func:`total_intervals`. ``parts`` has the contribution of
+    each criterion, the greatest first, without criteria in which the scores are equal."""
 
     first: str
     second: str
@@ -117,7 +119,7 @@ class Lead:
 
 
 def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[Lead]:
-    """Return the lead of the first entry over the second; None if nothing can be ranked."""
+    """Return the lead of the first entry over the second one; None if nothing can be ranked."""
     if not can_rank(table):
         return None
     first, second = table.order[:2]
@@ -142,7 +144,8 @@ def lead(table: ScoreTable, measured: Optional[np.ndarray] = None) -> Optional[L
 
 @dataclass(frozen=True)
 class WeightChange:
-    """Weight of one criterion at which ``winner`` becomes first, with all others unchanged."""
+    """Weight of one criterion at which ``winner`` becomes first, while all other weights are
+    unchanged."""
 
     criterion: str
     specified: float
@@ -151,13 +154,13 @@ class WeightChange:
 
     @property
     def relative(self) -> float:
-        """The change divided by the specified weight, without sign."""
+        """Relative change of the weight, without its sign."""
         return abs(self.needed - self.specified) / self.specified
 
 
 def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
-    """Return for each criterion the weight above 0, nearest to the specified one, beyond which
-    another entry is first, if it exists; the smallest relative change first."""
+    """Return for each criterion the nearest weight beyond which another entry is first, with the
+    smallest relative change first. Criteria without such a weight above 0 are omitted."""
     counted, totals = table.counted, table.totals
     if not can_rank(table):
         return []
@@ -182,14 +185,11 @@ def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
 
 @dataclass(frozen=True)
 class RankingVerdict:
-    """The winner, None if there is none; the share of draws in which the entry with the greatest
-    total is first, under weights and measurements together and each alone (NaN if nothing is
-    ranked); the sentences that state what would decide the ranking; and whether anything was
-    ranked.
-
-    There is also no winner if a criterion that is known of some entries only could change the first
-    rank.
-    """
+    """The winner of a ranking, or the reasons why there is no winner. ``share`` is the share of
+    draws of weights and measurements in which the entry with the greatest total is first;
+    ``by_weights`` and ``by_measurement`` are the shares if only one of them is drawn. They are NaN
+    if ``ranked`` is false. ``decides`` has sentences on what would decide the ranking. There is
+    also no winner if a criterion that is unknown for some entries could change the first rank."""
 
     winner: Optional[str]
     share: float
@@ -200,7 +200,7 @@ class RankingVerdict:
 
     @property
     def headline(self) -> str:
-        """The winner in one sentence."""
+        """One sentence on the winner."""
         if not self.ranked:
             return "No ranking is possible."
         if self.winner is None:
@@ -209,7 +209,7 @@ class RankingVerdict:
 
     @property
     def text(self) -> str:
-        """The verdict in sentences."""
+        """All sentences of the verdict."""
         return " ".join((self.headline, *self.decides))
 
 
@@ -219,9 +219,9 @@ def ranking_verdict(
     seed: int = 0,
     not_ranked: Mapping[str, str] = NONE,
 ) -> RankingVerdict:
-    """Return whether the entry with the greatest total is first in at least :data:`SURE` of weights
-    and measurements. ``measured`` is as for :func:`acceptability`; ``not_ranked`` has by name the
-    reasons why entries are not in the table."""
+    """Return the verdict on a ranking: an entry wins if it is first in at least :data:`SURE` of the
+    drawn weights and measurements. ``measured`` is as for :func:`acceptability`; ``not_ranked`` has
+    the reasons why other entries are not in the table, by name."""
     if not can_rank(table):
         return RankingVerdict(
             None, math.nan, math.nan, math.nan, (_why_unranked(table, not_ranked),), False
@@ -260,8 +260,8 @@ def _why_unranked(table: ScoreTable, not_ranked: Mapping[str, str]) -> str:
 
 
 def _open(table: ScoreTable) -> Tuple[str, ...]:
-    """Return the criteria that are known of some entries only, if scores of the other entries in
-    them could change the first rank."""
+    """Return the criteria that are unknown for some entries and whose scores could change the first
+    rank."""
     unknown = np.isnan(table.scores)
     partly = unknown.any(axis=0) & ~unknown.all(axis=0) & (table.weights > 0)
     weights = np.where(table.counted | partly, table.weights, 0.0)
@@ -302,5 +302,6 @@ def _deciding_factors(
 
 
 def _criteria_for(leading: Lead, sign: int) -> str:
-    """Return the criteria that favor one of the two, those with the greatest contribution first."""
+    """Return the names of the criteria that favor one of two entries, with the greatest
+    contribution first."""
     return ", ".join(name for name, part in leading.parts if sign * part > 0) or "none"

@@ -1,7 +1,7 @@
 """Resampling, filtering, delay and spectra of recorded samples.
 
-All samples are compared after the same steps: the same zero-phase low-pass, one rate, and a shift
-by the delay between the two. Sources are in the docstrings.
+Samples that are compared are processed equally: a zero-phase low-pass filter, resampling at one
+rate, and a shift by the delay between the two. Sources are in the docstrings.
 """
 
 from typing import Tuple
@@ -13,33 +13,34 @@ from scipy.signal import butter, correlate, resample_poly, sosfiltfilt, welch
 from gz_testauto.extras.simulator_comparison.recordings.recording import Series
 
 RATE_HZ = 100.0
-"""Rate of the paper's sensor."""
+"""Rate (Hz) at which inertial samples are compared, that of the sensor in Farley et al. 2022."""
 
 MIN_CORRELATION = 0.5
-"""Below this correlation two signals have no known delay."""
+"""Smallest correlation of two signals whose delay can be determined."""
 
 SEGMENT = 256
-"""Samples per segment of Welch's method."""
+"""Number of samples per segment in Welch's method."""
 
 _DEGREE = 5
 
 
 def resample(series: Series, rate_hz: float) -> Series:
-    """Return the series interpolated to whole multiples of the period since its first stamp; for
-    slowly varying values."""
+    """Return a series that is linearly interpolated at multiples of the period 1 / ``rate_hz``
+    since the first stamp. It is suitable for slowly varying values."""
     time_s = series.time_s[0] + np.arange(_count(series, rate_hz)) / rate_hz
     columns = [np.interp(time_s, series.time_s, column) for column in series.values.T]
     return Series(time_s, np.stack(columns, axis=1))
 
 
 def in_band(series: Series, band_hz: float) -> np.ndarray:
-    """Return samples (n, k) below ``band_hz`` at :data:`RATE_HZ` since the first stamp.
+    """Return samples (n, k) at :data:`RATE_HZ` since the first stamp, low-pass filtered at
+    ``band_hz``.
 
     The filter is a Butterworth low-pass of order 4, applied forward and backward, so that it adds
-    no delay. It runs at one rate for all series, because its slope depends on the rate. A faster
-    series is decimated by polyphase filtering first, which avoids aliasing. Interpolation is a
-    spline of degree 5: at 0.4 of the sampling rate it loses 0.7 dB, linear interpolation 4.8 (M.
-    Unser, IEEE Signal Process. Mag. 16(6), 1999).
+    no delay. It has one rate for all series, because its slope depends on the rate. A faster series
+    is first decimated by polyphase filtering, which avoids aliasing. Interpolation is by a spline
+    of degree 5: at 0.4 of the sampling rate the loss is 0.7 dB, with linear interpolation 4.8 dB
+    (M. Unser, IEEE Signal Process. Mag. 16(6), 1999).
     """
     times = max(1, int(np.ceil(series.rate_hz / RATE_HZ - 0.01)))
     count = (_count(series, RATE_HZ) - 1) * times + 1
@@ -57,8 +58,8 @@ def _count(series: Series, rate_hz: float) -> int:
 
 
 def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
-    """Interpolate by a spline over the samples' indices, not over their stamps, so that jitter
-    causes no oscillations."""
+    """Interpolate a series with a spline over the indices of the samples instead of the stamps, so
+    that jitter causes no oscillations."""
     numbers = np.arange(len(series.time_s), dtype=float)
     degree = _DEGREE if len(numbers) > _DEGREE else 1
     spline = make_interp_spline(numbers, series.values, k=degree)
@@ -66,9 +67,9 @@ def _between_samples(series: Series, time_s: np.ndarray) -> np.ndarray:
 
 
 def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
-    """Return by how many samples ``second`` (m,) is later than ``first`` (n,): the maximum of their
-    cross-correlation over the overlap, at most ``most`` in either direction. 0 if the maximum is
-    below :data:`MIN_CORRELATION`, as for noise."""
+    """Return the delay of ``second`` (m,) relative to ``first`` (n,), in samples. The delay is at
+    the maximum of the normalized cross-correlation, and at most ``most`` in either direction. It is
+    0 if the maximum is below :data:`MIN_CORRELATION`, as for noise."""
     one, other = first - first.mean(), second - second.mean()
     lags = np.arange(-len(one) + 1, len(other))
     near = np.abs(lags) <= min(most, (min(len(one), len(other)) - 1) // 2)
@@ -83,7 +84,8 @@ def delay_samples(first: np.ndarray, second: np.ndarray, most: int) -> int:
 
 
 def overlap(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the common rows after a shift of ``second`` by ``delay`` samples to earlier times."""
+    """Return the common rows of two signals after ``second`` is shifted by ``delay`` samples to
+    earlier times."""
     if delay >= 0:
         second = second[delay:]
     else:
@@ -94,16 +96,16 @@ def overlap(first: np.ndarray, second: np.ndarray, delay: int) -> Tuple[np.ndarr
 
 def spectrum(values: np.ndarray, rate_hz: float) -> Tuple[np.ndarray, np.ndarray]:
     """Return frequencies (f,) in Hz and the one-sided power spectral density (f,) of ``values``
-    (n,), unit² / Hz: P. Welch, IEEE Trans. Audio Electroacoust. 15, 1967; Hann window, half
-    overlap."""
+    (n,), in unit²/Hz. The method is P. Welch, IEEE Trans. Audio Electroacoust. 15, 1967, with Hann
+    windows and half overlap."""
     frequency, density = welch(values, rate_hz, "hann", min(SEGMENT, len(values)))
     return np.asarray(frequency), np.asarray(density)
 
 
 def allan_deviation(values: np.ndarray, rate_hz: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Return averaging times τ (t,) in s, from one sample to a ninth of the record, and the
-    overlapping Allan deviation (t,) of ``values`` (n,), in their unit: IEEE Std 952-1997, annex C.
-    Raises ``ValueError`` for fewer than 9 samples."""
+    """Return averaging times τ (t,) in s and the overlapping Allan deviation (t,) of ``values``
+    (n,), in the unit of the values. Averaging times are from one sample to a ninth of the record
+    (IEEE Std 952-1997, annex C). Raises ``ValueError`` for fewer than 9 samples."""
     count = len(values)
     if count < 9:
         raise ValueError(f"an Allan deviation needs at least 9 samples, not {count}")
@@ -117,8 +119,9 @@ def allan_deviation(values: np.ndarray, rate_hz: float) -> Tuple[np.ndarray, np.
 
 
 def noise_density(values: np.ndarray, rate_hz: float) -> float:
-    """Return the white noise of ``values`` (n,) at rest, in their unit / √Hz: the median of the
-    Allan deviation times √τ below 1 s, where white noise dominates."""
+    """Return the density of white noise of ``values`` (n,) at rest, in the unit of the values /
+    √Hz. It is the median of the Allan deviation times √τ for τ below 1 s, where white noise
+    dominates."""
     tau, deviation = allan_deviation(values, rate_hz)
     near = tau <= 1.0
     return float(np.median(deviation[near] * np.sqrt(tau[near])))

@@ -1,4 +1,5 @@
-"""Read and validate the YAML of a bench: entries, reference, weights, terrains and maneuvers.
+"""Specification of a comparison of simulators in YAML: entries, reference, weights, terrains and
+maneuvers.
 
 docs/simulator_comparison.md has examples.
 """
@@ -40,21 +41,22 @@ Weight = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class EntrySpec(Spec):
-    """One simulator, or the real robot. Its measures come from a ``recording``, from running a
-    ``simulator`` of this package, or from ``published`` values. ``published_scores`` are scores
-    from a publication, which are ranked in addition to the computed ones."""
+    """An entry of a comparison: a simulator or a real robot. Its measures are computed from a
+    ``recording``, computed from runs of a ``simulator`` of this package, or ``published``.
+    ``published_scores`` are scores from a publication, which are ranked separately from the
+    computed ones."""
 
     name: str = Field(pattern=NAME)
     recording: Optional[RecordingSpec] = None
     campaign: Optional[SpecPath] = None
-    """Results of a campaign in this simulator, for measures of planners."""
+    """Results directory of a campaign in this simulator, for measures of planners."""
     simulator: Optional[str] = None
     options: Dict[str, Any] = Field(default_factory=dict)
-    """Options of the simulator, as ``simulator_options`` of a campaign."""
+    """Options of the simulator, as in ``simulator_options`` of a campaign."""
     published: Dict[str, float] = Field(default_factory=dict)
-    """Values by name of the measure."""
+    """Published values by name of the measure."""
     published_scores: Dict[str, float] = Field(default_factory=dict)
-    """Scores by criterion, from 0 to 1."""
+    """Published scores by criterion, from 0 to 1."""
     source: str = ""
     """Source of the published values."""
     features: FeaturesSpec = FeaturesSpec()
@@ -90,10 +92,11 @@ AxisValues = Annotated[Tuple[float, float, float], BeforeValidator(as_tuple)]
 
 class ExampleSpec(Spec):
     """Published means and ranges (x, y, z) of a simulator and of its reference for one maneuver, in
-    the unit of ``measure``, and the ``published_error``."""
+    the unit of ``measure``. ``published_error`` is the error that the publication states for
+    them."""
 
     description: str
-    """Maneuver, simulator and source."""
+    """Text with maneuver, simulator and source of the example."""
     measure: Literal["imu_angular_error", "imu_linear_error"]
     mean: AxisValues
     range: AxisValues
@@ -103,42 +106,43 @@ class ExampleSpec(Spec):
 
     @property
     def error(self) -> float:
-        """Sum over the axes of the error by equation (7) of Farley et al. 2022."""
+        """Error by equation (7) of Farley et al. 2022, added over the axes."""
         own, reference = (self.mean, self.range), (self.reference_mean, self.reference_range)
         return float(summary_error(*map(np.array, (*own, *reference))).sum())
 
 
 class BenchSpec(Spec):
-    """A specification of simulators, maneuvers and references."""
+    """Specification of a comparison: simulators, maneuvers and references."""
 
     name: str = Field(pattern=NAME)
     description: str = ""
-    """Text at the top of the report."""
+    """Introductory text of the report."""
     seed: int = Field(0, ge=0)
     robot: Optional[BenchRobotSpec] = None
     terrains: Annotated[Tuple[TerrainSpec, ...], BeforeValidator(as_tuple)] = ()
     maneuvers: Annotated[Tuple[ManeuverSpec, ...], BeforeValidator(as_tuple)] = ()
-    """Maneuvers; default: all ordinary kinds. Each runs on every terrain, ``step`` on terrains of
-    its kind only."""
+    """Maneuvers that run on every terrain; the default is all ordinary kinds. ``step`` runs only on
+    terrains of the same kind."""
     repetitions: int = Field(5, ge=1, le=1000)
     step_s: float = Field(0.001, gt=0, le=0.02)
-    """Physics step of the worlds; a simulator's own option ``step_s`` takes precedence."""
+    """Physics step (s) of the worlds. The option ``step_s`` of a simulator takes precedence."""
     measure_load: bool = True
-    """Measure the cost of the simulators."""
+    """Whether the cost of the simulators is measured."""
     half_step: bool = False
-    """Repeat maneuvers on flat terrain at half the physics step."""
+    """Whether maneuvers on flat terrain also run at half the physics step."""
     entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)]
     reference: Optional[str] = None
-    """The entry with which the others are compared; it is not ranked."""
+    """Name of the entry with which all others are compared. It is not ranked."""
     reference_is_robot: bool = False
-    """The reference is a real robot. Otherwise the report states agreement, not accuracy."""
+    """Whether the reference is a real robot. If not, the report states agreement instead of
+    accuracy."""
     baseline: Optional[str] = None
-    """An entry that all others must surpass, such as an ideal robot; it is not ranked."""
+    """Name of an entry that all others should surpass, such as an ideal robot. It is not ranked."""
     weights: Dict[str, Weight] = Field(default_factory=lambda: dict(PAPER_WEIGHTS))
-    """Weights of features and measures by name; default: those of the paper. Measures without a
-    weight are reported only."""
+    """Weights of features and measures by name; the default is those of Farley et al. 2022.
+    Measures without a weight are reported and not scored."""
     examples: Annotated[Tuple[ExampleSpec, ...], BeforeValidator(as_tuple)] = ()
-    """Printed means and ranges, for which the report computes the error."""
+    """Published means and ranges, for which the report computes the error."""
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
@@ -183,7 +187,8 @@ class BenchSpec(Spec):
         return self
 
     def _require_cases_of_reference(self) -> None:
-        """Raise an error for a case that the reference lacks, since its name is misspelled."""
+        """Raise an error for a case that the reference does not have, since its name is probably
+        misspelled."""
         if self.reference is None:
             return
         recording = self.entry(self.reference).recording
@@ -195,8 +200,8 @@ class BenchSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _all_maneuvers(cls, data: Any) -> Any:
-        """Add all kinds of maneuver for which a suitable terrain exists, if no maneuvers are
-        specified."""
+        """Add all ordinary kinds of maneuver for which a suitable terrain exists, if no maneuvers
+        are specified."""
         if isinstance(data, dict) and data.get("terrains") and "maneuvers" not in data:
             ground = [one.get("kind") for one in data["terrains"] if isinstance(one, dict)]
             return {
@@ -261,12 +266,12 @@ class BenchSpec(Spec):
 
     @property
     def simulated(self) -> List[EntrySpec]:
-        """Entries that this package simulates."""
+        """Entries that are simulated by this package."""
         return [entry for entry in self.entries if entry.simulator is not None]
 
     @property
     def cases(self) -> List[str]:
-        """Cases of the simulated entries, ``TERRAIN/MANEUVER``."""
+        """Names of the cases of simulated entries, ``TERRAIN/MANEUVER``."""
         return [
             f"{terrain.name}/{maneuver.name}"
             for terrain in self.terrains
@@ -280,18 +285,18 @@ class BenchSpec(Spec):
 
     @property
     def ranked(self) -> List[EntrySpec]:
-        """All entries except the reference; the baseline is included, since it is measured."""
+        """All entries except the reference. The baseline is included, since it is measured."""
         return [entry for entry in self.entries if entry.name != self.reference]
 
     @property
     def features(self) -> Mapping[str, float]:
-        """Weights of the criteria that are not measures."""
+        """Weights of the criteria that are features instead of measures."""
         measures = set(MEASURES.names())
         return {name: weight for name, weight in self.weights.items() if name not in measures}
 
 
 def _error(reason: str, *place: Union[str, int]) -> PydanticCustomError:
-    """Return the error of a value at a place below the model."""
+    """Return a validation error for the value at ``place`` below the model."""
     return PydanticCustomError("predicate", "{reason}", {"reason": reason, SUBPATH: place})
 
 

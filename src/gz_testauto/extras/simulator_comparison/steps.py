@@ -1,7 +1,7 @@
-"""Physics steps of the simulators, which must divide the period of the IMU samples.
+"""Physics steps of simulators in a comparison, which must divide the period of the IMU samples.
 
-The step of an entry's simulator is its option ``step_s`` if it has one, otherwise the step of the
-worlds, which the bench specifies.
+The physics step is the option ``step_s`` of a simulator, or without that option the step of the
+worlds.
 """
 
 import math
@@ -10,11 +10,11 @@ from typing import Any, Mapping, Optional
 from gz_testauto.simulators import SIMULATORS, chosen_simulator, options_taken
 
 SAMPLE_S = 0.01
-"""Period over which an IMU sample is averaged."""
+"""Period (s) over which an IMU sample is averaged."""
 
 REMEDIES_S = (0.01, 0.005, 0.0025, 0.002, 0.00125, 0.001, 0.0005, 0.00025, 0.0002, 0.0001)
-"""Steps that divide :data:`SAMPLE_S`, of which an error suggests the nearest. Half of a step that
-divides it also does."""
+"""Physics steps (s) that divide :data:`SAMPLE_S`; an error suggests the nearest ones. Half of each
+valid step is also valid."""
 
 
 def takes_step(simulator: str) -> bool:
@@ -23,8 +23,8 @@ def takes_step(simulator: str) -> bool:
 
 
 def simulator_fault(simulator: str) -> Optional[str]:
-    """Return the reason why a simulator cannot be sampled, a text to follow its name; None if it
-    can."""
+    """Return the reason why a simulator cannot be sampled at exact times, as the end of a sentence;
+    None if it can."""
     if SIMULATORS.get(chosen_simulator(simulator)).steps_exactly:
         return None
     return (
@@ -35,7 +35,7 @@ def simulator_fault(simulator: str) -> Optional[str]:
 
 
 def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: float) -> float:
-    """Return the physics step of a simulator with these options that loads a world with
+    """Return the physics step (s) of a simulator with these options in a world with the step
     ``world_step_s``."""
     if not takes_step(simulator):
         return world_step_s
@@ -43,8 +43,8 @@ def physics_step_s(simulator: str, options: Mapping[str, Any], world_step_s: flo
 
 
 def step_fault(step_s: float) -> Optional[str]:
-    """Return the error in a physics step, a text to follow its name; None if the period of IMU
-    samples is a whole number of these steps."""
+    """Return the error of a physics step that does not divide the period of IMU samples, as the end
+    of a sentence; None for a valid step."""
     count = round(SAMPLE_S / step_s)
     if count >= 1 and math.isclose(count * step_s, SAMPLE_S, rel_tol=1e-9):
         return None

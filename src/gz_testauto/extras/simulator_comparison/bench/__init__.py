@@ -1,1 +1,2 @@
-"""Simulation of the maneuvers of a bench: order, processes, cost, storage and continuation."""
+"""Execution of the maneuvers of a comparison of simulators: order, processes, cost, storage and
+resumption."""

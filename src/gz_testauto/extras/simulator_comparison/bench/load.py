@@ -1,10 +1,11 @@
-"""Cost of a simulator: processor time, wall time and memory, without those of the bench.
+"""Cost of a simulator: processor time, wall time and memory, without those of the measuring
+program.
 
-A simulator with processes (``Simulator.processes``) is measured by them and their children.
-Otherwise the measurement is the processor time of this process, all threads, during a step, and the
-memory that was added since before the simulator was opened. No sensor is read meanwhile: time
-advances in segments of one second. The median over the segments counts, which is robust against one
-interruption.
+If a simulator has separate processes (``Simulator.processes``), these and their children are
+measured. Otherwise the processor time of all threads of this process during a step is measured, and
+the memory that was allocated since the simulator was opened. No sensor is read during the
+measurement. Time advances in segments of one second. The median over the segments is used, since it
+is robust against one interruption.
 """
 
 import contextlib
@@ -26,16 +27,17 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import Simulat
 from gz_testauto.simulators.interface import Simulation, Simulator
 
 SEGMENT_S = 1.0
-"""Simulated time between two readings of the clocks."""
+"""Simulated time (s) between two readings of the clocks."""
 
 MIN_SEGMENTS, MAX_SEGMENTS = 12, 120
 MIN_CPU_S = 1.5
-"""Segments are added up to the maximum until this processor time was used."""
+"""Processor time (s) after which no more segments are measured, if the minimum number is
+reached."""
 
 
 class Clocks(NamedTuple):
-    """Readings (s) at one moment: wall time, processor time of the simulator, of the busy machine,
-    and of all processes of the measurement."""
+    """Clock readings at one moment (s): wall time, and processor times of the simulator, of the
+    whole machine, and of all processes that belong to the measurement."""
 
     wall_s: float
     simulator_s: float
@@ -46,9 +48,10 @@ class Clocks(NamedTuple):
 def measure_load(
     simulator: Simulator, request: ManeuverRequest, base_bytes: float, owner: int
 ) -> SimulatorCost:
-    """Drive all robots of the request, repeating its last command. ``base_bytes`` is the memory of
-    this process before the simulator was opened; ``owner`` is the parent process, which also
-    belongs to the bench. Raises ``SimulatorError``."""
+    """Return the cost of a simulator while all robots of the request drive; its last command is
+    repeated. ``base_bytes`` is the memory of this process before the simulator was opened.
+    ``owner`` is the number of the parent process, which belongs to the measuring program. Raises
+    ``SimulatorError``."""
     if len(request.robots) > 1 and not simulator.several_robots:
         raise SceneError(f"{simulator.name} supports only one robot in a world")
     simulation = load_scene(simulator, request)
@@ -110,7 +113,7 @@ def _with_children(pids: Iterable[int]) -> List[int]:
 
 
 def _cpu_s(pids: Iterable[int], ended: bool = True) -> float:
-    """Return the CPU time of processes and of their children that have ``ended``."""
+    """Return the CPU time (s) of processes, and of their exited children if ``ended`` is true."""
     total = 0.0
     for pid in pids:
         with contextlib.suppress(psutil.Error):

@@ -1,9 +1,9 @@
-"""Identity of the inputs of stored runs, so that different runs are not mixed.
+"""Identity of the inputs of stored runs, so that runs of different inputs are not mixed.
 
-Inputs are in groups: the bench as a whole, and each terrain, maneuver and entry. A group in both
-the stored and the present bench must be the same. A group in only one of them does not change
-stored runs, so that entries, maneuvers, terrains and repetitions can be added. Weights, features,
-reference and baseline are not included.
+Inputs are in groups: the comparison as a whole, and each terrain, maneuver and entry. A group that
+is in both the stored and the present specification must be equal. A group in only one of them does
+not affect stored runs, so that entries, maneuvers, terrains and repetitions can be added. Weights,
+features, reference and baseline are not included.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ Inputs = Dict[str, Dict[str, Any]]
 
 
 def bench_inputs(plan: Plan) -> Inputs:
-    """Return by group the fields and contents that determine a run, as in JSON."""
+    """Return the fields and content hashes that determine the runs of a comparison, by group."""
     spec = plan.spec
     assert spec.robot is not None, "a bench with simulators"
     whole = {"seed": spec.seed, "step_s": spec.step_s, "gz_testauto": __version__}
@@ -57,11 +57,10 @@ def bench_inputs(plan: Plan) -> Inputs:
 
 
 class BenchManifest:
-    """The present or future ``manifest.json`` of a directory."""
+    """The manifest of a comparison of simulators: inputs and versions of its stored runs."""
 
     def __init__(self, directory: BenchDirectory, plan: Plan) -> None:
-        """Raise ``ResultsError`` for a directory with runs of another bench, with the
-        differences."""
+        """Raise ``ResultsError`` with the differences if the directory has runs of other inputs."""
         self._directory = directory
         stored = directory.read_manifest() or {}
         if stored and stored.get("format") != FORMAT:
@@ -81,12 +80,12 @@ class BenchManifest:
         }
 
     def write(self) -> None:
-        """Store it. Raises ``ResultsError`` if the file cannot be written."""
+        """Write the manifest. Raises ``ResultsError`` if the file cannot be written."""
         self._directory.write_json(self._directory.manifest, self._content)
 
     def note(self, entry: str, identity: Identity) -> None:
-        """Record the simulator of an entry. Raises ``ResultsError`` if runs of another version are
-        stored."""
+        """Record the name and version of the simulator of an entry. Raises ``ResultsError`` if runs
+        of another version are stored."""
         known = self._content["simulators"].get(entry)
         if known is None:
             self._content["simulators"][entry] = identity._asdict()
@@ -109,7 +108,7 @@ def _differences(
 
 
 def _fields(values: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
-    """Yield the fields by dotted names; a file as the hash of its content."""
+    """Yield the fields by dotted names; files are replaced by the hashes of their contents."""
     for name, value in flatten(values, lists=False):
         if isinstance(value, Path):
             value = SHA256 + file_sha256(model_file(value) if value.is_dir() else value)

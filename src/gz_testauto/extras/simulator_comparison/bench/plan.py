@@ -1,7 +1,7 @@
-"""The planned runs of a bench, in order.
+"""The planned runs of a comparison of simulators, in the order of execution.
 
-Entries alternate: repetition by repetition and terrain by terrain, so that other load of the
-machine affects all entries.
+The simulators alternate after each repetition on a terrain, so that other load of the machine
+affects all of them.
 """
 
 from dataclasses import dataclass, replace
@@ -41,30 +41,31 @@ from gz_testauto.simulators import SIMULATORS, chosen_simulator
 from gz_testauto.simulators.interface import PlacedRobot
 
 EVERY_STEP = 0.0
-"""Update rate in SDF of a sensor that measures in every physics step."""
+"""Value of ``update_rate`` in SDF for a sensor that measures in every physics step."""
 
 SIMULATION = "simulation"
-"""Path of the simulators' seeds."""
+"""Component of the seed path from which the seeds of simulations are derived."""
 
 LOADS = {IDLE: 0, ONE: 1, FIVE: 5}
-"""Number of moving robots in the cases of cost."""
+"""Number of moving robots by case of the measurement of cost."""
 
 LOAD_TERRAIN = FlatTerrain(name=LOAD, friction=1.0, size_m=40.0, pixels=17)
 
 LOAD_DRIVE = ManeuverSpec.model_validate(
     {"name": "load", "kind": "circle", "duration_s": 1.0, "linear_mps": 0.5, "angular_radps": 0.5}
 )
-"""Commands that lead robots into a circle on which they stay."""
+"""Maneuver whose commands lead robots into a circle on which they stay."""
 
 HALVED = ("straight", "circle", "s_curve")
-"""Kinds of maneuver that are repeated at half the physics step."""
+"""Kinds of maneuver that also run at half the physics step."""
 
 HALVED_REPETITIONS = 2
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One maneuver of one entry; ``halved`` at half its physics step."""
+    """One run of a maneuver in one simulator; ``halved`` is true for a run at half the physics
+    step."""
 
     entry: str
     terrain: str
@@ -74,17 +75,18 @@ class PlannedRun:
 
     @property
     def case(self) -> str:
-        """Name of the case in the findings."""
+        """Name of the case in reports, ``TERRAIN/MANEUVER``."""
         return f"{self.terrain}/{self.maneuver}"
 
     @property
     def stored_case(self) -> str:
-        """Name of the case in the results directory."""
+        """Name of the case in the results directory, with a suffix for runs at half the physics
+        step."""
         return self.case + (HALF if self.halved else "")
 
     @property
     def is_load(self) -> bool:
-        """True if the run measures cost only."""
+        """True if the run measures the cost of the simulator instead of a maneuver."""
         return self.terrain == LOAD
 
     def __str__(self) -> str:
@@ -94,7 +96,8 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs of one entry on one terrain, before those of the next entry."""
+    """Runs of one simulator on one terrain, which are executed without interruption by other
+    simulators."""
 
     entry: str
     terrain: str
@@ -102,10 +105,12 @@ class RunGroup:
 
 
 class Plan:
-    """A bench with its robot read, its terrains generated and its commands computed."""
+    """The execution plan of a comparison of simulators, with robot, terrains and velocity
+    commands."""
 
     def __init__(self, spec: BenchSpec) -> None:
-        """Raise ``SpecError`` for a maneuver that cannot run, and the errors of reading files."""
+        """Raise ``SpecError`` for a maneuver that cannot run, and other errors for files that
+        cannot be read."""
         assert spec.robot is not None, "validated by the specification"
         self.spec = spec
         self.terrains: Dict[str, Terrain] = {
@@ -125,7 +130,7 @@ class Plan:
             require_space(case, self.commands[maneuver], self._robot, self.terrains[terrain])
 
     def rounds(self) -> Iterator[List[RunGroup]]:
-        """Yield for each repetition and terrain the groups of all entries, in order."""
+        """Yield the groups of runs of all simulators for each repetition and terrain, in order."""
         for repetition in range(self.spec.repetitions):
             for terrain in self.terrains:
                 groups = [
@@ -137,8 +142,8 @@ class Plan:
                 yield [group for group in groups if group.runs]
 
     def request(self, planned: PlannedRun, directory: BenchDirectory) -> ManeuverRequest:
-        """Return the request of a run; writes its world. Raises ``ResultsError`` if a file cannot
-        be written."""
+        """Return the request for a planned run, and write the world of the run. Raises
+        ``ResultsError`` if a file cannot be written."""
         terrain = self.terrains[planned.terrain]
         step_s = self.step_s(self.spec.entry(planned.entry))
         required_s = step_s / 2 if planned.halved else step_s
@@ -158,12 +163,13 @@ class Plan:
         )
 
     def step_s(self, entry: EntrySpec) -> float:
-        """Return the physics step of an entry: its option's, or the worlds'."""
+        """Return the physics step (s) of an entry: the option ``step_s`` of its simulator,
+        otherwise the step of the worlds."""
         assert entry.simulator is not None, "a simulated entry"
         return physics_step_s(entry.simulator, entry.options, self.spec.step_s)
 
     def options(self, entry: EntrySpec, halved: bool) -> Mapping[str, Any]:
-        """Return the options of an entry's simulator."""
+        """Return the options of the simulator of an entry; ``halved`` halves its physics step."""
         assert entry.simulator is not None, "a simulated entry"
         if not (halved and takes_step(entry.simulator)):
             return entry.options
@@ -233,8 +239,9 @@ def read_bench_robot(
     spec: BenchRobotSpec, count: int = 1, always: bool = True
 ) -> Tuple[RobotModel, ...]:
     """Return ``count`` copies of the robot with different names. With ``always`` the IMU measures
-    in every physics step, so that means over 10 ms can be computed for any rate in the model.
-    Raises ``SpecError`` for a robot without IMU or drive plug-in, and ``SdfError``."""
+    in every physics step, so that means over 10 ms can be computed for any update rate in the
+    model. Raises ``SpecError`` for a robot without IMU or drive plug-in, and ``SdfError`` for an
+    invalid model."""
     names = [spec.name, *(f"{spec.name}_{number}" for number in range(2, count + 1))]
     robots = tuple(read_robot(spec.model, name) for name in names)
     for lacking, what in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):

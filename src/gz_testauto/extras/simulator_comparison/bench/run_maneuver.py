@@ -1,12 +1,12 @@
 """One run of a maneuver in one simulator, from a world file to a validated recording.
 
-IMU samples are means over :data:`SAMPLE_S`, as from a digital IMU. If a simulator's samples are of
-single physics steps (``Simulator.inertial`` is ``"step"``), those of all steps are averaged. If
-they are means since the last sample (``"period"``), the simulator is stepped from sample to sample.
-Poses are true poses, one per command, and wheel speeds are means between them.
+IMU samples are means over :data:`SAMPLE_S`, as from a digital IMU. If the simulator reports samples
+of single physics steps (``Simulator.inertial`` is ``"step"``), the samples of all steps are
+averaged. If it reports means since the previous sample (``"period"``), it is stepped from sample to
+sample. There is one true pose per command, and wheel speeds are means between poses.
 
 A run is invalid if the robot falls or drives through the ground, is thrown, or has non-finite
-poses. Such a run does not measure the accuracy of the simulator. It is stored with its reason.
+poses. Such a run does not measure the accuracy of the simulator. It is stored with the reason.
 """
 
 import math
@@ -32,36 +32,38 @@ from gz_testauto.extras.simulator_comparison.terrain import Terrain
 from gz_testauto.simulators.interface import NamedModel, PlacedRobot, Scene, Simulation, Simulator
 
 SETTLE_S = 1.0
-"""Simulated time at rest before a maneuver; not recorded."""
+"""Simulated time (s) at rest before a maneuver, which is not recorded."""
 
 PERIOD_MEANS = "period"
-"""``Simulator.inertial`` of a simulator whose samples are means."""
+"""Value of ``Simulator.inertial`` for simulators whose IMU samples are means over a period."""
 
 MAX_BELOW_M, MAX_ABOVE_M = 0.15, 0.5
-"""Limits of the height of a wheeled robot's base relative to the ground below it."""
+"""Largest distances (m) of the base of a wheeled robot below and above its height at rest on the
+ground."""
 
 MAX_VERTICAL_MPS = 3.0
-"""Largest vertical speed; a fall from half a meter reaches it."""
+"""Largest vertical speed (m/s) of a valid run, which is that after a fall from half a meter."""
 
 MAX_TILT_RAD = math.radians(75.0)
 
 MAX_ACCELERATION_MPS2 = 500.0
-"""Largest mean acceleration over a sample, a change of speed of 5 m/s. Hard wheels on sharp stones
-reach an eighth of it."""
+"""Largest mean acceleration (m/s²) over one IMU sample, equal to a change of speed by 5 m/s. Hard
+wheels on sharp stones cause an eighth of this value."""
 
 MAX_WHEEL_DEPTH_M = 0.02
-"""Largest depth of a wheel in the ground. If a physics engine stops wheels at edges, their depth is
-0 to 5 mm; otherwise it is 30 to 70 mm at sides of 38 and 76 mm."""
+"""Largest depth (m) of a wheel in the ground. The depth is 0 to 5 mm if the physics engine stops
+wheels at edges, otherwise 30 to 70 mm at edges of 38 and 76 mm."""
 
 MIN_DEEP_POSES = 2
-"""Consecutive poses with a wheel at that depth that make a run invalid."""
+"""Number of consecutive poses with a wheel below the largest depth that make a run invalid."""
 
 
 @dataclass(frozen=True, eq=False)
 class ManeuverRequest:
-    """A maneuver to run. ``robots`` start at their poses, each raised by ``ground_m`` (m). After
-    the time at rest the first robot follows ``commands`` (n, 2), with ``box`` in front of it if
-    specified. ``step_s`` is the required physics step, None for any."""
+    """A request for one run of a maneuver. ``robots`` start at their poses, each raised by the
+    corresponding ``ground_m`` (m). After the time at rest the first robot follows ``commands`` (n,
+    2). A ``box`` is placed in front of it if specified. ``step_s`` is the required physics step
+    (s), None if any step is allowed."""
 
     source: str
     world: Path
@@ -75,10 +77,11 @@ class ManeuverRequest:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRun:
-    """A recording, and the data that validate it: at each pose the height (m) of the base above the
-    world's zero and its tilt (rad), both (n,); and the height of the base at rest on the world's
-    zero. ``step_s`` is the physics step. ``wheels_m`` has points (n, p, 3) on the surface of each
-    wheel, by link, in the world's frame; it is empty if the simulator reports no poses of links."""
+    """A recorded run with the data that validate it. ``height_m`` (n,) is the height of the base
+    above the world's zero at each pose, ``tilt_rad`` (n,) its tilt, and ``rest_height_m`` its
+    height at rest on the world's zero. ``step_s`` is the physics step. ``wheels_m`` has points (n,
+    p, 3) on the surface of each wheel in the world's frame, by link. It is empty if the simulator
+    reports no poses of links."""
 
     recording: RunRecording
     height_m: np.ndarray
@@ -89,7 +92,8 @@ class SimulatedRun:
 
 
 def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun:
-    """Run a maneuver. Raises ``SimulatorError``, also for a simulator with an unsuitable step."""
+    """Run a maneuver in a simulator. Raises ``SimulatorError``, also if the physics step is
+    unsuitable."""
     simulation = load_scene(simulator, request)
     piece_s = SAMPLE_S if simulator.inertial == PERIOD_MEANS else PERIOD_S
     _require_step(simulation, request.step_s)
@@ -137,7 +141,7 @@ def run_maneuver(simulator: Simulator, request: ManeuverRequest) -> SimulatedRun
 
 
 def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
-    """Load the world with its robots, each on its ground. Raises ``SimulatorError``."""
+    """Load the world of a request and place each robot on the ground. Raises ``SimulatorError``."""
     if request.robots:
         first, *others = request.robots
         models = () if request.box is None else (request.box,)
@@ -159,7 +163,7 @@ def load_scene(simulator: Simulator, request: ManeuverRequest) -> Simulation:
 
 
 def settle(simulation: Simulation, piece_s: float) -> None:
-    """Advance the simulation until the robots are at rest."""
+    """Advance the simulation in steps of ``piece_s`` until the robots are at rest."""
     for _ in range(round(SETTLE_S / piece_s)):
         simulation.step(piece_s)
 
@@ -174,8 +178,8 @@ def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
 
 
 def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str) -> Series:
-    """Return means over ``count`` periods of :data:`SAMPLE_S` since the start, each stamped with
-    its end."""
+    """Return means (count, 6) of IMU samples over consecutive periods of :data:`SAMPLE_S`, stamped
+    with the end of each period."""
     stamps = np.array([sample.stamp_s for sample in samples]) - start_s
     values = np.array([[*one.angular_radps, *one.linear_mps2] for one in samples])
     period = np.ceil(stamps / SAMPLE_S - 1e-6).astype(int) - 1
@@ -198,7 +202,7 @@ def _odometry(poses: Sequence[Pose]) -> Series:
 
 
 def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
-    """Return the reason why a run is not plausible, None if it is."""
+    """Return the reason why a simulated run is not plausible; None if it is plausible."""
     odometry, imu = run.recording.odometry, run.recording.imu
     assert odometry is not None and imu is not None, "simulated runs have both"
     ground = np.asarray(terrain.height_m(odometry.values[:, 0], odometry.values[:, 1]))
@@ -234,7 +238,8 @@ def implausibility(run: SimulatedRun, terrain: Terrain) -> Optional[str]:
 
 
 def _first_inside(run: SimulatedRun, terrain: Terrain) -> Optional[Tuple[str, int]]:
-    """Return the wheel that is first too deep for too long, and the index of the first pose."""
+    """Return the first wheel that is too deep in the ground, and the index of the first pose; None
+    if no wheel is."""
     found = []
     for link, points_m in run.wheels_m.items():
         deep = is_inside(terrain, points_m, MAX_WHEEL_DEPTH_M).any(axis=1)

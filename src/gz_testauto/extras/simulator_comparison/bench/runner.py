@@ -1,8 +1,8 @@
-"""Execution of the missing runs of a bench; each run is stored when it finishes.
+"""Execution of the missing runs of a comparison of simulators.
 
-A stored run is not repeated. A run that fails is tried once more with a new simulator; after that
-it is invalid. Entries can run in parallel, since simulated time does not depend on wall time; cost
-is measured with one entry at a time.
+Each run is stored when it finishes, and a stored run is not repeated. A failed run is repeated once
+with a new simulator; after a second failure it is invalid. Simulators can run in parallel, since
+simulated time does not depend on wall time. Cost is measured in one simulator at a time.
 """
 
 import concurrent.futures
@@ -39,7 +39,7 @@ from gz_testauto.extras.simulator_comparison.terrain import Terrain, make_terrai
 from gz_testauto.results.attempts import run_attempts
 
 MAX_LOAD_REPEATS = 2
-"""Repetitions of a measurement of cost while other programs use the machine."""
+"""Largest number of repetitions of a cost measurement that other programs have disturbed."""
 
 ProgressCallback = Callable[[str], None]
 Found = TypeVar("Found")
@@ -53,13 +53,11 @@ def run_bench(
     create_handle: Callable[[], SimulatorRunner] = SimulatorProcess,
     workers: int = 1,
 ) -> SimulatedData:
-    """Execute the missing runs in ``out`` with ``workers`` parallel entries, until all are done or
-    ``should_stop`` returns True. Return the stored data.
-
-    Raises ``SpecError`` for a bench that cannot run, ``ResultsError`` for a directory with another
-    bench or other files, ``MissingDependencyError`` if the reference's simulator is not
-    installed.
-    """
+    """Execute the missing runs of a comparison in the directory ``out``, and return all stored
+    data. Up to ``workers`` simulators run in parallel, until all runs are finished or
+    ``should_stop`` returns True. Raises ``SpecError`` for a specification that cannot run,
+    ``ResultsError`` for a directory with other contents, and ``MissingDependencyError`` if the
+    simulator of the reference is not installed."""
     directory = BenchDirectory(out)
     directory.require_fresh_or_begun()
     plan = Plan(spec)
@@ -90,7 +88,7 @@ class _BenchRunner:
         self._report_progress, self._create_handle = report_progress, create_handle
         self._handles: Dict[str, SimulatorRunner] = {}
         self._lock = threading.RLock()
-        """Held during access to shared state, not during requests to a simulator."""
+        """Lock of the shared state, which is not held during requests to a simulator."""
         self._aborted = False
         self._remaining = 0
         self._started_s = time.monotonic()
@@ -227,15 +225,15 @@ class _BenchRunner:
         )
 
     def _load(self, handle: SimulatorRunner, request: ManeuverRequest) -> SimulatorCost:
-        """Return the least disturbed of several measurements."""
+        """Return the least disturbed of several cost measurements."""
         found = [handle.measure_load(request)]
         while found[-1].others > BUSY and len(found) <= MAX_LOAD_REPEATS:
             found.append(handle.measure_load(request))
         return min(found, key=lambda load: load.others)
 
     def _with_retry(self, handle: SimulatorRunner, what: str, act: Callable[[], Found]) -> Found:
-        """Return the result of ``act``, which is repeated once with a new simulator. Raises the
-        last error."""
+        """Return the result of ``act``, which is repeated once with a new simulator after an error.
+        Raises the last error."""
 
         def failed(error: GzTestautoError, follows: bool) -> None:
             handle.end()
@@ -250,8 +248,9 @@ class _BenchRunner:
 def probe_bench(
     spec: BenchSpec, entries: Sequence[str], report_progress: Callable[[str], None]
 ) -> Iterator[Tuple[str, GroundProbe]]:
-    """Probe all terrains for these entries. Yield the name and version of the simulator with each
-    result. Raises ``MissingDependencyError``."""
+    """Probe the ground of all terrains in the simulators of these entries. Yields the name and
+    version of the simulator with each result. Raises ``MissingDependencyError`` if a simulator is
+    not installed."""
     terrains = [make_terrain(terrain, spec.seed) for terrain in spec.terrains]
     for name in entries:
         entry = spec.entry(name)

@@ -1,5 +1,5 @@
-"""Stored runs of a bench: recordings by entry and case, the conditions of their simulation, and
-missing and invalid runs."""
+"""Stored runs of a comparison of simulators: recordings, simulation conditions, and missing and
+invalid runs."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -16,8 +16,8 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 from gz_testauto.extras.simulator_comparison.spec import BenchSpec
 
 BUSY = 0.1
-"""Share of the machine's processors used by other programs above which a cost is reported as
-disturbed."""
+"""Processor usage of other programs, as a share of the machine, above which a cost measurement is
+reported as disturbed."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,9 @@ class InvalidRun:
 
 @dataclass(frozen=True)
 class RunConditions:
-    """Simulators, probed terrains and invalid runs. ``simulators`` maps an entry to name, version
-    and options of its simulator. ``notes`` are sentences on the machine and the run."""
+    """Conditions of the simulated runs of a comparison. ``simulators`` has name, version and
+    options of the simulator by entry. ``grounds`` are the results of ground probes, ``invalid`` the
+    invalid runs, and ``notes`` sentences on missing and disturbed runs."""
 
     simulators: Mapping[str, str] = field(default_factory=dict)
     grounds: Tuple[GroundProbe, ...] = ()
@@ -42,12 +43,12 @@ class RunConditions:
 
 
 NO_CONDITIONS = RunConditions()
-"""Conditions of recordings and of published values."""
+"""Conditions for entries without simulated runs."""
 
 
 class SimulatedData(NamedTuple):
-    """Recordings of each entry, and the conditions. ``complete`` is whether all planned runs are
-    done and compared."""
+    """Recordings of each simulated entry, and the conditions of the runs. ``complete`` is true if
+    all planned runs are finished and compared."""
 
     recordings: Mapping[str, RecordingsByCase]
     conditions: RunConditions
@@ -57,8 +58,8 @@ class SimulatedData(NamedTuple):
 def read_simulated(
     spec: BenchSpec, directory: BenchDirectory, unavailable: Optional[Mapping[str, str]] = None
 ) -> SimulatedData:
-    """Return all stored runs. ``unavailable`` has the reasons why entries were not simulated.
-    Raises ``ResultsError`` for damaged files."""
+    """Return all stored runs of a comparison. ``unavailable`` has the reasons why entries were not
+    simulated. Raises ``ResultsError`` for damaged files."""
     reader = _RunReader(spec, directory)
     recordings = {entry.name: reader.read(entry.name) for entry in spec.simulated}
     missing = [f"{name}: {why}" for name, why in (unavailable or {}).items()] + reader.missing
@@ -84,8 +85,8 @@ def _simulators(spec: BenchSpec, directory: BenchDirectory) -> Dict[str, str]:
 
 
 class _RunReader:
-    """A reader of stored runs that lists probes, invalid and missing runs, and disturbed
-    measurements of cost."""
+    """A reader of stored runs, which collects ground probes, missing and invalid runs, and
+    disturbed cost measurements."""
 
     def __init__(self, spec: BenchSpec, directory: BenchDirectory) -> None:
         self._spec, self._directory = spec, directory
@@ -95,7 +96,7 @@ class _RunReader:
         self.disturbed: List[str] = []
 
     def read(self, entry: str) -> RecordingsByCase:
-        """Return the valid recordings of an entry on correct grounds, by case."""
+        """Return the valid recordings of an entry on correctly simulated ground, by case."""
         found: Dict[str, List[RunRecording]] = {}
         for terrain in self._spec.terrains:
             if self._is_correct_ground(entry, terrain.name):

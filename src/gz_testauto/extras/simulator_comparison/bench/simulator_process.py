@@ -1,7 +1,7 @@
-"""One open simulator and the requests to it, in this process or in a child process.
+"""An open simulator in this process or in a child process, and the requests to it.
 
-In a child process its cost is separate and a crash is contained. The child exits when its parent
-process exits for any reason.
+In a child process the cost of a simulator is measured separately, and its crash does not affect the
+parent process. The child process exits when its parent exits for any reason.
 """
 
 import contextlib
@@ -33,11 +33,11 @@ from gz_testauto.simulators import open_simulator, options_taken
 from gz_testauto.simulators.interface import Simulator
 
 REQUEST_TIMEOUT_S = 600.0
-"""Wall time after which a request fails."""
+"""Wall time (s) after which a request to a simulator fails."""
 
 CLOSE_TIMEOUT_S, ABORT_TIMEOUT_S = 15.0, 0.5
-"""Wall time for closing the simulator, normally and after an error or a second Ctrl-C. A simulator
-in a separate process exits with this process in any case."""
+"""Wall times (s) allowed for closing a simulator, normally and after an error or a second Ctrl-C.
+Processes of the simulator exit with this process in any case."""
 
 
 Result = TypeVar("Result")
@@ -51,8 +51,8 @@ class Identity(NamedTuple):
 
 
 class SimulatorRunner:
-    """A simulator that stays open while requests are for the same one. Every method raises the
-    errors of the simulator; after an error :meth:`close` must be called."""
+    """A simulator that stays open until another one is requested. All methods raise the errors of
+    the simulator; after an error, the caller must call :meth:`close`."""
 
     def __init__(self) -> None:
         self._base_bytes = float(psutil.Process().memory_info().rss)
@@ -60,7 +60,8 @@ class SimulatorRunner:
         self._opened: Optional[Tuple[str, Dict[str, Any]]] = None
 
     def open(self, name: str, options: Mapping[str, Any]) -> Identity:
-        """Open this simulator with these options unless it is open."""
+        """Open a simulator with these options, unless it is already open. Return its name and
+        version."""
         wanted = (name, dict(options))
         if self._simulator is None or self._opened != wanted:
             self.close()
@@ -69,15 +70,18 @@ class SimulatorRunner:
         return Identity(self._simulator.name, self._simulator.version)
 
     def run_maneuver(self, request: ManeuverRequest) -> SimulatedRun:
-        """See :func:`~gz_testauto.extras.simulator_comparison.bench.run_maneuver.run_maneuver`."""
+        """Run a maneuver, see
+        :func:`~gz_testauto.extras.simulator_comparison.bench.run_maneuver.run_maneuver`."""
         return run_maneuver(self._required, request)
 
     def measure_load(self, request: ManeuverRequest) -> SimulatorCost:
-        """See :func:`~gz_testauto.extras.simulator_comparison.bench.load.measure_load`."""
+        """Measure the cost of the simulator, see
+        :func:`~gz_testauto.extras.simulator_comparison.bench.load.measure_load`."""
         return measure_load(self._required, request, self._base_bytes, os.getppid())
 
     def probe(self, terrain: Terrain, folder: Path, entry: str) -> GroundProbe:
-        """See :func:`~gz_testauto.extras.simulator_comparison.probe.probe_ground`."""
+        """Measure the ground of a terrain, see
+        :func:`~gz_testauto.extras.simulator_comparison.probe.probe_ground`."""
         return probe_ground(self._required, terrain, folder, entry)
 
     def close(self) -> None:
@@ -87,11 +91,11 @@ class SimulatorRunner:
             simulator.close()
 
     def end(self) -> None:
-        """Close the simulator and its process, if it has one."""
+        """Close the simulator, and stop its process if it has one."""
         self.close()
 
     def abort(self) -> None:
-        """Stop the current request, called from another thread; a request in this process cannot be
+        """Stop the current request from another thread. A request in this process cannot be
         stopped."""
 
     @property
@@ -101,15 +105,15 @@ class SimulatorRunner:
 
 
 def sampling_options(simulator: str, options: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the options for sampling a simulator every :data:`SAMPLE_S`: a simulator that measures
-    in periods needs the period."""
+    """Return options with which a simulator can be sampled every :data:`SAMPLE_S`; ``period_s`` is
+    set if the simulator has that option."""
     if "period_s" in options_taken(simulator):
         return {"period_s": SAMPLE_S, **options}
     return dict(options)
 
 
 def _in_child(method: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a method of :class:`SimulatorProcess` that calls ``method`` in the child process."""
+    """Return a method that calls ``method`` of :class:`SimulatorRunner` in the child process."""
 
     @functools.wraps(method)
     def request(process: "SimulatorProcess", *arguments: Any) -> Result:
@@ -119,9 +123,9 @@ def _in_child(method: Callable[..., Result]) -> Callable[..., Result]:
 
 
 class SimulatorProcess(SimulatorRunner):
-    """A :class:`SimulatorRunner` in a child process, which starts with the first request and again
-    after it died. Methods raise the same errors, and ``SimulatorError`` if the process died or did
-    not answer in time."""
+    """A :class:`SimulatorRunner` in a child process, which starts with the first request, also
+    after a crash. Methods raise the errors of the simulator, and ``SimulatorError`` if the process
+    died or did not reply within the timeout."""
 
     def __init__(self, timeout_s: float = REQUEST_TIMEOUT_S) -> None:
         self._timeout_s = timeout_s
@@ -135,13 +139,14 @@ class SimulatorProcess(SimulatorRunner):
     probe = _in_child(SimulatorRunner.probe)
 
     def close(self) -> None:
-        """Close the simulator; the process continues. A process that does not answer is killed."""
+        """Close the simulator without stopping the process. A process that does not reply is
+        killed."""
         if self._process is not None:
             with contextlib.suppress(GzTestautoError):
                 self.request(SimulatorRunner.close)
 
     def end(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """End the process with its simulator, within ``timeout_s`` (wall time)."""
+        """Stop the process with its simulator, within ``timeout_s`` of wall time."""
         process = self._disconnect()  # the process then closes its simulator and exits
         if process is not None:
             process.join(timeout_s)
@@ -149,8 +154,8 @@ class SimulatorProcess(SimulatorRunner):
             process.join()
 
     def abort(self) -> None:
-        """Kill the process. Called from another thread than the one that waits for a reply, which
-        then receives an error."""
+        """Kill the process from another thread. The thread that waits for a reply receives an
+        error."""
         process = self._process
         if process is not None:
             process.kill()
@@ -162,7 +167,7 @@ class SimulatorProcess(SimulatorRunner):
         self.end(CLOSE_TIMEOUT_S if kind is None else ABORT_TIMEOUT_S)
 
     def request(self, method: Callable[..., Result], *arguments: Any) -> Result:
-        """Return the result of a method of the runner in the child process."""
+        """Return the result of a :class:`SimulatorRunner` method in the child process."""
         try:
             reply: Result = send_request(self._started(), (method, arguments), self._timeout_s)
         except NoReplyError as error:
@@ -190,7 +195,7 @@ class SimulatorProcess(SimulatorRunner):
         return process
 
     def _kill(self) -> str:
-        """Kill the process; return its exit reason for a message."""
+        """Kill the process, and return the reason of its exit as part of a message."""
         process = self._disconnect()
         if process is None:
             return ""
@@ -204,12 +209,12 @@ class SimulatorProcess(SimulatorRunner):
 
 
 def _ignore_signal(number: int, frame: object) -> None:
-    """Ignore the signal."""
+    """Ignore a signal."""
 
 
 class _RepeatedMessageFilter:
-    """A filter of repeated messages: a simulator that is opened again logs the same for the same
-    world."""
+    """A log filter that omits repeated messages, since a simulator logs the same messages whenever
+    it loads a world."""
 
     def __init__(self) -> None:
         self._seen: Set[str] = set()

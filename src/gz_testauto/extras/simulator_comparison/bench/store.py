@@ -33,12 +33,13 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import (
 from gz_testauto.results.directory import RunDirectory, reporting_disk, write_atomically
 
 HALF = "@half"
-"""Suffix of the maneuver's name for a run at half the physics step."""
+"""Suffix of the name of a maneuver that runs at half the physics step."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A finished run: a recording, or the reason why it is ``invalid``."""
+    """A finished run: its recording, or the reason why it is ``invalid``. ``step_s`` is the physics
+    step (s)."""
 
     recording: Optional[RunRecording]
     invalid: str = ""
@@ -46,7 +47,7 @@ class StoredRun:
 
 
 class BenchDirectory(RunDirectory):
-    """Paths and files of a comparison's directory."""
+    """The results directory of a comparison of simulators."""
 
     CONTENT, COMMAND, MARKER = "comparison", "gz_testauto simulators compare", "bench.json"
     UNFINISHED = (
@@ -61,15 +62,15 @@ class BenchDirectory(RunDirectory):
         self.manifest = self.path / "manifest.json"
 
     def worlds(self, step_s: float) -> Path:
-        """Return the folder of worlds with a physics step."""
+        """Return the directory of the worlds with the physics step ``step_s`` (s)."""
         return self.path / "worlds" / f"{round(step_s * 1e6)}_us"
 
     def run_path(self, entry: str, case: str, repetition: int) -> Path:
-        """Return the file of one run."""
+        """Return the path of a stored run."""
         return self.path / "runs" / entry / case / f"{repetition}.npz"
 
     def probe_path(self, entry: str, terrain: str) -> Path:
-        """Return the file of one probe."""
+        """Return the path of the stored probe of a terrain in the simulator of an entry."""
         return self.path / "grounds" / entry / f"{terrain}.json"
 
     def write_run(self, path: Path, run: StoredRun) -> None:
@@ -81,8 +82,8 @@ class BenchDirectory(RunDirectory):
         write_atomically(path, content.getvalue())
 
     def read_run(self, path: Path) -> Optional[StoredRun]:
-        """Return a stored run, None if it is missing. Raises ``ResultsError`` for an invalid
-        file."""
+        """Return a stored run, None if the file does not exist. Raises ``ResultsError`` for an
+        invalid file."""
         if not path.is_file():
             return None
         try:
@@ -96,11 +97,13 @@ class BenchDirectory(RunDirectory):
             ) from error
 
     def write_probe(self, ground: GroundProbe) -> None:
-        """Store the result of a probe."""
+        """Store the result of a ground probe. Raises ``ResultsError`` if the file cannot be
+        written."""
         self.write_json(self.probe_path(ground.entry, ground.terrain), asdict(ground))
 
     def read_probe(self, entry: str, terrain: str) -> Optional[GroundProbe]:
-        """Return the stored result of a probe, None if it is missing. Raises ``ResultsError``."""
+        """Return the stored result of a ground probe, None if the file does not exist. Raises
+        ``ResultsError`` for an invalid file."""
         path = self.probe_path(entry, terrain)
         if not path.is_file():
             return None
@@ -109,13 +112,15 @@ class BenchDirectory(RunDirectory):
         )
 
     def read_manifest(self) -> Optional[Dict[str, Any]]:
-        """Return the stored manifest, None if it is missing. Raises ``ResultsError``."""
+        """Return the stored manifest, None if the file does not exist. Raises ``ResultsError`` for
+        an invalid file."""
         if not self.manifest.is_file():
             return None
         return dict(read_json_object(self.manifest, ResultsError))
 
     def write_json(self, path: Path, content: Mapping[str, Any]) -> None:
-        """Write a JSON file. Raises ``ResultsError`` if it cannot be written."""
+        """Write a JSON file, and its directory if necessary. Raises ``ResultsError`` if it cannot
+        be written."""
         with reporting_disk(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -1,12 +1,12 @@
 """Wheels of a simulated robot: their depth in the ground, and their speeds.
 
-Points on the surfaces of round collision shapes, wheels and casters, are compared with the terrain.
-The depth of a point is the radius of the largest ball around it that is entirely inside the ground,
-so that a wheel that touches a vertical side is not deeper for that.
+Points on the surfaces of cylindrical and spherical collision shapes are compared with the terrain.
+The depth of a point is the radius of the largest ball around it that is entirely inside the ground.
+So a wheel that touches a vertical side is not deeper because of the side.
 
-Speeds are the channel ``wheels`` of simulated runs, as encoders on the joints measure them: the
-mean rate of the left and of the right wheels about their joints times the radius in the drive
-plug-in. They are computed from the poses of links, which more simulators report than their twists.
+The channel ``wheels`` of a simulated run has the speeds that encoders on the joints would measure:
+the mean joint rate of the left and of the right wheels, times the radius in the drive plug-in.
+Rates are computed from poses of links, since more simulators report poses than twists of links.
 """
 
 import math
@@ -28,23 +28,24 @@ from gz_testauto.sdf.scene import placed_model
 from gz_testauto.sdf.shapes import Cylinder, Sphere
 
 ANGLES = 48
-"""Points around a wheel, 7.5° from each other."""
+"""Number of tested points around a wheel, 7.5° from each other."""
 SLICES = 5
-"""Slices across the width of a cylinder, or between the poles of a sphere."""
+"""Number of tested slices across the width of a cylinder, or between the poles of a sphere."""
 DIRECTIONS = 8
 RISES_RAD = (0.0, math.pi / 4)
-"""Elevations of the tested points on a ball's upper half: directions around it, and its top."""
+"""Elevations (rad) of the tested points on the upper half of a ball: points around the ball, and
+the points above them."""
 
 MAX_TURN_RAD = 0.8 * math.pi
-"""Largest commanded rotation of a wheel in a period; half a turn or more is ambiguous in
-direction."""
+"""Largest commanded rotation (rad) of a wheel in one control period. The direction of half a turn
+or more is ambiguous."""
 
 
 @lru_cache(maxsize=8)
 def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
-    """Return points (p, 3) on the cylinders and spheres of each link that has any, in the link's
-    frame (m). Links have scoped names, as in a snapshot. Results are cached, since a robot runs
-    many times."""
+    """Return points (p, 3) on the cylinders and spheres of each link, in the frame of the link (m).
+    Links have scoped names, as in a snapshot. Links without such shapes are omitted. Results are
+    cached, since a robot runs many times."""
     scene = placed_model(robot.sdf, robot.name, Pose())
     points: Dict[str, np.ndarray] = {}
     for shape in scene.collisions:
@@ -62,13 +63,14 @@ def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
 def transform_surfaces(
     surfaces: Mapping[str, np.ndarray], links: Mapping[str, ModelState]
 ) -> Dict[str, np.ndarray]:
-    """Return the points in the world's frame, for links whose poses the simulator reports."""
+    """Return the surface points in the world's frame, for all links whose poses the simulator
+    reports."""
     return {name: links[name].pose.apply(own) for name, own in surfaces.items() if name in links}
 
 
 def is_inside(terrain: Terrain, points_m: np.ndarray, depth_m: float) -> np.ndarray:
-    """Return whether points (..., 3) are inside the ground, ``depth_m`` or more from the surface;
-    False beyond the terrain's edge."""
+    """Return whether points (..., 3) are ``depth_m`` or more below the surface of a terrain. The
+    result is False beyond the edge of the terrain."""
     flat = points_m.reshape(-1, 3)
     found = np.asarray(terrain.height_m(flat[:, 0], flat[:, 1])) - flat[:, 2] >= depth_m
     candidates = np.flatnonzero(found)
@@ -102,7 +104,8 @@ def _surface(geometry: Union[Cylinder, Sphere]) -> np.ndarray:
 
 
 class WheelJoint(NamedTuple):
-    """A driven wheel: links by scoped name, and its joint's axis in its own frame."""
+    """Joint of a driven wheel: scoped names of both links, and the axis in the frame of the
+    joint."""
 
     link: str
     parent: str
@@ -110,8 +113,8 @@ class WheelJoint(NamedTuple):
 
 
 class DrivenWheels(NamedTuple):
-    """Wheels of both sides, with one radius (m) and separation (m); empty for a robot with unknown
-    wheels."""
+    """Driven wheels of both sides of a robot, with their radius and separation (m). The tuples are
+    empty if the wheels are unknown."""
 
     left: Tuple[WheelJoint, ...] = ()
     right: Tuple[WheelJoint, ...] = ()
@@ -121,9 +124,10 @@ class DrivenWheels(NamedTuple):
     def speeds(
         self, links: Sequence[Mapping[str, ModelState]], commands: np.ndarray
     ) -> Optional[Series]:
-        """Return speeds (n, 2) of the left and of the right wheels (m/s) between the states of the
-        links in consecutive periods, with stamps in the middle, as means over a side's wheels. None
-        if the links of a wheel are unknown, or if ``commands`` (n, 2) turn a wheel too fast."""
+        """Return the mean speeds (n, 2) of the left and of the right wheels (m/s) between
+        consecutive poses of the links. Stamps are in the middle between two poses. The result is
+        None if poses of a wheel's links are missing, or if ``commands`` (n, 2) turn a wheel too
+        fast."""
         names = {name for one in (*self.left, *self.right) for name in (one.link, one.parent)}
         fastest = np.abs(commands) @ np.array([1.0, self.separation_m / 2.0])
         too_fast = fastest.max(initial=0.0) * PERIOD_S > MAX_TURN_RAD * self.radius_m
@@ -139,8 +143,8 @@ class DrivenWheels(NamedTuple):
 
 @lru_cache(maxsize=8)
 def driven_wheels(robot: RobotModel) -> DrivenWheels:
-    """Return the wheels of a robot's drive plug-in; none if its joints cannot be read or are not
-    wheels."""
+    """Return the wheels of a robot's drive plug-in. The result is empty if the joints cannot be
+    read or are not wheels."""
     drive = robot.drive
     if drive is None:
         return DrivenWheels()
@@ -169,8 +173,8 @@ def driven_wheels(robot: RobotModel) -> DrivenWheels:
 
 
 def _turns_rad(wheel: WheelJoint, links: Sequence[Mapping[str, ModelState]]) -> np.ndarray:
-    """Return the rotation about the axis from each state to the next, (n - 1,), each less than half
-    a turn."""
+    """Return the rotation (rad) of a wheel about its axis between consecutive poses (n - 1,), each
+    less than half a turn."""
     poses = [states[wheel.parent].pose.inverse() * states[wheel.link].pose for states in links]
     found = []
     for first, second in zip(poses, poses[1:]):

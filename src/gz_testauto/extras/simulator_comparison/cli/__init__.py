@@ -1,1 +1,1 @@
-"""Verbs ``simulators`` and ``agreement``."""
+"""Command-line verbs ``simulators`` and ``agreement``."""

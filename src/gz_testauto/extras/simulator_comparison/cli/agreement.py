@@ -42,7 +42,7 @@ from gz_testauto.trial.plan import TrialSelection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the arguments of the verb ``agreement``."""
     parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="directory for both results of the trials"
@@ -64,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run both and compare. Return 0 if all trials are done and valid, 1 if some are invalid, 128 +
-    signal when stopped."""
+    """Run both simulators and compare them. Return 0 if all trials are valid, 1 if some are
+    invalid, and 128 + the signal number after a stop."""
     spec = load_campaign(arguments)
     names = arguments.simulators
     specs = on_two_simulators(spec, names[0], names[1], "--simulators")
@@ -91,8 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open_loop(specs: Sequence[BuiltinCampaignSpec], out: Path) -> int:
-    """Run the maneuvers in both, in ``out``, and print the agreement. Return 0, or 128 + signal
-    when stopped."""
+    """Run the maneuvers in both simulators and print the comparison. Return 0, or 128 + the signal
+    number after a stop."""
     bench = open_loop_bench(*specs)
     stop = StopSignals(on_first=announce_stop)
     with stop:

@@ -47,7 +47,7 @@ from gz_testauto.spec.loader import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
+    """Declare the arguments of the verb ``simulators``."""
     what = parser.add_subparsers(dest="what", metavar="compare|report|probe|import", required=True)
     compare = what.add_parser("compare", help="run maneuvers, measure, score and rank")
     compare.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; return the exit status."""
+    """Execute the verb ``simulators`` and return the exit status."""
     if arguments.what == "report":
         directory = BenchDirectory(arguments.out)
         directory.require_begun()
@@ -105,7 +105,7 @@ def _compare(bench: Path, spec: BenchSpec, out: Path, workers: int) -> int:
 
 @contextlib.contextmanager
 def _naming(bench: Path) -> Iterator[None]:
-    """Add the path of the bench to a ``SpecError`` of its simulation."""
+    """Add the path of the comparison's specification to the message of a ``SpecError``."""
     try:
         yield
     except SpecError as error:
@@ -113,7 +113,8 @@ def _naming(bench: Path) -> Iterator[None]:
 
 
 def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
-    """Measure, write and print. Return 1 if something was left out."""
+    """Evaluate, store and print a comparison. Return 1 if runs are missing, invalid or not
+    compared, else 0."""
     found = evaluate_bench(spec, simulated.recordings, simulated.conditions)
     directory = BenchDirectory(out)
     with reporting_disk(out):

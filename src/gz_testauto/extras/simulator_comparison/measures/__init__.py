@@ -1,4 +1,4 @@
-"""Measures, each a registered plug-in. The import of this package registers those defined here."""
+"""Measures that compare simulators. The import of this package registers those that it defines."""
 
 from gz_testauto.extras.simulator_comparison.measures import behavior, inertial, load
 

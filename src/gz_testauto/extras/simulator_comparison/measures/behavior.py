@@ -1,7 +1,8 @@
-"""Measures of behavior: trajectories, a pushed box, and the results of planners in campaigns.
+"""Measures of behavior: trajectories, displacement of a pushed box, and results of planners in
+campaigns.
 
 Trajectories are compared as a whole, per second, and with those at half the physics step. The
-results of planners are correlated with those in the reference.
+results of planners in a simulator are correlated with those in the reference.
 """
 
 import functools
@@ -21,12 +22,12 @@ from gz_testauto.metrics.interface import SUCCESS
 POSE_RATE_HZ = 20.0
 
 CONVERGED_M = 0.05
-"""Limit of the change at half the physics step, for trajectories of about 4 m; a larger change is
-not converged."""
+"""Largest change (m) of a converged trajectory of about 4 m when the physics step is halved."""
 
 
 def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray, np.ndarray]:
-    """Return poses (n, 3) of both at the same times since their start; yaw unwrapped."""
+    """Return the poses (n, 3) of two recordings at equal times since the first stamp, with
+    unwrapped yaw."""
     assert first.odometry is not None and second.odometry is not None, (
         "two recordings with odometry"
     )
@@ -39,8 +40,8 @@ def _trajectories(first: RunRecording, second: RunRecording) -> Tuple[np.ndarray
 
 
 def drift_m(first: RunRecording, second: RunRecording) -> float:
-    """Return the RMS distance (m), both aligned by the first pose. S. Umeyama's alignment would
-    remove a wrong heading."""
+    """Return the RMS distance (m) of two trajectories after their first poses are aligned. S.
+    Umeyama's alignment is not used, since it would remove an error of the heading."""
     own, reference = (_from_its_start(trajectory) for trajectory in _trajectories(first, second))
     return float(np.sqrt(((own - reference)[:, :2] ** 2).sum(axis=1).mean()))
 
@@ -50,8 +51,8 @@ def _from_its_start(trajectory: np.ndarray) -> np.ndarray:
 
 
 def _in_robot_frame(moved: np.ndarray, yaw_rad: Union[float, np.ndarray]) -> np.ndarray:
-    """Return displacements (n, 3) in x, y and yaw of a fixed frame as forward and left components
-    for the heading ``yaw_rad``, one for all or (n,)."""
+    """Return displacements (n, 3) in x, y and yaw of a fixed frame as forward and left
+    displacements and yaw, for one heading ``yaw_rad`` or headings (n,)."""
     cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
     return np.column_stack(
         [cos * moved[:, 0] + sin * moved[:, 1], cos * moved[:, 1] - sin * moved[:, 0], moved[:, 2]]
@@ -64,7 +65,8 @@ def _relative(first: RunRecording, second: RunRecording) -> float:
 
 
 def _steps(trajectory: np.ndarray) -> np.ndarray:
-    """Return the motion in each second (m, m, rad), in the robot's frame at its start."""
+    """Return the motion (m, m, rad) during one second from each sample, in the frame of the robot
+    at the start of that second."""
     ahead = min(round(POSE_RATE_HZ), len(trajectory) - 1)
     begin, moved = trajectory[:-ahead], trajectory[ahead:] - trajectory[:-ahead]
     return _in_robot_frame(moved, begin[:, 2])

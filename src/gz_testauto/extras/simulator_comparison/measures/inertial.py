@@ -1,7 +1,8 @@
-"""Measures of an IMU: the error of the paper, its parts, and the vertical acceleration.
+"""Measures of IMU samples: error by Farley et al. 2022 with its components, and vertical
+acceleration.
 
-Inertial samples of two recordings are compared at one rate, in one band, on one clock and with one
-length. The paper is Farley et al. 2022.
+Inertial samples of two recordings are compared with the same rate, frequency band, clock and
+duration.
 """
 
 import functools
@@ -28,24 +29,27 @@ from gz_testauto.extras.simulator_comparison.signals import (
 LONGEST_DELAY_S = 1.0
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
 YAW_RATE, VERTICAL = 2, 5
-"""Columns of an IMU: yaw rate and a_z."""
+"""Columns of the yaw rate and of the vertical acceleration in IMU samples."""
 
 MIN_SIGMA = 1e-6
-"""Smallest standard deviation of an axis for which a gain is computed."""
+"""Smallest standard deviation of an axis for which a ratio of standard deviations is computed."""
 
 MIN_SPECTRAL_DENSITY, MIN_NOISE_DENSITY = 1e-12, 1e-9
-"""Smallest densities in (m/s²)²/Hz and m/s²/√Hz, so that their logarithms are finite."""
+"""Lower limits of spectral density, (m/s²)²/Hz, and of noise density, m/s²/√Hz, which keep
+logarithms finite."""
 
 
 @functools.lru_cache(maxsize=4096)
 def inertial(recording: RunRecording) -> np.ndarray:
-    """Return samples (n, 6) at :data:`RATE_HZ` in the recording's band."""
+    """Return the IMU samples (n, 6) of a recording at :data:`RATE_HZ`, below the limit of its
+    band."""
     assert recording.imu is not None, "a recording with an IMU"
     return in_band(recording.imu, recording.band_hz)
 
 
 class Pair(NamedTuple):
-    """Samples (n, 6) of both, and the delay of the first relative to the second (s)."""
+    """Common IMU samples (n, 6) of two recordings, and the delay (s) of the first relative to the
+    second."""
 
     first: np.ndarray
     second: np.ndarray
@@ -54,7 +58,8 @@ class Pair(NamedTuple):
 
 @functools.lru_cache(maxsize=16384)  # of views: little more than their names
 def comparable(first: RunRecording, second: RunRecording) -> Pair:
-    """Return the common samples of both after the delay between their yaw rates is removed."""
+    """Return the common IMU samples of two recordings after the delay between their yaw rates is
+    removed."""
     one, other = inertial(first), inertial(second)
     delay = delay_samples(other[:, YAW_RATE], one[:, YAW_RATE], round(LONGEST_DELAY_S * RATE_HZ))
     taken, early = overlap(other, one, delay)
@@ -62,9 +67,9 @@ def comparable(first: RunRecording, second: RunRecording) -> Pair:
 
 
 def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Return equations (5) and (6) of Farley et al. 2022 for each column of ``values`` (n, k): the
-    mean, and the range from the mean of the lowest to that of the highest hundredth, at least one
-    sample."""
+    """Return mean and range of each column of ``values`` (n, k), by equations (5) and (6) of Farley
+    et al. 2022. The range is the difference between the mean of the highest hundredth of the values
+    and that of the lowest hundredth, at least one value each."""
     count = max(1, round(0.01 * len(values)))
     ordered = np.sort(values, axis=0)
     return values.mean(axis=0), ordered[-count:].mean(axis=0) - ordered[:count].mean(axis=0)
@@ -73,7 +78,8 @@ def mean_and_range(values: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
 def summary_error(
     mean: np.ndarray, extent: np.ndarray, mean_ref: np.ndarray, extent_ref: np.ndarray
 ) -> np.ndarray:
-    """Return equation (7) for one case, by axis (k,)."""
+    """Return the error by equation (7) of Farley et al. 2022 for one case, by axis (k,), from mean
+    and range (k,) of a simulator and of its reference."""
     return np.asarray(np.abs(extent - extent_ref) + np.abs(mean - mean_ref))
 
 

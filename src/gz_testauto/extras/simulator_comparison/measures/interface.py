@@ -1,10 +1,11 @@
-"""Interface of measures: a number of an entry, alone or compared with the reference.
+"""Interface of measures, which are numbers that compare simulators.
 
-A plug-in of another package is a :class:`Measure` under its name, in a mapping that is exported as
-``measures``, like planners. ``between`` is a distance of two recordings of one maneuver, symmetric
-and 0 for equal recordings. ``own`` returns a numerator and a denominator of one recording; their
-sums over all cases and repetitions are divided. ``planners`` compares the results of planners in a
-campaign with those in the reference's. Exactly one of them is specified.
+A measure is a :class:`Measure`. Other packages export a mapping from names to measures in the
+plug-in group ``gz_testauto.measures``. A measure has exactly one of three functions. ``between``
+returns the distance of two recordings of one maneuver; it is symmetric, and 0 for equal recordings.
+``own`` returns a numerator and a denominator for one recording; their sums over all cases and
+repetitions are divided. ``planners`` correlates the results of planners in a campaign with those in
+the reference's campaign.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ Own = Callable[[RunRecording], Tuple[float, float]]
 
 @dataclass(frozen=True)
 class PlannerMeasure:
-    """The ``metric`` of trials by which planners are compared, and the selected correlation."""
+    """Selection of a correlation between two campaigns. ``metric`` is the metric of trials by which
+    planners are compared."""
 
     metric: str
     select: Callable[[PlannerCorrelation], Resampled]
@@ -29,13 +31,11 @@ class PlannerMeasure:
 
 @dataclass(frozen=True)
 class Measure:
-    """The declaration of one measure.
-
-    ``better`` is ``"lower"`` or ``"higher"``. ``needs`` are the channels that a recording must
-    have, or ``load``, or a ``campaign`` of the entry. ``summed`` adds cases, as equation (7) of the
-    paper does; otherwise their mean is used. ``terrain`` and ``maneuver`` select cases; the default
-    is all. ``beyond`` is the remark for a value that is worse than ``limit``.
-    """
+    """Declaration of a measure that compares simulators. ``better`` is ``"lower"`` or ``"higher"``.
+    ``needs`` lists the channels that a recording must have, or ``load``, or ``campaign``. If
+    ``summed`` is true, cases are added, as in equation (7) of Farley et al. 2022; otherwise their
+    mean is used. ``terrain`` and ``maneuver`` select cases; the default is all. ``beyond`` is the
+    remark on a value that is worse than ``limit``."""
 
     name: str
     description: str
@@ -54,7 +54,8 @@ class Measure:
     beyond: str = ""
 
     def is_beyond(self, value: float) -> bool:
-        """Return whether a value is worse than the limit; False without limit or value."""
+        """Return whether a value is worse than the limit of the measure; False if the measure has
+        no limit."""
         if self.limit is None:
             return False
         return value > self.limit if self.better == "lower" else value < self.limit
@@ -77,12 +78,13 @@ MEASURES = Registry("measure", {})
 
 
 def register_measures(*measures: Measure) -> None:
-    """Add measures of this package under their names."""
+    """Register measures under their names."""
     for measure in measures:
         MEASURES.register(measure.name, measure)
 
 
 def find_measure(name: str) -> Measure:
-    """Return the measure with this name. Raises ``UnknownNameError``."""
+    """Return the measure with this name. Raises ``UnknownNameError`` if the name is not
+    registered."""
     found: Measure = MEASURES.get(name)
     return found

@@ -1,4 +1,5 @@
-"""Cost of a simulator: its whole process tree, without the bench and the recording."""
+"""Measures of the cost of a simulator with all its processes, without the cost of the
+measurement."""
 
 from typing import Tuple
 
@@ -9,10 +10,11 @@ from gz_testauto.extras.simulator_comparison.measures.interface import (
 from gz_testauto.extras.simulator_comparison.recordings.recording import RunRecording, SimulatorCost
 
 LOAD = "load"
-"""The terrain on which cost is measured."""
+"""Name of the terrain on which the cost of simulators is measured."""
 
 IDLE, ONE, FIVE = "idle", "one", "five"
-"""Cases of cost: a world without a robot, with one and with five moving robots."""
+"""Names of the cases in which cost is measured: without a robot, with one and with five moving
+robots."""
 
 
 def _load(recording: RunRecording) -> SimulatorCost:

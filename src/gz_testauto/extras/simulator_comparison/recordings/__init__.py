@@ -1,1 +1,2 @@
-"""Recordings of IMU, odometry, wheels and commands on one clock, from files or simulators."""
+"""Recordings of IMU, odometry, wheels and commands with a common clock, from files or
+simulators."""

@@ -1,6 +1,7 @@
-"""Channels in rosbags of ROS 1 and ROS 2, without ROS (extra ``simulator_comparison``: rosbags).
+"""Reading of channels from rosbags of ROS 1 and ROS 2, without ROS.
 
-The time of a message is the stamp of its header, or its recording time if it has none.
+The package ``rosbags`` of the extra ``simulator_comparison`` reads the files. The time of a message
+is the stamp of its header, or its recording time if it has no stamp.
 """
 
 from decimal import Decimal
@@ -30,7 +31,7 @@ def _pose(pose: Any) -> List[float]:
 
 
 def yaw_of(x: Any, y: Any, z: Any, w: Any) -> Any:
-    """Return the yaw of unit quaternions, numbers or arrays."""
+    """Return the yaw (rad) of unit quaternions, which are numbers or arrays."""
     return np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y**2 + z**2))
 
 
@@ -56,22 +57,24 @@ READERS: Dict[str, Dict[str, Read]] = {
         "geometry_msgs/msg/TwistStamped": lambda message: _twist(message.twist),
     },
 }
-"""Fields of a message, by channel and type. Those of wheels depend on the joints' names."""
+"""Functions that return the values of a message, by channel and message type. The function for
+wheels depends on the names of the joints."""
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
 def is_bag(path: Path) -> bool:
-    """Return whether a file or folder is read as a rosbag."""
+    """Return whether a path is a rosbag: a directory, or a file with the suffix of a rosbag."""
     return path.is_dir() or path.suffix in (".bag", *ROS2_FILES)
 
 
 def read_topics(
     path: Path, topics: Dict[str, str], joints: Sequence[str] = ()
 ) -> Dict[str, Tuple[List[Decimal], np.ndarray]]:
-    """Return stamps (n,) in seconds and values (n, k) of each channel from its topic. Raises
-    ``ResultsError`` for a file that cannot be read and for a topic that is missing or has another
-    type, and ``MissingDependencyError`` without rosbags."""
+    """Return stamps (n,) in seconds and values (n, k) of each channel, read from the topic of the
+    channel. Raises ``ResultsError`` for a file that cannot be read, and for a topic that does not
+    exist or has another type. Raises ``MissingDependencyError`` if the package ``rosbags`` is not
+    installed."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore

@@ -1,8 +1,8 @@
-"""Channels in CSV files: the columns that a specification names, in SI units.
+"""Reading and writing of channels in CSV files.
 
-The first line names the columns. Trajectory files with a comment or nothing instead are supported.
-Stamps are read as decimal numbers and counted from the first one, so that stamps of the Unix epoch
-keep their nanoseconds.
+The first line names the columns. Files of trajectories in which a comment names the columns, or
+without names, are also supported. Stamps are read as decimal numbers and counted from the first
+one, so that stamps of the Unix epoch keep their nanoseconds.
 """
 
 import csv
@@ -30,13 +30,13 @@ CANONICAL: Dict[str, Sequence[str]] = {
     "command": ("linear_mps", "angular_radps"),
     "box": ("x_m", "y_m"),
 }
-"""Columns after ``time_s`` of the files that :func:`write_channels` writes."""
+"""Names of the columns after ``time_s`` in files that :func:`write_channels` writes, by channel."""
 
 
 def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, np.ndarray]:
-    """Return stamps (n,) in the file's unit and columns (n, k). Rows in which all of these columns
-    are empty are samples of other channels and are skipped. Raises ``ResultsError`` with file, line
-    and column."""
+    """Return stamps (n,) in the unit of the file, and the values (n, k) of the named columns. Rows
+    in which all of these columns are empty are samples of other channels and are skipped. Raises
+    ``ResultsError`` with file, line and column."""
     stamps: Stamps = []
     values: List[List[float]] = []
     line = 1
@@ -70,9 +70,10 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
 
 
 def _table(file: TextIO) -> Tuple[List[str], int, Any]:
-    """Return the heading, the number of lines before the rows, and the rows. The separator is the
-    comma, semicolon or tab of the first line that is not a comment, otherwise the space. If that
-    line has only numbers, the heading is the previous comment, or 1, 2, 3 …"""
+    """Return the column names, the number of lines before the rows, and the rows of a CSV file. The
+    separator is the comma, semicolon or tab in the first line that is not a comment, otherwise the
+    space. If that line has only numbers, the previous comment has the names, or they are 1, 2, 3
+    and so on."""
     comment, line, before = "", "", 0
     for line in file:
         if line.strip() and not line.startswith("#"):
@@ -108,8 +109,8 @@ def _is_number(text: str) -> bool:
 
 
 def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
-    """Write each channel to ``folder/CHANNEL.csv``, a format that needs no settings to be read;
-    every digit is kept. Raises ``OSError``."""
+    """Write each channel of a recording to ``folder/CHANNEL.csv`` without loss of digits. Reading
+    these files needs no settings. Raises ``OSError`` if a file cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for name, series in recording.channels.items():
@@ -125,6 +126,7 @@ def write_channels(recording: RunRecording, folder: Path) -> Dict[str, Path]:
 
 
 def as_series(stamps: Stamps, unit_s: float, values: np.ndarray, zero: Decimal) -> Series:
-    """Return a series with stamps in seconds since ``zero``."""
+    """Return a series whose stamps are in seconds since ``zero``; ``unit_s`` is the unit of the
+    stamps in seconds."""
     scale = Decimal(repr(unit_s))
     return Series(np.array([float((stamp - zero) * scale) for stamp in stamps]), values)

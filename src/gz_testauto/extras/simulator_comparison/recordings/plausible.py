@@ -1,6 +1,6 @@
-"""Validation of a recording's IMU: axes, unit and sign.
+"""Validation of the IMU of a recording: axes, unit and sign.
 
-An implausible IMU is rejected with the correct setting of the recording's ``imu``. Gravity
+An implausible IMU is rejected with an error message that contains the correct setting. Gravity
 determines unit, sign and the vertical axis. Odometry or commands determine the axis of rotation and
 the forward axis.
 """
@@ -15,7 +15,7 @@ from gz_testauto.extras.simulator_comparison.recordings.recording import RunReco
 
 GRAVITY_MPS2 = 9.80665
 GRAVITY_TOLERANCE = 0.02
-"""Relative tolerance of gravity at rest."""
+"""Relative tolerance of the measured gravity at rest."""
 
 WRONG_GRAVITY = (
     (1.0, "1 g: set units.linear: g"),
@@ -23,33 +23,35 @@ WRONG_GRAVITY = (
     (1000.0, "1000 mg: set units.linear: mg"),
     (2.0 * GRAVITY_MPS2, "twice g: set gravity: measured"),
 )
-"""Values at rest (m/s²) of wrong settings, with the cause and the remedy."""
+"""Accelerations at rest (m/s²) that result from wrong settings, with the cause and the remedy."""
 
 REST_S = 1.0
 LEAST_HZ = 10.0
-"""A slower sensor does not measure the vibration of a robot."""
+"""Smallest rate (Hz) of an IMU. A slower sensor does not measure the vibration of a robot."""
 
 TILT_RAD = np.radians(30.0)
-"""Largest tilt of a robot; recordings in snow have 23 degrees."""
+"""Largest tilt (rad) of a robot at rest. Recordings in snow have 23 degrees."""
 
 MIN_CORRELATION = 0.5
-"""Above this correlation a channel follows another."""
+"""Smallest correlation of two channels that count as measurements of the same motion."""
 
 MIN_CORRELATION_GAP = 0.2
-"""Required difference from the correlation of the expected axis."""
+"""Smallest difference between the correlations of a wrong axis and of the expected axis at which
+the IMU is rejected."""
 
 MIN_UNIT_FACTOR = 20.0
-"""A gyroscope that reads more than this multiple of the robot's yaw rate has another unit. If the
-yaw rate is the difference of wheel speeds, the factor is one divided by the track in meters."""
+"""Smallest ratio of measured to expected yaw rate at which a gyroscope counts as one with another
+unit. If the expected rate is the difference of wheel speeds, the correct ratio is one divided by
+the track in meters."""
 
 SLOW_HZ = 2.0
-"""Band in which acceleration is compared with speed."""
+"""Upper limit (Hz) of the band in which acceleration and speed are compared."""
 
 _NAMES = ("x", "-x", "y", "-y", "z", "-z")
 
 
 def check_plausible(recording: RunRecording) -> None:
-    """Raise ``ResultsError`` if the IMU does not match its specification."""
+    """Raise ``ResultsError`` if the IMU samples of a recording contradict their specification."""
     if recording.imu is None:
         return
     _check_extent(recording.source, recording.imu)
@@ -129,8 +131,9 @@ def _check_gravity(source: str, imu: Series) -> None:
 
 
 def _motion(recording: RunRecording) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
-    """Return yaw rate (rad/s) and forward acceleration (m/s²) at the IMU's stamps, from odometry
-    or, without it, from wheels or commands."""
+    """Return yaw rate (rad/s) and forward acceleration (m/s²) at the stamps of the IMU. They are
+    computed from odometry, or without it from wheels or commands. A result is None if it is
+    unknown."""
     imu, odometry = recording.imu, recording.odometry
     assert imu is not None, "a recording with an IMU"
     if odometry is not None:
@@ -162,7 +165,7 @@ def _slow(values: np.ndarray, rate_hz: float) -> np.ndarray:
 def _check_axis(
     source: str, does: str, expected: str, measured: np.ndarray, moved: np.ndarray
 ) -> None:
-    """Reject an IMU in which another axis than the expected one follows the robot's motion."""
+    """Raise ``ResultsError`` if a motion correlates with another axis than the expected one."""
     centered = measured - measured.mean(axis=0)
     moved = moved - moved.mean()
     size = np.linalg.norm(centered, axis=0) * np.linalg.norm(moved)

@@ -1,4 +1,5 @@
-"""Reading of recordings from files, in SI units and in the robot's axes, with validation."""
+"""Reading and validation of recordings from files. Values are in SI units and in the robot's
+axes."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -33,12 +34,12 @@ from gz_testauto.extras.simulator_comparison.recordings.spec import (
 
 Channel = Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]
 Raw = Tuple[List[Decimal], float, np.ndarray]
-"""Stamps, their unit in seconds, values."""
+"""Samples of a channel as read from a file: stamps, unit of the stamps in seconds, and values."""
 
 
 def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
-    """Return all repetitions by case. Raises ``ResultsError`` for files that cannot be read or are
-    not plausible."""
+    """Return all recordings by case, one for each repetition. Raises ``ResultsError`` for files
+    that cannot be read or are not plausible."""
     found = {}
     for case, repetitions in spec.cases.items():
         every = [one for files in repetitions for one in read_repetitions(spec, files)]
@@ -52,7 +53,8 @@ def read_recordings(spec: RecordingSpec) -> Dict[str, Tuple[RunRecording, ...]]:
 def read_repetitions(
     spec: RecordingSpec, files: Union[Path, Mapping[Any, Path]]
 ) -> Tuple[RunRecording, ...]:
-    """Return one recording, or its segments of ``segment_s``. Raises ``ResultsError``."""
+    """Return the recording in these files, or its segments of the duration ``segment_s`` if that is
+    specified. Raises ``ResultsError`` for invalid recordings."""
     recording = _read(spec, files)
     if spec.segment_s is None:
         check_gaps(recording)
@@ -139,7 +141,7 @@ def _read_csv_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str,
 
 
 def _convert_to_si(channel: Channel, values: np.ndarray) -> np.ndarray:
-    """Return the values in SI units and in the robot's axes."""
+    """Return the values of a channel in SI units and in the robot's axes."""
     if isinstance(channel, ImuSpec):
         angular = values[:, :3] * ANGULAR_UNITS[channel.units.angular] @ channel.turn.T
         linear = values[:, 3:] * LINEAR_UNITS[channel.units.linear] @ channel.turn.T

@@ -1,13 +1,13 @@
-"""Recordings of maneuvers, from any source, and their alignment.
+"""Recordings of maneuvers from any source, and their alignment.
 
-Defines the channels with units and frames: x forward, y left, z up (REP 103), SI, seconds since the
-first stamp of any channel. Invalid stamps and non-finite numbers are rejected here;
+Axes are x forward, y left, z up (REP 103), units are SI, and stamps are in seconds since the first
+stamp of any channel. Invalid stamps and non-finite numbers are rejected in this module;
 :mod:`~gz_testauto.extras.simulator_comparison.recordings.plausible` validates axes and gravity.
 
-A range is an extreme value and a drift accumulates: both grow with the duration of a recording, and
-the range with its band. So the recordings of all entries are cut to one duration per case and
-compared in one band. Otherwise a simulator with longer recordings or a faster sensor would score
-worse.
+The range of a signal and the drift of a pose increase with the duration of a recording. The range
+also increases with the frequency band. So all recordings of a case are cut to the same duration,
+and compared in one band. Otherwise a simulator with longer recordings or a faster sensor would have
+a worse score.
 """
 
 from dataclasses import dataclass, replace
@@ -18,45 +18,48 @@ import numpy as np
 from gz_testauto.base.errors import ResultsError
 
 CHANNELS = {"imu": 6, "odometry": 3, "wheels": 2, "command": 2, "box": 2}
-"""Number of columns: angular velocity (rad/s) and specific force (m/s²), x y z each, at rest (0, 0,
-9.81); x, y (m), yaw (rad); speeds of the left and of the right wheels (m/s); commanded forward
-speed (m/s) and yaw rate (rad/s); x, y (m) of a pushed box."""
+"""Number of columns of each channel. IMU: angular velocity (rad/s) and specific force (m/s²) along
+x, y and z; (0, 0, 9.81) at rest. Odometry: x, y (m), yaw (rad). Wheels: speeds of the left and of
+the right wheels (m/s). Command: forward speed (m/s) and yaw rate (rad/s). Box: x, y (m) of a pushed
+box."""
 
 MEASURED = ("imu", "odometry")
-"""Channels from which measures are computed; the others validate them."""
+"""Channels from which measures are computed. The other channels validate them."""
 
 LONGEST_GAP = 20.0
-"""Gap between IMU samples, in periods, above which data are lost."""
+"""Largest gap between IMU samples without a loss of data, in sampling periods."""
 
 BAND_HZ = 20.0
-"""Band in which inertial samples are compared unless a sensor is slower; above it, the sensor's
-mounting dominates."""
+"""Default upper limit (Hz) of the band in which inertial samples are compared. Above it, the
+mounting of the sensor has the greatest influence."""
 
 BAND_OF_RATE = 0.4
-"""Band of a slower sensor divided by its rate; below 0.5, since no low-pass is ideal."""
+"""Ratio of the band of a slower sensor to its rate. It is below 0.5, since no low-pass filter is
+ideal."""
 
 MAX_OUT_OF_ORDER_S = 0.5
-"""Samples that are later than this in a file are from a clock that was reset."""
+"""Largest delay (s) of a sample that was written out of order. A larger delay is a reset of the
+clock."""
 
 MAX_REPEATED_SHARE = 0.02
-"""Largest share of samples with a repeated stamp, as caused by rounding."""
+"""Largest share of samples with repeated stamps, which rounding can cause."""
 
 _AT_A_TIME = 10
 _SAME_S = 1e-9
-"""Stamps that differ by less are equal."""
+"""Difference (s) below which two stamps are equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A channel: ``values`` (n, k) at ``time_s`` (n,)."""
+    """Samples of one channel: ``values`` (n, k) at the stamps ``time_s`` (n,)."""
 
     time_s: np.ndarray
     values: np.ndarray
 
     @property
     def rate_hz(self) -> float:
-        """Samples per second: the median over ten at a time, which is robust against bursts and
-        losses of data."""
+        """Samples per second. It is the median over intervals of ten samples, which is robust
+        against bursts and losses of data."""
         many = min(_AT_A_TIME, len(self.time_s) - 1)
         return float(many / np.median(self.time_s[many:] - self.time_s[:-many]))
 
@@ -69,9 +72,9 @@ class Series:
 
 @dataclass(frozen=True)
 class SimulatorCost:
-    """Cost of a simulated run: simulated and wall seconds, CPU seconds and resident memory (bytes)
-    of all processes of the simulator, without the recording. ``others`` is the share of the
-    machine's processors used by other programs."""
+    """Cost of a simulated run, for all processes of the simulator together. It consists of
+    simulated time, wall time and CPU time (s), and of resident memory (bytes), without the cost of
+    recording. ``others`` is the share of the machine's processors that other programs used."""
 
     simulated_s: float
     wall_s: float
@@ -82,9 +85,10 @@ class SimulatorCost:
 
 @dataclass(frozen=True, eq=False)
 class RunRecording:
-    """A recording of a maneuver; ``source`` is a file, or a simulator with a repetition, for
-    messages. Channels that were not recorded are None. ``half_step`` is the same maneuver from the
-    same start in the same simulator at half its physics step."""
+    """A recording of one run of a maneuver. ``source`` identifies the recording in messages: a
+    file, or a simulator with a repetition. Channels that were not recorded are None. ``half_step``
+    is a run of the same maneuver from the same start in the same simulator, at half the physics
+    step."""
 
     source: str
     imu: Optional[Series] = None
@@ -95,22 +99,23 @@ class RunRecording:
     load: Optional[SimulatorCost] = None
     half_step: Optional["RunRecording"] = None
     band_hz: float = BAND_HZ
-    """Upper limit of the band in which its inertial samples are compared."""
+    """Upper limit (Hz) of the band in which the inertial samples are compared."""
 
     @property
     def duration_s(self) -> float:
-        """Earliest last stamp of the channels from which measures are computed."""
+        """Time (s) of the last sample that all channels with measures have."""
         return float(min(series.time_s[-1] for series in self._measured.values()))
 
     @property
     def _measured(self) -> Dict[str, Series]:
-        """IMU and odometry; all other channels if both are missing, since those may be sparse."""
+        """IMU and odometry. If both are missing, all other channels, since these can have few
+        samples."""
         channels = self.channels
         return {name: channels[name] for name in MEASURED if name in channels} or channels
 
     def common_interval(self) -> "RunRecording":
-        """Return the interval in which IMU and odometry both have samples. Raises ``ResultsError``
-        if it is empty."""
+        """Return the part of the recording in which IMU and odometry both have samples. Raises
+        ``ResultsError`` if they do not overlap."""
         begin = max(self._measured, key=lambda name: self._measured[name].time_s[0])
         end = min(self._measured, key=lambda name: self._measured[name].time_s[-1])
         begin_s, end_s = self._measured[begin].time_s[0], self._measured[end].time_s[-1]
@@ -137,7 +142,7 @@ class RunRecording:
 
     @classmethod
     def of(cls, source: str, channels: Dict[str, Series]) -> "RunRecording":
-        """Create a recording from channels with stamps of one clock. Raises ``ResultsError`` for
+        """Create a recording from channels whose stamps have one clock. Raises ``ResultsError`` for
         invalid channels."""
         for name, series in channels.items():
             _check(f"{source}: {name}", series, CHANNELS[name])
@@ -174,8 +179,9 @@ def _check(where: str, series: Series, width: int) -> None:
 
 
 def sort_samples(series: Series) -> Series:
-    """Return the samples sorted by stamp if they were only written out of order, without the
-    repeated stamps if these are few; otherwise the series unchanged."""
+    """Return a series that is sorted by stamp, without repeated stamps. The series is returned
+    unchanged if samples are too late to be only out of order, or if too many stamps are
+    repeated."""
     late = np.maximum.accumulate(series.time_s) - series.time_s
     stamps, first = np.unique(series.time_s, return_index=True)
     repeated = len(series.time_s) - len(stamps)
@@ -187,7 +193,7 @@ def sort_samples(series: Series) -> Series:
 
 
 def check_gaps(recording: RunRecording) -> None:
-    """Raise ``ResultsError`` if IMU data are lost."""
+    """Raise ``ResultsError`` if the IMU of a recording has a loss of data."""
     if recording.imu is None:
         return
     times = recording.imu.time_s
@@ -201,7 +207,7 @@ def check_gaps(recording: RunRecording) -> None:
 
 
 def longest_gap(series: Series) -> Optional[int]:
-    """Return the index of the sample before the longest loss of data; None if there is none."""
+    """Return the index of the sample before the longest loss of data; None if no data are lost."""
     gaps = np.diff(series.time_s)
     longest = int(np.argmax(gaps))
     return longest if gaps[longest] > LONGEST_GAP / series.rate_hz else None
@@ -218,16 +224,16 @@ def is_complete(series: Series, begin_s: float, end_s: float) -> bool:
 
 
 LONGER = 1.05
-"""Recordings that are longer by this factor are reported."""
+"""Ratio of the longest to the shortest duration above which the cut of a recording is reported."""
 
 RecordingsByCase = Mapping[str, Sequence[RunRecording]]
-"""Repetitions by case, ``TERRAIN/MANEUVER`` or ``MANEUVER``."""
+"""Recordings of all repetitions by case, ``TERRAIN/MANEUVER`` or ``MANEUVER``."""
 
 
 @dataclass(frozen=True)
 class Length:
-    """Common duration of the recordings of a case, the source of the shortest, and the longest
-    duration."""
+    """Common duration (s) of the recordings of a case, source of the shortest recording, and
+    longest duration (s)."""
 
     duration_s: float
     shortest: str
@@ -236,8 +242,9 @@ class Length:
 
 @dataclass(frozen=True, eq=False)
 class AlignedRecordings:
-    """Recordings by entry and case, with their common properties. ``slowest`` is the source of the
-    recording whose sensor limits the band, empty if all allow the default one."""
+    """Recordings by entry and case, all with the same duration per case and the same band.
+    ``slowest`` is the source of the recording whose sensor limits the band. It is empty if all
+    sensors allow the default band."""
 
     entries: Mapping[str, RecordingsByCase]
     lengths: Mapping[str, Length]
@@ -246,7 +253,7 @@ class AlignedRecordings:
 
     @property
     def notes(self) -> List[str]:
-        """Sentences for the report."""
+        """Sentences on shortened recordings and on the limited band, for the report."""
         sentences = [
             f"{case}: recordings are compared over {length.duration_s:.3g} s, the duration of the "
             f"shortest one, {length.shortest}."
@@ -262,8 +269,9 @@ class AlignedRecordings:
 
 
 def align_recordings(entries: Mapping[str, RecordingsByCase]) -> AlignedRecordings:
-    """Cut all recordings to the shortest of each case, and limit the band to that of the slowest
-    sensor. Recordings without channels, such as those of cost, are unchanged."""
+    """Cut all recordings to the duration of the shortest one of their case, and limit the band to
+    that of the slowest sensor. Recordings without channels, such as those of cost, are
+    unchanged."""
     by_case: Dict[str, List[RunRecording]] = {}
     band_hz, slowest = BAND_HZ, ""
     for own in entries.values():

@@ -20,7 +20,7 @@ ANGLE_UNITS = {"rad": 1.0, "deg": 0.017453292519943295}
 
 
 class ImuColumns(Spec):
-    """Names of a CSV file's columns."""
+    """Names of the columns of an IMU in a CSV file."""
 
     time: str = "time_s"
     angular: Three = ("wx_radps", "wy_radps", "wz_radps")
@@ -28,7 +28,8 @@ class ImuColumns(Spec):
 
 
 class ImuUnits(Spec):
-    """Units of a CSV file's columns; those of a rosbag are SI unless its driver is wrong."""
+    """Units of the columns of an IMU in a CSV file. They also apply to a rosbag whose driver does
+    not use SI units."""
 
     time: Literal["s", "ms", "us", "ns"] = "s"
     angular: Literal["rad/s", "deg/s"] = "rad/s"
@@ -36,9 +37,10 @@ class ImuUnits(Spec):
 
 
 class ImuSpec(Spec):
-    """An IMU. ``axes`` are the axes of the sensor that point forward, left and up. ``gravity`` is
-    ``measured`` if a sensor at rest reads 9.81 upwards, as an accelerometer does, ``opposite`` if
-    it reads it downwards, ``subtracted`` if it reads 0."""
+    """Format of the IMU of a recording. ``axes`` are the sensor's axes that point forward, left and
+    up. ``gravity`` is ``measured`` if the sensor at rest reads 9.81 m/s² upwards, as an
+    accelerometer does, ``opposite`` if it reads 9.81 m/s² downwards, and ``subtracted`` if it reads
+    0."""
 
     topic: Optional[str] = None
     columns: ImuColumns = ImuColumns()
@@ -61,7 +63,7 @@ class ImuSpec(Spec):
 
     @property
     def turn(self) -> np.ndarray:
-        """Rotation (3, 3) from the sensor's axes to the robot's."""
+        """Rotation matrix (3, 3) from the axes of the sensor to those of the robot."""
         turn = np.zeros((3, 3))
         for row, axis in enumerate(self.axes):
             turn[row, "xyz".index(axis[-1])] = -1.0 if axis.startswith("-") else 1.0
@@ -69,26 +71,27 @@ class ImuSpec(Spec):
 
 
 class OdometryColumns(Spec):
-    """Names of a CSV file's columns."""
+    """Names of the columns of odometry in a CSV file."""
 
     time: str = "time_s"
     x: str = "x_m"
     y: str = "y_m"
     yaw: str = "yaw_rad"
     quaternion: Optional[Four] = None
-    """x, y, z, w of the orientation, instead of ``yaw``."""
+    """Names of the columns x, y, z and w of the orientation, instead of ``yaw``."""
 
 
 class OdometryUnits(Spec):
-    """Units of a CSV file's columns."""
+    """Units of the columns of odometry in a CSV file."""
 
     time: Literal["s", "ms", "us", "ns"] = "s"
     angle: Literal["rad", "deg"] = "rad"
 
 
 class OdometrySpec(Spec):
-    """Poses in a fixed frame. Types in a rosbag: ``nav_msgs/Odometry``, and ``PoseStamped``,
-    ``PoseWithCovarianceStamped``, ``TransformStamped`` of ``geometry_msgs``."""
+    """Format of odometry: poses in a fixed frame. Supported message types in a rosbag are
+    ``nav_msgs/Odometry``, and ``PoseStamped``, ``PoseWithCovarianceStamped`` and
+    ``TransformStamped`` of ``geometry_msgs``."""
 
     topic: Optional[str] = None
     columns: OdometryColumns = OdometryColumns()
@@ -96,7 +99,7 @@ class OdometrySpec(Spec):
 
 
 class WheelColumns(Spec):
-    """Names of a CSV file's columns."""
+    """Names of the columns of wheel speeds in a CSV file."""
 
     time: str = "time_s"
     left: str = "left_mps"
@@ -104,19 +107,19 @@ class WheelColumns(Spec):
 
 
 class WheelSpec(Spec):
-    """Speeds of the wheels (m/s), or rad/s with their ``radius_m``. Type in a rosbag:
-    ``sensor_msgs/JointState`` with the name of one joint of each side."""
+    """Format of wheel speeds: in m/s, or in rad/s if ``radius_m`` is specified. The message type in
+    a rosbag is ``sensor_msgs/JointState``; ``joints`` has the name of one joint per side."""
 
     topic: Optional[str] = None
     columns: WheelColumns = WheelColumns()
     radius_m: Optional[float] = Field(None, gt=0)
     joints: Optional[Annotated[Tuple[str, str], BeforeValidator(as_tuple)]] = None
-    """Left, right."""
+    """Names of one joint of the left side and one of the right side."""
     time: Literal["s", "ms", "us", "ns"] = "s"
 
 
 class CommandColumns(Spec):
-    """Names of a CSV file's columns."""
+    """Names of the columns of velocity commands in a CSV file."""
 
     time: str = "time_s"
     linear: str = "linear_mps"
@@ -124,7 +127,8 @@ class CommandColumns(Spec):
 
 
 class CommandSpec(Spec):
-    """Velocity commands. Types in a rosbag: ``geometry_msgs/Twist``, ``TwistStamped``."""
+    """Format of velocity commands. Supported message types in a rosbag are ``Twist`` and
+    ``TwistStamped`` of ``geometry_msgs``."""
 
     topic: Optional[str] = None
     columns: CommandColumns = CommandColumns()
@@ -132,13 +136,14 @@ class CommandSpec(Spec):
 
 
 Files = Union[SpecPath, Dict[Literal["imu", "odometry", "wheels", "command"], SpecPath]]
-"""One file, or folder of a ROS 2 bag, with all channels; or a file for each channel."""
+"""One file or directory of a rosbag with all channels, or one file for each channel."""
 
 
 class RecordingSpec(Spec):
-    """Recordings: per case, one file or set of files for each repetition. With ``segment_s``, each
-    is cut into repetitions of this duration, of which ``max_segments`` per case are used, evenly
-    spaced, since all pairs are compared."""
+    """Files and formats of the recordings of one entry. ``cases`` has one file or set of files for
+    each repetition of a case. With ``segment_s``, recordings are cut into repetitions of this
+    duration. At most ``max_segments`` of these per case are used, evenly spaced, since all pairs of
+    repetitions are compared."""
 
     imu: Optional[ImuSpec] = ImuSpec()
     odometry: Optional[OdometrySpec] = None
@@ -150,7 +155,7 @@ class RecordingSpec(Spec):
 
     @property
     def channels(self) -> Mapping[str, Union[ImuSpec, OdometrySpec, WheelSpec, CommandSpec]]:
-        """Specified channels by name."""
+        """Formats of all specified channels by name."""
         named = {
             "imu": self.imu,
             "odometry": self.odometry,

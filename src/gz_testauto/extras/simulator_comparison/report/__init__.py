@@ -1,1 +1,1 @@
-"""Reports of a comparison of simulators: terminal, CSV and page."""
+"""Reports of a comparison of simulators: terminal, CSV, JSON and HTML page."""

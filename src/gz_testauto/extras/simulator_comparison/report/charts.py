@@ -1,4 +1,5 @@
-"""Charts of a comparison of simulators, as coordinates for a template that needs no script."""
+"""Charts of the HTML report on a comparison of simulators, as coordinates for SVG elements in a
+template."""
 
 import math
 from dataclasses import dataclass
@@ -18,31 +19,31 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
 )
 
 WIDTH, MARGIN = 200.0, 6.0
-"""Size of the strip on which a value is drawn, in its own units."""
+"""Width and margin of the chart of one value, in SVG units."""
 
 LEAST_SPAN = 1e-3
 
 PLOT = (640.0, 270.0)
 FRAME = (48.0, 10.0, 630.0, 232.0)
-"""Left, top, right and bottom of the plot area."""
+"""Left, top, right and bottom edge of the plot area, in SVG units."""
 
 DECADES = 8
-"""Largest number of decades of a spectrum."""
+"""Largest number of decades that the plot of a spectrum shows."""
 FREQUENCIES_HZ = (0.5, 1, 2, 5, 10, 20)
 
 COLORS = 6
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")
-"""Styles of lines: colors first, then dashes, so that all lines are different."""
+"""Dash patterns of lines. Lines differ in color first, then in dash pattern."""
 
 BAR = 150.0
-"""Width of the longest bar on one side of the middle."""
+"""Width of the longest bar on each side of the middle, in SVG units."""
 
 Place = Callable[[float], Optional[float]]
-"""Position of a value on the strip; None without a value."""
+"""Function that returns the position of a value on a chart, None for NaN."""
 
 
 class ChartRow(NamedTuple):
-    """One entry of a chart: texts, and the positions of its value and of the ends of its
+    """Row of a chart for one entry: texts, and positions of its value and of the ends of its
     interval."""
 
     name: str
@@ -57,7 +58,7 @@ class ChartRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """One measure of all entries, on a strip from ``low`` to ``high``."""
+    """Chart of one measure for all entries, with values from ``low`` to ``high``."""
 
     title: str
     measure: Measure
@@ -68,11 +69,11 @@ class Chart:
     floor_at: Optional[float]
     scored: bool
     cases: Sequence[Tuple[str, Sequence[str]]]
-    """Per case the values of the entries in :attr:`rows`, if there are several cases."""
+    """Values of the entries in :attr:`rows` by case; empty if there is only one case."""
 
 
 def chart(found: Findings, measure: Measure) -> Chart:
-    """Return values, intervals and the floor of a measure."""
+    """Return the chart of a measure: values, intervals and the floor."""
     of_all = entry_values(found, measure)
     floor = reference_floor(found, measure)
     shown = [
@@ -117,8 +118,8 @@ def _case_rows(of_entries: Sequence[Mapping[str, float]]) -> List[Tuple[str, Lis
 
 
 class Bar(NamedTuple):
-    """Contribution of a criterion to the lead: of the first entry to the right, of the second to
-    the left."""
+    """Bar for the contribution of a criterion to the lead: to the right for the first entry, to the
+    left for the second."""
 
     criterion: str
     text: str
@@ -128,7 +129,7 @@ class Bar(NamedTuple):
 
 
 def lead_bars(ranking: Ranking) -> List[Bar]:
-    """Return the bars of the lead, from the middle at :data:`BAR`."""
+    """Return the bars for the lead of the first entry, relative to the middle at :data:`BAR`."""
     if ranking.lead is None or not ranking.lead.parts:
         return []
     longest = max(abs(part) for _, part in ranking.lead.parts)
@@ -142,7 +143,7 @@ def lead_bars(ranking: Ranking) -> List[Bar]:
 
 
 class AxisLabel(NamedTuple):
-    """A line of a plot's grid with its text."""
+    """Line of the grid of a plot, with its label."""
 
     x1: float
     x2: float
@@ -155,7 +156,7 @@ class AxisLabel(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A spectrum; ``look`` is a class of the style sheet."""
+    """Line of a plot for one spectrum; ``look`` is a class of the style sheet."""
 
     points: str
     look: str
@@ -164,7 +165,7 @@ class Line(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """Spectra of a case."""
+    """Plot of the spectra of one case."""
 
     case: str
     grid: Sequence[AxisLabel]
@@ -172,7 +173,7 @@ class Plot(NamedTuple):
 
 
 def plot(case: str, spectra: Sequence[Spectrum]) -> Plot:
-    """Return lines in a frame with logarithmic axes."""
+    """Return the plot of the spectra of a case, with logarithmic axes."""
     every = np.concatenate([one.density for one in spectra])
     most = math.ceil(math.log10(max(every.max(), 1e-11)))
     least = max(math.floor(math.log10(max(every.min(), 1e-12))), most - DECADES)

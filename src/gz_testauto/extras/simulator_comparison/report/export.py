@@ -1,4 +1,5 @@
-"""Findings as ``findings.json``, and as ``measures.csv`` with a row for each measure and entry."""
+"""Export of a comparison's results: ``findings.json``, and ``measures.csv`` with a row for each
+measure and entry."""
 
 import csv
 import io
@@ -29,7 +30,7 @@ COLUMNS = (
 
 
 def write_measures(found: Findings, path: Path) -> None:
-    """Write the CSV file. Raises ``OSError``."""
+    """Write ``measures.csv``. Raises ``OSError`` if the file cannot be written."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow(COLUMNS)
@@ -46,7 +47,8 @@ def write_measures(found: Findings, path: Path) -> None:
 
 
 def findings_to_json(found: Findings) -> Dict[str, Any]:
-    """Return the content of ``findings.json``; ``bench`` has the features and their sources."""
+    """Return the content of ``findings.json``. Its key ``bench`` has the specification with all
+    features and their sources."""
     return {
         "format": 1,
         "bench": found.spec.model_dump(mode="json"),

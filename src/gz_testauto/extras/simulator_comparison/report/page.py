@@ -1,4 +1,4 @@
-"""Comparison of simulators as one HTML page without scripts that opens from disk."""
+"""HTML page of a comparison of simulators, which needs no scripts and can be opened from disk."""
 
 import platform
 import shlex
@@ -21,15 +21,15 @@ _HERE = Path(__file__).resolve().parent
 _SHARED = Path(gz_testauto.report.page.__file__).resolve().parent / "page.css"
 
 BENCH = "bench.json"
-"""File of the bench, next to the page."""
+"""Name of the file with the specification, in the directory of the page."""
 
 LIBRARIES = ("numpy", "scipy")
-"""Libraries with an influence on the numbers, whose versions the page lists."""
+"""Libraries with an influence on the results, whose versions are listed on the page."""
 
 
 def write_page(found: Findings, path: Path) -> None:
-    """Write the page and its commands for repetition, which use the stored bench next to it. Raises
-    ``OSError``."""
+    """Write the HTML page, with commands that repeat the comparison from the specification next to
+    it. Raises ``OSError`` if the page cannot be written."""
     folder, bench = (shlex.quote(str(one)) for one in (path.parent, path.parent / BENCH))
     again = (
         ("To measure and rank the recordings again", f"gz_testauto simulators report {folder}"),
@@ -42,7 +42,7 @@ def write_page(found: Findings, path: Path) -> None:
 
 
 def page_html(found: Findings, again: Sequence[Tuple[str, str]] = ()) -> str:
-    """Return the page; ``again`` has pairs of a purpose and a command."""
+    """Return the HTML page. ``again`` has pairs of a purpose and a command for repetition."""
     style = "\n".join(
         path.read_text(encoding="utf-8").strip() for path in (_SHARED, _HERE / "page.css")
     )

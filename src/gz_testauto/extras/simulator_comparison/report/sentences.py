@@ -20,7 +20,7 @@ from gz_testauto.extras.simulator_comparison.signals import RATE_HZ
 
 MAX_REVERSALS_SHOWN = 5
 NEAR = f"±{100 * SPREAD:.0f} %"
-"""Relative range of the drawn weights."""
+"""Relative range of the drawn weights, as text."""
 
 
 def reference_text(found: Findings) -> str:

@@ -1,4 +1,4 @@
-"""Comparison of simulators and probes of their ground, on a terminal of 80 columns."""
+"""Reports for a terminal of 80 columns: comparison of simulators, and probes of their ground."""
 
 import math
 import textwrap
@@ -38,11 +38,11 @@ from gz_testauto.extras.simulator_comparison.report.sentences import (
 from gz_testauto.report.plain import WIDTH, plain_table, report_console
 
 ENTRIES_PER_TABLE = 5
-"""Entries per table of scores."""
+"""Largest number of entries in one table of scores."""
 
 
 def print_findings(found: Findings, console: Optional[Console] = None) -> None:
-    """Print the report, by default on standard output."""
+    """Print the report on a comparison of simulators. The default console is standard output."""
     console = console or report_console()
     console.print(found.spec.name, style="bold")
     for text in (found.spec.description, reference_text(found)):
@@ -112,7 +112,8 @@ def _print_ranking(console: Console, title: str, ranking: Ranking, unsure: str) 
 
 
 def ranking_table(ranking: Ranking) -> Table:
-    """Return totals with intervals, and how often each entry is first."""
+    """Return a table of the totals with intervals, and of the share of draws in which each entry is
+    first."""
     counted = float(ranking.table.weights[ranking.table.counted].sum())
     shown = [
         "",
@@ -136,7 +137,7 @@ def ranking_table(ranking: Ranking) -> Table:
 
 
 def reversal_table(ranking: Ranking) -> Table:
-    """Return the weights that change the first rank, the smallest changes first."""
+    """Return a table of the weights that change the first rank, with the smallest changes first."""
     table = plain_table("weight of", "specified", "needed", "change", "then first")
     for change in ranking.reversals[:MAX_REVERSALS_SHOWN]:
         table.add_row(
@@ -166,7 +167,8 @@ def _print_scores(console: Console, found: Findings) -> None:
 
 
 def measure_table(found: Findings, measure: Measure) -> Table:
-    """Return value, interval, score, floor and remark."""
+    """Return a table with value, interval, score and remark of a measure for each entry, and with
+    its floor."""
     rows = []
     for name, one in entry_values(found, measure).items():
         value, within, remark = measured_texts(one)
@@ -179,8 +181,8 @@ def measure_table(found: Findings, measure: Measure) -> Table:
 
 
 def _print_shown_only(console: Console, found: Findings, measures: Sequence[Measure]) -> None:
-    """Print measures without a weight in few lines; their intervals are on the page and in the CSV
-    file."""
+    """Print measures without a weight in few lines. Their intervals are on the HTML page and in the
+    CSV file."""
     if not measures:
         return
     console.print("Without a weight (= ties with the reference)", style="bold")
@@ -206,7 +208,7 @@ def _entries_table(headings: Sequence[str]) -> Table:
 
 
 def remark_table(*headings: str) -> Table:
-    """Return a plain table whose last column is left-aligned, for text."""
+    """Return an empty table without lines whose last column is aligned left, for text."""
     table = plain_table(*headings[:-1])
     table.add_column(headings[-1], justify="left", overflow="fold")
     return table
@@ -215,7 +217,7 @@ def remark_table(*headings: str) -> Table:
 def _without_empty(
     make: Callable[..., Table], headings: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
-    """Return the table without empty columns, except for the first and last one."""
+    """Return a table without its empty columns. The first and the last column are kept."""
     kept = [
         column
         for column in range(len(headings))
@@ -245,13 +247,13 @@ def _print_grounds(console: Console, found: Findings) -> None:
 
 
 def millimeters(length_m: float) -> str:
-    """Return an error in millimeters."""
+    """Return a length as text in millimeters, ``no ground`` if it is infinite."""
     return f"{1000 * length_m:.2f} mm" if math.isfinite(length_m) else "no ground"
 
 
 def print_open_loop(found: Findings, console: Optional[Console] = None) -> None:
-    """Print the measures of one simulator compared with the other, and the floor of the other's own
-    repetitions."""
+    """Print the measures of one simulator compared with the reference, and the floor from the
+    reference's own repetitions."""
     console = console or report_console()
     ((name, own),) = found.measured.items()
     table = remark_table("", "value", "95 %", "floor", "")

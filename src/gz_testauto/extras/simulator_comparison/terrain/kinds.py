@@ -1,7 +1,7 @@
-"""Kinds of terrain: their YAML keys and the generation of their heights from a seed.
+"""Kinds of terrain: YAML keys, and generation of the heights from a seed.
 
-:mod:`~gz_testauto.extras.simulator_comparison.terrain.terrain` defines the result. The paper is A.
-Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot simulator", 2022.
+Some are modeled on the terrains of A. Farley, J. Wang, J. A. Marshall, "How to pick a mobile robot
+simulator", 2022.
 """
 
 import math
@@ -21,12 +21,10 @@ from gz_testauto.spec.stack import NAME
 
 
 class TerrainKind(Spec):
-    """A square of ground around the world's origin.
-
-    ``size_m`` is its side and ``pixels`` the number of grid points per side, 2^n + 1. It is flat up
-    to ``clear_m`` from the origin along x and y, for a robot to start on. Over the next ``blend_m``
-    the relief increases to its full height.
-    """
+    """A kind of terrain: a square of ground around the world's origin. ``size_m`` is the side of
+    the square, and ``pixels`` the number of grid points per side, 2^n + 1. The ground is flat up to
+    ``clear_m`` from the origin along x and y, so that a robot can start there. Over the next
+    ``blend_m`` the relief increases to its full height."""
 
     name: str = Field(pattern=NAME)
     kind: str
@@ -45,30 +43,30 @@ class TerrainKind(Spec):
 
     @property
     def pitch_m(self) -> float:
-        """Distance between neighboring points of the grid."""
+        """Distance (m) between neighboring points of the grid."""
         return self.size_m / (self.pixels - 1)
 
     @abstractmethod
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """Return heights (m) at the points of a grid with the coordinates ``x_m`` and ``y_m`` (both
-        (n, n)): rows of decreasing y, columns of increasing x. Only differences of heights are
+        """Return heights (m) at the points of a grid with the coordinates ``x_m`` and ``y_m``, both
+        (n, n). Rows have decreasing y and columns increasing x. Only differences of heights are
         used."""
 
 
 class FlatTerrain(TerrainKind):
-    """A plane, such as a laboratory's floor or artificial grass, which differ in friction."""
+    """A plane, such as a laboratory floor or artificial grass, which differ in friction."""
 
     kind: Literal["flat"] = "flat"
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`."""
+        """Return heights of 0."""
         return np.zeros_like(x_m)
 
 
 class StepTerrain(TerrainKind):
-    """A vertical step across the path: ground that is ``height_m`` higher from x = ``position_m``,
-    up to the edge or for ``length_m``. It rises within one cell of the grid, which ends at
-    ``position_m``."""
+    """A vertical step across the path of the robot. The ground is ``height_m`` higher from x =
+    ``position_m`` up to the edge, or for ``length_m``. It rises within the cell of the grid that
+    ends at ``position_m``."""
 
     kind: Literal["step"] = "step"
     height_m: float = Field(0.05, gt=0.0, le=2.0)
@@ -85,7 +83,7 @@ class StepTerrain(TerrainKind):
         return self
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`."""
+        """Return the heights of the step."""
         slack = self.pitch_m / 1000
         high = x_m >= self.position_m - slack
         if self.length_m is not None:
@@ -94,23 +92,21 @@ class StepTerrain(TerrainKind):
 
 
 PATCHES = 2
-"""Patches of the first layer on a tile; each has one of the second on it."""
+"""Number of patches of the first layer on a tile. Each of them has a patch of the second layer."""
 SIDES_M = (0.2, 0.45)
-"""Shortest and longest side of a patch of the first layer on a tile of 1 m."""
+"""Shortest and longest side (m) of a patch of the first layer on a tile of 1 m."""
 UPPER_SHARE = (0.4, 0.7)
-"""Sides of a patch as shares of those of the patch below it."""
+"""Smallest and largest ratio of the sides of an upper patch to those of the patch below."""
 
 Rectangle = Tuple[float, float, float, float]
-"""Least x, least y, length along x and along y."""
+"""Rectangle on a tile: least x, least y, length along x, length along y (m)."""
 
 
 class BumpsTerrain(TerrainKind):
-    """Tiles of ``tile_m`` with flat patches, some stacked on others. A patch is ``layer_m`` above
-    the plate or above the patch below, and its sides rise within one cell of the grid.
-
-    Tile, heights of 38 and 76 mm, and friction are those of the paper. Positions and sizes of the
-    patches are drawn; they are not those of the paper's tiles.
-    """
+    """Tiles of ``tile_m`` with flat patches, some of which are stacked on others. A patch is
+    ``layer_m`` above the ground or the patch below, and its sides rise within one cell of the grid.
+    Tile, heights of 38 and 76 mm, and friction are those of Farley et al. 2022. Positions and sizes
+    of the patches are random, not those of the paper."""
 
     kind: Literal["bumps"] = "bumps"
     friction: float = Field(0.95, ge=0.0, le=10.0)
@@ -119,7 +115,7 @@ class BumpsTerrain(TerrainKind):
     layer_m: float = Field(0.038, gt=0.0, le=1.0)
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`."""
+        """Return the heights of random patches."""
         layers = np.zeros(x_m.shape)
         tiles = int(np.ceil(self.size_m / self.tile_m))
         for row in range(tiles):
@@ -134,8 +130,8 @@ class BumpsTerrain(TerrainKind):
 
 
 def _tile(side_m: float, draw: np.random.Generator) -> Tuple[List[Rectangle], List[Rectangle]]:
-    """Return the patches of a tile relative to its corner: those of the first layer and of the
-    second."""
+    """Return the patches of a tile relative to its corner: those of the first and those of the
+    second layer."""
     low, high = [], []
     for _ in range(PATCHES):
         length, width = draw.uniform(*SIDES_M, size=2) * side_m
@@ -157,9 +153,10 @@ def _covered(
 
 
 COVERED = 2.0
-"""Area of all stones divided by that of the ground, so that few gaps remain."""
+"""Total area of all stones divided by the area of the ground; it is so large that few gaps
+remain."""
 FLATTEST, TALLEST = 0.5, 1.0
-"""Heights of a stone as shares of its radius."""
+"""Smallest and largest ratio of the height of a stone to its radius."""
 
 Diameters = Annotated[
     Tuple[Annotated[float, Field(gt=0.0, le=10.0)], Annotated[float, Field(gt=0.0, le=10.0)]],
@@ -168,13 +165,11 @@ Diameters = Annotated[
 
 
 class GravelTerrain(TerrainKind):
-    """Fixed stones with diameters uniform in ``stone_m``, ``relief_m`` from the lowest gap to the
-    top of the highest: the upper envelope of half ellipsoids of drawn positions, diameters and
-    heights.
-
-    The default relief is that of the paper's mesh of gravel, but the stones are not those of the
-    mesh. They do not roll, and details smaller than the grid's pitch are missing.
-    """
+    """Fixed stones: the upper envelope of half ellipsoids with random positions, diameters and
+    heights. Diameters are uniform in ``stone_m``. ``relief_m`` is the height difference between the
+    lowest gap and the highest stone. The default relief is that of the gravel mesh of Farley et al.
+    2022, but the stones are not those of the mesh. They do not roll, and details smaller than the
+    pitch of the grid are missing."""
 
     kind: Literal["gravel"] = "gravel"
     friction: float = Field(0.55, ge=0.0, le=10.0)
@@ -194,7 +189,7 @@ class GravelTerrain(TerrainKind):
         return self
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`."""
+        """Return the heights of random stones."""
         least, greatest = self.stone_m
         mean_area = np.pi / 12 * (least**2 + least * greatest + greatest**2)
         count = int(np.ceil(COVERED * self.size_m**2 / mean_area))
@@ -218,23 +213,24 @@ class GravelTerrain(TerrainKind):
 
 
 REFERENCE_PER_M = 0.1
-"""n0, the wave number at which roughness is specified (ISO 8608)."""
+"""Wave number n0 (1/m) at which ISO 8608 specifies roughness."""
 
 MARGIN = 2
-"""The generated periodic field is wider than the returned one by this factor."""
+"""Ratio of the width of the generated periodic field to that of the returned field."""
 
 
 def rough_field(
     pixels: int, pitch_m: float, roughness_m3: float, hurst: float, draw: np.random.Generator
 ) -> np.ndarray:
-    """Return random isotropic heights (pixels, pixels) in m, every ``pitch_m``, with a spectrum
-    along lines of ``roughness_m3`` at 0.1 1/m that is proportional to n^-(2 ``hurst`` + 1).
+    """Return random isotropic heights (pixels, pixels) in m, at points with the distance
+    ``pitch_m``.
 
-    Waves longer than twice the field and shorter than two points of the grid are omitted. The
-    one-sided power spectral density along any line is G(n) = G(n0) (n / n0)^-(2H + 1), n0 = 0.1
-    1/m, n in cycles per meter. The two-sided density in the plane with this marginal is S(k) = c
-    k^-(2H + 2), by 2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1). With H = ½
-    the factor is 4 c, so c = G(n0) n0² / 4.
+    The power spectral density along any line is ``roughness_m3`` at 0.1 1/m, and proportional to
+    n^-(2 ``hurst`` + 1). Waves longer than twice the field and shorter than two points of the grid
+    are omitted. One-sided, the density is G(n) = G(n0) (n / n0)^-(2H + 1), n0 = 0.1 1/m, n in
+    cycles per meter. The two-sided density in the plane with this marginal is S(k) = c k^-(2H + 2),
+    by 2 c ∫ (n² + m²)^-(H + 1) dm = 2 c √π Γ(H + ½) / Γ(H + 1) n^-(2H + 1). With H = ½ the factor
+    is 4 c, so c = G(n0) n0² / 4.
     """
     count = next_fast_len(MARGIN * pixels)
     along = np.fft.fftfreq(count, pitch_m)[:, None]
@@ -251,55 +247,55 @@ def rough_field(
 
 
 CLASS_M3 = {"A": 16e-6, "B": 64e-6, "C": 256e-6, "D": 1024e-6, "E": 4096e-6}
-"""G_d(n0) of the classes, their geometric means; the limits are at half and double."""
+"""Roughness G_d(n0) of the classes of ISO 8608 in m³: geometric means, whose limits are at half and
+double."""
 
 
 class RoadTerrain(TerrainKind):
-    """A road of a ``road_class`` of ISO 8608, from A, very good, to E, very poor, as an isotropic
-    surface.
-
-    The spectrum along any line is G_d(n) = G_d(n0) (n / n0)^-2, n0 = 0.1 1/m, with the geometric
-    mean of the class. The standard defines it from 0.011 to 2.83 1/m; here it extends to the
-    shortest wave of the grid.
-    """
+    """An isotropic road of a class of ISO 8608, from A, very good, to E, very poor. The spectrum
+    along any line is G_d(n) = G_d(n0) (n / n0)^-2, n0 = 0.1 1/m, with the geometric mean of the
+    class. The standard defines the spectrum from 0.011 to 2.83 1/m; here it extends to the shortest
+    wave of the grid."""
 
     kind: Literal["iso8608"] = "iso8608"
     road_class: Literal["A", "B", "C", "D", "E"] = "C"
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`."""
+        """Return random heights with the roughness of the road class."""
         return rough_field(len(x_m), self.pitch_m, CLASS_M3[self.road_class], 0.5, draw)
 
 
 class FractalTerrain(TerrainKind):
-    """Fractional Brownian ground, with a spectrum along any line proportional to n^-(2H + 1), where
-    H is ``hurst``; it is ``roughness_m3`` at 0.1 1/m. With H = 0.5 it is a road of ISO 8608."""
+    """Fractional Brownian ground. The spectrum along any line is proportional to n^-(2H + 1), where
+    H is ``hurst``, and is ``roughness_m3`` at 0.1 1/m. With H = 0.5 the ground is a road of ISO
+    8608."""
 
     kind: Literal["fbm"] = "fbm"
     hurst: float = Field(0.7, gt=0.0, lt=1.0)
     roughness_m3: float = Field(1024e-6, gt=0.0, le=1.0)
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`."""
+        """Return random heights with this roughness and Hurst exponent."""
         return rough_field(len(x_m), self.pitch_m, self.roughness_m3, self.hurst, draw)
 
 
 WIDE_MODES = ("I", "F")
-"""Prefixes of Pillow's modes of gray images with more than 8 bits."""
+"""Prefixes of Pillow's modes for gray images with more than 8 bits."""
 
 
 class ImageTerrain(TerrainKind):
-    """The brightness of an image that Pillow reads, scaled to ``size_m`` and resampled to
-    ``pixels``. The height difference between its darkest and its brightest point is ``relief_m``.
-    The top of the image is at the greatest y. Color images are converted to gray."""
+    """A terrain from an image, whose brightness is the height. The image is scaled to ``size_m``
+    and resampled to ``pixels``. The height difference between the darkest and the brightest point
+    is ``relief_m``. The top of the image is at the greatest y. Pillow reads the image; color images
+    are converted to gray."""
 
     kind: Literal["image"] = "image"
     image: SpecPath
     relief_m: float = Field(gt=0.0, le=100.0)
 
     def relief(self, x_m: np.ndarray, y_m: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """See :class:`TerrainKind`. Raises ``SpecError`` for an invalid image, or one of uniform
-        brightness."""
+        """Return the brightness of the image as heights. Raises ``SpecError`` for an image that is
+        invalid or has uniform brightness."""
         try:
             from PIL import Image
         except ImportError as error:
@@ -336,14 +332,12 @@ TerrainSpec = Annotated[
     ],
     Field(discriminator="kind"),
 ]
-"""A terrain of any kind, as a field of a specification."""
+"""A terrain of any kind, as the type of a field in a specification."""
 
 
 def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
-    """Return the terrain of ``spec`` and ``seed``; the result is reproducible bit by bit.
-
-    Raises ``SpecError`` for a terrain that is unintentionally flat.
-    """
+    """Return the terrain that a specification and a seed determine, bit by bit. Raises
+    ``SpecError`` if the terrain is flat but its kind is not."""
     axis = grid_m(spec.size_m, spec.pixels)
     x_m, y_m = np.meshgrid(axis, axis[::-1])
     heights = spec.relief(x_m, y_m, child_generator(seed, TERRAIN, spec.name))
@@ -360,7 +354,7 @@ def make_terrain(spec: TerrainKind, seed: int) -> Terrain:
 
 
 def _blend(away_m: np.ndarray, blend_m: float) -> np.ndarray:
-    """Return the smooth factor, from 0 to 1, of the relief at a distance from the flat area."""
+    """Return a smooth factor from 0 to 1 for the relief, by distance from the flat area."""
     if blend_m == 0.0:
         return (away_m > 0.0).astype(float)
     share = np.clip(away_m / blend_m, 0.0, 1.0)
