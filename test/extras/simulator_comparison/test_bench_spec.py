@@ -122,7 +122,7 @@ def test_suggested_steps_are_valid_and_can_be_halved():
 def test_an_entry_with_simulator_and_recording_is_rejected(tmp_path):
     (tmp_path / "drive.csv").write_text("")
     recording = "recording: {cases: {flat/straight: [drive.csv]}}, simulator: embedded}"
-    with pytest.raises(SpecError, match=r"bench.yaml:9: .*make them two entries"):
+    with pytest.raises(SpecError, match=r"bench.yaml:9: .*specify two entries"):
         read(tmp_path, ("simulator: embedded}", recording))
 
 
@@ -138,7 +138,8 @@ def test_recorded_commands_need_a_repetition_that_exists(tmp_path):
     spec = read(tmp_path, given, real, ("  - straight\n", run % 0))
     assert spec.maneuvers[0].kind == "recorded"
     with pytest.raises(
-        SpecError, match=r"run.command.repetition is 1; there are 1, counted from 0"
+        SpecError,
+        match=r"run.command.repetition is 1, but the case has 1 repetitions",
     ):
         read(tmp_path, given, real, ("  - straight\n", run % 1))
 

@@ -126,5 +126,5 @@ def test_a_case_with_few_repetitions_does_not_widen_the_interval():
 
 
 def test_a_measure_of_two_recordings_is_a_distance():
-    with pytest.raises(SpecError, match=r"likeness: between is a distance; better must be lower"):
+    with pytest.raises(SpecError, match=r"likeness: better must be lower"):
         Measure("likeness", "d", "f", "s", ("imu",), better="higher", between=lambda a, b: 1.0)

@@ -104,7 +104,7 @@ def test_repetitions_start_at_different_poses_and_reproducibly():
 
 def test_path_that_leaves_the_terrain_is_rejected_with_its_size():
     commands = compute_commands(drive("straight", duration_s=12.0), ROBOT)
-    with pytest.raises(SpecError, match=r"flat/straight: needs \d+\.\d m of ground, but terrain"):
+    with pytest.raises(SpecError, match=r"flat/straight: .* \d+\.\d m of ground, but terrain"):
         require_space("flat/straight", commands, BODY, FLAT)
     require_space("flat/straight", commands, BODY, terrain(np.zeros((17, 17)), 30.0))
 
@@ -115,7 +115,7 @@ def test_paths_of_parallel_robots_do_not_intersect():
     ways = [start.apply(ideal_path(commands)[:, :2]) for start in starts]
     apart = [np.linalg.norm(a[:, None] - b[None], axis=2).min() for a, b in zip(ways, ways[1:])]
     assert min(apart) > 2 * np.hypot(0.5, 0.3)
-    with pytest.raises(SpecError, match="load/five: needs"):
+    with pytest.raises(SpecError, match=r"load/five: .* needs"):
         parallel_starts(5, "load/five", commands, BODY, FLAT)
 
 

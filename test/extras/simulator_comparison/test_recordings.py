@@ -64,9 +64,9 @@ def test_units_axes_and_columns_are_those_of_the_specification(tmp_path):
     [
         ("t,wx\n0,1\n", r"imu.csv:1: unknown column 'time_s'"),
         ("", r"imu.csv:1: unknown column 'time_s'"),
-        ("time_s,{}\n0,1,2,3,4,5\n", r"imu.csv:2: has 6 columns; the heading has 7"),
-        ("time_s,{}\n0,1,2,3,4,5,x\n", r"imu.csv:2: is no number"),
-        ("time_s,{}\n", r"imu.csv: has a heading and no samples"),
+        ("time_s,{}\n0,1,2,3,4,5\n", r"imu.csv:2: .* 6 columns, .* 7"),
+        ("time_s,{}\n0,1,2,3,4,5,x\n", r"imu.csv:2: .* not a number"),
+        ("time_s,{}\n", r"imu.csv: .* no samples"),
     ],
 )
 def test_files_with_other_contents_are_rejected(tmp_path, text, says):
@@ -87,7 +87,7 @@ def test_an_invalid_bag_and_a_missing_topic_are_rejected(tmp_path):
 
     with pytest.raises(ResultsError, match=r"unknown topic '/imu'.*Known: /imu/data, /pose"):
         read(tmp_path / "one.bag", topic="/imu")
-    with pytest.raises(ResultsError, match=r"/pose is geometry_msgs/msg/PoseStamped; imu needs"):
+    with pytest.raises(ResultsError, match=r"/pose .* geometry_msgs/msg/PoseStamped, but imu"):
         read(tmp_path / "one.bag", topic="/pose")
     with pytest.raises(ResultsError, match=r"is a rosbag; specify imu.topic"):
         read(tmp_path / "one.bag")
@@ -144,7 +144,7 @@ def test_samples_that_are_out_of_order_are_sorted(tmp_path):
 
 
 def test_left_handed_axes_are_rejected():
-    with pytest.raises(ValueError, match=r"left-handed; x, -z, y is right-handed"):
+    with pytest.raises(ValueError, match=r"left-handed; .* x, -z, y"):
         RecordingSpec.model_validate({"imu": {"axes": ["x", "z", "y"]}, "cases": {"a": ["b.csv"]}})
 
 
@@ -159,7 +159,7 @@ def test_a_long_recording_is_cut_into_complete_segments(tmp_path):
         spec = {"imu": {}, "odometry": {}, "cases": drives, **more}
         return read_recordings(RecordingSpec.model_validate(spec))["flat/weave"]
 
-    with pytest.raises(ResultsError, match=r"nothing for 1\.01 s after 6\.990 s.* segment_s"):
+    with pytest.raises(ResultsError, match=r"no sample for 1\.01 s after 6\.990 s.* segment_s"):
         read()
     pieces = read(segment_s=5)
     assert [piece.source.split(" from ")[1] for piece in pieces] == ["0 s", "10 s"]
@@ -274,7 +274,7 @@ def test_an_imported_recording_has_the_same_values(tmp_path, capsys):
         ({"weights": {"speed": 1}}, r"weights: unknown name 'speed'"),
         ({"weights": {"free": 0}}, r"weights: all are 0"),
         ({"weights": {"free": -1}}, r"weights.free is -1; it must be >= 0"),
-        ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a occurs more than once"),
+        ({"entries": [{"name": "a"}, {"name": "a"}]}, r"entries: a appears more than once"),
     ],
 )
 def test_an_inconsistent_bench_is_rejected(tmp_path, capsys, changes, says):

@@ -112,7 +112,7 @@ def test_a_step_that_does_not_divide_10_ms_is_rejected(order):
     with open_simulator("embedded", step_s=0.004) as simulator:
         with pytest.raises(SimulatorError, match=r"does not divide 0.01 s"):
             run_maneuver(simulator, order)
-        with pytest.raises(SimulatorError, match=r"step is 0.004 s instead of 0.002 s"):
+        with pytest.raises(SimulatorError, match=r"0.004 s instead of 0.002 s"):
             run_maneuver(simulator, replace(order, step_s=0.002))
 
 
@@ -122,7 +122,7 @@ def test_a_robot_without_imu_samples_is_reported(order):
             robot = replace(scene.robot, imu=None)
             return super()._load(replace(scene, robot=robot))
 
-    with pytest.raises(SimulatorError, match=r"a drive: the IMU has no sample in the 0.01 s from"):
+    with pytest.raises(SimulatorError, match=r"a drive: the IMU has no sample in .* 0.01 s"):
         run_maneuver(Silent(), order)
 
 

@@ -135,11 +135,11 @@ class ManeuverSpec(Spec):
     def _is_known(self) -> Self:
         if (self.kind == RECORDED) != (self.command is not None):
             raise ValueError(
-                f"maneuver {self.name}: kind recorded and command must be specified together"
+                f"maneuver {self.name}: kind recorded requires command, and command requires it"
             )
         if self.kind != RECORDED and self.kind not in KINDS:
             reason = unknown_name("kind of maneuver", self.kind or self.name, KINDS)
-            raise ValueError(f"{reason}; for another name, specify kind:")
+            raise ValueError(f"{reason}. Use the key kind for a maneuver with another name")
         return self
 
 
@@ -164,7 +164,7 @@ def compute_commands(maneuver: ManeuverSpec, robot: BenchRobotSpec) -> np.ndarra
         if abs(speed) > limit:
             raise SpecError(
                 f"maneuver {maneuver.name}: {name} is {speed:g}, but robot.max_{name} is "
-                f"{limit:g}; reduce the former or increase the latter"
+                f"{limit:g}; reduce the value or increase the limit"
             )
     time_s = np.arange(max(1, round(maneuver.duration_s / PERIOD_S))) * PERIOD_S
     linear = np.full(len(time_s), maneuver.linear_mps)
@@ -258,7 +258,7 @@ def _radius_m(robot: RobotBody) -> float:
 def _require(case: str, terrain: Terrain, needed_m: float) -> None:
     if needed_m > terrain.size_m:
         raise SpecError(
-            f"{case}: needs {needed_m:.1f} m of ground, but terrain {terrain.name} is "
+            f"{case}: the maneuver needs {needed_m:.1f} m of ground, but terrain {terrain.name} is "
             f"{terrain.size_m:g} m wide; increase its size_m, or reduce the duration"
         )
 

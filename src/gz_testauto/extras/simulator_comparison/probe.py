@@ -219,9 +219,8 @@ def _settled_m(simulation: Simulation, count: int) -> np.ndarray:
         links = simulation.step(look_s).links
         if not all(name in links for name in names):
             raise SceneError(
-                "the simulator reports no poses of links, so its ground cannot be probed; add a "
-                "method "
-                "ground_m to its Simulation "
+                "the simulator reports no poses of links, so its ground cannot be probed; "
+                "implement the method ground_m in its Simulation "
                 "(gz_testauto.extras.simulator_comparison.probe.GroundHeightProvider)"
             )
         now = np.array([links[name].pose.position[2] for name in names])

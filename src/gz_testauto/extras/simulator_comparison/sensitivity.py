@@ -160,7 +160,7 @@ class WeightChange:
 
 def rank_reversal_weights(table: ScoreTable) -> List[WeightChange]:
     """Return for each criterion the nearest weight beyond which another entry is first, with the
-    smallest relative change first. Criteria without such a weight above 0 are omitted."""
+    smallest relative change first. Criteria without a positive weight of this kind are omitted."""
     counted, totals = table.counted, table.totals
     if not can_rank(table):
         return []

@@ -64,9 +64,9 @@ class EntrySpec(Spec):
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
         if self.simulator is not None and self.recording is not None:
-            raise ValueError("has recording and simulator; make them two entries")
+            raise ValueError("the entry has both recording and simulator; specify two entries")
         if self.simulator is None and self.options:
-            raise ValueError("has options and no simulator; specify simulator")
+            raise ValueError("the entry has options but no simulator; specify simulator")
         if self.simulator is not None:
             try:
                 check_options(self.simulator, self.options)
@@ -83,7 +83,7 @@ class EntrySpec(Spec):
             _require_known("published", name, MEASURES.names())
         for name, score in self.published_scores.items():
             if not 0.0 <= score <= 1.0:
-                raise ValueError(f"published_scores.{name} is {score:g}; a score is 0 to 1")
+                raise ValueError(f"published_scores.{name} is {score:g}; it must be from 0 to 1")
         return self
 
 
@@ -127,14 +127,14 @@ class BenchSpec(Spec):
     step_s: float = Field(0.001, gt=0, le=0.02)
     """Physics step (s) of the worlds. The option ``step_s`` of a simulator takes precedence."""
     measure_load: bool = True
-    """Whether the cost of the simulators is measured."""
+    """True to measure the cost of the simulators."""
     half_step: bool = False
-    """Whether maneuvers on flat terrain also run at half the physics step."""
+    """True to run maneuvers on flat terrain also at half the physics step."""
     entries: Annotated[Tuple[EntrySpec, ...], BeforeValidator(as_tuple)]
     reference: Optional[str] = None
     """Name of the entry with which all others are compared. It is not ranked."""
     reference_is_robot: bool = False
-    """Whether the reference is a real robot. If not, the report states agreement instead of
+    """True if the reference is a real robot. If not, the report states agreement instead of
     accuracy."""
     baseline: Optional[str] = None
     """Name of an entry that all others should surpass, such as an ideal robot. It is not ranked."""
@@ -164,7 +164,9 @@ class BenchSpec(Spec):
                     "robot"
                 )
         if self.reference_is_robot and self.reference is None:
-            raise ValueError("reference_is_robot: reference is missing; specify one")
+            raise ValueError(
+                "reference_is_robot: reference is missing; specify the entry of the robot"
+            )
         if self.baseline is not None:
             _require_known("baseline", self.baseline, names)
             if self.baseline == self.reference:
@@ -216,19 +218,22 @@ class BenchSpec(Spec):
             lacking = [name for name in ("robot", "terrains") if not getattr(self, name)]
             if lacking:
                 raise ValueError(
-                    f"{lacking[0]} is missing; the simulator {self.simulated[0].name} needs it"
+                    f"{lacking[0]} is missing; specify it for simulator {self.simulated[0].name}"
                 )
         for what in ("terrains", "maneuvers"):
             _require_unique(what, [one.name for one in getattr(self, what)])
         for terrain in self.terrains:
             if terrain.name == LOAD:
                 raise ValueError(
-                    f"terrains: {LOAD} is reserved for the measurement of load; use another name"
+                    f"terrains: {LOAD} is reserved for the measurement of cost; use another name"
                 )
         for maneuver in self.maneuvers:
             if not any(maneuver.is_for(terrain.kind) for terrain in self.terrains):
                 needed = STEP if maneuver.kind == STEP else FLAT
-                raise ValueError(f"maneuvers: {maneuver.name} needs a terrain of kind {needed}")
+                raise ValueError(
+                    f"maneuvers: {maneuver.name} needs a terrain of kind {needed}; add one to "
+                    "terrains"
+                )
             self._require_recorded(maneuver)
         return self
 
@@ -254,14 +259,15 @@ class BenchSpec(Spec):
         assert recording is not None, "those that have one"
         if recording.command is None:
             raise ValueError(
-                f"{where}: recording of {command.entry} does not specify "
-                "commands; add recording.command"
+                f"{where}: the recording of {command.entry} has no velocity commands; add "
+                "recording.command"
             )
         _require_known(f"{where}.case", command.case, list(recording.cases))
         count = len(recording.cases[command.case])
         if command.repetition >= count:
             raise ValueError(
-                f"{where}.repetition is {command.repetition}; there are {count}, counted from 0"
+                f"{where}.repetition is {command.repetition}, but the case has {count} "
+                "repetitions, counted from 0"
             )
 
     @property
@@ -303,7 +309,7 @@ def _error(reason: str, *place: Union[str, int]) -> PydanticCustomError:
 def _require_unique(where: str, names: List[str]) -> None:
     twice = repeated(names)
     if twice:
-        raise ValueError(f"{where}: {', '.join(twice)} occurs more than once")
+        raise ValueError(f"{where}: {', '.join(twice)} appears more than once; use unique names")
 
 
 def _require_known(where: str, name: str, known: List[str]) -> None:

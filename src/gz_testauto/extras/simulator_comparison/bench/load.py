@@ -53,7 +53,9 @@ def measure_load(
     ``owner`` is the number of the parent process, which belongs to the measuring program. Raises
     ``SimulatorError``."""
     if len(request.robots) > 1 and not simulator.several_robots:
-        raise SceneError(f"{simulator.name} supports only one robot in a world")
+        raise SceneError(
+            f"{simulator.name} supports only one robot in a world, not {len(request.robots)}"
+        )
     simulation = load_scene(simulator, request)
     settle(simulation, PERIOD_S)
     for linear_mps, angular_radps in request.commands.tolist():

@@ -65,8 +65,8 @@ class BenchManifest:
         stored = directory.read_manifest() or {}
         if stored and stored.get("format") != FORMAT:
             raise ResultsError(
-                f"{directory.manifest}: has format {stored.get('format')}, not {FORMAT}; specify "
-                "another --out"
+                f"{directory.manifest}: the format is {stored.get('format')}, but {FORMAT} is "
+                "required; specify another directory with --out"
             )
         inputs = bench_inputs(plan)
         before: Mapping[str, Mapping[str, Any]] = stored.get("inputs", {})

@@ -187,7 +187,10 @@ class Plan:
         repetitions = read_recordings(recording)[maneuver.command.case]
         recorded = repetitions[maneuver.command.repetition].command
         if recorded is None:
-            raise SpecError(f"maneuver {maneuver.name}: {maneuver.command.case} has no commands")
+            raise SpecError(
+                f"maneuver {maneuver.name}: the recording of {maneuver.command.case} has no "
+                "velocity commands; specify another case"
+            )
         return recorded_commands(recorded)
 
     def _runs(self, entry: str, terrain: str, repetition: int) -> List[PlannedRun]:
@@ -246,7 +249,7 @@ def read_bench_robot(
     robots = tuple(read_robot(spec.model, name) for name in names)
     for lacking, what in (("imu", "IMU (<sensor type='imu'>)"), ("drive", "drive plugin")):
         if getattr(robots[0], lacking) is None:
-            raise SpecError(f"robot.model: {robots[0].path} has no {what}; add one")
+            raise SpecError(f"robot.model: {robots[0].path} has no {what}; add it to the model")
     return tuple(map(_with_imu_in_every_step, robots)) if always else robots
 
 

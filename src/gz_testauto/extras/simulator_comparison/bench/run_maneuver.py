@@ -6,7 +6,7 @@ averaged. If it reports means since the previous sample (``"period"``), it is st
 sample. There is one true pose per command, and wheel speeds are means between poses.
 
 A run is invalid if the robot falls or drives through the ground, is thrown, or has non-finite
-poses. Such a run does not measure the accuracy of the simulator. It is stored with the reason.
+poses. It does not measure the accuracy of the simulator, and is stored with the reason.
 """
 
 import math
@@ -171,10 +171,12 @@ def settle(simulation: Simulation, piece_s: float) -> None:
 def _require_step(simulation: Simulation, step_s: Optional[float]) -> None:
     found_s = simulation.step_size_s
     if step_s is not None and not math.isclose(found_s, step_s, rel_tol=1e-9):
-        raise SimulatorError(f"its physics step is {found_s:g} s instead of {step_s:g} s")
+        raise SimulatorError(
+            f"the physics step of the simulation is {found_s:g} s instead of {step_s:g} s"
+        )
     fault = step_fault(found_s)
     if fault is not None:
-        raise SimulatorError(f"its physics step {fault}")
+        raise SimulatorError(f"the physics step of the simulation {fault}")
 
 
 def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str) -> Series:
@@ -187,8 +189,8 @@ def _means(samples: Sequence[ImuSample], start_s: float, count: int, source: str
     found = np.bincount(period[is_inside], minlength=count)
     if len(samples) == 0 or found.min() == 0:
         raise SimulatorError(
-            f"{source}: the IMU has no sample in the {SAMPLE_S:g} s from "
-            f"{0.0 if len(samples) == 0 else float(np.argmin(found)) * SAMPLE_S:.2f} s on"
+            f"{source}: the IMU has no sample in the period of {SAMPLE_S:g} s that starts at "
+            f"{0.0 if len(samples) == 0 else float(np.argmin(found)) * SAMPLE_S:.2f} s"
         )
     sums = np.zeros((count, 6))
     np.add.at(sums, period[is_inside], values[is_inside])

@@ -91,9 +91,8 @@ class BenchDirectory(RunDirectory):
                 return _run_of(dict(arrays))
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise ResultsError(
-                f"{path}: is not a valid stored run ({error}); remove it and repeat the command "
-                "to simulate "
-                "it again"
+                f"{path}: the file is not a valid stored run ({error}); remove it and repeat the "
+                "command"
             ) from error
 
     def write_probe(self, ground: GroundProbe) -> None:

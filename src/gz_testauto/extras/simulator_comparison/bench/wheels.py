@@ -44,8 +44,8 @@ or more is ambiguous."""
 @lru_cache(maxsize=8)
 def wheel_surfaces(robot: RobotModel) -> Mapping[str, np.ndarray]:
     """Return points (p, 3) on the cylinders and spheres of each link, in the frame of the link (m).
-    Links have scoped names, as in a snapshot. Links without such shapes are omitted. Results are
-    cached, since a robot runs many times."""
+    Links have scoped names, as in a snapshot. Links without cylinders and spheres are omitted.
+    Results are cached, since a robot runs many times."""
     scene = placed_model(robot.sdf, robot.name, Pose())
     points: Dict[str, np.ndarray] = {}
     for shape in scene.collisions:

@@ -45,10 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the verb ``agreement``."""
     parser.add_argument("campaign", type=Path, help="campaign file (YAML)")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="directory for both results of the trials"
+        "--out", type=Path, metavar="DIR", help="directory for the results of both simulators"
     )
     parser.add_argument(
-        "--open-loop", action="store_true", help="only the open-loop maneuvers, which need no --out"
+        "--open-loop",
+        action="store_true",
+        help="run only the maneuvers, not the trials; --out is then optional",
     )
     parser.add_argument(
         "--simulators",
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the two simulators (default: gazebo embedded)",
     )
     parser.add_argument(
-        "--worlds", type=int, metavar="N", help="only the first N worlds (default: all)"
+        "--worlds", type=int, metavar="N", help="use only the first N worlds (default: all)"
     )
     add_campaign_arguments(parser)
 

@@ -49,7 +49,9 @@ from gz_testauto.spec.loader import load
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the verb ``simulators``."""
     what = parser.add_subparsers(dest="what", metavar="compare|report|probe|import", required=True)
-    compare = what.add_parser("compare", help="run maneuvers, measure, score and rank")
+    compare = what.add_parser(
+        "compare", help="run the maneuvers, compute measures and scores, and rank the entries"
+    )
     compare.add_argument("bench", type=Path, help="specification of the comparison (YAML)")
     compare.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for the results"
@@ -59,16 +61,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=worker_count,
         default=processors(),
         metavar="N",
-        help="entries that run in parallel (default: number of processors, %(default)s)",
+        help="number of simulators that run in parallel (default: number of processors, "
+        "%(default)s)",
     )
-    report = what.add_parser("report", help="measure and write again, without simulation")
-    report.add_argument("out", type=Path, metavar="DIR", help="results directory of compare")
+    report = what.add_parser("report", help="compute and write the reports again from stored runs")
+    report.add_argument(
+        "out", type=Path, metavar="DIR", help="results directory of `simulators compare`"
+    )
     probe = what.add_parser("probe", help="measure the ground of each simulator")
-    probe.add_argument("bench", type=Path, help="BENCH.yaml with simulators and terrains")
-    probe.add_argument("--entry", metavar="NAME", help="only this entry (default: all)")
-    imported = what.add_parser("import", help="check a recording and write it as plain CSV files")
-    imported.add_argument("bench", type=Path, help="BENCH.yaml with the format of the recording")
-    imported.add_argument("entry", help="the entry whose recordings are read")
+    probe.add_argument("bench", type=Path, help="specification with simulators and terrains (YAML)")
+    probe.add_argument("--entry", metavar="NAME", help="measure only this entry (default: all)")
+    imported = what.add_parser("import", help="validate recordings and write them as CSV files")
+    imported.add_argument(
+        "bench", type=Path, help="specification with the format of the recordings (YAML)"
+    )
+    imported.add_argument("entry", help="name of the entry whose recordings are read")
     imported.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for the CSV files"
     )
@@ -129,7 +136,7 @@ def _write(spec: BenchSpec, simulated: SimulatedData, out: Path) -> int:
 def _probe(bench: Path, spec: BenchSpec, entry: Optional[str]) -> int:
     names = [one.name for one in spec.simulated]
     if not names:
-        raise SpecError(f"{bench}: entries: no entry is a simulator; nothing to probe")
+        raise SpecError(f"{bench}: entries: no entry has a simulator to probe; add one")
     if entry is not None and entry not in names:
         raise SpecError(f"--entry: {unknown_name('entry', entry, names)}")
     with _naming(bench):

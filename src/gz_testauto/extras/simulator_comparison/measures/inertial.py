@@ -176,7 +176,7 @@ register_measures(
     _imu_measure(
         name="vertical_spectrum",
         unit="dB",
-        description="log-spectral distance of vertical acceleration, in the band",
+        description="log-spectral distance of vertical acceleration within the band",
         formula="sqrt(mean over f of (10 log10(P / P_ref))²), P by Welch's method",
         source="A. H. Gray, J. D. Markel, IEEE Trans. ASSP 24, 1976",
         between=_spectral,
@@ -224,7 +224,7 @@ register_measures(
     ),
     _imu_measure(
         name="gain",
-        description="logarithm of the ratio of an axis's standard deviation to the reference's",
+        description="logarithm of the ratio of the standard deviations of an axis in both",
         formula="mean over axes of |ln(sigma / sigma_ref)|",
         source="ratio of standard deviations",
         between=_of(_gain),
@@ -232,7 +232,7 @@ register_measures(
     _imu_measure(
         name="delay",
         unit="s",
-        description="delay of the yaw rate, where the robot turns",
+        description="delay of the yaw rate while the robot turns",
         formula="|argmax of the cross-correlation|",
         source="scipy.signal.correlate",
         between=_of(_delay),

@@ -63,7 +63,7 @@ class Measure:
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):
             raise SpecError(
-                f"measure {self.name}: better is {self.better!r}; it must be lower or higher"
+                f"measure {self.name}: better must be lower or higher, not {self.better!r}"
             )
         kinds = (self.between, self.own, self.planners)
         if sum(one is not None for one in kinds) != 1:
@@ -71,7 +71,9 @@ class Measure:
                 f"measure {self.name}: exactly one of between, own and planners must be specified"
             )
         if self.between is not None and self.better != "lower":
-            raise SpecError(f"measure {self.name}: between is a distance; better must be lower")
+            raise SpecError(
+                f"measure {self.name}: better must be lower, since between is a distance"
+            )
 
 
 MEASURES = Registry("measure", {})

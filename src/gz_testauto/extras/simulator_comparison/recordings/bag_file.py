@@ -80,7 +80,7 @@ def read_topics(
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise MissingDependencyError(
-            f"{path}: reading rosbags needs the package rosbags ({error}): "
+            f"{path}: reading rosbags needs the package rosbags ({error}); install it with "
             "python3 -m pip install 'gz_testauto[simulator_comparison]'"
         ) from error
     found: Dict[str, Tuple[List[Decimal], List[List[float]]]] = {}
@@ -108,7 +108,8 @@ def read_topics(
         folder = ""
         if path.is_file() and path.suffix in ROS2_FILES:
             folder = (
-                "; earlier versions of rosbags need its folder with metadata.yaml: specify that"
+                "; earlier versions of the package rosbags read only directories, so specify "
+                "the directory with metadata.yaml"
             )
         raise ResultsError(f"{path}: cannot be read as a rosbag: {error}{folder}") from error
     return {name: (stamps, np.array(values, float)) for name, (stamps, values) in found.items()}
@@ -124,14 +125,17 @@ def _reader(path: Path, channel: str, topic: str, kind: str, joints: Sequence[st
     if channel == "wheels" and kind == JOINT_STATE:
         if not joints:
             raise ResultsError(
-                f"{path}: {topic} is {JOINT_STATE}: specify wheels.joints: [LEFT, RIGHT] and "
-                "radius_m"
+                f"{path}: topic {topic} has the type {JOINT_STATE}; specify "
+                "wheels.joints: [LEFT, RIGHT] and wheels.radius_m"
             )
         return lambda message: _joint_speeds(path, topic, message, joints)
     known = READERS[channel]
     if kind not in known:
         reads = ", ".join(known) or JOINT_STATE
-        raise ResultsError(f"{path}: {topic} is {kind}; {channel} needs {reads}")
+        raise ResultsError(
+            f"{path}: topic {topic} has the type {kind}, but {channel} needs {reads}; specify "
+            "another topic"
+        )
     return known[kind]
 
 
@@ -141,5 +145,5 @@ def _joint_speeds(path: Path, topic: str, message: Any, joints: Sequence[str]) -
         if joint not in names:
             raise ResultsError(f"{path}: {topic}: {unknown_name('joint', joint, names)}")
     if len(message.velocity) != len(names):
-        raise ResultsError(f"{path}: {topic} has no velocities of its joints; leave wheels out")
+        raise ResultsError(f"{path}: topic {topic} has no joint velocities; omit wheels")
     return [float(message.velocity[names.index(joint)]) for joint in joints]

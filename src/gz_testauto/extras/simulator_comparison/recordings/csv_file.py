@@ -56,7 +56,8 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
                     continue
                 if len(row) < len(heading):
                     raise ResultsError(
-                        f"{path}:{line}: has {len(row)} columns; the heading has {len(heading)}"
+                        f"{path}:{line}: the row has {len(row)} columns, but the heading has "
+                        f"{len(heading)}; correct the row"
                     )
                 stamp, *cells = (row[place] for place in places)
                 if any(map(str.strip, cells)):
@@ -65,7 +66,7 @@ def read_columns(path: Path, time: str, names: Sequence[str]) -> Tuple[Stamps, n
     except (OSError, UnicodeError, csv.Error) as error:
         raise ResultsError(f"{path}: cannot be read as CSV: {error}") from error
     except (ValueError, InvalidOperation) as error:
-        raise ResultsError(f"{path}:{line}: is no number: {error}") from error
+        raise ResultsError(f"{path}:{line}: a value is not a number: {error}") from error
     return stamps, np.array(values, dtype=float).reshape(len(values), len(names))
 
 

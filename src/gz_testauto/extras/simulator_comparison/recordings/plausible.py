@@ -81,13 +81,14 @@ def _check_extent(source: str, imu: Series) -> None:
     lasts_s = float(imu.time_s[-1] - imu.time_s[0])
     if lasts_s < REST_S:
         raise ResultsError(
-            f"{source}: imu: lasts {lasts_s:.3g} s; at least {REST_S:g} s is needed (is units.time "
-            "the unit of its stamps?)"
+            f"{source}: imu: the recording lasts {lasts_s:.3g} s, but at least {REST_S:g} s is "
+            "needed; check that units.time is the unit of its stamps"
         )
     if imu.rate_hz < LEAST_HZ:
         raise ResultsError(
-            f"{source}: imu: has {imu.rate_hz:.3g} samples a second; at least {LEAST_HZ:g} are "
-            "needed (is units.time the unit of its stamps?); set imu: null to compare without it"
+            f"{source}: imu: {imu.rate_hz:.3g} samples per second, but at least {LEAST_HZ:g} are "
+            "needed; check that units.time is the unit of the stamps, or set imu: null to compare "
+            "without the IMU"
         )
 
 
@@ -99,34 +100,33 @@ def _check_gravity(source: str, imu: Series) -> None:
     if abs(size / GRAVITY_MPS2 - 1.0) > GRAVITY_TOLERANCE:
         if size < 0.05 * GRAVITY_MPS2:
             raise ResultsError(
-                f"{reading}: gravity was subtracted; set gravity: subtracted to add it again"
+                f"{reading}, so gravity was subtracted; set gravity: subtracted to add it"
             )
         for expected, remedy in WRONG_GRAVITY:
             if abs(size / expected - 1.0) <= GRAVITY_TOLERANCE:
                 raise ResultsError(f"{reading}, which is {remedy}")
         raise ResultsError(
-            f"{reading}, {size:.4g} in all, not within {100 * GRAVITY_TOLERANCE:.0f} % of "
-            f"{GRAVITY_MPS2:.2f}: calibrate it, or set imu: null to compare without it"
+            f"{reading}, whose norm {size:.4g} is not within {100 * GRAVITY_TOLERANCE:.0f} % of "
+            f"{GRAVITY_MPS2:.2f}; calibrate the sensor, or set imu: null to compare without it"
         )
     if mean[2] >= size * np.cos(TILT_RAD):
         return
     if mean[2] <= -size * np.cos(TILT_RAD):
         raise ResultsError(
-            f"{reading}: upside down. Set axes: [x, -y, -z] if its z axis points down, or gravity: "
-            "opposite if it reports gravity itself"
+            f"{reading}, so the sensor is upside down; set axes: [x, -y, -z] if its z axis points "
+            "down, or gravity: opposite if it reports gravity itself"
         )
     along = int(np.argmax(np.abs(mean)))
     if along == 2:
+        tilt_deg = np.degrees(np.arccos(abs(mean[2]) / size))
         raise ResultsError(
-            f"{reading}: it is tilted by {np.degrees(np.arccos(abs(mean[2]) / size)):.0f} "
-            "degrees, more "
-            f"than the {np.degrees(TILT_RAD):.0f} that are allowed; rotate its samples into "
-            "the robot's axes first"
+            f"{reading}, so it is tilted by {tilt_deg:.0f} degrees; at most "
+            f"{np.degrees(TILT_RAD):.0f} are allowed. Rotate the samples into the robot's axes"
         )
     name = ("" if mean[along] > 0 else "-") + "xyz"[along]
     raise ResultsError(
-        f"{reading}: up is its {name} axis; set axes: [..., ..., {name}] with forward and left "
-        "before"
+        f"{reading}, so its {name} axis points up; set axes: [FORWARD, LEFT, {name}] with the axes "
+        "that point forward and left"
     )
 
 
@@ -176,9 +176,9 @@ def _check_axis(
     own = along["xyz".index(expected)]
     if abs(along[best]) >= MIN_CORRELATION and own < abs(along[best]) - MIN_CORRELATION_GAP:
         raise ResultsError(
-            f"{source}: imu: when the robot {does}, axis {name} measures it (correlation "
-            f"{abs(along[best]):.2f}), not {expected}; set axes so that {name} is read as "
-            f"{expected}. The key axes lists the sensor's axes that point forward, left and up"
+            f"{source}: imu: when the robot {does}, axis {name} measures the motion (correlation "
+            f"{abs(along[best]):.2f}) instead of axis {expected}; set axes so that {name} is read "
+            f"as {expected}. The key axes lists the sensor's axes that point forward, left and up"
         )
 
 

@@ -76,8 +76,8 @@ def _pieces(recording: RunRecording, length_s: float) -> Tuple[RunRecording, ...
             whole.append(RunRecording.of(source, piece.channels))
     if not whole:
         raise ResultsError(
-            f"{recording.source}: lasts {recording.duration_s:.3g} s and has no segment of "
-            f"{length_s:g} s without a loss of data; reduce segment_s"
+            f"{recording.source}: the recording lasts {recording.duration_s:.3g} s and has no "
+            f"segment of {length_s:g} s without a loss of data; reduce segment_s"
         )
     return tuple(whole)
 
@@ -102,7 +102,7 @@ def _read_bag_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str,
     topics = {}
     for name, channel in channels.items():
         if channel.topic is None:
-            raise ResultsError(f"{path}: is a rosbag; specify {name}.topic")
+            raise ResultsError(f"{path}: the file is a rosbag; specify {name}.topic")
         topics[name] = channel.topic
     wheels = channels.get("wheels")
     joints: Sequence[str] = ()
@@ -135,7 +135,9 @@ def _read_csv_channels(path: Path, channels: Mapping[str, Channel]) -> Dict[str,
             columns = (channel.columns.linear, channel.columns.angular)
         stamps, values = read_columns(path, time, columns)
         if not stamps:
-            raise ResultsError(f"{path}: has a heading and no samples")
+            raise ResultsError(
+                f"{path}: the file has a heading but no samples; specify another file"
+            )
         found[name] = (stamps, TIME_UNITS[unit], values)
     return found
 

@@ -121,8 +121,8 @@ class RunRecording:
         begin_s, end_s = self._measured[begin].time_s[0], self._measured[end].time_s[-1]
         if end_s <= begin_s:
             raise ResultsError(
-                f"{self.source}: {begin} starts {begin_s - end_s:.3g} s after {end} stops: their "
-                "stamps have different clocks or units; correct them, or omit one of the two"
+                f"{self.source}: {begin} starts {begin_s - end_s:.3g} s after {end} stops, so "
+                "their stamps have different clocks or units; correct the stamps, or omit a channel"
             )
         return RunRecording.of(self.source, self.between(begin_s, end_s).channels)
 
@@ -158,10 +158,11 @@ class RunRecording:
 def _check(where: str, series: Series, width: int) -> None:
     if series.values.shape != (len(series.time_s), width):
         raise ResultsError(
-            f"{where}: has shape {series.values.shape}; ({len(series.time_s)}, {width}) is needed"
+            f"{where}: the shape of the values is {series.values.shape}, but "
+            f"({len(series.time_s)}, {width}) is needed"
         )
     if len(series.time_s) < 2:
-        raise ResultsError(f"{where}: has {len(series.time_s)} samples; at least 2 are needed")
+        raise ResultsError(f"{where}: {len(series.time_s)} samples, but at least 2 are needed")
     strange = np.flatnonzero(~np.isfinite(np.column_stack([series.time_s, series.values])).all(1))
     if len(strange):
         raise ResultsError(
@@ -200,7 +201,7 @@ def check_gaps(recording: RunRecording) -> None:
     gap = longest_gap(recording.imu)
     if gap is not None:
         raise ResultsError(
-            f"{recording.source}: imu: nothing for {times[gap + 1] - times[gap]:.3g} s after "
+            f"{recording.source}: imu: no sample for {times[gap + 1] - times[gap]:.3g} s after "
             f"{times[gap]:.3f} s, at {recording.imu.rate_hz:.0f} Hz; cut the recording there into "
             "two repetitions, or specify segment_s, which omits incomplete segments"
         )

@@ -57,7 +57,7 @@ class ImuSpec(Spec):
             other = left[1:] if left.startswith("-") else f"-{left}"
             raise ValueError(
                 f"axes are {', '.join(self.axes)}, which is left-handed; "
-                f"{first}, {other}, {up} is right-handed"
+                f"specify right-handed axes, such as {first}, {other}, {up}"
             )
         return self
 

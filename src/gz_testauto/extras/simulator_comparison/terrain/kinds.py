@@ -180,7 +180,9 @@ class GravelTerrain(TerrainKind):
     def _wider_than_cells(self) -> Self:
         least, greatest = self.stone_m
         if least > greatest:
-            raise ValueError(f"stone_m is [{least:g}, {greatest:g}]; specify the least first")
+            raise ValueError(
+                f"stone_m is [{least:g}, {greatest:g}]; the smaller diameter must be first"
+            )
         if least < 2 * self.pitch_m:
             raise ValueError(
                 f"stone_m is from {least:g}; a stone must be at least two cells of the grid "
@@ -300,7 +302,7 @@ class ImageTerrain(TerrainKind):
             from PIL import Image
         except ImportError as error:
             raise MissingDependencyError(
-                f"reading {self.image} needs Pillow: python3 -m pip install pillow"
+                f"reading {self.image} needs Pillow; install it with python3 -m pip install pillow"
             ) from error
         try:
             with Image.open(self.image) as image:

@@ -191,7 +191,8 @@ def _gray_png(terrain: Terrain) -> bytes:
         from PIL import Image
     except ImportError as error:
         raise MissingDependencyError(
-            f"writing terrain {terrain.name!r} needs Pillow: python3 -m pip install pillow"
+            f"writing terrain {terrain.name!r} needs Pillow; install it with python3 -m pip "
+            "install pillow"
         ) from error
     content = io.BytesIO()
     Image.fromarray(terrain.levels).save(content, format="png")
