@@ -60,8 +60,8 @@ def test_shapes_outside_the_planes_are_not_in_view():
     [
         ({"horizontal_fov_rad": math.pi}, "horizontal_fov_rad is 3.14159"),
         ({"aspect": 0.0}, "aspect is 0"),
-        ({"near_m": 5.0, "far_m": 5.0}, "near_m is 5 and far_m 5"),
-        ({"far_m": math.inf}, "far_m inf"),
+        ({"near_m": 5.0, "far_m": 5.0}, "near_m is 5 and far_m is 5"),
+        ({"far_m": math.inf}, "far_m is inf"),
     ],
 )
 def test_an_invalid_view_is_rejected(change, complaint):
@@ -70,5 +70,5 @@ def test_an_invalid_view_is_rejected(change, complaint):
 
 
 def test_a_plane_without_normal_is_rejected():
-    with pytest.raises(SpecError, match="finite and not 0"):
+    with pytest.raises(SpecError, match="that is not zero"):
         HalfSpace((0, 0, 0))

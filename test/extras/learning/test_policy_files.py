@@ -126,7 +126,7 @@ def test_a_stored_policy_is_equal_to_the_original(tmp_path, kind):
         ("text.npz", b"not a policy", "is damaged"),
         ("model.onnx", b"x", "model.onnx.json: "),
         ("model.zip", b"x", "model.zip.json: "),
-        ("model.bin", b"x", r"model.bin: a policy is a .npz, .onnx or .zip \(Stable"),
+        ("model.bin", b"x", r"model.bin: .*\.npz, \.onnx or \.zip"),
     ],
 )
 def test_files_of_other_formats_are_rejected(tmp_path, name, content, says):
@@ -151,7 +151,7 @@ def test_a_damaged_policy_is_rejected(tmp_path):
     read_policy(path)  # the same numbers in another order
     fewer = [("lidar", {"beams": 6}), ("plan", {})]
     write_policy(path, MirroredPolicy(MirroredPolicy.start(parts), parts), card(terms=fewer))
-    with pytest.raises(SpecError, match="has 16 weights, not"):
+    with pytest.raises(SpecError, match=r"must have \(16,\)"):
         read_policy(path)
 
 

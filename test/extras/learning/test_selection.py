@@ -93,5 +93,5 @@ def test_a_selection_continues_identically_from_stored_portions(seed):
 def test_results_for_means_that_were_not_requested_are_rejected():
     selection = Selection(4, 0, 100_000, 200.0)
     driven = [RolloutResult(1.0, 200, True)] * 2 * WORLDS
-    with pytest.raises(ValueError, match="due are"):
+    with pytest.raises(ValueError, match=r"\(0, 1, 2, 3\)"):
         selection.take(batch_of((0, 1), driven, 0))

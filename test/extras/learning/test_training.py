@@ -129,15 +129,15 @@ def test_a_damaged_journal_is_reported(trained, tmp_path, capsys):
     first = json.loads(lines[0])
     for damaged, says in (
         ('{"number": 0}\n', "generations.jsonl:1: is damaged: rewards: Field required"),
-        ("{}}\n", "generations.jsonl:1: is damaged (Extra data"),
+        ("{}}\n", "generations.jsonl:1: the entry is damaged (Extra data"),
         (
             lines[0] * 2,
-            "generations.jsonl:2: is not generation 1; remove this line and all",
+            "generations.jsonl:2: the entry is not generation 1; remove this line and all",
         ),
-        (json.dumps({**first, "ranking": [0, 0, 1, 1]}) + "\n", "1: is not generation 0"),
+        (json.dumps({**first, "ranking": [0, 0, 1, 1]}) + "\n", "1: the entry is not generation 0"),
         (
             json.dumps({**first, "ranking": [3, 2, 1, 0]}) + "\n",
-            "1: the search gives other numbers",
+            "1: the search does not reproduce the stored numbers",
         ),
     ):
         journal.write_text(damaged)
@@ -207,7 +207,7 @@ def test_a_held_out_world_among_the_training_worlds_is_rejected(tmp_path, capsys
         (("--eval-worlds", "-1"), "--eval-worlds"),
         (("--selection", "1"), "--selection is 1; it must be at least 0 and below 1"),
         (("--workers", "0"), "--workers is 0; it must be at least 1"),
-        (("--eval-worlds", "3"), "--eval-worlds requires environment.held_out"),
+        (("--eval-worlds", "3"), "--eval-worlds needs the key environment.held_out"),
     ],
 )
 def test_invalid_options_are_rejected(trained, tmp_path, capsys, options, says):

@@ -50,8 +50,11 @@ def test_a_route_is_joined_and_other_types_of_lanes_can_be_selected():
     ("text", "says"),
     [
         ("{opendrive: none.xodr, route: [a]}", "file not found"),
-        ("{opendrive: test_opendrive.py, route: [a]}", "cannot be read as OpenDRIVE"),
-        ("{opendrive: town.xodr, lane_types: [rail], route: [a]}", "there are driving, sidewalk"),
+        ("{opendrive: test_opendrive.py, route: [a]}", "is not valid OpenDRIVE"),
+        (
+            "{opendrive: town.xodr, lane_types: [rail], route: [a]}",
+            "the types in the file are driving, sidewalk",
+        ),
         ("{opendrive: town.xodr, route: [1.0.-3]}", "unknown lane '1.0.-3'"),
         ("{opendrive: town.xodr, route: [2.0.-1, 1.0.-1]}", "not a successor of"),
         ("{opendrive: town.xodr, lanes: [], route: [a]}", "remove lanes"),

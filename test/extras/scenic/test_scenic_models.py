@@ -139,7 +139,7 @@ def test_an_archive_with_a_path_outside_the_model_is_rejected(cache, server, nam
 
 
 def test_only_http_addresses_are_accepted(cache):
-    with pytest.raises(ResourceError, match="is not an http"):
+    with pytest.raises(ResourceError, match="must start with http"):
         download_model("cup", "file:///etc/passwd", cache)
 
 

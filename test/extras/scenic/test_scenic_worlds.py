@@ -168,7 +168,7 @@ def test_goals_of_several_names_are_ordered_by_name(workshop):
         (
             "waypoint: [{x: 8, y: 8, z: 0, heading: 0}]\n",
             SpecError,
-            r"small\.scenic: places no 'turtlebot3' in world_0000, .* it places: waypoint",
+            r"small\.scenic: .* no 'turtlebot3' in world_0000, .* are waypoint",
         ),
     ],
 )

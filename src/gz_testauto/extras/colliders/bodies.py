@@ -35,7 +35,8 @@ try:
     import fcl
 except ImportError as error:
     raise MissingDependencyError(
-        f"colliders need FCL ({error}): python3 -m pip install 'gz_testauto[colliders]'"
+        f"colliders need the library FCL, which cannot be imported ({error}); install it with "
+        "python3 -m pip install 'gz_testauto[colliders]'"
     ) from error
 
 Pair = Tuple[str, str]
@@ -71,7 +72,7 @@ class Bodies:
         self.names = tuple(collider.name for collider in self.colliders)
         twice = sorted({name for name in self.names if self.names.count(name) > 1})
         if twice:
-            raise SpecError(f"colliders must have different names: {twice[0]!r} appears twice")
+            raise SpecError(f"the collider name {twice[0]!r} appears twice; rename one collider")
         self._index = {name: number for number, name in enumerate(self.names)}
         self._shapes = [_shape_of(collider) for collider in self.colliders]
         self._offsets_m, self._offset_turns = _stacked([one.offset for one in self.colliders])
@@ -125,8 +126,9 @@ class Bodies:
             return 0.0
         if not (self._mujoco_tells or self._fcl_tells(first, second)):
             raise MissingDependencyError(
-                f"the distance of {one!r} and {other!r} needs MuJoCo 3.3 or later, and so Python "
-                f"3.9 or later; {mujoco.__version__} is decimeters off"
+                f"the distance between {one!r} and {other!r} needs MuJoCo 3.3 or later, since "
+                f"MuJoCo {mujoco.__version__} computes it with errors of decimeters; install a "
+                "newer version of MuJoCo, which needs Python 3.9 or later"
             )
         beside = self._beside_surface(first, second)
         if beside is not None:

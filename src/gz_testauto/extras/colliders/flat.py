@@ -58,14 +58,14 @@ class FlatCollider:
         outline = shapely.Polygon(points)
         if not outline.is_valid or outline.area == 0.0:
             reason = shapely.is_valid_reason(outline)
-            raise SpecError(f"the polygon is not simple ({reason}): specify its vertices in order")
+            raise SpecError(f"the polygon is invalid ({reason}); specify its vertices in order")
         return cls(Outline(outline)).moved(pose)
 
     def moved(self, pose: Pose2D) -> "FlatCollider":
         """Return a copy of the collider, rotated and translated so that the origin of its frame
         moves to ``pose``. Raises ``SpecError`` for a pose that is not finite."""
         if not all(map(math.isfinite, pose)):
-            raise SpecError("a pose must be finite")
+            raise SpecError("the numbers of a pose must be finite")
         return FlatCollider(self.outline.moved(*pose))
 
     def intersects(self, other: "FlatCollider") -> bool:
@@ -118,7 +118,7 @@ def rays(
     )
     length = np.linalg.norm(towards, axis=1, keepdims=True)
     if not (length > 0).all() or not np.isfinite(length).all() or not np.isfinite(start).all():
-        raise ValueError("a ray needs a finite origin, and a direction that is finite and not 0")
+        raise ValueError("a ray must have a finite origin, and a finite direction that is not zero")
     return start, towards / length
 
 

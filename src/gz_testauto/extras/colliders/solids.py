@@ -33,7 +33,9 @@ class Convex:
     def __init__(self, points: np.ndarray) -> None:
         given = np.array(points, dtype=float)
         if given.ndim != 2 or given.shape[1] != 3 or len(given) < 4 or not np.isfinite(given).all():
-            raise SpecError("a convex body needs at least 4 finite points (x, y, z)")
+            raise SpecError(
+                "a convex body must have at least 4 points (x, y, z) with finite coordinates"
+            )
         try:
             hull = ConvexHull(given)
         except QhullError as error:
@@ -71,7 +73,9 @@ class Triangles:
         middle = corners.mean(axis=0)
         across = np.linalg.svd(corners - middle, full_matrices=False)[2][2]
         if np.ptp((corners - middle) @ across) < _FLAT_M:
-            raise SpecError("a surface must not be in one plane; use a thin box")
+            raise SpecError(
+                "the triangles of a surface must not all be in one plane; use a thin box instead"
+            )
         triangles, closed = find_solids(given)
         corners, index = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
         self.corners = corners

@@ -30,7 +30,9 @@ class HalfSpace:
     def __post_init__(self) -> None:
         length = math.sqrt(sum(part * part for part in self.normal))
         if not (math.isfinite(length) and length > 0 and math.isfinite(self.offset_m)):
-            raise SpecError("a plane needs a finite offset, and a normal that is finite and not 0")
+            raise SpecError(
+                "a plane must have a finite offset, and a finite normal that is not zero"
+            )
         object.__setattr__(self, "normal", tuple(float(part) / length for part in self.normal))
         object.__setattr__(self, "offset_m", self.offset_m / length)
 
@@ -82,8 +84,8 @@ class Frustum:
             raise SpecError(f"aspect is {self.aspect:g}; it must be > 0")
         if not 0.0 <= self.near_m < self.far_m < math.inf:
             raise SpecError(
-                f"near_m is {self.near_m:g} and far_m {self.far_m:g}; it must be "
-                "0 <= near_m < far_m"
+                f"near_m is {self.near_m:g} and far_m is {self.far_m:g}; near_m must be at least 0 "
+                "and less than far_m"
             )
 
     @property

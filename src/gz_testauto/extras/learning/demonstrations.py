@@ -54,7 +54,9 @@ class Demonstrations:
             with np.load(path, allow_pickle=False) as file:
                 return cls(**{name: np.array(file[name]) for name in cls.__dataclass_fields__})
         except (OSError, ValueError, KeyError, EOFError) as error:
-            raise SpecError(f"{path}: holds no demonstrations ({error})") from error
+            raise SpecError(
+                f"{path}: the file contains no demonstrations ({error}); record it again"
+            ) from error
 
 
 def record(

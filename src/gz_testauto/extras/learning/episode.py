@@ -144,7 +144,7 @@ class PreparedEnvironment:
             )
         if repetition < 0:
             raise SpecError(
-                f"campaign {self.spec.name}: repetition is {repetition}; it must be >= 0"
+                f"campaign {self.spec.name}: repetition is {repetition}; it must be at least 0"
             )
         name = self.campaign.worlds[world].name
         seed = seeds.child_seed(self.spec.seed, seeds.TRIAL, world, repetition)
@@ -183,12 +183,14 @@ def _require_own(folder: Path, spec: EnvironmentCampaignSpec) -> None:
         differences = list_differences(
             dict(flatten(read_json_object(file, ResultsError))), dict(flatten(inputs))
         )
-        content, remedy = "worlds of another environment", "remove it, or specify another folder"
+        content = "worlds of another environment"
+        remedy = "remove the folder, or specify another folder"
         refuse_differences(folder, content, differences, remedy)
         return
     if folder.is_dir() and any(folder.iterdir()):
         raise SpecError(
-            f"{folder}: is not empty, but generated worlds need an empty folder; specify another"
+            f"{folder}: is not empty, but generated worlds need an empty folder; specify another "
+            "folder"
         )
     if spec.worlds.directory is None:
         with reporting_disk(folder):
@@ -202,7 +204,7 @@ def _hardness(world: WorldRecord, by: str) -> float:
     if figures is None:
         raise SpecError(
             f"environment.curriculum: the {by} of world {world.name} ({world.path}) is unknown; "
-            "use worlds of base and obstacles, or remove the curriculum"
+            "generate the worlds with worlds.base and worlds.obstacles, or remove the curriculum"
         )
     if isinstance(figures, float):
         return figures
@@ -419,6 +421,7 @@ def require_apart(training: PreparedEnvironment, held_out: Sequence[Tuple[str, s
     for name, sha256 in held_out:
         if sha256 in names:
             raise SpecError(
-                f"environment.held_out: its world {name} is the training world {names[sha256]} "
+                f"environment.held_out: the world {name} is also the training world "
+                f"{names[sha256]} "
                 f"(SHA-256 {sha256[:12]}...); use other worlds, for example with another seed"
             )

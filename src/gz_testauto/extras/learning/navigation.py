@@ -18,7 +18,8 @@ try:
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 except ImportError as missing:
     raise MissingDependencyError(
-        f"environments need gymnasium ({missing}): python3 -m pip install 'gz_testauto[learning]'"
+        f"environments need gymnasium, which cannot be imported ({missing}); install it with "
+        "python3 -m pip install 'gz_testauto[learning]'"
     ) from missing
 
 
@@ -72,7 +73,7 @@ class NavigationEnv(gymnasium.Env):  # type: ignore[misc]
         if the simulator fails."""
         episode = self._episode
         if episode is None or episode.has_ended:
-            raise ResetNeeded("the episode has ended; call reset")
+            raise ResetNeeded("the episode has ended; call reset before step")
         self._steps += 1
         (reward,), (agent,) = episode.step(np.asarray(action)), episode.agents
         info = episode.info(agent)
@@ -111,6 +112,6 @@ def vector_env(
     modes = {mode.value: mode for mode in AutoresetMode}
     mode = autoreset if isinstance(autoreset, AutoresetMode) else modes.get(autoreset)
     if mode is None:
-        raise SpecError(f"autoreset is {autoreset!r}; it must be {', '.join(sorted(modes))}")
+        raise SpecError(f"autoreset is {autoreset!r}; it must be one of {', '.join(sorted(modes))}")
     make = functools.partial(NavigationEnv, prepared)
     return AsyncVectorEnv([make] * count, context="spawn", autoreset_mode=mode, **options)

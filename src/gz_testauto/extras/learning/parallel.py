@@ -15,8 +15,8 @@ try:
     from pettingzoo import ParallelEnv
 except ImportError as missing:
     raise MissingDependencyError(
-        f"environments of several robots need pettingzoo ({missing}): "
-        "python3 -m pip install 'gz_testauto[learning]'"
+        f"environments with several robots need pettingzoo, which cannot be imported ({missing}); "
+        "install it with python3 -m pip install 'gz_testauto[learning]'"
     ) from missing
 
 
@@ -42,8 +42,8 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         self.render_mode = None
         if len(prepared.learners) < 2:
             raise SpecError(
-                f"campaign {prepared.spec.name}: has one robot for a policy; add others "
-                "without a planner to robots, or use NavigationEnv"
+                f"campaign {prepared.spec.name}: only one robot has no planner; add robots without "
+                "a planner to the key robots, or use NavigationEnv"
             )
         self._runner = EpisodeRunner(prepared)
         self._episode: Optional[Episode] = None
@@ -97,10 +97,10 @@ class ParallelNavigationEnv(ParallelEnv):  # type: ignore[misc]
         for an invalid or missing action."""
         episode = self._episode
         if episode is None or episode.has_ended:
-            raise ResetNeeded("the episode has ended; call reset")
+            raise ResetNeeded("the episode has ended; call reset before step")
         lacking = [name for name in self.agents if name not in actions]
         if lacking:
-            raise ValueError(f"the action is missing for {', '.join(lacking)}")
+            raise ValueError(f"the actions lack the agents {', '.join(lacking)}")
         nothing = np.zeros(ACTIONS)
         self._steps += 1
         rewards = dict(

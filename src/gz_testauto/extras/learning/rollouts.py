@@ -118,7 +118,7 @@ def mean_reward(driven: Sequence[RolloutResult]) -> float:
     if not valid:
         raise SimulatorError(
             f"the simulator failed in all of {len(driven)} episodes; finished generations are "
-            "kept, and the same command continues"
+            "stored, and the same command continues the training"
         )
     return math.fsum(valid) / len(valid)
 

@@ -76,7 +76,7 @@ class Selection:
         that must run next."""
         due = self.next()
         if batch.means != due:
-            raise ValueError(f"it has means {batch.means}; due are {due}")
+            raise ValueError(f"the entry has the means {batch.means}; the next means must be {due}")
         if batch.steps > self._limit:
             self._left = (self.best,)
             return

@@ -164,7 +164,8 @@ def _strategy(dimensions: int, population: int, sigma: float, random: np.random.
         import cma
     except ImportError as error:
         raise MissingDependencyError(
-            f"training needs cma ({error}): python3 -m pip install 'gz_testauto[learning]'"
+            f"training needs cma, which cannot be imported ({error}); install it with "
+            "python3 -m pip install 'gz_testauto[learning]'"
         ) from error
 
     def normal(*size: int) -> np.ndarray:
@@ -225,16 +226,15 @@ class Training:
             number, ranked = len(self.generations), sorted(generation.ranking)
             place = f"{directory.generations}:{number + 1}"
             if generation.number != number or ranked != list(range(options.population)):
-                raise SpecError(f"{place}: is not generation {number}; {REMEDY}")
+                raise SpecError(f"{place}: the entry is not generation {number}; {REMEDY}")
             self._search.ask()
             self._means.append(self._search.tell(generation.ranking))
             if generation.mean != _digest(self._means[-1]):
                 raise SpecError(
-                    f"{place}: the search gives other numbers than the stored ones, since "
-                    "gz_testauto, "
-                    "cma or numpy have another version or the processor rounds differently; "
-                    "continue "
-                    "with the previous installation, or specify another --out"
+                    f"{place}: the search does not reproduce the stored numbers, since another "
+                    "version "
+                    "of gz_testauto, cma or numpy is installed, or the processor rounds "
+                    "differently; continue with the previous installation, or specify another --out"
                 )
             self.generations.append(generation)
 
@@ -402,7 +402,9 @@ def _read_journal(journal: Path, kind: Type[Entry]) -> Iterator[Entry]:
         try:
             data = json.loads(line)
         except ValueError as error:
-            raise SpecError(f"{journal}:{number}: is damaged ({error}); {REMEDY}") from error
+            raise SpecError(
+                f"{journal}:{number}: the entry is damaged ({error}); {REMEDY}"
+            ) from error
         yield validate_as(kind, data, f"{journal}:{number}", SpecError)
 
 
@@ -418,7 +420,9 @@ def _ranked(driven: Mapping[int, Sequence[RolloutResult]], who: Sequence[int]) -
 
 def _require_valid(options: TrainingOptions) -> None:
     if options.kind not in WEIGHTED:
-        raise SpecError(f"--kind is {options.kind!r}; it must be {', '.join(sorted(WEIGHTED))}")
+        raise SpecError(
+            f"--kind is {options.kind!r}; it must be one of {', '.join(sorted(WEIGHTED))}"
+        )
     for name in ("steps", "episodes", "sigma"):
         if not getattr(options, name) > 0:
             raise SpecError(f"--{name} is {getattr(options, name)}; it must be above 0")

@@ -31,7 +31,7 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
         from pyxodr.road_objects.network import RoadNetwork
     except ImportError as error:
         raise MissingDependencyError(
-            f"an OpenDRIVE road needs pyxodr ({error}): "
+            f"OpenDRIVE files need pyxodr, which cannot be imported ({error}); install it with "
             "python3 -m pip install 'gz_testauto[opendrive]'"
         ) from error
     try:
@@ -39,9 +39,9 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
         sections = [section for road in roads for section in road.lane_sections]
         read = [_read(lane) for section in sections for lane in section.lanes]
     except (ArithmeticError, LookupError, OSError, SyntaxError, TypeError, ValueError) as error:
-        raise SpecError(f"{file}: cannot be read as OpenDRIVE: {error}") from error
+        raise SpecError(f"{file}: the file is not valid OpenDRIVE ({error})") from error
     except NotImplementedError as error:
-        raise SpecError(f"{file}: pyxodr does not support this: {error}") from error
+        raise SpecError(f"{file}: pyxodr does not support a part of this file ({error})") from error
     every = {lane["name"]: lane for lane in read}
     lanes = {
         name: lane for name, lane in every.items() if lane["kind"] in kinds and lane["is_lane"]
@@ -49,8 +49,8 @@ def read_lanes(file: Path, kinds: List[str]) -> List[Dict[str, Any]]:
     if not lanes:
         found = sorted({lane["kind"] for lane in read})
         raise SpecError(
-            f"{file}: has no lane of the types {', '.join(kinds)}"
-            + (f"; there are {', '.join(found)}" if found else "")
+            f"{file}: no lane has one of the types {', '.join(kinds)}"
+            + (f"; the types in the file are {', '.join(found)}" if found else "")
         )
     return [_among(lane, lanes, every) for lane in lanes.values()]
 

@@ -131,9 +131,9 @@ def _entry(spec: ScenicSpec, name: str, folder: Path) -> WorldFileSpec:
     for place, item in mission.named:
         if not items.get(item):
             raise SpecError(
-                f"{spec.file}: places no {item!r} in {name}, which "
-                f"worlds.scenic.mission.{place[0]} names; "
-                f"it places: {', '.join(sorted(items)) or 'no mission items'}"
+                f"{spec.file}: the program places no {item!r} in {name}, but "
+                f"worlds.scenic.mission.{place[0]} needs it; the mission items there are "
+                f"{', '.join(sorted(items)) or 'none'}"
             )
     goals = [_pose(item) for goal in mission.goals for item in items[goal]]
     return WorldFileSpec(

@@ -32,11 +32,15 @@ DRAWS_SHOWN_S = 5.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
-    parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="a .scenic file")
     parser.add_argument(
-        "models", metavar="MODELS", type=Path, nargs="?", help="the models' descriptor, YAML"
+        "scenario", metavar="SCENARIO", type=Path, help="Scenic program file (.scenic)"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="directory to write")
+    parser.add_argument(
+        "models", metavar="MODELS", type=Path, nargs="?", help="model descriptor file (YAML)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="output directory, or output file with --convert"
+    )
     parser.add_argument(
         "-n", "--count", type=int, default=1, metavar="N", help="number of worlds (default 1)"
     )
@@ -47,51 +51,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("KEY", "VALUE"),
-        help="override a global parameter of the scenario; can be repeated",
+        help="value of a global parameter of the program; can be repeated",
     )
     parser.add_argument(
         "--scenario",
         dest="chosen",
         metavar="NAME",
-        help="the modular scenario, if the file has several (default Main)",
+        help="name of the modular scenario, if the file has several (default Main)",
     )
     parser.add_argument(
         "--keep-placed",
         action="store_true",
-        help="keep valid objects and draw the others again, for dense scenes; changes the "
-        "distribution; the limit is 10000 draws of objects, and 200 more for each object",
+        help="keep valid objects and draw only the others again. This is faster in dense scenes, "
+        "but "
+        "changes the distribution. The limit is 10000 draws, and 200 more for each object",
     )
     parser.add_argument(
         "--download",
         action="store_true",
-        help="download missing models from Gazebo's database, Fuel, or their url",
+        help="download missing models from Gazebo's model database, Fuel, or the key url",
     )
     parser.add_argument(
         "--workers",
         type=worker_count,
         default=processors(),
         metavar="N",
-        help="largest number of processes that generate worlds in parallel (default: one per "
-        "processor, here %(default)s); worlds do not depend on it",
+        help="largest number of processes that generate worlds in parallel; the worlds do not "
+        "depend on it (default: one per processor, here %(default)s)",
     )
     parser.add_argument("--no-plots", action="store_true", help="write no plan views")
     parser.add_argument(
-        "--no-pruning", action="store_true", help="disable Scenic's pruning of regions"
+        "--no-pruning", action="store_true", help="do not prune regions before positions are drawn"
     )
     parser.add_argument(
-        "--show-params", action="store_true", help="print each scene's global parameters"
+        "--show-params", action="store_true", help="print the global parameters of each scene"
     )
     parser.add_argument(
         "--dump-library",
         type=Path,
         metavar="FILE",
-        help="write the models' classes, in Scenic; without --out, write nothing else",
+        help="write the Scenic library with the classes of the models to this file; without --out, "
+        "generate no worlds",
     )
     parser.add_argument(
         "--convert",
         action="store_true",
-        help="convert SCENARIO from Scenic 2 to Scenic 3, into the file --out, and mark the "
-        "lines that cannot be converted",
+        help="convert SCENARIO from Scenic 2 to Scenic 3, write the result to the file --out, and "
+        "mark the lines that cannot be converted",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -102,9 +108,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _convert(arguments)
     only_library = arguments.out is None and arguments.dump_library is not None
     if arguments.models is None:
-        raise SpecError("MODELS is missing; see gz_testauto scenic --help")
+        raise SpecError("the argument MODELS is missing; add the path of the model descriptor")
     if arguments.out is None and not only_library:
-        raise SpecError("--out is missing; see gz_testauto scenic --help")
+        raise SpecError("the option --out is missing; add --out DIR")
     from gz_testauto.extras.scenic.output import write_scenes
     from gz_testauto.extras.scenic.source import ScenicSource
 

@@ -63,7 +63,7 @@ def convert_file(path: Path, out: Optional[Path] = None) -> Converted:
         reason = getattr(error, "strerror", None) or "is not UTF-8"
         raise SpecError(f"{path}: cannot be read: {reason}") from error
     if out is not None and out.exists():
-        raise SpecError(f"{out}: exists already; specify another file")
+        raise SpecError(f"{out}: the file exists already; specify another file")
     converted = convert(text, str(path if out is None else out))
     if out is not None:
         with disk_errors(out):

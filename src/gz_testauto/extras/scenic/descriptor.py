@@ -153,7 +153,7 @@ class ModelSpec(Spec):
         if not _FILE_NAME.fullmatch(name) or name in (".", ".."):
             raise PydanticCustomError(
                 "predicate",
-                "is {name}; it must be the name of a folder, without /",
+                "is {name}; it must be the name of a folder without /",
                 {"name": repr(name)},
             )
         return name
@@ -175,20 +175,28 @@ class ModelSpec(Spec):
         if not self.mission_only and measured:
             raise PydanticCustomError(
                 "predicate",
-                ".{key} is for MISSION_ONLY; the size of a model is read from its SDF",
+                ".{key} is only for the type MISSION_ONLY, since the size of a model is read from "
+                "its SDF; "
+                "remove the key",
                 {"key": measured[0]},
             )
         if self.url is not None and self.type != "CUSTOM_MODEL":
-            raise PydanticCustomError("predicate", ".url is for CUSTOM_MODEL", {})
+            raise PydanticCustomError(
+                "predicate", ".url is only for the type CUSTOM_MODEL; remove the key", {}
+            )
         if self.mission_only and self.dynamic_size is not None:
             raise PydanticCustomError(
                 "predicate",
-                ".dynamic_size is not for MISSION_ONLY; scenarios can always set its size",
+                ".dynamic_size is not for the type MISSION_ONLY, whose size programs can always "
+                "specify; "
+                "remove the key",
                 {},
             )
         if self.mission_only and class_name(self.name) == WALL:
             raise PydanticCustomError(
-                "predicate", ".name is that of the walls of create_room; rename the item", {}
+                "predicate",
+                ".name gives the class of the walls of create_room; rename the item",
+                {},
             )
         return self
 
@@ -223,7 +231,8 @@ class DescriptorSpec(Spec):
             if name in first:
                 raise PydanticCustomError(
                     "predicate",
-                    "has {first} and {second}, which both are class {name}; rename one",
+                    "has {first} and {second}, whose classes have the same name {name}; rename "
+                    "one model",
                     {"first": repr(first[name]), "second": repr(model.name), "name": name},
                 )
             first[name] = model.name

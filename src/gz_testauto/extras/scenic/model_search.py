@@ -92,8 +92,8 @@ def download_model(name: str, url: Optional[str], cache: Path) -> Path:
             continue
         return _keep(name, address, content, files, cache)
     raise ResourceError(
-        f"model {name!r} cannot be downloaded ({'; '.join(failures)}): check the network, or put "
-        "the model's folder into models_dir"
+        f"model {name!r} cannot be downloaded ({'; '.join(failures)}); check the network, or put "
+        "the folder of the model into models_dir"
     )
 
 
@@ -109,12 +109,12 @@ def _addresses(name: str, url: Optional[str]) -> Iterator[str]:
 
 def _fetch(address: str) -> bytes:
     if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
-        raise ValueError("is not an http:// or https:// address")
+        raise ValueError("the address must start with http:// or https://")
     request = urllib.request.Request(address, headers={"User-Agent": "gz_testauto"})
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
         content: bytes = answer.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise ValueError(f"is larger than {MOST_BYTES} bytes")
+        raise ValueError(f"the file is larger than {MOST_BYTES} bytes")
     return content
 
 
@@ -131,11 +131,11 @@ def _files_of(content: bytes) -> Dict[PurePosixPath, bytes]:
     for text, held in entries:
         name = PurePosixPath(text)
         if name.is_absolute() or ".." in name.parts or "\\" in text:
-            raise ValueError(f"contains a file whose path is outside the model: {text!r}")
+            raise ValueError(f"the archive contains the path {text!r}, which is outside the model")
         files[name] = held
     roots = [name.parent for name in files if name.name in ("model.config", "model.sdf")]
     if not roots:
-        raise ValueError("contains neither model.config nor model.sdf")
+        raise ValueError("the archive contains neither model.config nor model.sdf")
     root = min(roots, key=lambda path: len(path.parts))
     return {name.relative_to(root): held for name, held in files.items() if root in name.parents}
 
@@ -160,7 +160,7 @@ def _tar_entries(content: bytes) -> Iterator[Tuple[str, bytes]]:
 
 def _check_size(size: int) -> None:
     if size > MOST_BYTES:
-        raise ValueError(f"contains more than {MOST_BYTES} bytes")
+        raise ValueError(f"the archive contains more than {MOST_BYTES} bytes")
 
 
 def _keep(
@@ -175,8 +175,8 @@ def _keep(
         known = json.loads(note.read_text(encoding="utf-8")).get("sha256")
     if known not in (None, checksum):
         raise ResourceError(
-            f"model {name!r} from {address} has changed (SHA-256 {checksum}, before {known}); "
-            f"remove {note} to accept it"
+            f"model {name!r} from {address} has changed since it was first downloaded (SHA-256 "
+            f"{checksum}, before {known}); remove {note} to accept the new version"
         )
     with disk_errors(target):
         cache.mkdir(parents=True, exist_ok=True)

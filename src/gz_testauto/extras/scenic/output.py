@@ -55,7 +55,7 @@ def write_scenes(
     ``out`` is then unchanged.
     """
     if count < 1:
-        raise SpecError(f"-n is {count}; it must be >= 1")
+        raise SpecError(f"-n is {count}; it must be at least 1")
     out = Path(out).absolute()
     inputs = source.inputs
     _check_target(out, inputs, count)
@@ -145,24 +145,24 @@ def _check_target(out: Path, inputs: Dict[str, Any], count: int) -> None:
     if not out.exists():
         return
     if not out.is_dir():
-        raise SpecError(f"{out}: is a file; specify a directory")
+        raise SpecError(f"{out}: the output directory is a file; specify a directory")
     if not any(out.iterdir()):
         return
     if not (out / MANIFEST).is_file():
-        raise SpecError(f"{out}: contains other files; specify another directory")
+        raise SpecError(f"{out}: the directory contains other files; specify another directory")
     before = read_manifest_data(out / MANIFEST)
     there = before.get("inputs", {})
     differing = [key for key in {**inputs, **there} if there.get(key) != inputs.get(key)]
     if differing:
         raise SpecError(
-            f"{out}: contains worlds from other inputs (different: {', '.join(differing)}); "
-            "specify "
-            "another directory"
+            f"{out}: the directory contains worlds of other inputs (different: "
+            f"{', '.join(differing)}); "
+            "specify another directory"
         )
     if int(before.get("count", 0)) > count:
         raise SpecError(
-            f"{out}: contains {before.get('count')} worlds of this scenario already; request at "
-            "least this number, or specify another directory"
+            f"{out}: the directory already contains {before.get('count')} worlds of this program; "
+            "request at least this number, or specify another directory"
         )
 
 

@@ -71,7 +71,11 @@ class ModelPack:
                 size += path.stat().st_size
                 found.append(inside)
         if size > MOST_BYTES:
-            raise ResourceError(f"{directory} has {size} bytes; is it the folder of a model?")
+            raise ResourceError(
+                f"{directory}: the folder has {size} bytes, more than {MOST_BYTES}; remove files "
+                "that do "
+                "not belong to the model"
+            )
         for inside in found:
             self.files[f"{FOLDER}/{name}/{inside.as_posix()}"] = directory / inside
         sdf = resources.model_file(directory)

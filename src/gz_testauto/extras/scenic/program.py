@@ -43,14 +43,15 @@ def require_scenic() -> None:
             import scenic
     except ImportError as error:
         raise MissingDependencyError(
-            f"scenarios need Scenic 3 and greenlet ({error}): "
-            "python3 -m pip install 'gz_testauto[scenic]'"
+            f"Scenic programs need Scenic 3 and greenlet, which cannot be imported ({error}); "
+            "install them with python3 -m pip install 'gz_testauto[scenic]'"
         ) from error
     finally:
         sys.excepthook = hook  # Scenic replaces it
     if not hasattr(scenic, "scenarioFromFile"):
         raise MissingDependencyError(
-            f"{scenic.__file__} is not Scenic 3: python3 -m pip install 'gz_testauto[scenic]'"
+            f"{scenic.__file__} is not Scenic 3; install Scenic 3 with "
+            "python3 -m pip install 'gz_testauto[scenic]'"
         )
 
 
@@ -185,14 +186,20 @@ def _refuse_after_compiling(path: Path, compiled: Any, dynamic: bool) -> None:
         return
     for requirement in compiled.requirements:
         if requirement.proposition.has_temporal_operator:
-            raise SpecError(f"{path}: {requirement} refers to time; remove it")
+            raise SpecError(
+                f"{path}: {requirement} refers to time, but worlds are scenes at one moment; "
+                "remove it"
+            )
     if compiled.monitors:
-        raise SpecError(f"{path}: `require monitor` refers to time; remove it")
+        raise SpecError(
+            f"{path}: `require monitor` refers to time, but worlds are scenes at one moment; "
+            "remove it"
+        )
     for found in compiled.objects:
         if found.behavior is not None:
             raise SpecError(
-                f"{path}: a {type(found).__name__} has a behavior, which is active only with "
-                "worlds.scenic.dynamic: true; remove it"
+                f"{path}: a {type(found).__name__} has a behavior, which needs "
+                "worlds.scenic.dynamic: true in a campaign; set this key, or remove the behavior"
             )
 
 
@@ -202,12 +209,13 @@ def _require_robot_for_ego(path: Path, compiled: Any) -> None:
     ego = compiled.egoObject
     if ego is None:
         raise SpecError(
-            f"{path}: has no ego, which represents the robot in a dynamic scenario; add `ego = new "
-            "...` of the mission item that worlds.scenic.mission.start names"
+            f"{path}: the program has no ego, which represents the robot in a dynamic scenario; "
+            "add "
+            "`ego = new ...` with the class of the mission item worlds.scenic.mission.start"
         )
     if ego.behavior is not None:
         raise SpecError(
-            f"{path}: the ego has a behavior, but the planner under test drives it; remove it"
+            f"{path}: the ego has a behavior, but the planner drives the ego; remove the behavior"
         )
 
 

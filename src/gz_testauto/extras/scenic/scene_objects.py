@@ -437,7 +437,9 @@ def _project_on_plane(self: Any, point: Any, onDirection: Any) -> Any:
     if onDirection is not None:
         dx, dy, dz = onDirection
         if abs(dz) < 1e-12:
-            raise RejectionException("A flat region is not reached in a level direction.")
+            raise RejectionException(
+                "the direction is horizontal and does not meet the flat region"
+            )
         x, y = x + dx / dz * (self.z - z), y + dy / dz * (self.z - z)
     found = Vector(x, y, self.z)
     return found if self.containsPoint(found) else None

@@ -102,8 +102,8 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
     document = SdfDocument.read(sdf, repair=True)
     if document.model is None:
         raise SdfError(
-            f"{sdf}: contains no <model>, and only models can be placed; <include> it in the "
-            "descriptor's world instead"
+            f"{sdf}: the file contains no <model>, and only models can be placed; <include> it in "
+            "the world of the descriptor instead"
         )
     model = next(iter(read_scene(document, model_path, repair=True).models.values()))
     placed = [(shape.local_pose, shape.geometry) for shape in model.collisions]
@@ -111,13 +111,13 @@ def solid_of(sdf: Path, model_path: Sequence[Path], hollow: bool = False) -> Sol
     if bodiless:
         placed = list(_visuals(model, library))
     if not placed:
-        raise SdfError(f"{sdf}: the model has neither a collision nor a visual, so it has no size")
+        raise SdfError(f"{sdf}: the model has no size; add a <collision> or a <visual>")
     notes: List[str] = []
     for _, geometry in placed:
         if isinstance(geometry, (Plane, Heightmap)):
             raise SdfError(
-                f"{sdf}: the model has <{type(geometry).__name__.lower()}> geometry, which has no "
-                "size; <include> it in the descriptor's world instead"
+                f"{sdf}: the model has the geometry <{type(geometry).__name__.lower()}>, which has "
+                "no size; <include> it in the world of the descriptor instead"
             )
     bounds = np.stack([geometry.bounds(pose) for pose, geometry in placed])
     whole = np.column_stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)])

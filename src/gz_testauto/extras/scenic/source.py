@@ -148,7 +148,7 @@ class ScenicSource:
         dynamic: bool = False,
     ) -> None:
         if seed < 0:
-            raise SpecError(f"seed is {seed}; it must be >= 0")
+            raise SpecError(f"seed is {seed}; it must be at least 0")
         self._arguments = (Path(scenario), Path(models), seed, dict(parameters or {}))
         self._options: Dict[str, Any] = {
             "keep": keep,
@@ -306,8 +306,8 @@ class ScenicSource:
         there = model is None or not model.spec.mission_only
         if obj.behavior is not None and not there:
             raise SpecError(
-                f"{self.scenario}: {name.text} has a behavior, but mission items are not in the "
-                "world; use a model, or remove the behavior"
+                f"{self.scenario}: the mission item {name.text} has a behavior, but mission items "
+                "are not in the world; use a model, or remove the behavior"
             )
         return DynamicObject(
             name.text if there else None, origin, scenic_pose(obj), obj.behavior is not None

@@ -76,8 +76,8 @@ class ScenicSpec(ProgramSpec, WorldSourceSpec):
     def _has_an_ego(self) -> "ScenicSpec":
         if self.dynamic and self.mission.start is None:
             raise ValueError(
-                "dynamic also needs mission.start: the mission item that is the program's ego, "
-                "which the robot represents"
+                "dynamic needs the key mission.start; set it to the name of the mission item that "
+                "is the ego of the program"
             )
         return self
 

@@ -58,7 +58,7 @@ class _Stretching:
         element = holder.find("pose")
         framed = element is not None and any(element.get(key) for key in _FRAMED)
         if framed and not _even(factors):
-            raise self._error(holder, "is placed relative to another frame")
+            raise self._error(holder, "has a pose relative to another frame")
         pose = pose_value(self._document, element)
         if any(pose.position):
             x, y, z = (float(value) for value in np.asarray(pose.position) * factors)
@@ -98,21 +98,21 @@ class _Stretching:
             self._multiply(shape, "height", (z,))
         elif tag in ("sphere", "cylinder", "capsule"):
             if not _even(factors[:2]) or (tag == "sphere" and not _even(factors)):
-                raise self._error(holder, f"is a {tag}, which must remain round")
+                raise self._error(holder, f"has the shape {tag}, which must remain round")
             if tag == "capsule" and not _even(factors):
                 radius = number(self._document, shape, "radius")
                 length = number(self._document, shape, "length")
                 grown = (length + 2 * radius) * z - 2 * radius * x
                 if grown < 0:
                     raise self._error(
-                        holder, "is a capsule, which would be shorter than its diameter"
+                        holder, "has the shape capsule, which would be shorter than its diameter"
                     )
                 set_numbers(shape.find("length"), grown)
             elif tag != "sphere":
                 self._multiply(shape, "length", (z,))
             self._multiply(shape, "radius", (x,))
         else:
-            raise self._error(holder, f"has <{tag}> geometry, which cannot be stretched")
+            raise self._error(holder, f"has the geometry <{tag}>, which cannot be stretched")
 
     def _multiply(self, shape: Element, tag: str, factors: Any) -> None:
         element = shape.find(tag)

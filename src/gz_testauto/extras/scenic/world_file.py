@@ -75,9 +75,9 @@ def check_size(name: SceneName, obj: Any, model: PlacedModel, place: str) -> boo
         asked = " × ".join(f"{value:g}" for value in size_of(obj))
         own = " × ".join(f"{value:g}" for value in model.size)
         raise SpecError(
-            f"{place}: {name.text} has the size {asked} m (width × length × height), but model "
-            f"{model.spec.name!r} has the fixed size {own} m (`dynamic_size: false` in the "
-            "descriptor); remove dynamic_size, or the size"
+            f"{place}: {name.text} has the size {asked} m (width × length × height), but the size "
+            f"of model {model.spec.name!r} is fixed to {own} m by `dynamic_size: false` in the "
+            "descriptor; remove this key, or the size"
         )
     return True
 

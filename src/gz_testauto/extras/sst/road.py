@@ -59,7 +59,7 @@ class CenterLine:
         self._kept = np.concatenate([[True], apart > 1e-9])
         self._points = points[self._kept]
         if len(self._points) < 2:
-            raise ValueError("a lane needs two points that differ")
+            raise ValueError("a lane must have at least two different points")
         steps = np.diff(self._points, axis=0)
         lengths = np.hypot(*steps.T)
         self._starts = np.concatenate([[0.0], np.cumsum(lengths)])

@@ -22,21 +22,23 @@ from gz_testauto.trial.outcome import Outcome
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
-    parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
-    parser.add_argument("--planner", required=True, metavar="NAME", help="the planner to record")
+    parser.add_argument(
+        "environment", metavar="ENV", type=Path, help="YAML file of the environment"
+    )
+    parser.add_argument("--planner", required=True, metavar="NAME", help="planner to record")
     parser.add_argument(
         "--parameters",
         default="{}",
         metavar="YAML",
-        help="the planner's parameters: '{lookahead_m: 2.0}'",
+        help="parameters of the planner, such as '{lookahead_m: 2.0}'",
     )
-    parser.add_argument("--worlds", type=int, metavar="N", help="the first N worlds (default: all)")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the file to write")
+    parser.add_argument("--worlds", type=int, metavar="N", help="number of worlds (default: all)")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="output file")
     parser.add_argument(
         "--clone",
         type=Path,
         metavar="POLICY",
-        help="also write the linear policy that fits best to this file",
+        help="also fit a linear policy to the actions, and write it to this file",
     )
 
 

@@ -30,12 +30,12 @@ from gz_testauto.spec.loader import load
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     default = TrainingOptions()
-    parser.add_argument("environment", metavar="ENV", type=Path, help="the environment's YAML")
     parser.add_argument(
-        "--out", required=True, type=Path, metavar="DIR", help="the directory to write"
+        "environment", metavar="ENV", type=Path, help="YAML file of the environment"
     )
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="output directory")
     parser.add_argument(
-        "--seed", type=int, default=default.seed, help="seed of the search (default 0)"
+        "--seed", type=int, default=default.seed, help="seed of the training (default 0)"
     )
     parser.add_argument(
         "--steps",
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=default.population,
         metavar="N",
-        help=f"number of candidates of a generation (default {default.population})",
+        help=f"number of candidates in each generation (default {default.population})",
     )
     parser.add_argument(
         "--episodes",
@@ -62,7 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=default.episodes,
         metavar="N",
         help=(
-            "worlds in which each candidate runs; the better half runs in as many others "
+            "number of worlds in which each candidate runs; the better half of the candidates "
+            "runs in as many other worlds "
             f"(default {default.episodes})"
         ),
     )
@@ -70,15 +71,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sigma",
         type=float,
         default=default.sigma,
-        help=f"standard deviation of the first candidates' weights (default {default.sigma:g})",
+        help="standard deviation of the weights of the first candidates "
+        f"(default {default.sigma:g})",
     )
     parser.add_argument(
         "--selection",
         type=float,
         default=default.selection,
         metavar="SHARE",
-        help="share of the steps to select among the last generations' means; 0: the last mean is "
-        f"the policy (default {default.selection:g})",
+        help="share of the steps in which the policy is selected among the means of the last "
+        f"generations; with 0 the policy is the last mean (default {default.selection:g})",
     )
     parser.add_argument(
         "--eval-worlds",
@@ -86,12 +88,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=default.eval_worlds,
         metavar="N",
         help=(
-            "evaluate each generation in N worlds of environment.held_out (default 0: no "
-            "evaluation)"
+            "evaluate the mean of each generation in N worlds of environment.held_out (default "
+            "0: no evaluation)"
         ),
     )
     parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="number of processes (default 1)"
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of parallel processes (default 1)",
     )
 
 
@@ -113,7 +119,11 @@ def _train(
     prepared = PreparedEnvironment(spec, directory.worlds)
     held_out = _held_out(spec, directory.held_out)
     if arguments.eval_worlds and held_out is None:
-        raise SpecError(f"{arguments.environment}: --eval-worlds requires environment.held_out")
+        raise SpecError(
+            f"{arguments.environment}: --eval-worlds needs the key environment.held_out; add the "
+            "key, or "
+            "omit the option"
+        )
     names = (field.name for field in fields(TrainingOptions))
     options = TrainingOptions(**{name: getattr(arguments, name) for name in names})
     training = Training(prepared, held_out, options, directory)

@@ -67,18 +67,19 @@ def read_card(path: Path) -> PolicyCard:
     """Read only the card of a policy file. Raises ``SpecError`` for a file that is missing or
     damaged."""
     if not path.is_file():
-        raise SpecError(f"{path}: the policy file does not exist")
+        raise SpecError(f"{path}: the policy file was not found")
     if path.suffix == OWN:
         return _card(_read_arrays(path)[1], path)
     if path.suffix not in (ONNX, STABLE_BASELINES):
-        raise SpecError(f"{path}: a policy is a .npz, .onnx or .zip (Stable-Baselines3) file")
+        raise SpecError(f"{path}: the name of a policy file must end with .npz, .onnx or .zip")
     beside = path.with_name(path.name + ".json")
     try:
         text = beside.read_text(encoding="utf-8")
     except OSError as error:
         raise SpecError(
-            f"{beside}: cannot be read ({error.strerror or error}); it must describe the policy's "
-            'observations: {"kind": "PPO", "observations": [{"term": "lidar"}, ...]}'
+            f"{beside}: the card of the policy cannot be read ({error.strerror or error}); write "
+            'the observations of the policy to this file, such as {"kind": "PPO", '
+            '"observations": [{"term": "lidar"}, ...]}'
         ) from error
     return _card(text, beside)
 
@@ -101,7 +102,7 @@ def _own(path: Path, card: PolicyCard) -> Policy:
     try:
         return WEIGHTED[card.kind](_read_arrays(path)[0], ObservationEncoder(card.terms).parts)
     except ValueError as error:
-        raise SpecError(f"{path}: {error}; train it again") from error
+        raise SpecError(f"{path}: {error}; train the policy again") from error
 
 
 def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
@@ -111,7 +112,8 @@ def _read_arrays(path: Path) -> Tuple[np.ndarray, str]:
             return np.array(file[WEIGHTS]), str(file[CARD])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise SpecError(
-            f"{path}: is damaged or not a policy ({error}); train it again or restore it"
+            f"{path}: the file is damaged or is not a policy ({error}); train the policy again, or "
+            "restore the file"
         ) from error
 
 
@@ -131,7 +133,9 @@ class _OnnxPolicy(Policy):
             import onnxruntime
         except ImportError as error:
             raise MissingDependencyError(
-                f"{path}: needs onnxruntime ({error}): python3 -m pip install onnxruntime"
+                f"{path}: the policy needs onnxruntime, which cannot be imported ({error}); "
+                "install "
+                "it with python3 -m pip install onnxruntime"
             ) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # the same bits
@@ -140,11 +144,17 @@ class _OnnxPolicy(Policy):
                 str(path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime raises many exception types
-            raise SpecError(f"{path}: is not an executable ONNX model: {error}") from error
+            raise SpecError(
+                f"{path}: the file is not a valid ONNX model ({error}); export the model again"
+            ) from error
         (put,) = self._session.get_inputs()[:1]
         length = put.shape[-1] if put.shape else None
         if isinstance(length, int) and length != size:
-            raise SpecError(f"{path}: the model requires {length} numbers, but its card has {size}")
+            raise SpecError(
+                f"{path}: the input of the model has {length} numbers, but the observations in "
+                "its card "
+                f"have {size}; correct the card"
+            )
         self._input = put.name
 
     def act(self, shown: np.ndarray) -> np.ndarray:
@@ -162,25 +172,36 @@ class _StableBaselinesPolicy(Policy):
             import torch
         except ImportError as error:
             raise MissingDependencyError(
-                f"{path}: needs Stable-Baselines3 ({error}): "
-                "python3 -m pip install stable_baselines3"
+                f"{path}: the policy needs Stable-Baselines3, which cannot be imported ({error}); "
+                "install it with python3 -m pip install stable_baselines3"
             ) from error
         maker = getattr(stable_baselines3, algorithm, None)
         if maker is None:
-            raise SpecError(f"{path}: Stable-Baselines3 has no algorithm {algorithm!r}")
+            raise SpecError(
+                f"{path}: Stable-Baselines3 has no algorithm {algorithm!r}; correct `kind` in the "
+                "card"
+            )
         torch.set_num_threads(1)  # the same bits
         try:
             self._model = maker.load(path, device="cpu")
         except Exception as error:  # reading a foreign archive can raise any exception
-            raise SpecError(f"{path}: cannot be read by {algorithm}: {error}") from error
+            raise SpecError(
+                f"{path}: {algorithm} of Stable-Baselines3 cannot read the file ({error})"
+            ) from error
         shape = self._model.observation_space.shape
         if shape != (size,):
-            raise SpecError(f"{path}: the model requires shape {shape}, but its card has ({size},)")
+            raise SpecError(
+                f"{path}: the input of the model has shape {shape}, but the observations in its "
+                "card "
+                f"have ({size},); correct the card"
+            )
         actions = self._model.action_space
         bounds = (getattr(actions, "low", None), getattr(actions, "high", None))
         if actions.shape != (ACTIONS,) or not np.array_equal(bounds, [[-1, -1], [1, 1]]):
             raise SpecError(
-                f"{path}: its actions are {actions}; they must be {ACTIONS} numbers from -1 to 1"
+                f"{path}: the actions of the model are {actions}; they must be {ACTIONS} numbers "
+                "from "
+                "-1 to 1"
             )
 
     def act(self, shown: np.ndarray) -> np.ndarray:

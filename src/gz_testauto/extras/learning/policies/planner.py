@@ -54,7 +54,7 @@ class PolicyInterface:
             raise ValueError(f"the action has shape {numbers.shape}; it must be ({ACTIONS},)")
         forward, turn = numbers.tolist()
         if not (math.isfinite(forward) and math.isfinite(turn)):
-            raise ValueError(f"the action is [{forward}, {turn}]; it must be finite")
+            raise ValueError(f"the action is [{forward}, {turn}]; both numbers must be finite")
         forward, turn = min(max(forward, -1.0), 1.0), min(max(turn, -1.0), 1.0)
         limits = self._limits
         if not limits.can_reverse:

@@ -38,8 +38,8 @@ class WeightedPolicy(Policy):
         needed = self.count(parts)
         if weights.shape != (needed,):
             raise ValueError(
-                f"a {self.kind} policy for this observation has {needed} weights, not "
-                f"{weights.shape}"
+                f"the shape of the weights is {weights.shape}; a {self.kind} policy for this "
+                f"observation must have ({needed},)"
             )
         if not np.isfinite(weights).all():
             raise ValueError(f"the weights of a {self.kind} policy must be finite numbers")
@@ -72,8 +72,7 @@ def _require(kind: str, parts: Mapping[str, slice], names: Sequence[str]) -> Non
     lacking = [name for name in names if name not in parts]
     if lacking:
         raise ValueError(
-            f"a {kind} policy requires the observations {' and '.join(names)}; the environment "
-            "lacks "
+            f"a {kind} policy needs the observation terms {' and '.join(names)}; add "
             f"{' and '.join(lacking)}"
         )
 
@@ -106,7 +105,7 @@ class MirroredPolicy(WeightedPolicy):
         _require(cls.kind, parts, ("lidar", "plan"))
         beams = parts["lidar"].stop - parts["lidar"].start
         if beams % 2:
-            raise ValueError(f"a mirrored policy needs an even number of lidar beams, not {beams}")
+            raise ValueError(f"lidar has {beams} beams; a mirrored policy needs an even number")
         return 3 * (beams // 2) + cls.FURTHER
 
     @classmethod

@@ -287,9 +287,8 @@ class _TrialSimulation(ScenicSimulation):
         for action in actions:
             if not isinstance(action, Action):
                 raise TypeError(
-                    f"`take {action!r}` in behavior {type(agent.behavior).__name__}: it is "
-                    "not an action; use an action of docs/scenic.md, such as "
-                    "SetVelocityAction(1, 0)"
+                    f"`take {action!r}` in behavior {type(agent.behavior).__name__}: the value is "
+                    "not an action; use an action such as SetVelocityAction(1, 0) (docs/scenic.md)"
                 )
         return bool(super().actionsAreCompatible(agent, actions))
 
@@ -361,8 +360,8 @@ def _number(name: str, value: Any) -> float:
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return float(value)
     raise TypeError(
-        f"`record ... as {name}` gives {value!r}; record a number or a truth value, or in a series "
-        "a position"
+        f"`record ... as {name}` has the value {value!r}; it must be a number or a truth value, "
+        "or in a series a position"
     )
 
 

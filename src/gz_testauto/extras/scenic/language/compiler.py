@@ -44,13 +44,13 @@ def raise_if_without_effect(obj: Any, name: str) -> None:
     kind = type(obj).__name__
     if acts:
         raise InvalidScenarioError(
-            f"`{name}` is assigned to a {kind} during a trial, which has no effect on the "
+            f"the assignment to `{name}` of a {kind} during a trial has no effect on the "
             "simulator; use an action in its behavior, such as SetVelocityAction"
         )
     words = _WORDS.get(name, f"with {name} VALUE")
     raise InvalidScenarioError(
-        f"`{name}` is assigned to a {kind} that was created before, which has no effect on the "
-        f"scene; set it where the object is created: `new {kind} {words}`"
+        f"the assignment to `{name}` of a {kind} that already exists has no effect on the scene; "
+        f"specify the property where the object is created, as in `new {kind} {words}`"
     )
 
 
@@ -63,8 +63,9 @@ def raise_if_not_overridable(obj: Any, names: Iterable[str]) -> None:
     for name in names:
         if name == "behavior" and obj.behavior is None:
             raise InvalidScenarioError(
-                f"`override` adds a behavior to a {kind} that had none, and is a fixed part of the "
-                f"world; create it as `new {kind} with behavior Stand()`"
+                f"`override` cannot add a behavior to a {kind} without a behavior, which is a "
+                "fixed "
+                f"part of the world; create it as `new {kind} with behavior Stand()`"
             )
         if name != "behavior" and name in _built_in(obj):
             raise InvalidScenarioError(
